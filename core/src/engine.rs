@@ -1,0 +1,112 @@
+//! The one shape: inputs and instants in, effects out, nothing kept back.
+//!
+//! An engine pushes every consequence of an input into the caller's list and
+//! keeps no outbox of its own, so a forgotten drain is impossible and the
+//! order of outputs and events survives into the trace.
+
+use alloc::vec::Vec;
+
+use crate::time::Instant;
+
+/// A state machine that owns no clock, no dice and no input or output.
+pub trait Engine {
+    /// What can happen to it.
+    type Input;
+    /// What it asks its host to do.
+    type Output;
+    /// What it tells whoever watches. Never needed for correct operation.
+    type Event;
+
+    /// Takes one input. Cannot fail: a peer's fault is an event plus an
+    /// output, a bug is a panic.
+    fn handle(&mut self, now: Instant, input: Self::Input, fx: &mut FxOf<Self>);
+
+    /// Runs whatever is due at `now`. Afterwards [`Engine::poll_timeout`] is
+    /// later than `now`, or `None`.
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>);
+
+    /// When [`Engine::handle_timeout`] wants to be called next, and the name
+    /// of the timer that asks for it.
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
+}
+
+/// One consequence: something to do, or something to know.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Effect<O, E> {
+    /// For the host to carry out.
+    Output(O),
+    /// For whoever watches.
+    Event(E),
+}
+
+/// The caller-owned list of effects, reused from call to call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fx<O, E> {
+    list: Vec<Effect<O, E>>,
+}
+
+/// The effect list of an engine.
+pub type FxOf<T> = Fx<<T as Engine>::Output, <T as Engine>::Event>;
+
+impl<O, E> Default for Fx<O, E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<O, E> Fx<O, E> {
+    /// An empty list.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { list: Vec::new() }
+    }
+
+    /// Adds something to do.
+    pub fn output(&mut self, output: O) {
+        self.list.push(Effect::Output(output));
+    }
+
+    /// Adds something to know.
+    pub fn event(&mut self, event: impl Into<E>) {
+        self.list.push(Effect::Event(event.into()));
+    }
+
+    /// The effects so far, in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Effect<O, E>] {
+        &self.list
+    }
+
+    /// Empties the list, handing out its effects in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Effect<O, E>> + '_ {
+        self.list.drain(..)
+    }
+
+    /// True when nothing happened.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many effects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The outputs alone, for tests and simple hosts.
+    pub fn outputs(&self) -> impl Iterator<Item = &O> {
+        self.list.iter().filter_map(|e| match e {
+            Effect::Output(o) => Some(o),
+            Effect::Event(_) => None,
+        })
+    }
+
+    /// The events alone, for tests and watchers.
+    pub fn events(&self) -> impl Iterator<Item = &E> {
+        self.list.iter().filter_map(|e| match e {
+            Effect::Event(e) => Some(e),
+            Effect::Output(_) => None,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! What a download says of itself.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use alloc::string::String;
+use core::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ConnId, FetchId, Guid, Sha1};
+use crate::queue::Dialect;
+use crate::time::Instant;
+
+/// Something that happened to a download of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Event {
+    /// A download began or went on after a restart, with `have` bytes.
+    Begun { fetch: FetchId, name: String, have: u64 },
+    /// A source was learnt (by command, `X-Alt`, or a call).
+    Source { fetch: FetchId, at: SocketAddr },
+    /// A request left for `start..end`.
+    Asked { fetch: FetchId, conn: ConnId, start: u64, end: u64 },
+    /// We stand in a line.
+    Queued {
+        fetch: FetchId,
+        conn: ConnId,
+        dialect: Dialect,
+        ticket: Option<Guid>,
+        position: u32,
+        length: Option<u32>,
+        ask_at: Instant,
+        deadline: Instant,
+    },
+    /// The source is busy or failed for now; we try again at `ask_at`.
+    Waiting { fetch: FetchId, at: SocketAddr, why: SourceTrouble, ask_at: Instant },
+    /// Bytes `start..end` are coming.
+    Receiving { fetch: FetchId, conn: ConnId, start: u64, end: u64 },
+    /// A range is on disk.
+    Stored { fetch: FetchId, start: u64, end: u64 },
+    /// A source is given up for good.
+    SourceLost { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
+    /// Somebody called us back with `QUEUE`.
+    CalledBack { fetch: FetchId, conn: ConnId, ticket: Guid },
+    /// All bytes are there and the SHA-1 agrees, or none was known.
+    Done { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
+    /// All bytes are there and the SHA-1 does not agree: begun again.
+    Corrupt { fetch: FetchId, expected: Sha1, found: Sha1 },
+    /// The download ended without its file.
+    Failed { fetch: FetchId, why: FetchFailure },
+}
+
+/// What is wrong with a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceTrouble {
+    /// Could not be reached.
+    Unreachable,
+    /// Answered that it is busy, without a place in a line.
+    Busy,
+    /// Has no such file.
+    NotFound,
+    /// Has not the bytes we need.
+    RangeUnavailable,
+    /// Hung up.
+    Disconnected,
+    /// Did not answer or sends too slowly.
+    Stalled,
+    /// Said one length and sent another.
+    LengthLie,
+    /// Sent what is not HTTP, or breaks it.
+    Garbage,
+    /// Gave bytes that do not hash to the file.
+    Corrupt,
+}
+
+/// Why a download ended without its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FetchFailure {
+    /// No source is left.
+    NoSource,
+    /// The disk is full or the file cannot be written.
+    Disk,
+    /// The bytes do not hash to the file, from any source.
+    Corrupt,
+    /// The user took it back.
+    Cancelled,
+}

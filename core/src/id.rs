@@ -1,0 +1,135 @@
+//! Names for things: small typed numbers, and the random 128-bit ids that
+//! travel as 32 hexadecimal digits.
+
+use alloc::string::String;
+use core::fmt;
+
+use data_encoding::{BASE32_NOPAD, HEXLOWER, HEXLOWER_PERMISSIVE};
+use serde::{Deserialize, Serialize};
+
+/// A connection of a node. The host numbers the ones it accepts with even
+/// numbers, the node numbers the ones it dials with odd ones; no number is
+/// ever used twice.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ConnId(pub u64);
+
+/// A shared file's number, as in `/get/<index>/<name>`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct FileIndex(pub u32);
+
+/// A download of ours.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct FetchId(pub u32);
+
+/// A 128-bit random id: a PARQ queue id, a servent id, a message GUID.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Guid(pub [u8; 16]);
+
+/// The SHA-1 of a file, written as 32 base-32 digits in `urn:sha1:…`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha1(pub [u8; 20]);
+
+impl Guid {
+    /// From 32 hexadecimal digits of either case.
+    #[must_use]
+    pub fn parse(hex: &[u8]) -> Option<Self> {
+        if hex.len() != 32 {
+            return None;
+        }
+        let mut out = [0; 16];
+        HEXLOWER_PERMISSIVE.decode_mut(hex, &mut out).ok()?;
+        Some(Self(out))
+    }
+}
+
+impl Sha1 {
+    /// From 32 base-32 digits of either case.
+    #[must_use]
+    pub fn parse(base32: &[u8]) -> Option<Self> {
+        if base32.len() != 32 {
+            return None;
+        }
+        let mut upper = [0; 32];
+        upper.copy_from_slice(base32);
+        upper.make_ascii_uppercase();
+        let mut out = [0; 20];
+        BASE32_NOPAD.decode_mut(&upper, &mut out).ok()?;
+        Some(Self(out))
+    }
+
+    /// From `urn:sha1:<32 base-32 digits>`, the prefix in either case.
+    #[must_use]
+    pub fn parse_urn(urn: &[u8]) -> Option<Self> {
+        let (prefix, digits) = urn.split_at_checked(9)?;
+        if prefix.eq_ignore_ascii_case(b"urn:sha1:") { Self::parse(digits) } else { None }
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut hex = [0; 32];
+        HEXLOWER.encode_mut(&self.0, &mut hex);
+        f.write_str(core::str::from_utf8(&hex).unwrap_or_default())
+    }
+}
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+impl fmt::Display for Sha1 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0; 32];
+        BASE32_NOPAD.encode_mut(&self.0, &mut text);
+        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+impl fmt::Debug for Sha1 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+macro_rules! serde_as_text {
+    ($type:ty, $name:literal) => {
+        impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(d)?;
+                Self::parse(text.as_bytes())
+                    .ok_or_else(|| serde::de::Error::custom(concat!("not a ", $name)))
+            }
+        }
+    };
+}
+serde_as_text!(Guid, "128-bit id of 32 hexadecimal digits");
+serde_as_text!(Sha1, "SHA-1 of 32 base-32 digits");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn ids_round_trip_in_either_case() {
+        let id = Guid::parse(b"6A074979f3201edbf323b6425fef4a53").unwrap();
+        assert_eq!(id.to_string(), "6a074979f3201edbf323b6425fef4a53");
+        assert_eq!(Guid::parse(b"6a07"), None);
+        let sha = Sha1::parse_urn(b"URN:sha1:plstHIPQGSSZTS5FJUPAKUZWUGYQYPFB").unwrap();
+        assert_eq!(sha.to_string(), "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB");
+        assert_eq!(Sha1::parse_urn(b"urn:md5:plst"), None);
+    }
+}

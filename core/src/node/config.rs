@@ -1,0 +1,80 @@
+//! A node's configuration: its engines' and its own limits.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use crate::queue::{self, Dialect};
+use crate::time::Duration;
+
+/// Everything that shapes a node's decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// `Server` and `User-Agent`.
+    pub agent: String,
+    /// The upload queue.
+    pub queue: queue::Config,
+    /// What a stranger can make us spend.
+    pub limits: Limits,
+    /// The language our downloads speak.
+    pub dialect: Dialect,
+    /// Announce `X-Node`, so that servers may call us back.
+    pub callable: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            agent: String::from(concat!("Servent/", env!("CARGO_PKG_VERSION"))),
+            queue: queue::Config::default(),
+            limits: Limits::default(),
+            dialect: Dialect::Parq,
+            callable: true,
+        }
+    }
+}
+
+/// What a stranger can make us spend. Reaching one is an event.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Connections in all.
+    pub connections: u32,
+    /// Connections of one address.
+    pub connections_per_ip: u32,
+    /// Bytes of a head, request line included.
+    pub head_bytes: u32,
+    /// Lines of a head.
+    pub head_lines: u32,
+    /// Time from the first byte of a head to its last, and from a connection
+    /// to its first head.
+    pub request_deadline: Duration,
+    /// Time a kept connection may be silent when it holds no place.
+    pub idle_deadline: Duration,
+    /// Bytes a second a reader must take, over [`Limits::reader_window`].
+    pub reader_rate: u64,
+    /// Time over which the rate of a reader is judged.
+    pub reader_window: Duration,
+    /// Requests a client may send ahead of their answers.
+    pub pipeline: u32,
+    /// Unsent reply bytes of one connection.
+    pub backlog: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            connections_per_ip: 64,
+            head_bytes: 16 * 1024,
+            head_lines: 64,
+            request_deadline: Duration::from_secs(15),
+            idle_deadline: Duration::from_secs(60),
+            reader_rate: 256,
+            reader_window: Duration::from_secs(30),
+            pipeline: 8,
+            backlog: 256 * 1024,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The boundary between a node and its host: everything that can happen to a
+//! node, everything it can ask for.
+//!
+//! File bytes do not pass through here. [`Output::Serve`] and
+//! [`Output::Store`] hand a range to the host, which reports progress.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
+use crate::queue::{FileKey, Row};
+use crate::time::Duration;
+
+/// Something that happened to a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// The very first input: what the store remembered.
+    Start(Restored),
+    /// Somebody connected. `conn` is even and new.
+    Accepted { conn: ConnId, peer: SocketAddr },
+    /// A dial of ours succeeded.
+    Dialed { conn: ConnId, local: SocketAddr },
+    /// A dial of ours failed.
+    DialFailed { conn: ConnId, why: DialError },
+    /// Bytes came in, in order, cut anywhere.
+    Bytes {
+        conn: ConnId,
+        #[serde(with = "crate::trace::hex_bytes")]
+        data: Vec<u8>,
+    },
+    /// The connection is gone for reading and writing; nothing follows.
+    Closed { conn: ConnId },
+    /// So many bytes of earlier writes have not left yet.
+    Backlog { conn: ConnId, bytes: u64 },
+    /// So many bytes of the range being served have left, counted from the
+    /// start of that range. The range is done when all of it has.
+    Served { conn: ConnId, bytes: u64 },
+    /// So many bytes of the range being stored are safe on disk, counted
+    /// from the start of that range.
+    Stored { conn: ConnId, bytes: u64 },
+    /// The range being stored cannot be written, or the file being served
+    /// cannot be read any more.
+    DiskFailed { conn: ConnId, why: StoreError },
+    /// The answer to [`Output::Verify`].
+    Verified { fetch: FetchId, sha1: Sha1 },
+    /// A file is shared from now on, or its entry changed (a hash came in).
+    Shared(FileInfo),
+    /// A file is no longer shared.
+    Unshared { index: FileIndex },
+    /// The user wants something.
+    Command(Command),
+}
+
+/// Something a node asks of its host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Connect. `conn` is odd and new.
+    Dial { conn: ConnId, to: SocketAddr },
+    /// Send bytes, after everything asked for earlier on this connection.
+    Write {
+        conn: ConnId,
+        #[serde(with = "crate::trace::hex_bytes")]
+        data: Vec<u8>,
+    },
+    /// Close. `flush` sends what is still to be written first; the host
+    /// bounds that wait. No input about `conn` follows but `Closed`.
+    Close { conn: ConnId, flush: bool },
+    /// Send bytes `start..end` of a file, after everything asked for earlier
+    /// on this connection; report with [`Input::Served`].
+    Serve { conn: ConnId, file: FileRef, start: u64, end: u64 },
+    /// Write the next `end - start` bytes that come in on this connection to
+    /// the download at `start`; report with [`Input::Stored`]. `early` are
+    /// the first of them, which had already come in with the head. What
+    /// comes in after them is [`Input::Bytes`] again.
+    Store {
+        conn: ConnId,
+        fetch: FetchId,
+        start: u64,
+        end: u64,
+        #[serde(with = "crate::trace::hex_bytes")]
+        early: Vec<u8>,
+    },
+    /// Stop storing on this connection; further bytes are dropped until it
+    /// is closed.
+    StopStore { conn: ConnId },
+    /// Make room for a download, or open it again.
+    Allocate { fetch: FetchId, name: String, size: Option<u64> },
+    /// Hash a finished download; answered with [`Input::Verified`].
+    Verify { fetch: FetchId },
+    /// A download is whole and right: give it its final name.
+    Complete { fetch: FetchId },
+    /// Remember something. Durable before any later output of the same list
+    /// is carried out: that is the write-ahead rule.
+    Persist(Op),
+    /// An answer to the user.
+    Answer(Answer),
+}
+
+/// A file the host can read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileRef {
+    /// A shared file.
+    Shared(FileIndex),
+    /// A download of ours, as far as it has come.
+    Fetch(FetchId),
+}
+
+/// Why a dial failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DialError {
+    /// Nobody listens there.
+    Refused,
+    /// No answer in time.
+    TimedOut,
+    /// No way there.
+    Unreachable,
+    /// Too many connections of our own.
+    NoDescriptor,
+}
+
+/// Why a file cannot be read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreError {
+    /// No space is left.
+    Full,
+    /// The permission is missing.
+    Denied,
+    /// The file is gone or has shrunk.
+    Changed,
+    /// Anything else the system said.
+    Failed,
+}
+
+/// A file somebody may download from us.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Its number in URLs.
+    pub index: FileIndex,
+    /// Its name in URLs, without any folder.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Its SHA-1, once it is known.
+    pub sha1: Option<Sha1>,
+    /// What it is, for the queue.
+    pub key: FileKey,
+}
+
+/// What the store remembered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Restored {
+    /// Our servent id; drawn and persisted on the first start.
+    pub servent: Option<Guid>,
+    /// Where others reach us, once the host listens.
+    pub listen: Option<SocketAddr>,
+    /// Places and slots of the upload queue, in order of arrival.
+    pub queue: Vec<Row>,
+    /// Downloads that are not finished.
+    pub fetches: Vec<PartRow>,
+    /// What is shared at start.
+    pub shared: Vec<FileInfo>,
+}
+
+/// A download as it is written to the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PartRow {
+    /// Its number.
+    pub fetch: FetchId,
+    /// What was asked for.
+    pub get: Get,
+    /// The size, once a source told it.
+    pub size: Option<u64>,
+    /// Ranges that are safe on disk: sorted, apart, `start..end`.
+    pub have: Vec<(u64, u64)>,
+    /// Places in lines: where, the id, the position told last.
+    pub tickets: Vec<(SocketAddr, Guid, u32)>,
+}
+
+/// What a user wants downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Get {
+    /// The name of the file to make, without any folder.
+    pub name: String,
+    /// Its SHA-1, when known beforehand.
+    pub sha1: Option<Sha1>,
+    /// Where to ask.
+    pub sources: Vec<Source>,
+}
+
+/// A place to download from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// What follows the host in the URL, as it goes into the request line.
+    pub target: String,
+    /// What goes into the `Host` header.
+    pub host: String,
+}
+
+/// What a user can tell a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Download; answered with [`Answer::Fetching`], later `Fetched`. A get
+    /// whose name and SHA-1 (or sources) equal a remembered one goes on with it.
+    Get(Get),
+    /// Give a download up and forget it.
+    Cancel { fetch: FetchId },
+    /// Ask all sources of a download now, allowed or not.
+    AskNow { fetch: FetchId },
+    /// Ask nobody for so long.
+    Sleep { fetch: FetchId, length: Duration },
+    /// Connect to `to`, send `GIV` for a file and serve on that connection.
+    Giv { to: SocketAddr, index: FileIndex },
+    /// Expect a `GIV` from a servent for a download of ours.
+    ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
+    /// Change the number of upload slots.
+    Slots { slots: u32 },
+    /// We are reached at another address from now on.
+    Listening { at: SocketAddr },
+    /// Finish: say goodbye, save, answer [`Answer::Stopped`].
+    Stop,
+}
+
+/// What a node tells its user.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The download has this number.
+    Fetching { fetch: FetchId },
+    /// The download is whole, checked and named.
+    Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
+    /// The download ended without its file.
+    Failed { fetch: FetchId, why: crate::fetch::FetchFailure },
+    /// No such download.
+    Unknown { fetch: FetchId },
+    /// Everything is said and saved.
+    Stopped,
+}
+
+/// A change of durable state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Our servent id.
+    Servent(Guid),
+    /// A place or slot, new or changed.
+    Queue(Row),
+    /// A place or slot that is no more.
+    QueueGone(Guid),
+    /// A download, new or changed.
+    Fetch(PartRow),
+    /// A download that is finished or given up.
+    FetchGone(FetchId),
+}

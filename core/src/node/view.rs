@@ -1,0 +1,147 @@
+//! What a node looks like from outside: plain data for `servent status`, the
+//! lab's board and the inspector. Instants are microseconds of the host.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use crate::queue::Dialect;
+
+/// A whole node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct NodeView {
+    /// The upload side.
+    pub queue: QueueView,
+    /// The download side.
+    pub fetches: Vec<FetchView>,
+    /// Open connections.
+    pub connections: u32,
+    /// Shared files.
+    pub shared: u32,
+}
+
+/// The upload side: the lanes of the Queue board.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct QueueView {
+    /// Upload slots.
+    pub slots: u32,
+    /// Slots nobody holds.
+    pub free: u32,
+    /// Places in the line, all of them.
+    pub length: u32,
+    /// The most places there can be.
+    pub capacity: u32,
+    /// Those in a slot.
+    pub uploads: Vec<SlotCard>,
+    /// The first card below stands at this position.
+    pub from: u32,
+    /// Places in the line, a window of it, in order.
+    pub cards: Vec<Card>,
+}
+
+/// A client in a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlotCard {
+    /// The id of its place.
+    pub ticket: String,
+    /// Its address.
+    pub peer: String,
+    /// Its language.
+    pub dialect: Dialect,
+    /// The file's name.
+    pub file: String,
+    /// The connection, when there is one.
+    pub conn: Option<u64>,
+    /// The range being sent.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// Bytes of it that have left.
+    pub sent: u64,
+    /// Since when it holds the slot.
+    pub since: u64,
+    /// Broken and held for its owner until then.
+    pub reserved_until: Option<u64>,
+}
+
+/// Which lane of the board a place stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// The wire is kept.
+    Sync,
+    /// The wire is cut on purpose; the client comes back.
+    Async,
+    /// The wire broke, or the poll is overdue but forgiven; the place is held.
+    Grace,
+}
+
+/// A client in the line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// The id of its place.
+    pub ticket: String,
+    /// Its address.
+    pub peer: String,
+    /// Its language.
+    pub dialect: Dialect,
+    /// The file's name.
+    pub file: String,
+    /// Its lane.
+    pub lane: Lane,
+    /// Its position now; 1 is next.
+    pub position: u32,
+    /// The position it was told last; 0 before the first reply.
+    pub told: u32,
+    /// When it was told.
+    pub told_at: u64,
+    /// Asking before this is too early.
+    pub not_before: u64,
+    /// Not having asked by this loses the place.
+    pub deadline: u64,
+    /// When a slot may come, in seconds, if that can be said.
+    pub eta: Option<u64>,
+    /// Connected now.
+    pub present: bool,
+    /// The connection, when there is one.
+    pub conn: Option<u64>,
+    /// How often its connection broke.
+    pub breaks: u8,
+}
+
+/// A download.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FetchView {
+    /// Its number.
+    pub fetch: u32,
+    /// The file's name.
+    pub name: String,
+    /// Bytes, once known.
+    pub size: Option<u64>,
+    /// Bytes safe on disk.
+    pub have: u64,
+    /// Where it downloads from.
+    pub sources: Vec<SourceView>,
+    /// `running`, `done`, or why it failed.
+    pub state: String,
+}
+
+/// A source of a download.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SourceView {
+    /// Its address.
+    pub at: String,
+    /// `idle`, `dialing`, `asking`, `queued`, `receiving`, `waiting`, `lost`.
+    pub state: String,
+    /// Position in its line.
+    pub position: Option<u32>,
+    /// Length of its line.
+    pub length: Option<u32>,
+    /// When we ask next.
+    pub ask_at: Option<u64>,
+    /// When our place would be lost.
+    pub deadline: Option<u64>,
+    /// Seconds until a slot, as the server says.
+    pub eta: Option<u64>,
+}

@@ -1,0 +1,1 @@
+//! Our place in somebody else's line.

@@ -1,0 +1,73 @@
+//! Every limit and interval of the upload queue, by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Duration;
+
+/// Limits and intervals of the upload queue. Intervals are at full scale;
+/// [`Config::time_scale`] shortens all of them together for tests.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Uploads that may run at once.
+    pub slots: u32,
+    /// Places in the line; beyond it a plain 503 (AQ-10).
+    pub capacity: u32,
+    /// Places in the line for one address.
+    pub per_ip: u32,
+    /// How many first places keep their connection: PARQ's Sq (PQ-1).
+    pub sync_places: u32,
+    /// How much too early a request may be (decision §2.6).
+    pub early_tolerance: Duration,
+    /// How long a broken connection of the synchronous part, a passive client
+    /// or a place after a restart is remembered (PQ-10, PQ-11).
+    pub remanence: Duration,
+    /// Disconnections allowed in the synchronous part; at least 1 (PARQ §4).
+    pub breaks_allowed: u8,
+    /// How long a slot waits for the owner of a broken transfer (PQ-14).
+    pub slot_reserve: Duration,
+    /// Longest time a free slot is kept for an entitled client that is
+    /// present but not yet allowed to ask (decision §2.5).
+    pub entitled_reserve: Duration,
+    /// `QUEUE` calls without an answer before the place is lost (§2.9).
+    pub calls: u8,
+    /// Time between two calls to one place.
+    pub call_spacing: Duration,
+    /// Calls to one address within [`Config::call_spacing`].
+    pub calls_per_ip: u32,
+    /// Calls in all within one second.
+    pub calls_per_second: u32,
+    /// Requests of one address within a minute before it is hammering.
+    pub hammer_requests: u32,
+    /// How long a hammering address is refused.
+    pub hammer_pause: Duration,
+    /// Upload bandwidth in bytes a second for the ETA; 0 when unknown, and
+    /// then no ETA is told (PQ-15).
+    pub bandwidth: u64,
+    /// Divides every interval of the schedule, told and enforced alike.
+    pub time_scale: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            slots: 4,
+            capacity: 5_000,
+            per_ip: 32,
+            sync_places: 50,
+            early_tolerance: Duration::from_secs(1),
+            remanence: Duration::from_secs(300),
+            breaks_allowed: 1,
+            slot_reserve: Duration::from_secs(300),
+            entitled_reserve: Duration::from_secs(60),
+            calls: 2,
+            call_spacing: Duration::from_secs(60),
+            calls_per_ip: 4,
+            calls_per_second: 20,
+            hammer_requests: 60,
+            hammer_pause: Duration::from_secs(60),
+            bandwidth: 0,
+            time_scale: 1,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the upload queue says of itself.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use core::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::Dialect;
+use crate::id::{ConnId, Guid};
+use crate::time::{Duration, Instant};
+
+/// Something that happened in the line or in a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Event {
+    /// A new place at the end of the line.
+    Arrived {
+        ticket: Guid,
+        arrival: u64,
+        peer: IpAddr,
+        dialect: Dialect,
+        position: u32,
+        length: u32,
+    },
+    /// The holder of a place asked again inside its window.
+    Asked { ticket: Guid, conn: ConnId, position: u32 },
+    /// It was told to wait.
+    Told {
+        ticket: Guid,
+        position: u32,
+        length: u32,
+        not_before: Instant,
+        deadline: Instant,
+        keep: bool,
+    },
+    /// It is among the first for which a slot is free.
+    Entitled { ticket: Guid },
+    /// A present client was served past an absent one that keeps its place.
+    Passed { ticket: Guid, by: Option<Guid> },
+    /// A slot was given and the transfer begins.
+    Started { ticket: Guid, conn: ConnId, peer: IpAddr, waited: Duration, free: u32 },
+    /// Another range on a slot already held (AQ-9).
+    Continued { ticket: Guid, conn: ConnId },
+    /// A transfer ended and its slot is free.
+    Finished { ticket: Guid, free: u32 },
+    /// A transfer broke; its slot is held for its owner.
+    Reserved { ticket: Guid, until: Instant },
+    /// The owner of a held slot did not come back.
+    Unreserved { ticket: Guid, free: u32 },
+    /// A synchronous connection broke; the place is held.
+    Away { ticket: Guid, until: Instant },
+    /// A different file was asked for and the place moved to the end (AQ-8).
+    Moved { ticket: Guid, arrival: u64, position: u32 },
+    /// A place is gone.
+    Lost { ticket: Guid, why: Loss, length: u32 },
+    /// A request got no place.
+    Refused { peer: IpAddr, conn: ConnId, why: Refusal },
+    /// The server called a client back with `QUEUE`.
+    Called { ticket: Guid, to: SocketAddr, attempt: u8 },
+    /// A place came back from the store.
+    Restored { ticket: Guid, arrival: u64, position: u32 },
+    /// The number of slots changed.
+    Slots { slots: u32 },
+}
+
+/// Why a place is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Asked before it was allowed to (AQ-5, PQ-7).
+    TooEarly,
+    /// Did not ask in time (AQ-6, PQ-8).
+    Overdue,
+    /// The connection that was the place dropped (AQ-7).
+    ConnectionLost,
+    /// Gave a position it was never told (PQ-6).
+    WrongPosition,
+    /// Broke its synchronous connection more often than allowed (PQ-10).
+    BrokeTooOften,
+    /// Did not answer the calls (PQ-8).
+    Unreachable,
+    /// Took another place instead.
+    Replaced,
+}
+
+/// Why a request got no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The line has its maximum length (AQ-10).
+    QueueFull,
+    /// Too many places for one address.
+    PerAddress,
+    /// Too many requests from one address.
+    Hammering,
+}

@@ -1,0 +1,1 @@
+//! Who gets an upload slot, and who waits how long.

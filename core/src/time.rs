@@ -1,0 +1,160 @@
+//! Our own time: microseconds in a `u64`.
+//!
+//! The host decides what zero means. The native program counts from the Unix
+//! epoch, so that deadlines written to disk stay true over a restart; the
+//! simulator counts from the beginning of its world.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time, in microseconds since the host's zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Instant(u64);
+
+/// A length of time in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Duration(u64);
+
+impl Instant {
+    /// The host's zero.
+    pub const ZERO: Self = Self(0);
+    /// Later than every deadline that can be met.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From microseconds since the host's zero.
+    #[must_use]
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us)
+    }
+    /// From seconds since the host's zero.
+    #[must_use]
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s.saturating_mul(1_000_000))
+    }
+    /// Microseconds since the host's zero.
+    #[must_use]
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+    /// How long after `earlier` this is; zero when it is not.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Longer than anything.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From microseconds.
+    #[must_use]
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us)
+    }
+    /// From milliseconds.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms.saturating_mul(1_000))
+    }
+    /// From seconds.
+    #[must_use]
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s.saturating_mul(1_000_000))
+    }
+    /// In microseconds.
+    #[must_use]
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+    /// In whole milliseconds, rounded down.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+    /// In whole seconds, rounded down.
+    #[must_use]
+    pub const fn as_secs(self) -> u64 {
+        self.0 / 1_000_000
+    }
+    /// In whole seconds, rounded up: what a header that promises may say.
+    #[must_use]
+    pub const fn as_secs_ceil(self) -> u64 {
+        self.0.div_ceil(1_000_000)
+    }
+    /// `self × numerator ÷ denominator`, saturating.
+    ///
+    /// # Panics
+    /// When `denominator` is zero.
+    #[must_use]
+    pub const fn ratio(self, numerator: u64, denominator: u64) -> Self {
+        let wide = self.0 as u128 * numerator as u128 / denominator as u128;
+        Self(if wide > u64::MAX as u128 { u64::MAX } else { wide as u64 })
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, d: Duration) -> Self {
+        Self(self.0.saturating_add(d.0))
+    }
+}
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    fn sub(self, d: Duration) -> Self {
+        Self(self.0.saturating_sub(d.0))
+    }
+}
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, d: Self) -> Self {
+        Self(self.0.saturating_add(d.0))
+    }
+}
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, d: Self) -> Self {
+        Self(self.0.saturating_sub(d.0))
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}.{:06}s", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}s", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_instead_of_wrapping() {
+        assert_eq!(Instant::MAX + Duration::from_secs(1), Instant::MAX);
+        assert_eq!(Instant::ZERO - Duration::from_secs(1), Instant::ZERO);
+        assert_eq!(Instant::ZERO.since(Instant::from_secs(1)), Duration::ZERO);
+        assert_eq!(Duration::MAX.ratio(3, 2), Duration::MAX);
+    }
+
+    #[test]
+    fn a_promise_in_seconds_rounds_up() {
+        assert_eq!(Duration::from_millis(29_001).as_secs_ceil(), 30);
+        assert_eq!(Duration::from_millis(29_001).as_secs(), 29);
+    }
+}

@@ -1,0 +1,1 @@
+//! Heads of HTTP requests and responses.
