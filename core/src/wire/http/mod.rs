@@ -1,1 +1,20 @@
-//! Heads of HTTP requests and responses.
+//! Heads of HTTP requests and responses, and the headers of file sharing
+//! that are not about queueing.
+//!
+//! Peers in the field fold headers, repeat them, leave blanks in request
+//! lines and end lines with a bare LF. All of that is read; what is written
+//! is plain HTTP/1.1.
+
+mod alts;
+mod head;
+mod headers;
+mod range;
+mod target;
+mod writer;
+
+pub use self::alts::{Alts, DEFAULT_PORT};
+pub use self::head::{HeadError, HeadLimits, Method, RequestHead, ResponseHead, Version};
+pub use self::headers::Headers;
+pub use self::range::{AvailableRanges, ContentRange, RangeSpec};
+pub use self::target::Target;
+pub use self::writer::HeadWriter;

@@ -1,0 +1,168 @@
+//! What a request line names.
+
+use alloc::string::String;
+use core::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::id::{FileIndex, Sha1};
+
+/// What a name keeps unescaped in a URL.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A request target, understood.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `/get/<index>/<name>`. The name is decoded and must not be used as a
+    /// path: it is only good for comparing.
+    File {
+        /// The number of the file at that servent.
+        index: FileIndex,
+        /// Its name there.
+        name: String,
+    },
+    /// `/uri-res/N2R?urn:sha1:<32 base-32 digits>`.
+    Urn(Sha1),
+    /// `/`, with what stands behind its `?`.
+    Root {
+        /// Without the `?`; empty when there is none.
+        query: String,
+    },
+    /// Anything else.
+    Other,
+}
+
+impl Target {
+    /// Reads a target in origin form, or in absolute form whatever the host.
+    #[must_use]
+    pub fn parse(target: &str) -> Self {
+        let path = origin(target.trim());
+        Self::file(path)
+            .or_else(|| Self::urn(path))
+            .or_else(|| Self::root(path))
+            .unwrap_or(Self::Other)
+    }
+
+    fn file(path: &str) -> Option<Self> {
+        let (index, name) = after(path, "/get/")?.split_once('/')?;
+        if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let name = decode(name.trim_end_matches('/'));
+        (!name.is_empty()).then_some(Self::File { index: FileIndex(index.parse().ok()?), name })
+    }
+
+    fn urn(path: &str) -> Option<Self> {
+        let urn = decode(after(path, "/uri-res/N2R?")?.trim_end_matches('/'));
+        if let Some(sha1) = Sha1::parse_urn(urn.as_bytes()) {
+            return Some(Self::Urn(sha1));
+        }
+        // A bitprint is a SHA-1, a dot, and a tree hash we have no use for.
+        let digits = after(&urn, "urn:bitprint:")?.split('.').next()?;
+        Some(Self::Urn(Sha1::parse(digits.as_bytes())?))
+    }
+
+    fn root(path: &str) -> Option<Self> {
+        let rest = path.strip_prefix('/')?;
+        if rest.is_empty() {
+            return Some(Self::Root { query: String::new() });
+        }
+        Some(Self::Root { query: rest.strip_prefix('?')?.into() })
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { index, name } => {
+                write!(f, "/get/{}/{}", index.0, utf8_percent_encode(name, NAME))
+            }
+            Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
+            Self::Root { query } if query.is_empty() => f.write_str("/"),
+            Self::Root { query } => write!(f, "/?{query}"),
+            Self::Other => f.write_str("*"),
+        }
+    }
+}
+
+/// Cuts scheme and host off a target in absolute form.
+fn origin(target: &str) -> &str {
+    match after(target, "http://") {
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => target,
+    }
+}
+
+/// What follows a prefix, which may be in any case.
+fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (head, rest) = text.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+fn decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const URN: &str = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+
+    fn file(index: u32, name: &str) -> Target {
+        Target::File { index: FileIndex(index), name: name.into() }
+    }
+
+    #[test]
+    fn files_are_named_raw_encoded_and_with_a_trailing_slash() {
+        assert_eq!(Target::parse("/get/7/a song.ogg"), file(7, "a song.ogg"));
+        assert_eq!(Target::parse("/get/7/a%20song.ogg/"), file(7, "a song.ogg"));
+        assert_eq!(Target::parse("/GET/0007/%e4"), file(7, "\u{fffd}"));
+        assert_eq!(Target::parse("http://h:1/get/7/a"), file(7, "a"));
+        assert_eq!(Target::parse("/get/7/"), Target::Other);
+        assert_eq!(Target::parse("/get/4294967296/a"), Target::Other);
+        assert_eq!(Target::parse("/get/+1/a"), Target::Other);
+        assert_eq!(file(3, "a b/c%").to_string(), "/get/3/a%20b%2Fc%25");
+    }
+
+    #[test]
+    fn urns_are_found_in_any_case_and_inside_bitprints() {
+        let sha1 = Sha1::parse_urn(URN.as_bytes()).unwrap();
+        assert_eq!(Target::parse(&alloc::format!("/uri-res/N2R?{URN}")), Target::Urn(sha1));
+        assert_eq!(
+            Target::parse("/URI-RES/n2r?URN%3Asha1:plsthipqgsszts5fjupakuzwugyqypfb"),
+            Target::Urn(sha1)
+        );
+        let bitprint = "/uri-res/N2R?urn:bitprint:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB.QQ";
+        assert_eq!(Target::parse(bitprint), Target::Urn(sha1));
+        assert_eq!(Target::parse("/uri-res/N2R?urn:md5:0"), Target::Other);
+        assert_eq!(
+            Target::Urn(sha1).to_string(),
+            "/uri-res/N2R?urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB"
+        );
+    }
+
+    #[test]
+    fn the_root_keeps_its_query() {
+        assert_eq!(Target::parse("/"), Target::Root { query: String::new() });
+        assert_eq!(Target::parse("/?a=b"), Target::Root { query: "a=b".into() });
+        assert_eq!(Target::parse("/favicon.ico"), Target::Other);
+    }
+
+    proptest! {
+        #[test]
+        fn files_round_trip(index: u32, name in "\\PC{0,20}[^/\\pC]") {
+            let target = file(index, &name);
+            prop_assert_eq!(Target::parse(&target.to_string()), target);
+        }
+
+        #[test]
+        fn any_text_is_read_without_harm(text in "\\PC{0,60}|/get/[0-9%/a]{0,20}|/uri-res/N2R\\?.{0,40}") {
+            let _ = Target::parse(&text);
+        }
+    }
+}

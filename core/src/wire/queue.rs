@@ -1,1 +1,0 @@
-//! The headers of Active Queueing and PARQ, and the `QUEUE` and `GIV` lines.

@@ -1,0 +1,89 @@
+//! The two lines that begin a connection the other way round.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::SocketAddr;
+
+use crate::id::{FileIndex, Guid};
+
+/// A first line that is not HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// `QUEUE <id> <ip>:<port>`: a server calls its waiting client (PQ-8).
+    Queue {
+        /// The id of the place.
+        ticket: Guid,
+        /// Where the server is reached from now on; texts before 1.0.a did
+        /// not say.
+        server: Option<SocketAddr>,
+    },
+    /// `GIV <index>:<servent id>/<name>`: a pushed server offers a file.
+    Giv {
+        /// The number of the file at that servent.
+        index: FileIndex,
+        /// The servent's id.
+        servent: Guid,
+        /// The file's name there; only good for showing.
+        name: String,
+    },
+}
+
+impl Line {
+    /// Reads a line; its end may or may not be on it.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let line =
+            core::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Into::into);
+        let line = line.trim_end();
+        let (word, rest) = line.split_once(' ')?;
+        if word.eq_ignore_ascii_case("QUEUE") { queue(rest) } else { giv(word, rest) }
+    }
+
+    /// The bytes to send. A `GIV` ends with two bare line feeds.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let end = if matches!(self, Self::Queue { .. }) { "\r\n" } else { "\n\n" };
+        alloc::format!("{self}{end}").into_bytes()
+    }
+}
+
+fn queue(rest: &str) -> Option<Line> {
+    let mut words = rest.split_ascii_whitespace();
+    let ticket = Guid::parse(words.next()?.as_bytes())?;
+    let server = match words.next() {
+        Some(word) => Some(word.parse::<SocketAddr>().ok().filter(|at| at.port() != 0)?),
+        None => None,
+    };
+    Some(Line::Queue { ticket, server })
+}
+
+fn giv(word: &str, rest: &str) -> Option<Line> {
+    if !word.eq_ignore_ascii_case("GIV") {
+        return None;
+    }
+    let (index, rest) = rest.trim_start().split_once(':')?;
+    let (servent, name) = rest.split_once('/')?;
+    if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(Line::Giv {
+        index: FileIndex(index.parse().ok()?),
+        servent: Guid::parse(servent.as_bytes())?,
+        name: name.into(),
+    })
+}
+
+/// The line without its end.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue { ticket, server: Some(server) } => write!(f, "QUEUE {ticket} {server}"),
+            Self::Queue { ticket, server: None } => write!(f, "QUEUE {ticket}"),
+            Self::Giv { index, servent, name } => {
+                write!(f, "GIV {}:{servent}/", index.0)?;
+                name.chars().filter(|c| !c.is_control()).try_for_each(|c| write!(f, "{c}"))
+            }
+        }
+    }
+}

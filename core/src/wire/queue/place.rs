@@ -1,0 +1,159 @@
+//! What a request says about queueing, and what a queued one is told.
+
+use core::net::SocketAddr;
+
+use super::seconds::Seconds;
+use super::vars::Vars;
+use crate::id::Guid;
+use crate::queue::{Dialect, Place};
+use crate::wire::http::{HeadWriter, Headers};
+
+/// The highest level a request announces in `X-Queue` (AQ-1, PQ-3). A level
+/// above what we know is answered as 1.0, which every later one understands;
+/// what is no level at all counts as absent.
+#[must_use]
+pub fn spoken(headers: &Headers) -> Dialect {
+    Vars::new(headers, "X-Queue").pieces().filter_map(level).max().map_or(
+        Dialect::Passive,
+        |level| match level {
+            (0, _) => Dialect::Active,
+            (1, 1) => Dialect::Parq11,
+            _ => Dialect::Parq,
+        },
+    )
+}
+
+/// `digits.digits` at the front of a piece, with nothing glued to it.
+pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
+    let word = piece.split_whitespace().next()?;
+    let (major, minor) = word.split_once('.')?;
+    let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(major) || !all_digits(minor) {
+        return None;
+    }
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The place a request says it holds: the `X-Queued` of the client (PQ-6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The id of the place.
+    pub ticket: Option<Guid>,
+    /// The position it was told last.
+    pub told: Option<u32>,
+}
+
+impl Claim {
+    /// Reads it out of a request, or the id a server gives along with a
+    /// transfer out of its reply.
+    #[must_use]
+    pub fn parse(headers: &Headers) -> Self {
+        let vars = Vars::new(headers, "X-Queued");
+        Self {
+            ticket: vars.find("ID", |v| Guid::parse(v.as_bytes())),
+            told: vars.find("position", number),
+        }
+    }
+}
+
+/// Where the client says it can be called back (PQ-8). The first texts of
+/// PARQ named the header `X-Listen-IP`. Whether to connect there is another
+/// question: it is the client's word alone.
+#[must_use]
+pub fn callback(headers: &Headers) -> Option<SocketAddr> {
+    let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
+    let at: SocketAddr = told.trim().parse().ok()?;
+    (at.port() != 0 && !at.ip().is_unspecified()).then_some(at)
+}
+
+/// Writes the queueing headers of a request: the level we speak, the place
+/// we hold, and where we can be called back. A client that is called back
+/// gives the same headers (PQ-8).
+pub fn write_claim(
+    head: &mut HeadWriter,
+    dialect: Dialect,
+    claim: Claim,
+    callback: Option<SocketAddr>,
+) {
+    match dialect {
+        Dialect::Passive => return,
+        Dialect::Active => {
+            head.header("X-Queue", "0.1");
+            return;
+        }
+        Dialect::Parq => head.header("X-Queue", "1.0"),
+        Dialect::Parq11 => head.header("X-Queue", "1.1"),
+    };
+    if let Some(at) = callback {
+        head.header("X-Node", at);
+    }
+    match claim {
+        Claim { ticket: Some(id), told: Some(told) } => {
+            head.header("X-Queued", format_args!("position={told}; ID={id}"));
+        }
+        Claim { ticket: Some(id), told: None } => {
+            head.header("X-Queued", format_args!("ID={id}"));
+        }
+        Claim { ticket: None, .. } => {}
+    }
+}
+
+/// Writes everything a 503 to a queued client must carry, at the level the
+/// client speaks (PQ-5): the place, `Retry-After`, `Content-Length: 0`, and
+/// `Connection: close` when its connection is not kept.
+///
+/// Active Queueing gets one header with all five keys, because a deployed
+/// downloader needs position, pollMin and pollMax in the same one; and never
+/// a bare version, which it takes for plain busy.
+pub fn write_place(head: &mut HeadWriter, place: &Place) {
+    let Place { position, length, limit, ticket, .. } = place;
+    let retry_after = Seconds(place.retry_after);
+    let lifetime = Seconds(place.lifetime);
+    match place.dialect {
+        Dialect::Passive => {}
+        Dialect::Active => {
+            head.header(
+                "X-Queue",
+                format_args!(
+                    "position={position},length={length},limit={limit},\
+                     pollMin={retry_after},pollMax={lifetime}"
+                ),
+            );
+        }
+        Dialect::Parq | Dialect::Parq11 => {
+            if place.dialect == Dialect::Parq {
+                head.header("X-Queue", "1.0");
+            } else {
+                head.header("X-Features", "queue/1.1");
+            }
+            match place.eta.map(|eta| eta.as_secs_ceil()) {
+                Some(eta) => head.header(
+                    "X-Queued",
+                    format_args!(
+                        "position={position}; length={length}; ETA={eta}; \
+                         lifetime={lifetime}; ID={ticket}"
+                    ),
+                ),
+                None => head.header(
+                    "X-Queued",
+                    format_args!(
+                        "position={position}; length={length}; lifetime={lifetime}; ID={ticket}"
+                    ),
+                ),
+            };
+        }
+    }
+    head.header("Retry-After", retry_after);
+    if !place.keep {
+        head.header("Connection", "close");
+    }
+    head.header("Content-Length", 0);
+}
+
+/// A count of decimal digits that fits.
+pub(super) fn number(text: &str) -> Option<u32> {
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
