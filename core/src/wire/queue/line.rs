@@ -33,8 +33,7 @@ impl Line {
     /// Reads a line; its end may or may not be on it.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let line =
-            core::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Into::into);
+        let line = String::from_utf8_lossy(line);
         let line = line.trim_end();
         let (word, rest) = line.split_once(' ')?;
         if word.eq_ignore_ascii_case("QUEUE") { queue(rest) } else { giv(word, rest) }
