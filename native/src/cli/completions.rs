@@ -1,0 +1,24 @@
+//! `servent completions`: what a shell needs to complete our command line.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::exit::Failure;
+use super::{command, print};
+
+/// Print a completion script for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent completions bash > ~/.local/share/bash-completion/completions/servent
+  servent completions zsh > ~/.zfunc/_servent
+  servent completions fish > ~/.config/fish/completions/servent.fish")]
+pub(crate) struct Arguments {
+    /// The shell.
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command(), "servent", &mut script);
+    print(script)
+}

@@ -1,0 +1,132 @@
+//! How the program ends: one sentence, what to do next, and an exit code that
+//! a script can tell apart.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// The exit codes, as `servent help` documents them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It did not work, for a reason that has no code of its own.
+    Failed = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// Nobody could be reached, or everybody refused.
+    Network = 3,
+    /// A folder or file cannot be read or written, or the disk is full.
+    Disk = 4,
+    /// The bytes, the trace or the run are not what they should be.
+    Unverified = 5,
+    /// Another program listens on the port.
+    PortInUse = 6,
+    /// No servent runs with this state folder, or one already does.
+    Running = 7,
+    /// The state, the trace or the scenario cannot be understood.
+    Foreign = 8,
+    /// Stopped by the user before it was done.
+    Interrupted = 130,
+}
+
+/// The table of exit codes for the help and the manual page.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed for a reason without a code of its own
+  2    wrong command line or configuration
+  3    network: nobody could be reached, or every source refused
+  4    disk: cannot read or write, or no space is left
+  5    not verified: bytes, trace or run are not what they should be
+  6    the port is in use
+  7    no servent runs with this state folder, or one already does
+  8    a state file, trace or scenario that cannot be understood
+  130  stopped by the user before it was done";
+
+/// What went wrong and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) what: String,
+    pub(crate) next: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self { exit, what: what.into(), next: None }
+    }
+
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, what)
+    }
+
+    /// Adds what the user can do about it.
+    pub(crate) fn next(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// A file that cannot be read or written. `doing` is a verb.
+    pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
+        let failure =
+            Self::new(Exit::Disk, format!("cannot {doing} {}: {}", path.display(), said(error)));
+        match error.kind() {
+            io::ErrorKind::NotFound => failure.next("check the path"),
+            io::ErrorKind::PermissionDenied => failure.next("check its permissions"),
+            io::ErrorKind::StorageFull => failure.next("make room on that disk and try again"),
+            _ => failure,
+        }
+    }
+}
+
+/// What the system said, without its error number.
+pub(crate) fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    let mut text = text[..end].to_owned();
+    if let Some(first) = text.get(..1) {
+        let lower = first.to_lowercase();
+        text.replace_range(..1, &lower);
+    }
+    text
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(next) = &self.next {
+            write!(f, "\n  next: {next}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_code_is_documented() {
+        for exit in [
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Network,
+            Exit::Disk,
+            Exit::Unverified,
+            Exit::PortInUse,
+            Exit::Running,
+            Exit::Foreign,
+            Exit::Interrupted,
+        ] {
+            let code = exit as i32;
+            assert!(EXIT_CODES.lines().any(|l| l.starts_with(&format!("  {code} "))), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_systems_words_lose_their_number() {
+        let error = io::Error::from_raw_os_error(28);
+        assert_eq!(said(&error), "no space left on device");
+    }
+}

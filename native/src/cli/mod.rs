@@ -1,0 +1,158 @@
+//! The command line: one file per command.
+
+mod completions;
+mod config_cmd;
+pub(crate) mod exit;
+mod man;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use self::exit::{EXIT_CODES, Failure};
+use crate::config::file::Raw;
+use crate::config::{Builder, Config};
+
+/// A peer-to-peer servent whose every decision can be replayed.
+#[derive(Debug, Parser)]
+#[command(name = "servent", version, after_help = EXIT_CODES, disable_help_subcommand = false)]
+#[command(propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Common {
+    /// Read this configuration file instead of the usual one.
+    #[arg(long, global = true, value_name = "FILE", env = "SERVENT_CONFIG")]
+    config: Option<PathBuf>,
+    /// Keep everything that survives a restart in this folder.
+    ///
+    /// Servents with folders of their own run side by side on one machine.
+    #[arg(long, global = true, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Change any setting: `--set queue.per_ip=4`. `servent config` lists them.
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Say more; twice says everything. `SERVENT_LOG` filters by module.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Say nothing but results and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Divide every interval of the queue by this, told and enforced alike.
+    #[arg(long, global = true, value_name = "N", hide = true)]
+    time_scale: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Config(config_cmd::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Common {
+    /// Defaults, file, environment and the flags every command has.
+    pub(crate) fn builder(&self) -> Result<Builder, Failure> {
+        let mut builder = Builder::load(self.config.as_deref())?;
+        if let Some(state) = &self.state {
+            builder.flag("--state", "state", Raw::Text(state.to_string_lossy().into_owned()))?;
+        }
+        for assignment in &self.set {
+            builder.assign(assignment)?;
+        }
+        if let Some(n) = self.time_scale {
+            builder.flag("--time-scale", "queue.time_scale", Raw::Integer(i64::from(n)))?;
+        }
+        Ok(builder)
+    }
+
+    /// The configuration in force, for commands without settings of their own.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        self.builder()?.finish()
+    }
+
+    fn log(&self) {
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => "error",
+            (_, 0) => "warn",
+            (_, 1) => "info",
+            (_, 2) => "debug",
+            _ => "trace",
+        };
+        let filter = EnvFilter::try_from_env("SERVENT_LOG").unwrap_or_else(|_| {
+            EnvFilter::new(format!("warn,servent={level},servent_core={level}"))
+        });
+        let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        // A second subscriber in one process is a test's; the first one stays.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(colour)
+            .with_writer(io::stderr)
+            .try_init();
+    }
+}
+
+/// Runs the program as it was called.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    cli.common.log();
+    match dispatch(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "servent: {failure}");
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), Failure> {
+    let common = cli.common;
+    match cli.command {
+        Command::Config(arguments) => config_cmd::run(&common, &arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
+    }
+}
+
+/// The command tree, for completions and the manual pages.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::file("write to", std::path::Path::new("standard output"), &e))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in super::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{} has no examples", command.get_name());
+            assert!(help.contains("servent "), "{}", command.get_name());
+        }
+    }
+}

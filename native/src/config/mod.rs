@@ -1,0 +1,215 @@
+//! The configuration: defaults < file < environment < flags, every value with
+//! the place it came from.
+
+pub(crate) mod file;
+mod print;
+pub(crate) mod settings;
+mod tree;
+mod units;
+
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use self::file::Raw;
+pub(crate) use self::settings::Settings;
+use self::tree::Tree;
+use crate::cli::exit::{Exit, Failure};
+
+/// Where a value came from; later ones win.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File { path: PathBuf, line: usize },
+    Environment(String),
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Environment(name) => f.write_str(name),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// The configuration in the making.
+pub(crate) struct Builder {
+    tree: Tree,
+}
+
+/// The configuration in force.
+pub(crate) struct Config {
+    pub(crate) settings: Settings,
+    tree: Tree,
+}
+
+impl Builder {
+    /// Defaults, then the file (`named`, or the usual one if it exists), then
+    /// the environment.
+    pub(crate) fn load(named: Option<&Path>) -> Result<Self, Failure> {
+        let mut builder = Self { tree: Tree::new(&Settings::default()) };
+        match (named, settings::default_file()) {
+            (Some(path), _) => builder.read(path)?,
+            (None, Some(path)) if path.exists() => builder.read(&path)?,
+            _ => {}
+        }
+        builder.environment(env::vars())?;
+        Ok(builder)
+    }
+
+    fn read(&mut self, path: &Path) -> Result<(), Failure> {
+        let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+        let at = |line: usize, what: String| {
+            Failure::new(Exit::Usage, format!("{}:{line}: {what}", path.display()))
+                .next("mend that line; `servent config` shows every key with its default")
+        };
+        for entry in file::entries(&text).map_err(|(line, what)| at(line, what))? {
+            let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
+            self.tree.set(&entry.key, entry.value, origin).map_err(|what| at(entry.line, what))?;
+        }
+        Ok(())
+    }
+
+    fn environment(&mut self, vars: impl Iterator<Item = (String, String)>) -> Result<(), Failure> {
+        let keys: Vec<(String, String)> =
+            self.tree.keys().map(|key| (variable(key), key.to_owned())).collect();
+        for (name, value) in vars.filter(|(name, _)| name.starts_with("SERVENT_")) {
+            let Some((_, key)) = keys.iter().find(|(variable, _)| *variable == name) else {
+                continue;
+            };
+            self.tree
+                .set(key, Raw::Text(value), Origin::Environment(name.clone()))
+                .map_err(|what| Failure::usage(format!("environment variable {name}: {what}")))?;
+        }
+        Ok(())
+    }
+
+    /// Sets a key as a flag does.
+    pub(crate) fn flag(&mut self, flag: &str, key: &str, value: Raw) -> Result<(), Failure> {
+        self.tree
+            .set(key, value, Origin::Flag(flag.to_owned()))
+            .map_err(|what| Failure::usage(format!("{flag}: {what}")))
+    }
+
+    /// `KEY=VALUE`, as `--set` takes it.
+    pub(crate) fn assign(&mut self, text: &str) -> Result<(), Failure> {
+        let Some((key, value)) = text.split_once('=') else {
+            return Err(Failure::usage(format!("--set {text}: expected KEY=VALUE"))
+                .next("for example --set queue.per_ip=4"));
+        };
+        self.flag(&format!("--set {key}"), key.trim(), Raw::Text(value.trim().to_owned()))
+    }
+
+    /// The configuration in force.
+    pub(crate) fn finish(self) -> Result<Config, Failure> {
+        let settings = self.tree.settings().map_err(Failure::usage)?;
+        Ok(Config { settings, tree: self.tree })
+    }
+}
+
+impl Config {
+    /// Every key with its value and origin, in the order of the file.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &Value, &Origin)> {
+        self.tree.rows()
+    }
+
+    /// Where a key's value came from.
+    pub(crate) fn origin(&self, key: &str) -> &Origin {
+        self.tree.origin(key)
+    }
+
+    /// As a configuration file that can be read back, origins in comments.
+    pub(crate) fn to_toml(&self) -> String {
+        print::toml(self)
+    }
+
+    /// As `{key: {value, origin}}`.
+    pub(crate) fn to_json(&self) -> Value {
+        print::json(self)
+    }
+}
+
+/// The environment variable of a key: `queue.slots` is `SERVENT_QUEUE_SLOTS`.
+fn variable(key: &str) -> String {
+    format!("SERVENT_{}", key.replace('.', "_").to_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder() -> Builder {
+        Builder { tree: Tree::new(&Settings::default()) }
+    }
+
+    fn file(text: &str) -> Result<Config, Failure> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut b = builder();
+        b.read(&path)?;
+        b.finish()
+    }
+
+    #[test]
+    fn later_layers_win_and_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("c.toml");
+        std::fs::write(&path, "[queue]\nslots = 2\nper_ip = 3\ncapacity = 9\n").unwrap();
+        let mut b = builder();
+        b.read(&path).unwrap();
+        let vars = [("SERVENT_QUEUE_PER_IP", "5"), ("SERVENT_QUEUE_CAPACITY", "7")];
+        b.environment(vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+        b.flag("--capacity", "queue.capacity", Raw::Integer(11)).unwrap();
+        let c = b.finish().unwrap();
+        let queue = &c.settings.node.queue;
+        assert_eq!((queue.slots, queue.per_ip, queue.capacity), (2, 5, 11));
+        assert_eq!(c.origin("queue.slots"), &Origin::File { path, line: 2 });
+        assert_eq!(c.origin("queue.per_ip").to_string(), "SERVENT_QUEUE_PER_IP");
+        assert_eq!(c.origin("queue.capacity").to_string(), "--capacity");
+        assert_eq!(c.origin("queue.calls"), &Origin::Default);
+    }
+
+    #[test]
+    fn an_unknown_key_names_file_line_and_neighbour() {
+        let e = file("agent = 'x'\n[queue]\nslotz = 2\n").err().unwrap();
+        assert_eq!(e.exit, Exit::Usage);
+        assert!(e.what.contains("config.toml:3: unknown key `queue.slotz`"), "{e}");
+        assert!(e.what.contains("`queue.slots`"), "{e}");
+    }
+
+    #[test]
+    fn a_wrong_type_names_the_key() {
+        let e = file("[queue]\nslots = \"many\"\n").err().unwrap();
+        assert!(e.what.contains(":2: `queue.slots`"), "{e}");
+        let e = file("[limits]\nconnections = -1\n").err().unwrap();
+        assert!(e.what.contains(":2: `limits.connections`"), "{e}");
+        let e = file("dialect = \"klingon\"\n").err().unwrap();
+        assert!(e.what.contains(":1: `dialect`"), "{e}");
+        let e = file("queue = 3\n").err().unwrap();
+        assert!(e.what.contains(":1: `queue` is a table"), "{e}");
+    }
+
+    #[test]
+    fn the_printed_file_is_read_back_whole() {
+        let mut b = builder();
+        b.assign("queue.remanence=90s").unwrap();
+        b.assign("listen=[::1]:0, 127.0.0.1:7000").unwrap();
+        b.assign("trace=run.sqlog").unwrap();
+        let c = b.finish().unwrap();
+        let again = file(&c.to_toml()).unwrap();
+        assert_eq!(again.settings, c.settings);
+    }
+
+    #[test]
+    fn every_default_survives_its_own_file() {
+        let c = builder().finish().unwrap();
+        assert_eq!(file(&c.to_toml()).unwrap().settings, Settings::default());
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be configured, with its defaults.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use directories::ProjectDirs;
+use serde::{Deserialize, Serialize};
+use servent_core::node;
+
+/// Every setting of the program. The fields of [`node::Config`] stand beside
+/// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Settings {
+    /// Addresses to listen on.
+    pub(crate) listen: Vec<SocketAddr>,
+    /// Folders to share.
+    pub(crate) share: Vec<PathBuf>,
+    /// The folder of everything that survives a restart.
+    pub(crate) state: PathBuf,
+    /// Where downloads go that name no file of their own.
+    pub(crate) downloads: PathBuf,
+    /// Where the lab listens, `off` for nowhere.
+    pub(crate) lab: Lab,
+    /// Write a trace there.
+    pub(crate) trace: Option<PathBuf>,
+    /// Serve the page from this folder instead of the one in the program.
+    pub(crate) www: Option<PathBuf>,
+    /// The protocols' own limits and intervals.
+    #[serde(flatten)]
+    pub(crate) node: node::Config,
+}
+
+/// The address of the lab's web server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lab {
+    Off,
+    At(SocketAddr),
+}
+
+/// The lab's own port; when nobody asked for it by name the next free one does.
+pub(crate) const LAB: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 6380);
+
+impl std::str::FromStr for Lab {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| format!("`{text}` is neither an address such as {LAB} nor `off`")),
+        }
+    }
+}
+
+impl std::fmt::Display for Lab {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::At(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+impl Serialize for Lab {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Lab {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let dirs = ProjectDirs::from("", "", "servent");
+        let state = dirs.as_ref().map_or_else(
+            || PathBuf::from(".servent"),
+            |d| d.state_dir().unwrap_or_else(|| d.data_local_dir()).to_path_buf(),
+        );
+        Self {
+            listen: vec![
+                SocketAddr::from(([0, 0, 0, 0], 6346)),
+                SocketAddr::from(([0u16; 8], 6346)),
+            ],
+            share: Vec::new(),
+            state,
+            downloads: PathBuf::from("."),
+            lab: Lab::At(LAB),
+            trace: None,
+            www: None,
+            node: node::Config::default(),
+        }
+    }
+}
+
+/// Where the configuration file is looked for when nobody names one.
+pub(crate) fn default_file() -> Option<PathBuf> {
+    Some(ProjectDirs::from("", "", "servent")?.config_dir().join("config.toml"))
+}

@@ -1,0 +1,184 @@
+//! The settings as a tree of values, each with its origin. The tree of the
+//! defaults is the schema: a key that is not in it does not exist.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::file::Raw;
+use super::settings::Settings;
+use super::{Origin, units};
+
+/// The settings that are lengths of time: microseconds inside, `30s` outside.
+pub(super) const DURATIONS: &[&str] = &[
+    "queue.early_tolerance",
+    "queue.remanence",
+    "queue.slot_reserve",
+    "queue.entitled_reserve",
+    "queue.call_spacing",
+    "queue.hammer_pause",
+    "limits.request_deadline",
+    "limits.idle_deadline",
+    "limits.reader_window",
+];
+
+/// Values and origins, by dotted key.
+pub(super) struct Tree {
+    root: Value,
+    order: Vec<String>,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Tree {
+    pub(super) fn new(defaults: &Settings) -> Self {
+        let root = serde_json::to_value(defaults).unwrap_or_default();
+        let mut order = Vec::new();
+        leaves("", &root, &mut order);
+        // A TOML file has its plain keys before its tables.
+        order.sort_by_key(|key| key.contains('.'));
+        Self { root, order, origins: BTreeMap::new() }
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().map(String::as_str)
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&str, &Value, &Origin)> {
+        self.keys().filter_map(|key| Some((key, self.get(key)?, self.origin(key))))
+    }
+
+    pub(super) fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::Default)
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, String> {
+        serde_json::from_value(self.root.clone()).map_err(|e| e.to_string())
+    }
+
+    /// Sets a key, refusing what is unknown or does not fit.
+    pub(super) fn set(&mut self, key: &str, raw: Raw, origin: Origin) -> Result<(), String> {
+        if !self.order.iter().any(|k| k == key) {
+            return Err(self.unknown(key));
+        }
+        let old = self.get(key).cloned().unwrap_or_default();
+        let value = coerce(key, &old, raw).map_err(|what| format!("`{key}` {what}"))?;
+        if let Some(slot) = self.slot(key) {
+            *slot = value;
+        }
+        if let Err(what) = self.settings() {
+            if let Some(slot) = self.slot(key) {
+                *slot = old;
+            }
+            return Err(format!("`{key}`: {what}"));
+        }
+        self.origins.insert(key.to_owned(), origin);
+        Ok(())
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        key.split('.').try_fold(&self.root, |value, part| value.get(part))
+    }
+
+    fn slot(&mut self, key: &str) -> Option<&mut Value> {
+        key.split('.').try_fold(&mut self.root, |value, part| value.get_mut(part))
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        if self.order.iter().any(|k| k.starts_with(&format!("{key}."))) {
+            return format!("`{key}` is a table, not a value; write [{key}] and its keys below");
+        }
+        let near = self.keys().min_by_key(|known| distance(known, key));
+        match near {
+            Some(near) if distance(near, key) <= 3 => {
+                format!("unknown key `{key}`; did you mean `{near}`?")
+            }
+            _ => format!("unknown key `{key}`"),
+        }
+    }
+}
+
+fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
+    let join =
+        |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(name, v)| leaves(&join(name), v, out)),
+        _ => out.push(prefix.to_owned()),
+    }
+}
+
+/// What was written, as the kind of value the key had before.
+fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
+    if DURATIONS.contains(&key) {
+        return match &raw {
+            Raw::Text(text) => units::parse(text),
+            Raw::Integer(s) => u64::try_from(*s).ok().and_then(|s| s.checked_mul(1_000_000)),
+            _ => None,
+        }
+        .map(Value::from)
+        .ok_or_else(|| "is a length of time such as \"30s\", \"250ms\" or \"5m\"".to_owned());
+    }
+    match (old, raw) {
+        (Value::Number(_), Raw::Integer(n)) => Ok(Value::from(n)),
+        (Value::Number(_), Raw::Text(text)) => text
+            .replace('_', "")
+            .parse::<u64>()
+            .map(Value::from)
+            .map_err(|_| "is a whole number".to_owned()),
+        (Value::Number(_), _) => Err("is a whole number".to_owned()),
+        (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),
+        (Value::Bool(_), Raw::Text(text)) => match text.as_str() {
+            "true" | "yes" | "on" | "1" => Ok(Value::from(true)),
+            "false" | "no" | "off" | "0" => Ok(Value::from(false)),
+            _ => Err("is `true` or `false`".to_owned()),
+        },
+        (Value::Bool(_), _) => Err("is `true` or `false`".to_owned()),
+        (Value::Array(_), Raw::List(items)) => items
+            .into_iter()
+            .map(|item| match item {
+                Raw::Text(text) => Ok(Value::from(text)),
+                _ => Err("is a list of strings".to_owned()),
+            })
+            .collect(),
+        (Value::Array(_), Raw::Text(text)) => {
+            Ok(text.split(',').map(str::trim).filter(|s| !s.is_empty()).map(Value::from).collect())
+        }
+        (Value::Array(_), _) => Err("is a list of strings".to_owned()),
+        (_, Raw::Text(text)) => Ok(Value::from(text)),
+        (_, Raw::Other(what)) => Err(format!("is a string, not {what}")),
+        (_, _) => Err("is a string".to_owned()),
+    }
+}
+
+/// Edit distance, for "did you mean".
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let change = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_length_of_time_is_taken_for_a_count() {
+        let tree = Tree::new(&Settings::default());
+        for (key, value, _) in tree.rows() {
+            if value.as_u64().is_some_and(|n| n >= 1_000_000) {
+                assert!(DURATIONS.contains(&key), "{key} = {value} looks like microseconds");
+            }
+        }
+        for key in DURATIONS {
+            assert!(tree.get(key).is_some_and(Value::is_u64), "{key} is no setting");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Lengths of time as people write them: `250ms`, `30s`, `5m`, `1h`.
+
+/// Microseconds of a length of time; a bare number means seconds.
+pub(crate) fn parse(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "us" | "µs" => 1,
+        "ms" => 1_000,
+        "s" | "" => 1_000_000,
+        "m" | "min" => 60_000_000,
+        "h" => 3_600_000_000,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// The shortest exact way to write so many microseconds.
+pub(crate) fn print(us: u64) -> String {
+    let units = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
+    if us == 0 {
+        return "0s".to_owned();
+    }
+    // 90 s reads better than 1.5 m, and 300 s is what the texts say.
+    for (unit, name) in units {
+        if us.is_multiple_of(unit) && (us / unit >= 10 || unit <= 1_000_000) {
+            return format!("{}{name}", us / unit);
+        }
+    }
+    format!("{us}us")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for us in [0, 1, 1_500, 250_000, 1_000_000, 90_000_000, 300_000_000, 36_000_000_000] {
+            assert_eq!(parse(&print(us)), Some(us), "{us}");
+        }
+        assert_eq!(print(300_000_000), "300s");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "s", "-3s", "3 weeks", "99999999999999999999h", "1.5s"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse("5"), Some(5_000_000));
+    }
+}
