@@ -3,10 +3,18 @@
 //! Engines emit events; a [`Recorder`] numbers them, ties each to its cause
 //! and folds every effect into a running [`Digest`]. Two runs are the same
 //! run when their digests are equal.
+//!
+//! A [`tape`] adds what a node was given, so that [`replay`] can run it
+//! again; [`qlog`] is how both are written.
 
+mod cause;
 mod digest;
 pub mod hex_bytes;
+pub mod qlog;
 mod record;
+pub mod replay;
+pub mod tape;
 
+pub use self::cause::{Causes, Subject, subjects};
 pub use self::digest::Digest;
 pub use self::record::{Cause, Event, NodeId, Record, Recorder};

@@ -1,0 +1,158 @@
+//! Which record led to which, as far as one node can tell by itself.
+//!
+//! What came over a link has the sender's record as its cause; the host knows
+//! that one. For the rest, such as a timer, the cause is the last thing that
+//! happened to the same place, download or connection.
+
+use alloc::collections::BTreeMap;
+
+use super::{Cause, Event};
+use crate::id::{ConnId, FetchId, Guid};
+use crate::{fetch, node::ConnEvent, queue};
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A place in a line.
+    Ticket(Guid),
+    /// A download.
+    Fetch(FetchId),
+    /// A connection.
+    Conn(ConnId),
+}
+
+/// What an event is about, the most telling subject first.
+#[must_use]
+pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
+    match event {
+        Event::Conn(e) => [None, conn_of(e).map(Subject::Conn)],
+        Event::Queue(e) => {
+            let (ticket, conn) = place_of(e);
+            [ticket.map(Subject::Ticket), conn.map(Subject::Conn)]
+        }
+        Event::Fetch(e) => {
+            let (fetch, conn) = download_of(e);
+            [fetch.map(Subject::Fetch), conn.map(Subject::Conn)]
+        }
+        Event::World(_) => [None, None],
+    }
+}
+
+/// True when nothing more will happen to the first subject of this event.
+const fn is_last(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Conn(ConnEvent::Closed { .. } | ConnEvent::DialFailed { .. })
+            | Event::Queue(
+                queue::Event::Lost { .. }
+                    | queue::Event::Finished { .. }
+                    | queue::Event::Unreserved { .. }
+            )
+            | Event::Fetch(fetch::Event::Done { .. } | fetch::Event::Failed { .. })
+    )
+}
+
+fn conn_of(event: &ConnEvent) -> Option<ConnId> {
+    use ConnEvent as E;
+    match event {
+        E::Accepted { conn, .. }
+        | E::Dialing { conn, .. }
+        | E::Dialed { conn }
+        | E::DialFailed { conn, .. }
+        | E::Request { conn, .. }
+        | E::Reply { conn, .. }
+        | E::Response { conn, .. }
+        | E::Line { conn, .. }
+        | E::Sent { conn, .. }
+        | E::Limit { conn, .. }
+        | E::Closing { conn, .. }
+        | E::Closed { conn } => Some(*conn),
+        _ => None,
+    }
+}
+
+fn place_of(event: &queue::Event) -> (Option<Guid>, Option<ConnId>) {
+    use queue::Event as E;
+    match event {
+        E::Asked { ticket, conn, .. }
+        | E::Started { ticket, conn, .. }
+        | E::Continued { ticket, conn } => (Some(*ticket), Some(*conn)),
+        E::Arrived { ticket, .. }
+        | E::Told { ticket, .. }
+        | E::Entitled { ticket }
+        | E::Passed { ticket, .. }
+        | E::Finished { ticket, .. }
+        | E::Reserved { ticket, .. }
+        | E::Unreserved { ticket, .. }
+        | E::Away { ticket, .. }
+        | E::Moved { ticket, .. }
+        | E::Lost { ticket, .. }
+        | E::Called { ticket, .. }
+        | E::Restored { ticket, .. } => (Some(*ticket), None),
+        E::Refused { conn, .. } => (None, Some(*conn)),
+        _ => (None, None),
+    }
+}
+
+fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
+    use fetch::Event as E;
+    match event {
+        E::Asked { fetch, conn, .. }
+        | E::Queued { fetch, conn, .. }
+        | E::Receiving { fetch, conn, .. }
+        | E::CalledBack { fetch, conn, .. } => (Some(*fetch), Some(*conn)),
+        E::Begun { fetch, .. }
+        | E::Source { fetch, .. }
+        | E::Waiting { fetch, .. }
+        | E::Stored { fetch, .. }
+        | E::SourceLost { fetch, .. }
+        | E::Done { fetch, .. }
+        | E::Corrupt { fetch, .. }
+        | E::Failed { fetch, .. } => (Some(*fetch), None),
+        #[allow(unreachable_patterns)]
+        _ => (None, None),
+    }
+}
+
+/// The last record about each subject of one node, at most
+/// [`Causes::LIMIT`] of them; beyond that the older half is forgotten, and
+/// what follows from it has no cause.
+#[derive(Debug, Clone, Default)]
+pub struct Causes {
+    last: BTreeMap<Subject, u64>,
+}
+
+impl Causes {
+    /// Subjects remembered at most.
+    pub const LIMIT: usize = 65_536;
+
+    /// The last record about what `event` is about.
+    #[must_use]
+    pub fn of(&self, event: &Event) -> Cause {
+        subjects(event).into_iter().flatten().find_map(|s| self.last.get(&s).copied())
+    }
+
+    /// The last record about a connection.
+    #[must_use]
+    pub fn of_conn(&self, conn: ConnId) -> Cause {
+        self.last.get(&Subject::Conn(conn)).copied()
+    }
+
+    /// Remembers that record `seq` is the last about its subjects.
+    pub fn note(&mut self, seq: u64, event: &Event) {
+        let [first, conn] = subjects(event);
+        if is_last(event) {
+            first.or(conn).map(|s| self.last.remove(&s));
+            return;
+        }
+        for subject in [first, conn].into_iter().flatten() {
+            self.last.insert(subject, seq);
+        }
+        if self.last.len() > Self::LIMIT {
+            let mut seqs: alloc::vec::Vec<u64> = self.last.values().copied().collect();
+            let (_, middle, _) = seqs.select_nth_unstable(Self::LIMIT / 2);
+            let middle = *middle;
+            self.last.retain(|_, seq| *seq > middle);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! qlog as JSON text sequences: how a tape is written and read.
+//!
+//! A file is 0x1E, a JSON object and a newline, again and again. The header
+//! carries the keys of both qlog generations: older viewers look for
+//! `qlog_format`, newer ones for `file_schema`. Instants stand twice: `time`
+//! in milliseconds since the tape began, for viewers, and `us` in `data`,
+//! exact, for us.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::tape::{Checkpoint, Line, Start};
+use super::{Event, NodeId, Record};
+use crate::node::Input;
+use crate::sim::Scenario;
+use crate::time::Instant;
+
+/// What begins a record of a JSON text sequence.
+pub const SEPARATOR: u8 = 0x1e;
+/// The longest line that is read; a longer one is skipped as damaged.
+pub const LINE_LIMIT: usize = 8 << 20;
+
+/// Why a line cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LineError {
+    /// Not JSON, or cut off.
+    #[error("not a whole JSON object")]
+    Damaged,
+    /// JSON, but not what its name says.
+    #[error("`{name}` does not have the fields it should: {why}")]
+    Fields {
+        /// The event's name.
+        name: String,
+        /// What is missing or wrong.
+        why: String,
+    },
+}
+
+/// The header line. `title` is for people, `at` the instant that `time`
+/// counts from.
+#[must_use]
+pub fn header(title: &str, at: Instant) -> String {
+    let title = Value::from(title);
+    let (ms, us) = (at.as_micros() / 1_000, at.as_micros() % 1_000);
+    format!(
+        concat!(
+            r#"{{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
+            r#""serialization_format":"application/qlog+json-seq","#,
+            r#""qlog_version":"0.3","qlog_format":"JSON-SEQ","title":{0},"#,
+            r#""trace":{{"title":{0},"vantage_point":{{"name":{0},"type":"server"}},"#,
+            r#""event_schemas":["urn:servent:qlog:1"],"#,
+            r#""common_fields":{{"time_format":"relative","reference_time":{1}.{2:03}}}}}}}"#
+        ),
+        title, ms, us
+    )
+}
+
+/// One event line.
+#[must_use]
+pub fn line(at: Instant, reference: Instant, name: &str, data: &impl Serialize) -> String {
+    let data = serde_json::to_string(data).unwrap_or_else(|_| String::from("{}"));
+    event_line(at, reference, name, &data)
+}
+
+/// A record as a line: the event's engine and name become the line's name,
+/// its fields stand in `data` beside `seq`, `us`, `node` and `trigger`.
+#[must_use]
+pub fn record(record: &Record, reference: Instant) -> String {
+    // The event prints as {"queue":{"what":"told",…}}: the tag always first.
+    let event = serde_json::to_string(&record.event).unwrap_or_default();
+    let mut quoted = event.splitn(7, '"');
+    let space = quoted.nth(1).unwrap_or_default();
+    let what = quoted.nth(3).unwrap_or_default();
+    let rest = quoted.next().unwrap_or_default();
+    let rest = rest.strip_suffix('}').unwrap_or(rest);
+    let trigger = record.cause.map(|c| format!(r#","trigger":{c}"#)).unwrap_or_default();
+    let data = format!(
+        r#"{{"seq":{},"us":{},"node":{}{trigger}{rest}"#,
+        record.seq,
+        record.at.as_micros(),
+        record.node.0
+    );
+    event_line(record.at, reference, &format!("{space}:{what}"), &data)
+}
+
+fn event_line(at: Instant, reference: Instant, name: &str, data: &str) -> String {
+    let us = at.since(reference).as_micros();
+    format!(r#"{{"time":{}.{:03},"name":"{name}","data":{data}}}"#, us / 1_000, us % 1_000)
+}
+
+/// A line framed for a file.
+#[must_use]
+pub fn frame(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() + 2);
+    out.push(char::from(SEPARATOR));
+    out.push_str(line);
+    out.push('\n');
+    out
+}
+
+/// Cuts a file, or as much of one as there is, into its lines. A last line
+/// without its newline is left out: [`Split::rest`] says where it begins.
+#[derive(Debug, Clone)]
+pub struct Split<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Split<'a> {
+    /// Over these bytes.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+    /// Where the part begins that is not a whole line yet.
+    #[must_use]
+    pub const fn rest(&self) -> usize {
+        self.at
+    }
+}
+
+impl<'a> Iterator for Split<'a> {
+    type Item = &'a [u8];
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let from = self.bytes.get(self.at..)?;
+            let end = from.iter().position(|b| *b == b'\n')?;
+            self.at += end + 1;
+            let line = from[..end].trim_ascii();
+            let line = line.strip_prefix(&[SEPARATOR]).unwrap_or(line);
+            if !line.is_empty() && line.len() <= LINE_LIMIT {
+                return Some(line);
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    name: Option<String>,
+    data: Option<Value>,
+}
+
+/// Understands one line.
+///
+/// # Errors
+/// When it is not JSON, or one of ours with the wrong fields.
+pub fn parse(line: &[u8]) -> Result<Line, LineError> {
+    let raw: Raw = serde_json::from_slice(line).map_err(|_| LineError::Damaged)?;
+    let (Some(name), Some(data)) = (raw.name, raw.data) else { return Ok(Line::Header) };
+    match name.split_once(':') {
+        Some(("servent", what)) => {
+            of_tape(what, data).map_err(|why| LineError::Fields { name, why: why.to_string() })
+        }
+        Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
+            of_record(space, what, data)
+                .map(Line::Record)
+                .map_err(|why| LineError::Fields { name: name.clone(), why: why.to_string() })
+        }
+        _ => Ok(Line::Foreign),
+    }
+}
+
+fn of_tape(what: &str, data: Value) -> Result<Line, serde_json::Error> {
+    Ok(match what {
+        "start" => {
+            let version = data.get("version").and_then(Value::as_u64).unwrap_or_default();
+            if version != u64::from(super::tape::VERSION) {
+                // A start of another version need not have our fields.
+                return Ok(Line::Unknown(version));
+            }
+            Line::Start(serde_json::from_value::<Start>(data)?)
+        }
+        "world" => Line::World(serde_json::from_value::<Scenario>(data)?),
+        "input" => {
+            let InputOwned { us, input } = serde_json::from_value(data)?;
+            Line::Input { at: us, input }
+        }
+        "timeout" => Line::Timeout { at: serde_json::from_value::<OnlyAt>(data)?.us },
+        "checkpoint" => Line::Checkpoint(serde_json::from_value::<Checkpoint>(data)?),
+        "gap" => {
+            let GapOwned { us, why } = serde_json::from_value(data)?;
+            Line::Gap { at: us, why }
+        }
+        _ => Line::Foreign,
+    })
+}
+
+fn of_record(space: &str, what: &str, data: Value) -> Result<Record, serde_json::Error> {
+    use serde::de::Error as _;
+    let Value::Object(mut fields) = data else {
+        return Err(serde_json::Error::custom("data is not an object"));
+    };
+    let mut take = |key: &str| fields.remove(key).as_ref().and_then(Value::as_u64);
+    let seq = take("seq").ok_or_else(|| serde_json::Error::missing_field("seq"))?;
+    let us = take("us").ok_or_else(|| serde_json::Error::missing_field("us"))?;
+    let node = take("node").unwrap_or_default();
+    let cause = take("trigger");
+    fields.insert(String::from("what"), Value::from(what));
+    let mut outer = Map::new();
+    outer.insert(String::from(space), Value::Object(fields));
+    let event: Event = serde_json::from_value(Value::Object(outer))?;
+    let node = NodeId(u32::try_from(node).map_err(serde_json::Error::custom)?);
+    Ok(Record { seq, at: Instant::from_micros(us), node, cause, event })
+}
+
+#[derive(Serialize)]
+pub(super) struct At<'a, T: Serialize> {
+    pub(super) us: Instant,
+    #[serde(flatten)]
+    pub(super) data: &'a T,
+}
+#[derive(Serialize)]
+pub(super) struct InputLine<'a> {
+    pub(super) us: Instant,
+    pub(super) input: &'a Input,
+}
+#[derive(Deserialize)]
+struct InputOwned {
+    us: Instant,
+    input: Input,
+}
+#[derive(Serialize, Deserialize)]
+pub(super) struct OnlyAt {
+    pub(super) us: Instant,
+}
+#[derive(Serialize)]
+pub(super) struct GapLine<'a> {
+    pub(super) us: Instant,
+    pub(super) why: &'a str,
+}
+#[derive(Deserialize)]
+struct GapOwned {
+    us: Instant,
+    why: String,
+}
+
+/// A 64-bit number as 16 hexadecimal digits: JavaScript cannot hold it.
+pub mod hex_u64 {
+    use alloc::format;
+    use alloc::string::String;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(v: &u64, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&format!("{v:016x}"))
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and text that is not hexadecimal.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(d)?;
+        u64::from_str_radix(&text, 16).map_err(|_| serde::de::Error::custom("not hexadecimal"))
+    }
+}

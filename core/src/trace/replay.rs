@@ -1,0 +1,168 @@
+//! Re-executing a tape: the same inputs at the same instants must lead to
+//! the same effects, or the replay says where they no longer do.
+
+use alloc::string::String;
+
+use serde::Serialize;
+
+use super::Event;
+use super::qlog::LineError;
+use super::tape::{Line, Running, Start, VERSION};
+use crate::engine::{Engine, Fx};
+use crate::node::{Node, Output};
+use crate::time::Instant;
+
+/// What a replay found so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The node's name, once its start was read.
+    pub name: Option<String>,
+    /// Inputs and timeouts re-executed.
+    pub inputs: u64,
+    /// Records the re-execution produced.
+    pub records: u64,
+    /// Checkpoints compared and found equal.
+    pub verified: u64,
+    /// Checkpoints compared.
+    pub checkpoints: u64,
+    /// The first checkpoint that differed: the run left the tape between the
+    /// one before it and this instant.
+    pub diverged_at: Option<Instant>,
+    /// The last instant that was verified.
+    pub verified_at: Option<Instant>,
+    /// Where inputs are missing; nothing behind it is re-executed.
+    pub gap_at: Option<Instant>,
+    /// Why inputs are missing.
+    pub gap_why: Option<String>,
+    /// A version of the tape that this code cannot re-execute.
+    pub unknown_version: Option<u64>,
+    /// Lines that could not be understood.
+    pub damaged: u64,
+    /// Inputs since the last checkpoint: run, but compared with nothing.
+    pub unverified_inputs: u64,
+}
+
+/// Re-executes one node's tape as its lines come in.
+#[derive(Debug, Clone, Default)]
+pub struct Replay {
+    node: Option<Node>,
+    running: Running,
+    report: Report,
+    now: Instant,
+}
+
+impl Replay {
+    /// A replay that waits for the start line.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next line.
+    pub fn feed(&mut self, line: Result<Line, LineError>) {
+        match line {
+            Ok(Line::Start(start)) => self.start(start),
+            Ok(Line::Unknown(version)) => self.report.unknown_version = Some(version),
+            Ok(Line::Input { at, input }) => {
+                self.run(at, |node, fx| node.handle(at, input, fx));
+            }
+            Ok(Line::Timeout { at }) => self.run(at, |node, fx| node.handle_timeout(at, fx)),
+            Ok(Line::Checkpoint(c)) => self.compare(c.at, c.inputs, c.digest),
+            Ok(Line::Gap { at, why }) => {
+                self.node = None;
+                self.report.gap_at.get_or_insert(at);
+                self.report.gap_why.get_or_insert(why);
+            }
+            Ok(Line::Header | Line::World(_) | Line::Record(_) | Line::Foreign) => {}
+            Err(_) => {
+                self.report.damaged += 1;
+                // What was on that line is lost, so what follows proves nothing.
+                self.node = None;
+                self.report.gap_at.get_or_insert(self.now);
+            }
+        }
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The node as it stands, while the re-execution is sound.
+    #[must_use]
+    pub const fn node(&self) -> Option<&Node> {
+        self.node.as_ref()
+    }
+
+    /// The instant of the last line executed.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn start(&mut self, start: Start) {
+        debug_assert_eq!(start.version, VERSION);
+        self.report = Report { name: Some(start.name), ..Report::default() };
+        self.running = Running::default();
+        self.node = Some(Node::new(start.config, start.seed));
+    }
+
+    fn run(&mut self, at: Instant, go: impl FnOnce(&mut Node, &mut Fx<Output, Event>)) {
+        self.now = at;
+        let Some(node) = &mut self.node else { return };
+        let mut fx = Fx::new();
+        go(node, &mut fx);
+        self.running.add(at, fx.as_slice());
+        self.report.inputs += 1;
+        self.report.unverified_inputs += 1;
+        self.report.records += fx.events().count() as u64;
+    }
+
+    fn compare(&mut self, at: Instant, inputs: u64, digest: u64) {
+        if self.node.is_none() || self.report.diverged_at.is_some() {
+            return;
+        }
+        self.report.checkpoints += 1;
+        if inputs == self.report.inputs && digest == self.running.value() {
+            self.report.verified += 1;
+            self.report.verified_at = Some(at);
+            self.report.unverified_inputs = 0;
+        } else {
+            self.report.diverged_at = Some(at);
+        }
+    }
+}
+
+impl core::fmt::Display for Report {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if let Some(version) = self.unknown_version {
+            return write!(
+                f,
+                "tape version {version} is unknown here; this program re-executes version {VERSION}"
+            );
+        }
+        let Some(_) = &self.name else {
+            return write!(f, "no start line: this is not a tape of a servent");
+        };
+        match (self.diverged_at, self.verified_at) {
+            (Some(at), Some(good)) => {
+                write!(f, "diverged between {good:?} and {at:?} after ")?;
+            }
+            (Some(at), None) => write!(f, "diverged before {at:?}: ")?,
+            (None, _) => {}
+        }
+        write!(f, "verified {}/{}", self.verified, self.checkpoints)?;
+        write!(f, " ({} inputs, {} records)", self.inputs, self.records)?;
+        if self.unverified_inputs > 0 && self.diverged_at.is_none() {
+            write!(f, ", {} inputs after the last checkpoint unverified", self.unverified_inputs)?;
+        }
+        if let Some(at) = self.gap_at {
+            write!(f, ", a gap at {at:?}")?;
+            if let Some(why) = &self.gap_why {
+                write!(f, ": {why}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! The tape: everything a node was given, and what it said of it.
+//!
+//! A tape is enough to run the node again anywhere: its configuration, its
+//! seed, every input with its instant. Every [`CHECKPOINT`] inputs it says
+//! what the run must look like by then, so a replay knows that it is one.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::qlog;
+use super::{Causes, Digest, Event, NodeId, Record, Recorder};
+use crate::engine::Effect;
+use crate::id::ConnId;
+use crate::node::{Config, Input, Output};
+use crate::sim::Scenario;
+use crate::time::Instant;
+
+/// The version of the tape this code writes, and the only one it re-executes.
+pub const VERSION: u32 = 1;
+/// Inputs and timeouts between two checkpoints.
+pub const CHECKPOINT: u64 = 64;
+
+/// How a tape begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The tape's version, [`VERSION`] when written.
+    pub version: u32,
+    /// The version of the core that wrote it.
+    pub core: String,
+    /// Which node this is; 0 for a servent on its own.
+    pub node: NodeId,
+    /// A name for people.
+    pub name: String,
+    /// The seed given to [`crate::node::Node::new`].
+    #[serde(with = "qlog::hex_u64")]
+    pub seed: u64,
+    /// The configuration given to it.
+    pub config: Config,
+}
+
+impl Start {
+    /// The beginning of a tape written now.
+    #[must_use]
+    pub fn new(node: NodeId, name: &str, seed: u64, config: Config) -> Self {
+        let core = env!("CARGO_PKG_VERSION").to_string();
+        Self { version: VERSION, core, node, name: name.to_string(), seed, config }
+    }
+}
+
+/// One line of a tape, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// The qlog header; says nothing a replay needs.
+    Header,
+    /// How it begins.
+    Start(Start),
+    /// A whole simulated world instead of one node: re-run it.
+    World(Scenario),
+    /// The node was given an input.
+    Input {
+        /// When.
+        at: Instant,
+        /// What.
+        input: Input,
+    },
+    /// The node's timers were run.
+    Timeout {
+        /// When.
+        at: Instant,
+    },
+    /// What the run looks like after so many inputs and timeouts.
+    Checkpoint(Checkpoint),
+    /// Inputs are missing from here on.
+    Gap {
+        /// When.
+        at: Instant,
+        /// Why, for people.
+        why: String,
+    },
+    /// Something the node said.
+    Record(Record),
+    /// A start of a version that this code does not know.
+    Unknown(u64),
+    /// Another program's event; skipped.
+    Foreign,
+}
+
+/// What a run looks like at a point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// When.
+    #[serde(rename = "us")]
+    pub at: Instant,
+    /// Inputs and timeouts until here.
+    pub inputs: u64,
+    /// Records until here.
+    pub records: u64,
+    /// [`Running::value`] here.
+    #[serde(with = "qlog::hex_u64")]
+    pub digest: u64,
+}
+
+/// The fingerprint of a run of one node: every effect in its order, with its
+/// instant.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Running(Digest);
+
+impl Running {
+    /// Folds in what one input or timeout led to.
+    pub fn add(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
+        self.0.add(&at);
+        for effect in effects {
+            self.0.add(effect);
+        }
+    }
+    /// The fingerprint.
+    #[must_use]
+    pub const fn value(self) -> u64 {
+        self.0.value()
+    }
+}
+
+/// Writes a tape, line by line, without framing (see [`qlog::frame`]).
+///
+/// For every input: [`Writer::input`] (or [`Writer::timeout`]), then the
+/// node's `handle`, then [`Writer::effects`].
+#[derive(Debug, Clone)]
+pub struct Writer {
+    start: Start,
+    reference: Instant,
+    inputs: u64,
+    running: Running,
+    recorder: Recorder,
+    causes: Causes,
+    about: Option<ConnId>,
+}
+
+impl Writer {
+    /// Begins a tape at `at`, writing the header and the start line.
+    #[must_use]
+    pub fn new(at: Instant, start: Start, lines: &mut Vec<String>) -> Self {
+        lines.push(qlog::header(&start.name, at));
+        lines.push(qlog::line(at, at, "servent:start", &qlog::At { us: at, data: &start }));
+        Self {
+            start,
+            reference: at,
+            inputs: 0,
+            running: Running::default(),
+            recorder: Recorder::default(),
+            causes: Causes::default(),
+            about: None,
+        }
+    }
+
+    /// The node is about to be given `input`.
+    pub fn input(&mut self, at: Instant, input: &Input, lines: &mut Vec<String>) {
+        self.about = conn_of(input);
+        let data = qlog::InputLine { us: at, input };
+        lines.push(qlog::line(at, self.reference, "servent:input", &data));
+    }
+
+    /// The node's timers are about to be run.
+    pub fn timeout(&mut self, at: Instant, lines: &mut Vec<String>) {
+        self.about = None;
+        lines.push(qlog::line(at, self.reference, "servent:timeout", &qlog::OnlyAt { us: at }));
+    }
+
+    /// The node has answered the last input or timeout with these effects.
+    /// Gives back their events as records.
+    pub fn effects(
+        &mut self,
+        at: Instant,
+        effects: &[Effect<Output, Event>],
+        lines: &mut Vec<String>,
+    ) -> Vec<Record> {
+        self.running.add(at, effects);
+        let mut records = Vec::new();
+        let mut first = None;
+        for effect in effects {
+            let Effect::Event(event) = effect else { continue };
+            let cause = first
+                .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
+                .or_else(|| self.causes.of(event));
+            let seq = self.recorder.record(at, self.start.node, cause, event.clone(), &mut records);
+            self.causes.note(seq, event);
+            first = first.or(Some(seq));
+        }
+        lines.extend(records.iter().map(|r| qlog::record(r, self.reference)));
+        self.inputs += 1;
+        if self.inputs.is_multiple_of(CHECKPOINT) {
+            self.checkpoint(at, lines);
+        }
+        records
+    }
+
+    /// Inputs were lost (a full disk, say): from here on the tape shows, but
+    /// cannot be re-executed.
+    pub fn gap(&mut self, at: Instant, why: &str, lines: &mut Vec<String>) {
+        let data = qlog::GapLine { us: at, why };
+        lines.push(qlog::line(at, self.reference, "servent:gap", &data));
+    }
+
+    /// Says what the run looks like now; the last line of a whole tape.
+    pub fn checkpoint(&self, at: Instant, lines: &mut Vec<String>) {
+        let data = Checkpoint {
+            at,
+            inputs: self.inputs,
+            records: self.recorder.next(),
+            digest: self.running.value(),
+        };
+        lines.push(qlog::line(at, self.reference, "servent:checkpoint", &data));
+    }
+}
+
+/// The connection an input is about.
+#[must_use]
+pub const fn conn_of(input: &Input) -> Option<ConnId> {
+    match input {
+        Input::Accepted { conn, .. }
+        | Input::Dialed { conn, .. }
+        | Input::DialFailed { conn, .. }
+        | Input::Bytes { conn, .. }
+        | Input::Closed { conn }
+        | Input::Backlog { conn, .. }
+        | Input::Served { conn, .. }
+        | Input::Stored { conn, .. }
+        | Input::DiskFailed { conn, .. } => Some(*conn),
+        _ => None,
+    }
+}
