@@ -1,0 +1,49 @@
+//! `cargo xtask bench`
+
+use anyhow::Result;
+
+use crate::paths;
+use crate::run::{Tool, cargo};
+
+/// Measure: ours beside a peer or the physical limit, in the same run.
+///
+/// Areas: `queue` (decisions, memory, latency, uploads, held connections),
+/// `sim` (events a second, native and WebAssembly), `page` (sizes, seek).
+/// Without a name all of them. Exits with an error when a target is missed.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The area.
+    #[arg(value_parser = ["queue", "sim", "page"])]
+    name: Option<String>,
+    /// One JSON object a line instead of tables.
+    #[arg(long)]
+    json: bool,
+    /// Fewer rounds: for a look, not for a figure to quote.
+    #[arg(long)]
+    quick: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let wants = |area| args.name.as_deref().is_none_or(|name| name == area);
+    if wants("sim") || wants("page") {
+        super::page::build()?;
+        super::dist::single()?;
+    }
+    if wants("queue") {
+        super::demo::program()?;
+    }
+    cargo().words("build --quiet --release --package servent-bench").run()?;
+    let mut bench = Tool::new(paths::target().join("release/servent-bench"))
+        .env("SERVENT_PROGRAM", paths::target().join("release/servent"))
+        .env("SERVENT_ROOT", paths::root());
+    if let Some(name) = &args.name {
+        bench = bench.arg(name);
+    }
+    if args.json {
+        bench = bench.arg("--json");
+    }
+    if args.quick {
+        bench = bench.arg("--quick");
+    }
+    bench.run()
+}

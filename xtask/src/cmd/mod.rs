@@ -1,0 +1,10 @@
+//! One file a command.
+
+pub(crate) mod bench;
+pub(crate) mod conformance;
+pub(crate) mod demo;
+pub(crate) mod dist;
+pub(crate) mod fuzz;
+pub(crate) mod page;
+pub(crate) mod test;
+pub(crate) mod tidy;

@@ -1,0 +1,163 @@
+//! `cargo xtask test`
+
+use anyhow::{Result, bail};
+
+use crate::browsers::{CHROMIUM, FIREFOX, Found};
+use crate::run::{Tool, cargo};
+use crate::steps::{self, Context, Outcome, Step};
+use crate::{cmd, digests, machine, paths, sizes, tidy};
+
+/// Run every check, cheapest first, and stop at the first that fails.
+///
+/// What a step needs and this machine lacks is installed where that can be
+/// done without asking (Rust targets, the page's locked npm packages, and as
+/// root the browsers). A browser that is missing and cannot be installed is
+/// left out with a sentence, but is a failure in continuous integration.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only these steps, in their usual order.
+    steps: Vec<String>,
+    /// List the steps.
+    #[arg(long)]
+    list: bool,
+    /// Leave the browsers out.
+    #[arg(long)]
+    no_browser: bool,
+    /// Run what follows a failure too.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", what: "the code is formatted", run: fmt },
+    Step {
+        name: "tidy",
+        what: "the rules of the house",
+        run: |_| Ok(Outcome::Done(tidy::check()?)),
+    },
+    Step { name: "conformance", what: "every requirement has a test", run: conformance },
+    Step { name: "clippy", what: "no warning anywhere", run: clippy },
+    Step {
+        name: "tests",
+        what: "unit, specification, contract, property, simulator, program",
+        run: tests,
+    },
+    Step { name: "docs", what: "the documentation builds and its examples run", run: docs },
+    Step { name: "no_std", what: "core on a target without std", run: no_std },
+    Step { name: "page", what: "module, bindings, bundle, single file", run: page },
+    Step { name: "types", what: "the page's types", run: types },
+    Step { name: "sizes", what: "size budgets", run: |_| Ok(Outcome::Done(sizes::check()?)) },
+    Step { name: "browser", what: "the page in Chromium and Firefox", run: browser },
+    Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step },
+];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.list {
+        for step in STEPS {
+            println!("{:<12} {}", step.name, step.what);
+        }
+        return Ok(());
+    }
+    if let Some(name) = args.steps.iter().find(|name| !STEPS.iter().any(|s| s.name == **name)) {
+        bail!("no step `{name}`; `cargo xtask test --list` shows them");
+    }
+    let chosen: Vec<_> = STEPS
+        .iter()
+        .filter(|step| args.steps.is_empty() || args.steps.iter().any(|name| name == step.name))
+        .collect();
+    let context = Context { no_browser: args.no_browser };
+    steps::run(&chosen, &context, args.keep_going)
+}
+
+fn fmt(_: &Context) -> Result<Outcome> {
+    machine::rust_component("rustfmt", "rustfmt")?;
+    cargo().words("fmt --all --check").quiet()?;
+    Ok(().into())
+}
+
+fn conformance(_: &Context) -> Result<Outcome> {
+    Ok(Outcome::Done(cmd::conformance::check()?))
+}
+
+fn clippy(_: &Context) -> Result<Outcome> {
+    machine::rust_component("cargo-clippy", "clippy")?;
+    cargo().words("clippy --quiet --workspace --all-targets -- -D warnings").quiet()?;
+    Ok(().into())
+}
+
+fn tests(_: &Context) -> Result<Outcome> {
+    // Their own summaries are shown: they say how many ran.
+    cargo().words("test --workspace --all-targets").run()?;
+    Ok(().into())
+}
+
+fn docs(_: &Context) -> Result<Outcome> {
+    cargo()
+        .words("doc --quiet --no-deps -p servent-core -p servent --lib")
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .quiet()?;
+    cargo().words("test --quiet --doc -p servent-core -p servent").quiet()?;
+    Ok(().into())
+}
+
+fn no_std(_: &Context) -> Result<Outcome> {
+    machine::rust_target("wasm32v1-none")?;
+    cargo().words("build --quiet --package servent-core --target wasm32v1-none").quiet()?;
+    Ok(().into())
+}
+
+fn page(_: &Context) -> Result<Outcome> {
+    let files = cmd::page::build()?;
+    cmd::dist::single()?;
+    Ok(Outcome::Done(format!("{} files and the single file", files.len())))
+}
+
+fn types(_: &Context) -> Result<Outcome> {
+    if let Some(skipped) = without_node()? {
+        return Ok(skipped);
+    }
+    npm("check").quiet()?;
+    Ok(().into())
+}
+
+fn browser(context: &Context) -> Result<Outcome> {
+    if let Some(skipped) = without_node()? {
+        return Ok(skipped);
+    }
+    let (mut here, mut missing) = (Vec::new(), Vec::new());
+    let mut npm =
+        npm("test").env("SERVENT_PAGE", paths::page()).env("SERVENT_SINGLE", paths::single_file());
+    for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
+        match browser.find(context)? {
+            Found::At(path) => {
+                npm = npm.env(variable, path);
+                here.push(browser.name);
+            }
+            Found::No(Outcome::Skipped(why)) => missing.push(format!("{}: {why}", browser.name)),
+            Found::No(Outcome::Done(_)) => {}
+        }
+    }
+    if here.is_empty() {
+        return Ok(Outcome::Skipped(missing.join("; ")));
+    }
+    npm.env("BROWSERS", here.join(",")).run()?;
+    missing.insert(0, here.join(" and "));
+    Ok(Outcome::Done(missing.join("; without ")))
+}
+
+/// A script of the page's package.
+fn npm(script: &str) -> Tool {
+    Tool::new("npm").words("run --silent").arg(script).within(paths::www())
+}
+
+/// Makes sure of Node and its packages; on a person's machine without them
+/// the step is left out.
+fn without_node() -> Result<Option<Outcome>> {
+    match machine::node_packages() {
+        Ok(()) => Ok(None),
+        Err(why) if !machine::in_ci() && machine::find(&["npm"]).is_none() => {
+            Ok(Some(Outcome::Skipped(format!("{why:#}"))))
+        }
+        Err(why) => Err(why),
+    }
+}

@@ -1,0 +1,96 @@
+//! What this machine must have: installed where that can be done, otherwise
+//! one sentence on how to get it.
+
+use anyhow::{Result, bail};
+
+use crate::paths;
+use crate::run::Tool;
+
+/// True in continuous integration, where nothing may silently be left out.
+pub(crate) fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|v| !v.is_empty() && v != "0" && v != "false")
+}
+
+/// True when packages of the system can be installed.
+fn root_with_apt() -> bool {
+    Tool::new("apt-get").arg("--version").works()
+        && Tool::new("id").arg("-u").quiet().is_ok_and(|id| id.trim() == "0")
+}
+
+/// The first of `names` that is a program here, as a whole path.
+pub(crate) fn find(names: &[&str]) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    names.iter().find_map(|name| {
+        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+    })
+}
+
+/// Installs packages of the system.
+///
+/// # Errors
+/// When we are not root, or apt fails.
+pub(crate) fn apt_install(packages: &[&str]) -> Result<()> {
+    if !root_with_apt() {
+        bail!("missing: {0}; install it with `sudo apt-get install {0}`", packages.join(" "));
+    }
+    let apt = || Tool::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive");
+    apt().words("-qq update").quiet()?;
+    packages
+        .iter()
+        .fold(apt().words("-qq -y --no-install-recommends install"), |apt, name| apt.arg(name))
+        .quiet()?;
+    Ok(())
+}
+
+/// Makes sure that the compiler knows `target`.
+///
+/// # Errors
+/// When it does not and rustup cannot add it.
+pub(crate) fn rust_target(target: &str) -> Result<()> {
+    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
+    let libs = std::path::Path::new(sysroot.trim()).join("lib/rustlib").join(target);
+    if libs.join("lib").is_dir() {
+        return Ok(());
+    }
+    if !Tool::new("rustup").arg("--version").works() {
+        bail!("the Rust target {target} is missing; get rustup from https://rustup.rs");
+    }
+    Tool::new("rustup").words("target add").arg(target).quiet()?;
+    Ok(())
+}
+
+/// Makes sure that a component of the toolchain (`rustfmt`, `clippy`) is here.
+///
+/// # Errors
+/// When it is not and rustup cannot add it.
+pub(crate) fn rust_component(program: &str, component: &str) -> Result<()> {
+    if Tool::new(program).arg("--version").works() {
+        return Ok(());
+    }
+    if !Tool::new("rustup").arg("--version").works() {
+        bail!("{component} is missing; get rustup from https://rustup.rs");
+    }
+    Tool::new("rustup").words("component add").arg(component).quiet()?;
+    Ok(())
+}
+
+/// Makes sure that Node and the page's locked development packages are here.
+///
+/// # Errors
+/// When Node is missing, or npm fails.
+pub(crate) fn node_packages() -> Result<()> {
+    if !Tool::new("node").arg("--version").works() || !Tool::new("npm").arg("--version").works() {
+        bail!("Node.js 20 or later with npm is missing; see https://nodejs.org");
+    }
+    let lock = paths::www().join("package-lock.json");
+    let stamp = paths::www().join("node_modules/.package-lock.json");
+    let age = |file| std::fs::metadata(file).and_then(|m| m.modified());
+    if matches!((age(&lock), age(&stamp)), (Ok(lock), Ok(stamp)) if stamp >= lock) {
+        return Ok(());
+    }
+    Tool::new("npm")
+        .words("ci --no-audit --no-fund --loglevel=error")
+        .within(paths::www())
+        .quiet()?;
+    Ok(())
+}
