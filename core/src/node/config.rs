@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fetch;
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct Config {
     pub agent: String,
     /// The upload queue.
     pub queue: queue::Config,
+    /// Downloads.
+    pub fetch: fetch::Config,
     /// What a stranger can make us spend.
     pub limits: Limits,
     /// The language our downloads speak.
@@ -28,6 +31,7 @@ impl Default for Config {
         Self {
             agent: String::from(concat!("Servent/", env!("CARGO_PKG_VERSION"))),
             queue: queue::Config::default(),
+            fetch: fetch::Config::default(),
             limits: Limits::default(),
             dialect: Dialect::Parq,
             callable: true,

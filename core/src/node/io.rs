@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::queue::{FileKey, Row};
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// Something that happened to a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -181,8 +181,23 @@ pub struct PartRow {
     pub size: Option<u64>,
     /// Ranges that are safe on disk: sorted, apart, `start..end`.
     pub have: Vec<(u64, u64)>,
-    /// Places in lines: where, the id, the position told last.
-    pub tickets: Vec<(SocketAddr, Guid, u32)>,
+    /// Places we hold in lines elsewhere (PQ-12).
+    pub tickets: Vec<Ticket>,
+}
+
+/// A place of ours in somebody's line, as it is written to the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The server.
+    pub at: SocketAddr,
+    /// The id it gave the place.
+    pub ticket: Guid,
+    /// The position it told last.
+    pub told: Option<u32>,
+    /// Asking earlier loses the place (PQ-7).
+    pub not_before: Instant,
+    /// Not asking by then loses it, unless the server calls.
+    pub deadline: Instant,
 }
 
 /// What a user wants downloaded.

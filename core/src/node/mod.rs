@@ -14,7 +14,7 @@ pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Limit};
 pub use self::io::{
     Answer, Command, DialError, FileInfo, FileRef, Get, Input, Op, Output, PartRow, Restored,
-    Source, StoreError,
+    Source, StoreError, Ticket,
 };
 pub use self::view::{Card, FetchView, Lane, NodeView, QueueView, SlotCard, SourceView};
 use crate::engine::{Engine, FxOf};

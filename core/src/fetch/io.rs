@@ -1,0 +1,88 @@
+//! What downloads need from the node that hosts them, and what they do.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
+use crate::node::{Answer, DialError, Get, PartRow, StoreError};
+use crate::time::Duration;
+use crate::wire::http::ResponseHead;
+
+/// Something that happened to a download.
+///
+/// The host hands over every connection asked for by [`Output::Dial`], and
+/// every accepted one that began with a `GIV` or a `QUEUE`; from then on what
+/// comes in on it is a response head, or the body last announced by
+/// [`Output::Store`] or [`Output::Skip`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A download the store remembered. All of them come before `Resume`.
+    Restore(PartRow),
+    /// Everything remembered is told: go on with it.
+    Resume,
+    /// Where servers may call us back (`X-Node`); `None` when they cannot.
+    Listening(Option<SocketAddr>),
+    /// The user wants a file; answered with [`Answer::Fetching`].
+    Get(Get),
+    /// The user takes a download back.
+    Cancel { fetch: FetchId },
+    /// Ask all sources now, allowed or not.
+    AskNow { fetch: FetchId },
+    /// Ask nobody for so long.
+    Sleep { fetch: FetchId, length: Duration },
+    /// Expect a `GIV` of that servent for a download.
+    ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
+    /// A dial succeeded.
+    Dialed { conn: ConnId },
+    /// A dial failed.
+    DialFailed { conn: ConnId, why: DialError },
+    /// The head of a reply.
+    Head { conn: ConnId, head: ResponseHead },
+    /// What came in is not a head within the limits.
+    Garbage { conn: ConnId },
+    /// So many bytes of the range being stored are safe on disk, counted
+    /// from its start.
+    Stored { conn: ConnId, bytes: u64 },
+    /// The part file cannot be written.
+    DiskFailed { conn: ConnId, why: StoreError },
+    /// The connection is gone.
+    Closed { conn: ConnId },
+    /// An accepted connection began with `GIV`.
+    Giv { conn: ConnId, peer: SocketAddr, index: FileIndex, servent: Guid, name: String },
+    /// An accepted connection began with `QUEUE`.
+    Called { conn: ConnId, peer: SocketAddr, ticket: Guid, server: Option<SocketAddr> },
+    /// The SHA-1 of what [`Output::Verify`] named.
+    Verified { fetch: FetchId, sha1: Sha1 },
+}
+
+/// Something a download asks of its host. All but the last three are the
+/// node's own outputs of the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Connect. Downloads number their dials 1, 5, 9, …; the node's own
+    /// dials are 3, 7, 11, …
+    Dial { conn: ConnId, to: SocketAddr },
+    /// Send a request head.
+    Write { conn: ConnId, data: Vec<u8> },
+    /// The body that follows the head just given is `start..end` of the
+    /// file; the host adds the bytes of it that came with the head.
+    Store { conn: ConnId, fetch: FetchId, start: u64, end: u64 },
+    /// Drop so many bytes of body; the next head comes after them.
+    Skip { conn: ConnId, bytes: u64 },
+    /// Close, whatever is going on. No input about it is wanted any more.
+    Close { conn: ConnId },
+    /// Make room for a download, or open it again.
+    Allocate { fetch: FetchId, name: String, size: Option<u64> },
+    /// Hash a whole download; answered with [`Input::Verified`].
+    Verify { fetch: FetchId },
+    /// A download is whole and right.
+    Complete { fetch: FetchId },
+    /// Remember a download: `Op::Fetch`.
+    Save(PartRow),
+    /// Forget a download: `Op::FetchGone`.
+    Forget(FetchId),
+    /// Tell the user.
+    Answer(Answer),
+}
