@@ -5,9 +5,11 @@
 //! pure function of its config, its seed and the instants and inputs it was
 //! given.
 
+mod catalog;
 mod config;
 mod event;
 mod io;
+mod page;
 mod view;
 
 pub use self::config::{Config, Limits};

@@ -1,0 +1,261 @@
+//! The upload side, outwards: what the queue decided, and every other reply.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::conn::{Phase, Timer, Transfer};
+use super::serve::{Asked, ReplyForm};
+use super::{ConnEvent, Effects, FileRef, Limit, Node, Output, tell};
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::queue::server::Verdict;
+use crate::queue::{Dialect, Place, server};
+use crate::time::{Duration, Instant};
+use crate::wire::http::{Alts, ContentRange, HeadWriter};
+use crate::wire::queue as headers;
+
+impl Node {
+    /// The queue's answer to the request at hand.
+    pub(super) fn verdict(&mut self, now: Instant, conn: ConnId, verdict: Verdict, fx: &mut Effects) {
+        let Some(asked) = self.asked.take().filter(|a| a.conn == conn) else { return };
+        match verdict {
+            Verdict::Start { ticket, told_ticket } => {
+                self.start_body(now, &asked, told_ticket.then_some(ticket), fx);
+            }
+            Verdict::Wait(place) => self.wait(now, &asked, &place, fx),
+            Verdict::Busy { retry_after, .. } => {
+                self.come_back(now, conn, 503, "Busy", retry_after, fx);
+            }
+            Verdict::Hammering { retry_after } => {
+                self.come_back(now, conn, 429, "Too Many Requests", retry_after, fx);
+            }
+        }
+    }
+
+    /// A slot is given: the head, then the bytes.
+    fn start_body(&mut self, now: Instant, asked: &Asked, ticket: Option<Guid>, fx: &mut Effects) {
+        let &Asked { conn, index, size, start, end, .. } = asked;
+        let status = if asked.partial { 206 } else { 200 };
+        let mut head = self.head(status, if asked.partial { "Partial Content" } else { "OK" });
+        self.describe(&mut head, conn, index);
+        if asked.partial {
+            head.header("Content-Range", ContentRange { range: Some((start, end)), size: Some(size) });
+        }
+        head.header("Content-Length", end - start);
+        if let Some(ticket) = ticket {
+            head.header("X-Queued", format_args!("ID={ticket}"));
+        }
+        self.send_head(conn, head, asked.reply, status, (start, end), fx);
+        let last = end == size;
+        if start == end {
+            self.queue(now, server::Input::Finished { conn, last }, fx);
+            return self.replied(now, conn, asked.reply, "the client wants no more", fx);
+        }
+        let file = FileRef::Shared(index);
+        let Some(state) = self.conns.open(conn) else { return };
+        let keep = asked.reply.keep;
+        let transfer = Transfer { file, start, end, sent: 0, last, keep, judged: 0 };
+        state.phase = Phase::Sending(transfer.into());
+        self.conns.wake(conn, now + self.config.limits.reader_window, Timer::Rate);
+        fx.output(Output::Serve { conn, file, start, end });
+    }
+
+    /// A place in the line (AQ-3, PQ-4).
+    fn wait(&mut self, now: Instant, asked: &Asked, place: &Place, fx: &mut Effects) {
+        let conn = asked.conn;
+        let mut head = self.head(503, "Queued");
+        headers::write_place(&mut head, place);
+        self.describe(&mut head, conn, asked.index);
+        let mut reply = asked.reply;
+        reply.keep &= place.keep;
+        reply.say_keep &= place.keep;
+        if asked.dialect == Dialect::Passive {
+            let seconds = place.retry_after.as_secs_ceil();
+            let text = format!(
+                "All upload slots are taken. You are number {} of {} in line; ask again in {seconds} \
+                 seconds.\n",
+                place.position, place.length
+            );
+            return self.send_text(now, conn, (503, head), "text/plain", text, reply, fx);
+        }
+        head.header("Content-Length", 0);
+        self.send_head(conn, head, reply, 503, (0, 0), fx);
+        if let (true, Some(state)) = (reply.keep, self.conns.open(conn)) {
+            // The queue hangs up when the place is lost; this is only the
+            // backstop for one that is lost without a word.
+            let grace = self.config.limits.request_deadline;
+            state.phase = Phase::Serving { place_until: now + place.lifetime + grace };
+        }
+        let why = if place.keep { "the client wants no more" } else { "far back in the line" };
+        self.replied(now, conn, reply, why, fx);
+    }
+
+    /// No place and no slot: a plain refusal that says when to come back.
+    fn come_back(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        status: u16,
+        reason: &str,
+        retry_after: Duration,
+        fx: &mut Effects,
+    ) {
+        let seconds = retry_after.as_secs_ceil();
+        let mut head = self.head(status, reason);
+        head.header("Retry-After", seconds);
+        let text = format!("{reason}: ask again in {seconds} seconds.\n");
+        self.send_text(now, conn, (status, head), "text/plain", text, ReplyForm::CLOSE, fx);
+    }
+
+    /// The head a `GET` of this file would have.
+    pub(super) fn head_of_file(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        index: FileIndex,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        let Some(size) = self.files.get(index).map(|f| f.size) else { return };
+        let mut head = self.head(200, "OK");
+        self.describe(&mut head, conn, index);
+        head.header("Content-Length", size);
+        self.send_head(conn, head, reply, 200, (0, 0), fx);
+        self.replied(now, conn, reply, "the client wants no more", fx);
+    }
+
+    /// The list of files for a browser.
+    pub(super) fn page(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        html: String,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        let mut head = self.head(200, "OK");
+        head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+            .header("X-Content-Type-Options", "nosniff");
+        self.send_text(now, conn, (200, head), "text/html; charset=utf-8", html, reply, fx);
+    }
+
+    /// The range asked for is not in the file.
+    pub(super) fn unsatisfiable(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        size: u64,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        let mut head = self.head(416, "Range Not Satisfiable");
+        head.header("Content-Range", ContentRange { range: None, size: Some(size) });
+        let text = format!("The file has {size} bytes.\n");
+        self.send_text(now, conn, (416, head), "text/plain", text, reply, fx);
+    }
+
+    /// Only `GET` and `HEAD` are served here.
+    pub(super) fn not_allowed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        let mut head = self.head(405, "Method Not Allowed");
+        head.header("Allow", "GET, HEAD");
+        let text = String::from("Only GET and HEAD.\n");
+        self.send_text(now, conn, (405, head), "text/plain", text, ReplyForm::CLOSE, fx);
+    }
+
+    /// A reply that says no more than its reason.
+    pub(super) fn short(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        status: u16,
+        reason: &str,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        let head = self.head(status, reason);
+        self.send_text(now, conn, (status, head), "text/plain", format!("{reason}.\n"), reply, fx);
+    }
+
+    /// A limit is reached: say so, answer if there is an answer, hang up.
+    pub(super) fn refuse(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        limit: Limit,
+        answer: Option<(u16, &str)>,
+        fx: &mut Effects,
+    ) {
+        tell(fx, ConnEvent::Limit { conn, limit });
+        if let Some((status, reason)) = answer {
+            self.short(now, conn, status, reason, ReplyForm::CLOSE, fx);
+        } else {
+            self.close(now, conn, limit == Limit::Pipeline, "a limit was reached", fx);
+        }
+    }
+
+    /// The head every reply begins with.
+    fn head(&self, status: u16, reason: &str) -> HeadWriter {
+        let mut head = HeadWriter::status(status, reason);
+        head.header("Server", &self.config.agent);
+        head
+    }
+
+    /// What there is to know of a file: the mesh travels with every reply,
+    /// queued or not (PQ-17).
+    fn describe(&self, head: &mut HeadWriter, conn: ConnId, index: FileIndex) {
+        let Some(file) = self.files.get(index) else { return };
+        head.header("Content-Type", "application/octet-stream").header("Accept-Ranges", "bytes");
+        if let Some(sha1) = file.sha1 {
+            head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
+        }
+        let Some(peer) = self.conns.get(conn).map(|c| c.peer.ip().to_canonical()) else { return };
+        let most = self.config.limits.alternates_told as usize;
+        let alternates = Alts(self.files.alternates(index, peer).take(most).collect());
+        if !alternates.0.is_empty() {
+            head.header("X-Alt", alternates);
+        }
+    }
+
+    fn send_text(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        (status, mut head): (u16, HeadWriter),
+        kind: &str,
+        text: String,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        head.header("Content-Type", kind).header("Content-Length", text.len());
+        self.send_head(conn, head, reply, status, (0, 0), fx);
+        if !reply.head_only {
+            fx.output(Output::Write { conn, data: text.into_bytes() });
+        }
+        self.replied(now, conn, reply, "the reply ends the connection", fx);
+    }
+
+    fn send_head(
+        &mut self,
+        conn: ConnId,
+        mut head: HeadWriter,
+        reply: ReplyForm,
+        status: u16,
+        (start, end): (u64, u64),
+        fx: &mut Effects,
+    ) {
+        if !reply.keep {
+            head.header("Connection", "close");
+        } else if reply.say_keep {
+            head.header("Connection", "keep-alive");
+        }
+        tell(fx, ConnEvent::Reply { conn, status, start, end });
+        fx.output(Output::Write { conn, data: head.finish() });
+    }
+
+    /// A reply is written whole: the connection waits for the next request,
+    /// or ends.
+    pub(super) fn replied(&mut self, now: Instant, conn: ConnId, reply: ReplyForm, why: &str, fx: &mut Effects) {
+        if !reply.keep {
+            self.close(now, conn, true, why, fx);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What we share: files by number, by SHA-1 and by queue key, each with the
+//! other places it is known to be at.
+//!
+//! Only a number or a SHA-1 ever leads to a file. A name that comes in a URL
+//! is decoration and never looked up, so it cannot become a path.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use core::ops::Bound;
+
+use super::FileInfo;
+use crate::id::{FileIndex, Sha1};
+use crate::queue::FileKey;
+
+/// One shared file and where else it is.
+#[derive(Debug, Clone)]
+struct Entry {
+    info: FileInfo,
+    /// Other holders, the one learnt last at the end.
+    alternates: Vec<SocketAddr>,
+}
+
+/// The shared files.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Catalog {
+    by_index: BTreeMap<FileIndex, Entry>,
+    by_sha1: BTreeSet<(Sha1, FileIndex)>,
+    by_key: BTreeSet<(FileKey, FileIndex)>,
+}
+
+impl Catalog {
+    /// Shares a file, or replaces its entry; alternates stay while the
+    /// content stays.
+    pub(super) fn put(&mut self, info: FileInfo) {
+        let old = self.take(info.index);
+        let alternates = match old {
+            Some(old) if old.info.key == info.key => old.alternates,
+            _ => Vec::new(),
+        };
+        if let Some(sha1) = info.sha1 {
+            self.by_sha1.insert((sha1, info.index));
+        }
+        self.by_key.insert((info.key, info.index));
+        self.by_index.insert(info.index, Entry { info, alternates });
+    }
+
+    /// Shares a file no longer.
+    pub(super) fn remove(&mut self, index: FileIndex) {
+        self.take(index);
+    }
+
+    fn take(&mut self, index: FileIndex) -> Option<Entry> {
+        let old = self.by_index.remove(&index)?;
+        if let Some(sha1) = old.info.sha1 {
+            self.by_sha1.remove(&(sha1, index));
+        }
+        self.by_key.remove(&(old.info.key, index));
+        Some(old)
+    }
+
+    /// How many files are shared.
+    pub(super) fn len(&self) -> usize {
+        self.by_index.len()
+    }
+
+    /// The file with this number.
+    pub(super) fn get(&self, index: FileIndex) -> Option<&FileInfo> {
+        self.by_index.get(&index).map(|e| &e.info)
+    }
+
+    /// A file with this content; of several, the one with the smallest number.
+    pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<&FileInfo> {
+        let first = (sha1, FileIndex(0));
+        let (found, index) = self.by_sha1.range(first..).next()?;
+        if *found == sha1 { self.get(*index) } else { None }
+    }
+
+    /// A file the queue knows by this key.
+    pub(super) fn by_key(&self, key: FileKey) -> Option<&FileInfo> {
+        let (found, index) = self.by_key.range((key, FileIndex(0))..).next()?;
+        if *found == key { self.get(*index) } else { None }
+    }
+
+    /// The files after number `after` (from the first when `None`), in order.
+    pub(super) fn after(&self, after: Option<FileIndex>) -> impl Iterator<Item = &FileInfo> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.by_index.range((from, Bound::Unbounded)).map(|(_, e)| &e.info)
+    }
+
+    /// Where else this file is, the freshest first, without `asker`.
+    pub(super) fn alternates(
+        &self,
+        index: FileIndex,
+        asker: IpAddr,
+    ) -> impl Iterator<Item = SocketAddr> {
+        let known = self.by_index.get(&index).map_or(&[][..], |e| &e.alternates);
+        known.iter().rev().copied().filter(move |at| at.ip() != asker)
+    }
+
+    /// Remembers that `at` has this file too, as told by a client at
+    /// `teller`. At most `limit` are kept; the oldest makes room.
+    pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
+        let Some(entry) = self.by_index.get_mut(&index) else { return };
+        if !plausible(at, teller) {
+            return;
+        }
+        entry.alternates.retain(|known| *known != at);
+        entry.alternates.push(at);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if entry.alternates.len() > limit {
+            entry.alternates.remove(0);
+        }
+    }
+
+    /// Forgets that `at` has this file (`X-NAlt`), if the word comes from the
+    /// same address: nobody may take others out of the mesh.
+    pub(super) fn unlearn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr) {
+        if at.ip() != teller {
+            return;
+        }
+        if let Some(entry) = self.by_index.get_mut(&index) {
+            entry.alternates.retain(|known| *known != at);
+        }
+    }
+}
+
+/// How far an address reaches.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Nowhere,
+    Machine,
+    Site,
+    World,
+}
+
+fn reach(ip: IpAddr) -> Reach {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let first = ip.octets()[0];
+            if first == 0 || first >= 224 {
+                Reach::Nowhere
+            } else if ip.is_loopback() {
+                Reach::Machine
+            } else if ip.is_private() || ip.is_link_local() {
+                Reach::Site
+            } else {
+                Reach::World
+            }
+        }
+        IpAddr::V6(ip) => {
+            if ip.is_unspecified() || ip.is_multicast() {
+                Reach::Nowhere
+            } else if ip.is_loopback() {
+                Reach::Machine
+            } else if ip.is_unique_local() || ip.is_unicast_link_local() {
+                Reach::Site
+            } else {
+                Reach::World
+            }
+        }
+    }
+}
+
+/// True when a client at `teller` can honestly know a holder at `at`: never
+/// nowhere, and an address that is only good nearby only from nearby.
+fn plausible(at: SocketAddr, teller: IpAddr) -> bool {
+    let there = reach(at.ip());
+    at.port() != 0 && there != Reach::Nowhere && there >= reach(teller)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    fn info(index: u32, sha: u8, key: u64) -> FileInfo {
+        FileInfo {
+            index: FileIndex(index),
+            name: String::from("f"),
+            size: 1,
+            sha1: Some(Sha1([sha; 20])),
+            key: FileKey(key),
+        }
+    }
+
+    #[test]
+    fn twins_are_found_until_the_last_is_gone() {
+        let mut c = Catalog::default();
+        c.put(info(3, 1, 7));
+        c.put(info(5, 1, 7));
+        c.remove(FileIndex(3));
+        assert_eq!(c.by_sha1(Sha1([1; 20])).unwrap().index, FileIndex(5));
+        assert_eq!(c.by_key(FileKey(7)).unwrap().index, FileIndex(5));
+        c.put(info(5, 2, 8));
+        assert_eq!(c.by_sha1(Sha1([1; 20])), None);
+        assert_eq!(c.by_key(FileKey(7)), None);
+        assert_eq!(c.after(Some(FileIndex(5))).count(), 0);
+        assert_eq!(c.len(), 1);
+    }
+
+    #[test]
+    fn alternates_are_few_fresh_and_plausible() {
+        let mut c = Catalog::default();
+        c.put(info(1, 1, 1));
+        let world: IpAddr = "9.9.9.9".parse().unwrap();
+        for at in ["1.2.3.4:1", "127.0.0.1:2", "10.0.0.1:3", "0.0.0.0:4", "5.6.7.8:0", "[ff02::1]:5"]
+        {
+            c.learn(FileIndex(1), at.parse().unwrap(), world, 2);
+        }
+        let all = |c: &Catalog| c.alternates(FileIndex(1), world).collect::<Vec<_>>();
+        assert_eq!(all(&c), ["1.2.3.4:1".parse().unwrap()]);
+        for at in ["1.1.1.1:1", "1.1.1.2:1", "1.1.1.1:1"] {
+            c.learn(FileIndex(1), at.parse().unwrap(), world, 2);
+        }
+        assert_eq!(all(&c), ["1.1.1.1:1".parse().unwrap(), "1.1.1.2:1".parse().unwrap()]);
+        c.unlearn(FileIndex(1), "1.1.1.1:1".parse().unwrap(), world);
+        assert_eq!(all(&c).len(), 2, "only the holder itself may say that it has it no more");
+        c.unlearn(FileIndex(1), "1.1.1.1:1".parse().unwrap(), "1.1.1.1".parse().unwrap());
+        assert_eq!(all(&c).len(), 1);
+    }
+}

@@ -1,0 +1,301 @@
+//! Connections: what each is for, what it has sent us that is not dealt with
+//! yet, and how long we wait for more.
+//!
+//! A connection that only holds a place is the common case and must cost
+//! little: no read buffer while nothing is unread, and everything that only
+//! a running transfer needs is boxed.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use super::{FileRef, Limit, Limits};
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::time::Instant;
+
+/// One connection.
+#[derive(Debug, Clone)]
+pub(super) struct Conn {
+    /// The other end.
+    pub(super) peer: SocketAddr,
+    /// What it is for at this moment.
+    pub(super) phase: Phase,
+    /// Bytes that came in and are not dealt with. No capacity when empty.
+    pub(super) unread: Vec<u8>,
+    /// What happens when, if nothing else does.
+    due: Option<(Instant, Timer)>,
+}
+
+/// What a connection is for at this moment.
+#[derive(Debug, Clone)]
+pub(super) enum Phase {
+    /// We are connecting.
+    Dialing(Purpose),
+    /// Nothing has come in yet: the first line decides what it is.
+    Fresh,
+    /// The other end asks us; its next request is awaited.
+    Serving,
+    /// A file body is on its way out; requests wait for its end.
+    Sending(Box<Transfer>),
+    /// We ask the other end; the fetch engine decides.
+    Fetching(super::download::Reply),
+    /// Closed by us; the host will say when it is gone.
+    Closing,
+}
+
+/// Why we connect to somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To call a client back to its place (PARQ §4, `QUEUE`).
+    Call(Guid),
+    /// To give a file to somebody who cannot reach us (`GIV`).
+    Giv(FileIndex),
+    /// To download.
+    Fetch,
+}
+
+/// A file body on its way out.
+#[derive(Debug, Clone)]
+pub(super) struct Transfer {
+    /// What is sent.
+    pub(super) file: FileRef,
+    /// The range, `start..end`.
+    pub(super) start: u64,
+    /// Its end.
+    pub(super) end: u64,
+    /// How much of it has left.
+    pub(super) sent: u64,
+    /// The file ends where the range ends.
+    pub(super) last: bool,
+    /// The connection stays open afterwards.
+    pub(super) keep: bool,
+    /// How much had left when the rate was judged last.
+    pub(super) judged: u64,
+}
+
+/// What a connection can run out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// Time for a whole head.
+    Head,
+    /// Time without a request.
+    Idle,
+    /// Time over which a reader's rate is judged.
+    Rate,
+}
+
+impl Conn {
+    fn new(peer: SocketAddr, phase: Phase) -> Self {
+        Self { peer, phase, unread: Vec::new(), due: None }
+    }
+
+    /// Takes over what came in, copying only when something is unread.
+    pub(super) fn push(&mut self, data: Vec<u8>) {
+        if self.unread.is_empty() {
+            self.unread = data;
+        } else {
+            self.unread.extend_from_slice(&data);
+        }
+    }
+
+    /// Keeps `rest` as unread and no byte of memory more.
+    pub(super) fn keep_unread(&mut self, mut bytes: Vec<u8>, used: usize) {
+        if used == bytes.len() {
+            bytes = Vec::new();
+        } else {
+            bytes.drain(..used);
+            bytes.shrink_to_fit();
+        }
+        self.unread = bytes;
+    }
+
+    /// The timer that runs.
+    pub(super) const fn timer(&self) -> Option<Timer> {
+        match self.due {
+            Some((_, timer)) => Some(timer),
+            None => None,
+        }
+    }
+}
+
+/// All connections, with their deadlines in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    conns: BTreeMap<ConnId, Conn>,
+    per_owner: BTreeMap<IpAddr, u32>,
+    due: BTreeSet<(Instant, ConnId)>,
+    dialed: u64,
+}
+
+impl Table {
+    /// Lets a new connection in, or says which limit forbids it.
+    pub(super) fn admit(
+        &mut self,
+        conn: ConnId,
+        peer: SocketAddr,
+        limits: &Limits,
+    ) -> Result<(), Limit> {
+        if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
+            return Err(Limit::Connections);
+        }
+        let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
+        if held >= limits.connections_per_ip {
+            return Err(Limit::ConnectionsPerIp);
+        }
+        self.insert(conn, Conn::new(peer, Phase::Fresh));
+        Ok(())
+    }
+
+    /// Numbers a connection of our own, or `None` when there are too many.
+    pub(super) fn dial(
+        &mut self,
+        to: SocketAddr,
+        purpose: Purpose,
+        limits: &Limits,
+    ) -> Option<ConnId> {
+        if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
+            return None;
+        }
+        let conn = ConnId(self.dialed * 2 + 1);
+        self.dialed += 1;
+        self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
+        Some(conn)
+    }
+
+    fn insert(&mut self, conn: ConnId, state: Conn) {
+        *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
+        self.conns.insert(conn, state);
+    }
+
+    /// Forgets a connection that is gone.
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
+        self.rest(conn);
+        let gone = self.conns.remove(&conn)?;
+        let owner = owner(gone.peer.ip());
+        if let Some(held) = self.per_owner.get_mut(&owner) {
+            *held -= 1;
+            if *held == 0 {
+                self.per_owner.remove(&owner);
+            }
+        }
+        Some(gone)
+    }
+
+    /// A connection that is not closed yet.
+    pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut Conn> {
+        self.conns.get_mut(&conn).filter(|c| !matches!(c.phase, Phase::Closing))
+    }
+
+    /// A connection in any phase, to look at.
+    pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
+        self.conns.get(&conn)
+    }
+
+    /// All of them, in order of their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
+        self.conns.iter().map(|(id, c)| (*id, c))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.conns.len()
+    }
+
+    /// Sets the one timer of a connection, in place of any other.
+    pub(super) fn wake(&mut self, conn: ConnId, at: Instant, timer: Timer) {
+        if let Some(state) = self.conns.get_mut(&conn) {
+            if let Some((old, _)) = state.due.replace((at, timer)) {
+                self.due.remove(&(old, conn));
+            }
+            self.due.insert((at, conn));
+        }
+    }
+
+    /// Stops the timer of a connection.
+    pub(super) fn rest(&mut self, conn: ConnId) {
+        if let Some((old, _)) = self.conns.get_mut(&conn).and_then(|c| c.due.take()) {
+            self.due.remove(&(old, conn));
+        }
+    }
+
+    /// The first deadline and the name of its timer.
+    pub(super) fn next_due(&self) -> Option<(Instant, &'static str)> {
+        let (at, conn) = self.due.first()?;
+        let name = match self.get(*conn)?.timer()? {
+            Timer::Head => "request_deadline",
+            Timer::Idle => "idle_deadline",
+            Timer::Rate => "reader_rate",
+        };
+        Some((*at, name))
+    }
+
+    /// Takes the first timer that has run out.
+    pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer)> {
+        let (at, conn) = *self.due.first()?;
+        if at > now {
+            return None;
+        }
+        self.due.remove(&(at, conn));
+        let (_, timer) = self.conns.get_mut(&conn)?.due.take()?;
+        Some((conn, timer))
+    }
+}
+
+/// Who a limit per address is counted for: an IPv4 address, or the /64
+/// network that one IPv6 host can draw addresses from.
+fn owner(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_count_addresses_and_are_given_back() {
+        let limits = Limits { connections: 3, connections_per_ip: 2, ..Limits::default() };
+        let mut t = Table::default();
+        let at = |s: &str| s.parse::<SocketAddr>().unwrap();
+        assert_eq!(t.admit(ConnId(0), at("[2001:db8::1]:1"), &limits), Ok(()));
+        assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1"), &limits), Ok(()));
+        let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits);
+        assert_eq!(refused, Err(Limit::ConnectionsPerIp));
+        assert_eq!(t.dial(at("1.1.1.1:1"), Purpose::Fetch, &limits), Some(ConnId(1)));
+        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1"), &limits), Err(Limit::Connections));
+        assert_eq!(t.dial(at("1.1.1.1:1"), Purpose::Fetch, &limits), None);
+        t.remove(ConnId(0));
+        assert_eq!(t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits), Ok(()));
+        assert_eq!(t.len(), 3);
+    }
+
+    #[test]
+    fn a_connection_has_one_timer() {
+        let mut t = Table::default();
+        t.admit(ConnId(0), "1.1.1.1:1".parse().unwrap(), &Limits::default()).unwrap();
+        t.wake(ConnId(0), Instant::from_secs(1), Timer::Head);
+        t.wake(ConnId(0), Instant::from_secs(2), Timer::Idle);
+        assert_eq!(t.expired(Instant::from_secs(1)), None);
+        assert_eq!(t.next_due(), Some((Instant::from_secs(2), "idle_deadline")));
+        assert_eq!(t.expired(Instant::from_secs(2)), Some((ConnId(0), Timer::Idle)));
+        assert_eq!(t.expired(Instant::from_secs(9)), None);
+    }
+
+    #[test]
+    fn nothing_unread_costs_nothing() {
+        let mut c = Conn::new("1.1.1.1:1".parse().unwrap(), Phase::Fresh);
+        let mut data = Vec::with_capacity(65_536);
+        data.extend_from_slice(b"abc");
+        c.push(data);
+        let bytes = core::mem::take(&mut c.unread);
+        c.keep_unread(bytes, 1);
+        assert_eq!((c.unread.as_slice(), c.unread.capacity()), (&b"bc"[..], 2));
+        let bytes = core::mem::take(&mut c.unread);
+        c.keep_unread(bytes, 2);
+        assert_eq!(c.unread.capacity(), 0);
+        assert!(size_of::<Conn>() <= 128, "{}", size_of::<Conn>());
+    }
+}

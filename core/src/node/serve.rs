@@ -1,0 +1,326 @@
+//! The upload side, inwards: bytes of a connection to requests, a request to
+//! a file and a range, and from there to the queue.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::mem;
+
+use super::conn::{Phase, Timer};
+use super::lines::{self, First};
+use super::page::{self, Wanted};
+use super::{ConnEvent, Effects, Limit, Node, tell};
+use crate::id::{ConnId, FileIndex, Sha1};
+use crate::queue::Dialect;
+use crate::queue::server;
+use crate::time::Instant;
+use crate::wire::http::{
+    Alts, HeadError, HeadLimits, Method, RangeSpec, RequestHead, Target, Version,
+};
+use crate::wire::queue as headers;
+
+/// A file body somebody asked for, while the queue decides.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) conn: ConnId,
+    pub(super) index: FileIndex,
+    pub(super) size: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// A range was asked for: 206 instead of 200.
+    pub(super) partial: bool,
+    pub(super) dialect: Dialect,
+    pub(super) reply: ReplyForm,
+}
+
+/// What every reply to a request depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReplyForm {
+    /// The client wants, and knows how, to keep the connection.
+    pub(super) keep: bool,
+    /// It must be told so: its version would close by default.
+    pub(super) say_keep: bool,
+    /// Only the head.
+    pub(super) head_only: bool,
+}
+
+impl ReplyForm {
+    /// A reply after which the connection closes.
+    pub(super) const CLOSE: Self = Self { keep: false, say_keep: false, head_only: false };
+
+    fn of(head: &RequestHead) -> Self {
+        let keep = head.keep_alive();
+        Self {
+            keep,
+            say_keep: keep && head.version == Version::Http10,
+            head_only: head.method == Method::Head,
+        }
+    }
+}
+
+impl Node {
+    /// The limits a head is read with.
+    pub(super) const fn head_limits(&self) -> HeadLimits {
+        HeadLimits {
+            bytes: self.config.limits.head_bytes,
+            lines: self.config.limits.head_lines,
+        }
+    }
+
+    /// Bytes came in on a connection that serves, or may come to.
+    pub(super) fn serving_bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+        let Some(state) = self.conns.open(conn) else { return };
+        state.push(data);
+        if !matches!(state.phase, Phase::Sending(_)) {
+            return self.requests(now, conn, fx);
+        }
+        // A request that arrives while a transfer runs waits for its end.
+        let ahead = heads(&state.unread);
+        let limits = &self.config.limits;
+        if ahead > limits.pipeline || state.unread.len() > limits.head_bytes as usize {
+            self.refuse(now, conn, Limit::Pipeline, None, fx);
+        }
+    }
+
+    /// Reads and answers as many requests as are there and may be answered.
+    pub(super) fn requests(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        let Some(state) = self.conns.open(conn) else { return };
+        let bytes = mem::take(&mut state.unread);
+        let (mut used, mut answered) = (0, 0);
+        while used < bytes.len() {
+            match self.conns.open(conn).map(|c| &c.phase) {
+                Some(Phase::Fresh | Phase::Serving { .. }) => {}
+                _ => break,
+            }
+            if answered > self.config.limits.pipeline {
+                return self.refuse(now, conn, Limit::Pipeline, None, fx);
+            }
+            match self.one_request(now, conn, &bytes[used..], fx) {
+                Some(taken) => used += taken,
+                None => break,
+            }
+            answered += 1;
+        }
+        let Some(state) = self.conns.open(conn) else { return };
+        if used == 0 { state.unread = bytes } else { state.keep_unread(bytes, used) }
+        match state.phase {
+            Phase::Fetching(_) => self.fetching_rest(now, conn, fx),
+            _ => self.await_request(now, conn, answered > 0),
+        }
+    }
+
+    /// Sets the deadline for what must come next on a serving connection.
+    /// `answered`: a request was answered just now, so the time begins anew.
+    pub(super) fn await_request(&mut self, now: Instant, conn: ConnId, answered: bool) {
+        let Some(state) = self.conns.open(conn) else { return };
+        let Phase::Serving { place_until } = state.phase else {
+            return if matches!(state.phase, Phase::Fresh) && state.timer().is_none() {
+                self.conns.wake(conn, now + self.config.limits.request_deadline, Timer::Head);
+            };
+        };
+        let (partial, timer) = (!state.unread.is_empty(), state.timer());
+        if partial && (answered || timer != Some(Timer::Head)) {
+            self.conns.wake(conn, now + self.config.limits.request_deadline, Timer::Head);
+        } else if !partial && (answered || timer.is_none()) {
+            // Who holds a place is not idle until the place runs out.
+            let until = place_until.max(now + self.config.limits.idle_deadline);
+            self.conns.wake(conn, until, Timer::Idle);
+        }
+    }
+
+    /// Reads one request (or the line that makes this connection something
+    /// else) and answers it; how many bytes it had, or `None` when more must
+    /// come first.
+    fn one_request(&mut self, now: Instant, conn: ConnId, bytes: &[u8], fx: &mut Effects) -> Option<usize> {
+        let state = self.conns.open(conn)?;
+        let fresh = matches!(state.phase, Phase::Fresh);
+        if fresh {
+            match lines::first(bytes, self.config.limits.head_bytes) {
+                First::More => return None,
+                First::Http => {}
+                First::Line(line, used) => {
+                    self.line(now, conn, &line, fx);
+                    return Some(used);
+                }
+                First::Garbage => {
+                    self.refuse(now, conn, Limit::Garbage, None, fx);
+                    return None;
+                }
+            }
+        }
+        match RequestHead::parse(bytes, &self.head_limits()) {
+            Ok(None) => None,
+            Ok(Some((head, used))) => {
+                if let Some(state) = self.conns.open(conn) {
+                    state.phase = Phase::Serving { place_until: Instant::ZERO };
+                }
+                self.request(now, conn, &head, fx);
+                Some(used)
+            }
+            Err(HeadError::TooLong) => {
+                self.refuse(now, conn, Limit::HeadBytes, Some((431, "Request Too Large")), fx);
+                None
+            }
+            Err(HeadError::TooManyLines) => {
+                self.refuse(now, conn, Limit::HeadLines, Some((431, "Too Many Headers")), fx);
+                None
+            }
+            Err(HeadError::Version) => {
+                self.short(now, conn, 505, "HTTP Version Not Supported", ReplyForm::CLOSE, fx);
+                None
+            }
+            Err(HeadError::FirstLine | HeadError::Fields) => {
+                self.short(now, conn, 400, "Bad Request", ReplyForm::CLOSE, fx);
+                None
+            }
+        }
+    }
+
+    /// Answers one request, or lets the queue do it.
+    fn request(&mut self, now: Instant, conn: ConnId, head: &RequestHead, fx: &mut Effects) {
+        let method = match &head.method {
+            Method::Get => "GET",
+            Method::Head => "HEAD",
+            Method::Other(other) => other,
+        };
+        tell(
+            fx,
+            ConnEvent::Request {
+                conn,
+                method: method.to_string(),
+                target: head.target.clone(),
+                range: head.headers.get("Range").map(String::from),
+                agent: head.headers.get("User-Agent").map(String::from),
+            },
+        );
+        let reply = ReplyForm::of(head);
+        if let Method::Other(_) = head.method {
+            return self.not_allowed(now, conn, fx);
+        }
+        if has_body(head) {
+            // What follows would be read as the next request.
+            return self.short(now, conn, 400, "Bad Request", ReplyForm::CLOSE, fx);
+        }
+        let found = match Target::parse(&head.target) {
+            Target::Root { query } => {
+                let most = self.config.limits.index_page as usize;
+                let html = page::page(&self.files, &Wanted::parse(&query), most);
+                return self.page(now, conn, html, reply, fx);
+            }
+            Target::File { index, .. } => self.files.get(index).map(|f| f.index),
+            Target::Urn(sha1) => self.files.by_sha1(sha1).map(|f| f.index),
+            Target::Other => None,
+        };
+        match found {
+            Some(index) if self.is_what_they_want(index, head) => {
+                self.file_request(now, conn, index, head, reply, fx);
+            }
+            _ => self.short(now, conn, 404, "Not Found", reply, fx),
+        }
+    }
+
+    /// False when the request names other content than this file has.
+    fn is_what_they_want(&self, index: FileIndex, head: &RequestHead) -> bool {
+        let have = self.files.get(index).and_then(|f| f.sha1);
+        let Some(have) = have else { return true };
+        head.headers
+            .all("X-Gnutella-Content-URN")
+            .flat_map(|v| v.split(','))
+            .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
+            .all(|wanted| wanted == have)
+    }
+
+    fn file_request(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        index: FileIndex,
+        head: &RequestHead,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        let Some(peer) = self.conns.get(conn).map(|c| c.peer) else { return };
+        self.learn_alternates(index, head, peer.ip());
+        let Some((size, key)) = self.files.get(index).map(|f| (f.size, f.key)) else { return };
+        if reply.head_only {
+            // Never queued, and never touches a place (reference §3).
+            return self.head_of_file(now, conn, index, reply, fx);
+        }
+        // What is not one well-formed range is ignored, as HTTP wants it.
+        let range = head.headers.get("Range").and_then(RangeSpec::parse);
+        let (start, end) = match range {
+            None => (0, size),
+            Some(range) => match range.resolve(size) {
+                Some(resolved) => resolved,
+                None => return self.unsatisfiable(now, conn, size, reply, fx),
+            },
+        };
+        let dialect = headers::spoken(&head.headers);
+        let claim = headers::Claim::parse(&head.headers);
+        let request = server::Request {
+            conn,
+            peer: peer.ip().to_canonical(),
+            dialect,
+            file: key,
+            bytes: end - start,
+            ticket: claim.ticket,
+            told: claim.told,
+            callback: headers::callback(&head.headers),
+        };
+        let partial = range.is_some();
+        self.asked = Some(Asked { conn, index, size, start, end, partial, dialect, reply });
+        self.queue(now, server::Input::Request(request), fx);
+        self.asked = None;
+    }
+
+    /// The mesh: who else has this file, from the request's own words.
+    fn learn_alternates(&mut self, index: FileIndex, head: &RequestHead, teller: core::net::IpAddr) {
+        let teller = teller.to_canonical();
+        let most = self.config.limits.alternates;
+        for at in Alts::parse(&head.headers.joined("X-Alt")).0 {
+            if Some(at) != self.listen {
+                self.files.learn(index, at, teller, most);
+            }
+        }
+        for at in Alts::parse(&head.headers.joined("X-NAlt")).0 {
+            self.files.unlearn(index, at, teller);
+        }
+        // Who can be called and says which parts it has is a source itself.
+        if head.headers.get("X-Available-Ranges").is_some_and(|r| r.contains('-'))
+            && let Some(at) = headers::callback(&head.headers)
+            && at.ip().to_canonical() == teller
+        {
+            self.files.learn(index, at, teller, most);
+        }
+    }
+}
+
+/// True when a body follows the head, which no request of ours has.
+fn has_body(head: &RequestHead) -> bool {
+    head.headers.get("Transfer-Encoding").is_some()
+        || head.headers.all("Content-Length").any(|n| n.trim() != "0")
+}
+
+/// How many whole heads are in there.
+fn heads(bytes: &[u8]) -> u32 {
+    let (mut count, mut blank) = (0, true);
+    for &b in bytes {
+        match b {
+            b'\n' if blank => count += 1,
+            b'\n' => blank = true,
+            b'\r' => {}
+            _ => blank = false,
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_counted_by_their_empty_lines() {
+        assert_eq!(heads(b"GET / HTTP/1.1\r\nA: b\r\n\r\nGET / HTTP/1.1\n\nGET"), 2);
+        assert_eq!(heads(b"GET / HTTP/1.1\r\nA: b\r\n"), 0);
+    }
+}
