@@ -11,11 +11,17 @@ use crate::queue::server::Verdict;
 use crate::queue::{Dialect, Place, server};
 use crate::time::{Duration, Instant};
 use crate::wire::http::{Alts, ContentRange, HeadWriter};
-use crate::wire::queue as headers;
+use crate::wire::queue::{self as headers, Seconds};
 
 impl Node {
     /// The queue's answer to the request at hand.
-    pub(super) fn verdict(&mut self, now: Instant, conn: ConnId, verdict: Verdict, fx: &mut Effects) {
+    pub(super) fn verdict(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        verdict: Verdict,
+        fx: &mut Effects,
+    ) {
         let Some(asked) = self.asked.take().filter(|a| a.conn == conn) else { return };
         match verdict {
             Verdict::Start { ticket, told_ticket } => {
@@ -38,9 +44,13 @@ impl Node {
         let mut head = self.head(status, if asked.partial { "Partial Content" } else { "OK" });
         self.describe(&mut head, conn, index);
         if asked.partial {
-            head.header("Content-Range", ContentRange { range: Some((start, end)), size: Some(size) });
+            head.header(
+                "Content-Range",
+                ContentRange { range: Some((start, end)), size: Some(size) },
+            );
         }
-        head.header("Content-Length", end - start);
+        head.header("Content-Type", "application/octet-stream")
+            .header("Content-Length", end - start);
         if let Some(ticket) = ticket {
             head.header("X-Queued", format_args!("ID={ticket}"));
         }
@@ -53,7 +63,7 @@ impl Node {
         let file = FileRef::Shared(index);
         let Some(state) = self.conns.open(conn) else { return };
         let keep = asked.reply.keep;
-        let transfer = Transfer { file, start, end, sent: 0, last, keep, judged: 0 };
+        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0 };
         state.phase = Phase::Sending(transfer.into());
         self.conns.wake(conn, now + self.config.limits.reader_window, Timer::Rate);
         fx.output(Output::Serve { conn, file, start, end });
@@ -63,22 +73,21 @@ impl Node {
     fn wait(&mut self, now: Instant, asked: &Asked, place: &Place, fx: &mut Effects) {
         let conn = asked.conn;
         let mut head = self.head(503, "Queued");
-        headers::write_place(&mut head, place);
         self.describe(&mut head, conn, asked.index);
-        let mut reply = asked.reply;
-        reply.keep &= place.keep;
-        reply.say_keep &= place.keep;
         if asked.dialect == Dialect::Passive {
-            let seconds = place.retry_after.as_secs_ceil();
-            let text = format!(
-                "All upload slots are taken. You are number {} of {} in line; ask again in {seconds} \
-                 seconds.\n",
-                place.position, place.length
-            );
-            return self.send_text(now, conn, (503, head), "text/plain", text, reply, fx);
+            return self.wait_in_words(now, conn, head, place, fx);
         }
-        head.header("Content-Length", 0);
-        self.send_head(conn, head, reply, 503, (0, 0), fx);
+        headers::write_place(&mut head, place);
+        let mut reply = asked.reply;
+        if !place.keep {
+            // `write_place` has said so already.
+            reply.keep = false;
+        } else if !reply.keep {
+            head.header("Connection", "close");
+        } else if reply.say_keep {
+            head.header("Connection", "keep-alive");
+        }
+        self.write_head(conn, head, 503, (0, 0), fx);
         if let (true, Some(state)) = (reply.keep, self.conns.open(conn)) {
             // The queue hangs up when the place is lost; this is only the
             // backstop for one that is lost without a word.
@@ -87,6 +96,26 @@ impl Node {
         }
         let why = if place.keep { "the client wants no more" } else { "far back in the line" };
         self.replied(now, conn, reply, why, fx);
+    }
+
+    /// A place for somebody who knows nothing of places: often a person with
+    /// a browser, who is told in words (PARQ §5).
+    fn wait_in_words(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        mut head: HeadWriter,
+        place: &Place,
+        fx: &mut Effects,
+    ) {
+        head.header("Retry-After", Seconds(place.retry_after));
+        let text = format!(
+            "All upload slots are taken. You are number {} of {} in line; ask again in {} seconds.\n",
+            place.position,
+            place.length,
+            place.retry_after.as_secs_ceil()
+        );
+        self.send_text(now, conn, (503, head), "text/plain", text, ReplyForm::CLOSE, fx);
     }
 
     /// No place and no slot: a plain refusal that says when to come back.
@@ -99,10 +128,9 @@ impl Node {
         retry_after: Duration,
         fx: &mut Effects,
     ) {
-        let seconds = retry_after.as_secs_ceil();
+        let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
         let mut head = self.head(status, reason);
-        head.header("Retry-After", seconds);
-        let text = format!("{reason}: ask again in {seconds} seconds.\n");
+        head.header("Retry-After", Seconds(retry_after));
         self.send_text(now, conn, (status, head), "text/plain", text, ReplyForm::CLOSE, fx);
     }
 
@@ -118,7 +146,7 @@ impl Node {
         let Some(size) = self.files.get(index).map(|f| f.size) else { return };
         let mut head = self.head(200, "OK");
         self.describe(&mut head, conn, index);
-        head.header("Content-Length", size);
+        head.header("Content-Type", "application/octet-stream").header("Content-Length", size);
         self.send_head(conn, head, reply, 200, (0, 0), fx);
         self.replied(now, conn, reply, "the client wants no more", fx);
     }
@@ -188,7 +216,11 @@ impl Node {
         if let Some((status, reason)) = answer {
             self.short(now, conn, status, reason, ReplyForm::CLOSE, fx);
         } else {
-            self.close(now, conn, limit == Limit::Pipeline, "a limit was reached", fx);
+            let idle = matches!(
+                self.conns.get(conn).map(|c| &c.phase),
+                Some(Phase::Fresh | Phase::Serving { .. })
+            );
+            self.close(now, conn, idle, "a limit was reached", fx);
         }
     }
 
@@ -203,7 +235,7 @@ impl Node {
     /// queued or not (PQ-17).
     fn describe(&self, head: &mut HeadWriter, conn: ConnId, index: FileIndex) {
         let Some(file) = self.files.get(index) else { return };
-        head.header("Content-Type", "application/octet-stream").header("Accept-Ranges", "bytes");
+        head.header("Accept-Ranges", "bytes");
         if let Some(sha1) = file.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
         }
@@ -247,13 +279,31 @@ impl Node {
         } else if reply.say_keep {
             head.header("Connection", "keep-alive");
         }
+        self.write_head(conn, head, status, (start, end), fx);
+    }
+
+    fn write_head(
+        &mut self,
+        conn: ConnId,
+        head: HeadWriter,
+        status: u16,
+        (start, end): (u64, u64),
+        fx: &mut Effects,
+    ) {
         tell(fx, ConnEvent::Reply { conn, status, start, end });
         fx.output(Output::Write { conn, data: head.finish() });
     }
 
     /// A reply is written whole: the connection waits for the next request,
     /// or ends.
-    pub(super) fn replied(&mut self, now: Instant, conn: ConnId, reply: ReplyForm, why: &str, fx: &mut Effects) {
+    pub(super) fn replied(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        reply: ReplyForm,
+        why: &str,
+        fx: &mut Effects,
+    ) {
         if !reply.keep {
             self.close(now, conn, true, why, fx);
         }

@@ -204,7 +204,8 @@ mod tests {
         let mut c = Catalog::default();
         c.put(info(1, 1, 1));
         let world: IpAddr = "9.9.9.9".parse().unwrap();
-        for at in ["1.2.3.4:1", "127.0.0.1:2", "10.0.0.1:3", "0.0.0.0:4", "5.6.7.8:0", "[ff02::1]:5"]
+        for at in
+            ["1.2.3.4:1", "127.0.0.1:2", "10.0.0.1:3", "0.0.0.0:4", "5.6.7.8:0", "[ff02::1]:5"]
         {
             c.learn(FileIndex(1), at.parse().unwrap(), world, 2);
         }

@@ -64,6 +64,12 @@ pub struct Limits {
     pub pipeline: u32,
     /// Unsent reply bytes of one connection.
     pub backlog: u64,
+    /// Files on one page of the list for browsers.
+    pub index_page: u32,
+    /// Other holders of a file that are remembered.
+    pub alternates: u32,
+    /// Other holders of a file that one reply tells.
+    pub alternates_told: u32,
 }
 
 impl Default for Limits {
@@ -79,6 +85,9 @@ impl Default for Limits {
             reader_window: Duration::from_secs(30),
             pipeline: 8,
             backlog: 256 * 1024,
+            index_page: 200,
+            alternates: 32,
+            alternates_told: 10,
         }
     }
 }

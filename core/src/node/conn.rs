@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use super::{FileRef, Limit, Limits};
+use super::{Limit, Limits};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::time::Instant;
 
@@ -34,8 +34,9 @@ pub(super) enum Phase {
     Dialing(Purpose),
     /// Nothing has come in yet: the first line decides what it is.
     Fresh,
-    /// The other end asks us; its next request is awaited.
-    Serving,
+    /// The other end asks us; its next request is awaited. It may hold a
+    /// place in the line until then, and is not idle before.
+    Serving { place_until: Instant },
     /// A file body is on its way out; requests wait for its end.
     Sending(Box<Transfer>),
     /// We ask the other end; the fetch engine decides.
@@ -58,8 +59,6 @@ pub(super) enum Purpose {
 /// A file body on its way out.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
-    /// What is sent.
-    pub(super) file: FileRef,
     /// The range, `start..end`.
     pub(super) start: u64,
     /// Its end.

@@ -55,7 +55,7 @@ impl Node {
     pub(super) fn line(&mut self, now: Instant, conn: ConnId, line: &str, fx: &mut Effects) {
         let kept: String = line.chars().take(200).collect();
         tell(fx, ConnEvent::Line { conn, line: kept });
-        match Line::parse(line) {
+        match Line::parse(line.as_bytes()) {
             Some(line) => self.invited(now, conn, line, fx),
             None => self.refuse(now, conn, Limit::Garbage, None, fx),
         }
@@ -109,7 +109,7 @@ impl Node {
         tell(fx, ConnEvent::Dialed { conn });
         match purpose {
             Purpose::Call(ticket) => {
-                let line = Line::Queue { ticket, server: self.reached_at(local) };
+                let line = Line::Queue { ticket, server: Some(self.reached_at(local)) };
                 self.serve_after(now, conn, &line, fx);
                 self.queue(now, server::Input::CallDone { ticket, ok: true }, fx);
             }
@@ -127,7 +127,7 @@ impl Node {
     /// Writes the line that opens a connection of ours; from then on it is
     /// served, and queued, as any other.
     fn serve_after(&mut self, now: Instant, conn: ConnId, line: &Line, fx: &mut Effects) {
-        fx.output(Output::Write { conn, data: line.to_string().into_bytes() });
+        fx.output(Output::Write { conn, data: line.to_bytes() });
         self.conns.wake(conn, now + self.config.limits.request_deadline, Timer::Head);
     }
 

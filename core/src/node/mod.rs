@@ -4,13 +4,34 @@
 //! same [`Node`] through the very same [`Input`] and [`Output`]. A node is a
 //! pure function of its config, its seed and the instants and inputs it was
 //! given.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `io`, `config`, `event`, `view` | the boundary: plain data |
+//! | `conn` | connections, their limits and deadlines |
+//! | `catalog`, `page` | what we share, and its list for browsers |
+//! | `lines` | what the first line makes of a connection; dials of ours |
+//! | `serve`, `answer`, `transfer` | the upload side: requests, replies, bodies |
+//! | `download` | the download side |
+//! | `boot`, `look` | start, stop, commands; views |
 
+mod answer;
+mod boot;
 mod catalog;
 mod config;
+mod conn;
+mod download;
 mod event;
 mod io;
+mod lines;
+mod look;
 mod page;
+mod serve;
+mod transfer;
 mod view;
+
+use alloc::string::String;
+use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Limit};
@@ -19,27 +40,174 @@ pub use self::io::{
     Source, StoreError, Ticket,
 };
 pub use self::view::{Card, FetchView, Lane, NodeView, QueueView, SlotCard, SourceView};
-use crate::engine::{Engine, FxOf};
+
+use self::conn::{Phase, Purpose, Timer};
+use self::download::{Fetches, fetch};
+use crate::engine::{Effect, Engine, Fx, FxOf};
+use crate::id::{ConnId, Guid};
+use crate::queue::server::{self, Server};
+use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::Event;
+
+/// The effect list of a node.
+type Effects = FxOf<Node>;
 
 /// A servent, whole.
 #[derive(Debug, Clone)]
 pub struct Node {
     config: Config,
+    root: Rng,
+    now: Instant,
+    state: State,
+    servent: Guid,
+    listen: Option<SocketAddr>,
+    conns: conn::Table,
+    files: catalog::Catalog,
+    queue: Server,
+    fetches: Fetches,
+    /// The request the queue is deciding on; `None` between inputs.
+    asked: Option<serve::Asked>,
+}
+
+/// Where a node is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Running,
+    Stopped,
 }
 
 impl Node {
     /// A node that has not been started; give it [`Input::Start`] first.
     #[must_use]
-    pub fn new(config: Config, _seed: u64) -> Self {
-        Self { config }
+    pub fn new(config: Config, seed: u64) -> Self {
+        let root = Rng::new(seed);
+        Self {
+            queue: Server::new(config.queue.clone(), root.fork("queue", 0)),
+            fetches: Fetches::new(&config, root.fork("fetch", 0)),
+            root,
+            now: Instant::ZERO,
+            state: State::New,
+            servent: Guid::default(),
+            listen: None,
+            conns: conn::Table::default(),
+            files: catalog::Catalog::default(),
+            asked: None,
+            config,
+        }
     }
 
     /// Its configuration.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Its servent id; all zeros before the start.
+    #[must_use]
+    pub const fn servent(&self) -> Guid {
+        self.servent
+    }
+
+    /// Lets somebody in, unless a limit forbids it.
+    fn accepted(&mut self, now: Instant, conn: ConnId, peer: SocketAddr, fx: &mut Effects) {
+        if self.conns.get(conn).is_some() {
+            return;
+        }
+        match self.conns.admit(conn, peer, &self.config.limits) {
+            Ok(()) => {
+                tell(fx, ConnEvent::Accepted { conn, peer });
+                self.await_request(now, conn, false);
+            }
+            Err(limit) => {
+                tell(fx, ConnEvent::Limit { conn, limit });
+                fx.output(Output::Close { conn, flush: false });
+            }
+        }
+    }
+
+    /// A connection is gone.
+    fn closed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        let Some(gone) = self.conns.remove(conn) else { return };
+        tell(fx, ConnEvent::Closed { conn });
+        self.left(now, conn, &gone.phase, true, fx);
+    }
+
+    /// Closes a connection. The engines learn of it now, not when the host
+    /// reports it gone.
+    fn close(&mut self, now: Instant, conn: ConnId, flush: bool, why: &str, fx: &mut Effects) {
+        let Some(state) = self.conns.open(conn) else { return };
+        let phase = core::mem::replace(&mut state.phase, Phase::Closing);
+        state.unread = alloc::vec::Vec::new();
+        self.conns.rest(conn);
+        tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
+        fx.output(Output::Close { conn, flush });
+        self.left(now, conn, &phase, false, fx);
+    }
+
+    /// Tells whoever is concerned that a connection is of no use any more.
+    /// `broke`: not by our will.
+    fn left(&mut self, now: Instant, conn: ConnId, was: &Phase, broke: bool, fx: &mut Effects) {
+        match was {
+            Phase::Sending(_) if broke => self.queue(now, server::Input::Broken { conn }, fx),
+            Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_) => {
+                self.queue(now, server::Input::Gone { conn }, fx);
+            }
+            Phase::Dialing(Purpose::Call(ticket)) => {
+                self.queue(now, server::Input::CallDone { ticket: *ticket, ok: false }, fx);
+            }
+            Phase::Fetching(_) | Phase::Dialing(Purpose::Fetch) => {
+                self.fetch(now, fetch::Input::Closed { conn }, fx);
+            }
+            Phase::Dialing(Purpose::Giv(_)) | Phase::Closing => {}
+        }
+    }
+
+    /// Gives the queue an input and carries out what it wants.
+    fn queue(&mut self, now: Instant, input: server::Input, fx: &mut Effects) {
+        let mut said = Fx::new();
+        self.queue.handle(now, input, &mut said);
+        self.obey_queue(now, said, fx);
+    }
+
+    /// In the queue's own order, so that what is saved before a reply is
+    /// persisted before it is written.
+    fn obey_queue(&mut self, now: Instant, mut said: FxOf<Server>, fx: &mut Effects) {
+        for effect in said.drain() {
+            match effect {
+                Effect::Event(event) => fx.event(Event::Queue(event)),
+                Effect::Output(server::Output::Save(row)) => {
+                    fx.output(Output::Persist(Op::Queue(row)));
+                }
+                Effect::Output(server::Output::Forget(ticket)) => {
+                    fx.output(Output::Persist(Op::QueueGone(ticket)));
+                }
+                Effect::Output(server::Output::Reply { conn, verdict }) => {
+                    self.verdict(now, conn, verdict, fx);
+                }
+                Effect::Output(server::Output::Call { ticket, to }) => {
+                    self.call(now, ticket, to, fx);
+                }
+                Effect::Output(server::Output::Hangup { conn, why }) => {
+                    self.close(now, conn, true, loss(why), fx);
+                }
+            }
+        }
+    }
+
+    /// A timer of a connection has run out.
+    fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, fx: &mut Effects) {
+        let silent = self.conns.get(conn).is_none_or(|c| c.unread.is_empty());
+        match timer {
+            Timer::Rate => self.judge_reader(now, conn, fx),
+            Timer::Head if silent => self.refuse(now, conn, Limit::RequestDeadline, None, fx),
+            Timer::Head => {
+                let answer = Some((408, "Request Timeout"));
+                self.refuse(now, conn, Limit::RequestDeadline, answer, fx);
+            }
+            Timer::Idle => self.refuse(now, conn, Limit::IdleDeadline, None, fx),
+        }
     }
 }
 
@@ -48,9 +216,85 @@ impl Engine for Node {
     type Output = Output;
     type Event = Event;
 
-    fn handle(&mut self, _now: Instant, _input: Input, _fx: &mut FxOf<Self>) {}
-    fn handle_timeout(&mut self, _now: Instant, _fx: &mut FxOf<Self>) {}
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        self.now = now;
+        if let Input::Start(restored) = input {
+            return self.start(now, restored, fx);
+        }
+        if self.state != State::Running {
+            return;
+        }
+        match input {
+            Input::Start(_) => {}
+            Input::Accepted { conn, peer } => self.accepted(now, conn, peer, fx),
+            Input::Dialed { conn, local } => self.dialed(now, conn, local, fx),
+            Input::DialFailed { conn, why } => self.dial_failed(now, conn, why, fx),
+            Input::Bytes { conn, data } => match self.conns.open(conn).map(|c| &c.phase) {
+                None | Some(Phase::Dialing(_) | Phase::Closing) => {}
+                Some(Phase::Fetching(_)) => self.fetching_bytes(now, conn, data, fx),
+                Some(Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_)) => {
+                    self.serving_bytes(now, conn, data, fx);
+                }
+            },
+            Input::Closed { conn } => self.closed(now, conn, fx),
+            Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
+            Input::Served { conn, bytes } => self.served(now, conn, bytes, fx),
+            Input::Stored { conn, bytes } => self.stored(now, conn, bytes, fx),
+            Input::DiskFailed { conn, why } => self.disk_failed(now, conn, why, fx),
+            Input::Verified { fetch, sha1 } => {
+                self.fetch(now, fetch::Input::Verified { fetch, sha1 }, fx);
+            }
+            Input::Shared(info) => self.files.put(info),
+            Input::Unshared { index } => self.files.remove(index),
+            Input::Command(command) => self.command(now, command, fx),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        self.now = now;
+        if self.state != State::Running {
+            return;
+        }
+        while let Some((conn, timer)) = self.conns.expired(now) {
+            self.run_out(now, conn, timer, fx);
+        }
+        if self.queue.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            let mut said = Fx::new();
+            self.queue.handle_timeout(now, &mut said);
+            self.obey_queue(now, said, fx);
+        }
+        if self.fetches.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            let mut said = Fx::new();
+            self.fetches.handle_timeout(now, &mut said);
+            self.obey_fetch(now, said, fx);
+        }
+    }
+
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        None
+        if self.state != State::Running {
+            return None;
+        }
+        let timers =
+            [self.conns.next_due(), self.queue.poll_timeout(), self.fetches.poll_timeout()];
+        timers.into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+}
+
+/// Adds an event of our own.
+fn tell(fx: &mut Effects, event: ConnEvent) {
+    fx.event(Event::Conn(event));
+}
+
+/// Why the queue hangs up, in words.
+const fn loss(why: crate::queue::Loss) -> &'static str {
+    use crate::queue::Loss;
+    match why {
+        Loss::TooEarly => "asked too early",
+        Loss::Overdue => "did not ask in time",
+        Loss::ConnectionLost => "the place is lost",
+        Loss::WrongPosition => "claimed a position it was never told",
+        Loss::BrokeTooOften => "broke its connection too often",
+        Loss::Unreachable => "did not answer the calls",
+        Loss::Replaced => "took another place instead",
     }
 }

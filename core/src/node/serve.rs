@@ -60,14 +60,17 @@ impl ReplyForm {
 impl Node {
     /// The limits a head is read with.
     pub(super) const fn head_limits(&self) -> HeadLimits {
-        HeadLimits {
-            bytes: self.config.limits.head_bytes,
-            lines: self.config.limits.head_lines,
-        }
+        HeadLimits { bytes: self.config.limits.head_bytes, lines: self.config.limits.head_lines }
     }
 
     /// Bytes came in on a connection that serves, or may come to.
-    pub(super) fn serving_bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+    pub(super) fn serving_bytes(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        data: Vec<u8>,
+        fx: &mut Effects,
+    ) {
         let Some(state) = self.conns.open(conn) else { return };
         state.push(data);
         if !matches!(state.phase, Phase::Sending(_)) {
@@ -101,7 +104,11 @@ impl Node {
             answered += 1;
         }
         let Some(state) = self.conns.open(conn) else { return };
-        if used == 0 { state.unread = bytes } else { state.keep_unread(bytes, used) }
+        if used == 0 {
+            state.unread = bytes
+        } else {
+            state.keep_unread(bytes, used)
+        }
         match state.phase {
             Phase::Fetching(_) => self.fetching_rest(now, conn, fx),
             _ => self.await_request(now, conn, answered > 0),
@@ -130,7 +137,13 @@ impl Node {
     /// Reads one request (or the line that makes this connection something
     /// else) and answers it; how many bytes it had, or `None` when more must
     /// come first.
-    fn one_request(&mut self, now: Instant, conn: ConnId, bytes: &[u8], fx: &mut Effects) -> Option<usize> {
+    fn one_request(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        bytes: &[u8],
+        fx: &mut Effects,
+    ) -> Option<usize> {
         let state = self.conns.open(conn)?;
         let fresh = matches!(state.phase, Phase::Fresh);
         if fresh {
@@ -273,7 +286,12 @@ impl Node {
     }
 
     /// The mesh: who else has this file, from the request's own words.
-    fn learn_alternates(&mut self, index: FileIndex, head: &RequestHead, teller: core::net::IpAddr) {
+    fn learn_alternates(
+        &mut self,
+        index: FileIndex,
+        head: &RequestHead,
+        teller: core::net::IpAddr,
+    ) {
         let teller = teller.to_canonical();
         let most = self.config.limits.alternates;
         for at in Alts::parse(&head.headers.joined("X-Alt")).0 {

@@ -48,22 +48,19 @@ impl Node {
             return self.conns.wake(conn, now + limits.reader_window, Timer::Rate);
         }
         tell(fx, ConnEvent::Limit { conn, limit: Limit::ReaderRate });
-        self.give_up(now, conn, "the reader is too slow", fx);
-    }
-
-    /// Ends a transfer for good: its slot is free at once and not held for
-    /// its owner, unlike one that broke by itself.
-    fn give_up(&mut self, now: Instant, conn: ConnId, why: &str, fx: &mut Effects) {
-        if let Some(state) = self.conns.open(conn) {
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
-        }
-        self.queue(now, server::Input::Finished { conn, last: true }, fx);
-        self.close(now, conn, false, why, fx);
+        // Ended by us, so the slot is free at once and not held for the owner.
+        self.close(now, conn, false, "the reader is too slow", fx);
     }
 
     /// The file being served cannot be read to its end. What was promised in
     /// `Content-Length` cannot be kept, so the connection must break.
-    pub(super) fn unreadable(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
+    pub(super) fn unreadable(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        why: StoreError,
+        fx: &mut Effects,
+    ) {
         let sending = matches!(self.conns.open(conn).map(|c| &c.phase), Some(Phase::Sending(_)));
         if !sending {
             return;
@@ -73,7 +70,7 @@ impl Node {
             StoreError::Denied => "the file may not be read",
             StoreError::Full | StoreError::Failed => "the file cannot be read",
         };
-        self.give_up(now, conn, why, fx);
+        self.close(now, conn, false, why, fx);
     }
 
     /// Replies pile up because the other end does not read them.

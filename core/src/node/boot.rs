@@ -1,0 +1,99 @@
+//! The beginning and the end of a node, and what its user says in between.
+
+use super::conn::Phase;
+use super::download::fetch;
+use super::{Answer, Command, ConnEvent, Effects, Node, Op, Output, Restored, State, tell};
+use crate::id::{ConnId, Guid};
+use crate::queue::server;
+use crate::time::Instant;
+use alloc::vec::Vec;
+
+impl Node {
+    /// Takes over what the store remembered. Places and slots first, then
+    /// downloads, then the clocks of both: nobody is called back or asked
+    /// before everything is in its place (PQ-12).
+    pub(super) fn start(&mut self, now: Instant, restored: Restored, fx: &mut Effects) {
+        if !matches!(self.state, State::New) {
+            return;
+        }
+        self.state = State::Running;
+        self.listen = restored.listen;
+        if let Some(servent) = restored.servent {
+            self.servent = servent;
+        } else {
+            self.servent = Guid(self.root.fork("servent", 0).bytes());
+            fx.output(Output::Persist(Op::Servent(self.servent)));
+        }
+        tell(
+            fx,
+            ConnEvent::Started {
+                restored_places: count(restored.queue.len()),
+                restored_fetches: count(restored.fetches.len()),
+                shared: count(restored.shared.len()),
+            },
+        );
+        for file in restored.shared {
+            self.files.put(file);
+        }
+        for row in restored.queue {
+            self.queue(now, server::Input::Restore(row), fx);
+        }
+        if let Some(at) = self.listen {
+            self.fetch(now, fetch::Input::Listening(at), fx);
+        }
+        for row in restored.fetches {
+            self.fetch(now, fetch::Input::Restore(row), fx);
+        }
+        self.queue(now, server::Input::Resume, fx);
+        self.fetch(now, fetch::Input::Resume, fx);
+    }
+
+    /// The user wants something.
+    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+        let input = match command {
+            Command::Get(get) => fetch::Input::Get(get),
+            Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
+            Command::AskNow { fetch } => fetch::Input::AskNow { fetch },
+            Command::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
+            Command::ExpectGiv { fetch, servent, index } => {
+                fetch::Input::ExpectGiv { fetch, servent, index }
+            }
+            Command::Listening { at } => {
+                self.listen = Some(at);
+                fetch::Input::Listening(at)
+            }
+            Command::Giv { to, index } => return self.give(to, index, fx),
+            Command::Slots { slots } => return self.queue(now, server::Input::Slots(slots), fx),
+            Command::Stop => return self.stop(fx),
+        };
+        self.fetch(now, input, fx);
+    }
+
+    /// Says goodbye. The engines are not told: to them it is as if the power
+    /// failed now, and what they have saved is what the next start finds, so
+    /// that running slots and places are given back to their owners (PQ-12).
+    fn stop(&mut self, fx: &mut Effects) {
+        self.state = State::Stopped;
+        let open: Vec<ConnId> = self
+            .conns
+            .iter()
+            .filter(|(_, c)| !matches!(c.phase, Phase::Closing))
+            .map(|(conn, _)| conn)
+            .collect();
+        for conn in open {
+            let Some(state) = self.conns.open(conn) else { continue };
+            let flush = matches!(state.phase, Phase::Serving { .. });
+            state.phase = Phase::Closing;
+            state.unread = Vec::new();
+            self.conns.rest(conn);
+            tell(fx, ConnEvent::Closing { conn, why: "the servent stops".into() });
+            fx.output(Output::Close { conn, flush });
+        }
+        tell(fx, ConnEvent::Stopped);
+        fx.output(Output::Answer(Answer::Stopped));
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
