@@ -1,8 +1,8 @@
 //! The beginning and the end of a node, and what its user says in between.
 
 use super::conn::Phase;
-use super::download::fetch;
 use super::{Answer, Command, ConnEvent, Effects, Node, Op, Output, Restored, State, tell};
+use crate::fetch;
 use crate::id::{ConnId, Guid};
 use crate::queue::server;
 use crate::time::Instant;
@@ -38,9 +38,7 @@ impl Node {
         for row in restored.queue {
             self.queue(now, server::Input::Restore(row), fx);
         }
-        if let Some(at) = self.listen {
-            self.fetch(now, fetch::Input::Listening(at), fx);
-        }
+        self.tell_callback(now, fx);
         for row in restored.fetches {
             self.fetch(now, fetch::Input::Restore(row), fx);
         }
@@ -60,7 +58,7 @@ impl Node {
             }
             Command::Listening { at } => {
                 self.listen = Some(at);
-                fetch::Input::Listening(at)
+                return self.tell_callback(now, fx);
             }
             Command::Giv { to, index } => return self.give(to, index, fx),
             Command::Slots { slots } => return self.queue(now, server::Input::Slots(slots), fx),

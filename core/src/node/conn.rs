@@ -146,20 +146,27 @@ impl Table {
         Ok(())
     }
 
-    /// Numbers a connection of our own, or `None` when there are too many.
+    /// A number for a connection of our own. Downloads number theirs 1, 5,
+    /// 9, …; all others are 3, 7, 11, …
+    pub(super) fn number(&mut self) -> ConnId {
+        let conn = ConnId(self.dialed * 4 + 3);
+        self.dialed += 1;
+        conn
+    }
+
+    /// Begins a connection of our own; false when there are too many.
     pub(super) fn dial(
         &mut self,
+        conn: ConnId,
         to: SocketAddr,
         purpose: Purpose,
         limits: &Limits,
-    ) -> Option<ConnId> {
-        if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
-            return None;
+    ) -> bool {
+        let room = self.conns.len() < usize::try_from(limits.connections).unwrap_or(usize::MAX);
+        if room {
+            self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
         }
-        let conn = ConnId(self.dialed * 2 + 1);
-        self.dialed += 1;
-        self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
-        Some(conn)
+        room
     }
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
@@ -263,9 +270,10 @@ mod tests {
         assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1"), &limits), Ok(()));
         let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits);
         assert_eq!(refused, Err(Limit::ConnectionsPerIp));
-        assert_eq!(t.dial(at("1.1.1.1:1"), Purpose::Fetch, &limits), Some(ConnId(1)));
+        assert!(t.dial(ConnId(1), at("1.1.1.1:1"), Purpose::Fetch, &limits));
         assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1"), &limits), Err(Limit::Connections));
-        assert_eq!(t.dial(at("1.1.1.1:1"), Purpose::Fetch, &limits), None);
+        assert!(!t.dial(ConnId(5), at("1.1.1.1:1"), Purpose::Fetch, &limits));
+        assert_eq!((t.number(), t.number()), (ConnId(3), ConnId(7)));
         t.remove(ConnId(0));
         assert_eq!(t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits), Ok(()));
         assert_eq!(t.len(), 3);

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 
 use super::conn::{Phase, Purpose, Timer};
 use super::{ConnEvent, DialError, Effects, Limit, Node, Output, tell};
+use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::queue::server;
 use crate::time::Instant;
@@ -70,7 +71,7 @@ impl Node {
         to: core::net::SocketAddr,
         fx: &mut Effects,
     ) {
-        if self.dial(to, Purpose::Call(ticket), fx).is_none() {
+        if !self.dial(to, Purpose::Call(ticket), fx) {
             self.queue(now, server::Input::CallDone { ticket, ok: false }, fx);
         }
     }
@@ -88,11 +89,26 @@ impl Node {
         to: core::net::SocketAddr,
         purpose: Purpose,
         fx: &mut Effects,
-    ) -> Option<ConnId> {
-        let conn = self.conns.dial(to, purpose, &self.config.limits)?;
+    ) -> bool {
+        let conn = self.conns.number();
+        self.dial_as(conn, to, purpose, fx)
+    }
+
+    /// The same with a number chosen before.
+    pub(super) fn dial_as(
+        &mut self,
+        conn: ConnId,
+        to: core::net::SocketAddr,
+        purpose: Purpose,
+        fx: &mut Effects,
+    ) -> bool {
+        if !self.conns.dial(conn, to, purpose, &self.config.limits) {
+            tell(fx, ConnEvent::Limit { conn, limit: Limit::Connections });
+            return false;
+        }
         tell(fx, ConnEvent::Dialing { conn, to });
         fx.output(Output::Dial { conn, to });
-        Some(conn)
+        true
     }
 
     /// A dial is through: say what it is for.
@@ -140,7 +156,12 @@ impl Node {
         fx: &mut Effects,
     ) {
         let Some(state) = self.conns.get(conn) else { return };
-        let Phase::Dialing(purpose) = state.phase else { return };
+        let purpose = match state.phase {
+            Phase::Dialing(purpose) => purpose,
+            // Given up while it was under way.
+            Phase::Closing => return self.closed(now, conn, fx),
+            _ => return,
+        };
         self.conns.remove(conn);
         tell(fx, ConnEvent::DialFailed { conn, why });
         match purpose {
@@ -148,7 +169,7 @@ impl Node {
                 self.queue(now, server::Input::CallDone { ticket, ok: false }, fx);
             }
             Purpose::Giv(_) => {}
-            Purpose::Fetch => self.fetch_dial_failed(now, conn, why, fx),
+            Purpose::Fetch => self.fetch(now, fetch::Input::DialFailed { conn, why }, fx),
         }
     }
 

@@ -42,8 +42,8 @@ pub use self::io::{
 pub use self::view::{Card, FetchView, Lane, NodeView, QueueView, SlotCard, SourceView};
 
 use self::conn::{Phase, Purpose, Timer};
-use self::download::{Fetches, fetch};
 use crate::engine::{Effect, Engine, Fx, FxOf};
+use crate::fetch::{self, Fetches};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::{self, Server};
 use crate::rng::Rng;
@@ -85,7 +85,7 @@ impl Node {
         let root = Rng::new(seed);
         Self {
             queue: Server::new(config.queue.clone(), root.fork("queue", 0)),
-            fetches: Fetches::new(&config, root.fork("fetch", 0)),
+            fetches: Fetches::new(config.fetch.clone(), config.agent.clone(), config.dialect),
             root,
             now: Instant::ZERO,
             state: State::New,

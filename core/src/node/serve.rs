@@ -110,7 +110,7 @@ impl Node {
             state.keep_unread(bytes, used)
         }
         match state.phase {
-            Phase::Fetching(_) => self.fetching_rest(now, conn, fx),
+            Phase::Fetching(_) => self.replies(now, conn, fx),
             _ => self.await_request(now, conn, answered > 0),
         }
     }
