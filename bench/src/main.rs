@@ -1,0 +1,61 @@
+//! Measures Servent: ours beside a peer or the physical limit, in one run.
+
+mod host;
+mod measure;
+mod queue;
+mod report;
+
+use std::net::SocketAddr;
+
+use anyhow::{Result, bail};
+use clap::{Parser, Subcommand};
+
+use self::report::Report;
+
+/// Every allocation is counted, for the bytes an entry costs.
+#[global_allocator]
+static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
+
+/// Measures Servent: ours beside a peer or the physical limit, in one run.
+#[derive(Parser)]
+#[command(name = "servent-bench")]
+struct Cli {
+    #[command(subcommand)]
+    area: Option<Area>,
+    /// One JSON object a line instead of tables.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Fewer rounds: for a look, not for a figure to quote.
+    #[arg(long, global = true)]
+    quick: bool,
+}
+
+#[derive(Subcommand, Clone)]
+enum Area {
+    /// Decisions, memory, latency, uploads, held connections.
+    Queue,
+    /// Hold connections in a queue: the client half of `queue`.
+    #[command(hide = true)]
+    Hold {
+        /// The server.
+        to: SocketAddr,
+        /// What to ask for.
+        target: String,
+        /// How many connections.
+        count: u32,
+        /// How often each asks.
+        polls: u32,
+    },
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    let mut report = Report::new(cli.json);
+    match cli.area {
+        Some(Area::Hold { to, target, count, polls }) => {
+            return queue::holder::run(to, &target, count, polls);
+        }
+        Some(Area::Queue) | None => queue::run(&mut report, cli.quick)?,
+    }
+    if report.finish() { Ok(()) } else { bail!("a target was missed") }
+}

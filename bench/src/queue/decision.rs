@@ -1,0 +1,175 @@
+//! What a decision costs and what a place weighs, with a thousand and with a
+//! million places in the line.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use servent_core::engine::{Effect, Engine as _, Fx};
+use servent_core::id::{ConnId, Guid};
+use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
+use servent_core::queue::{Config, Dialect, Event, FileKey, Row};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use stats_alloc::Region;
+
+use crate::measure::{median, now, percentile};
+use crate::report::{Report, Target};
+
+/// Entries below this position keep a connection; the measured ones do not.
+const FIRST: usize = 64;
+
+/// A client of the line under measurement.
+#[derive(Clone)]
+struct Waiting {
+    ticket: Guid,
+    told: u32,
+    not_before: Instant,
+    peer: IpAddr,
+}
+
+struct Line {
+    server: Server,
+    fx: Fx<Output, Event>,
+    clients: Vec<Waiting>,
+    conns: u64,
+    now: Instant,
+    bytes: usize,
+}
+
+pub(crate) fn run(report: &mut Report, quick: bool) {
+    let (large, samples) = if quick { (100_000, 20_000) } else { (1_000_000, 200_000) };
+    report.note("decisions of the queue");
+    let mut medians = Vec::new();
+    for length in [1_000, large] {
+        let mut line = Line::of(length);
+        let mut times = line.decide(samples);
+        let p50 = median(&mut times);
+        let scan = line.scan(if length > 1_000 { 200 } else { 5_000 });
+        let case = |what: &str| format!("{what}, {length} in line");
+        let beside = ("position by a scan of the line", Some(scan));
+        report.add(
+            ("queue", case("request to reply, p50"), "µs"),
+            p50,
+            beside,
+            &Target::AtMost(2.0),
+        );
+        let p99 = percentile(&mut times, 99);
+        report.add(("queue", case("request to reply, p99"), "µs"), p99, ("", None), &Target::None);
+        if length > 1_000 {
+            let row = size_of::<Row>() as f64;
+            report.add(
+                ("queue", case("memory of a place"), "bytes"),
+                line.bytes as f64 / f64::from(length),
+                ("the facts alone (a stored row)", Some(row)),
+                &Target::AtMost(200.0),
+            );
+        }
+        medians.push(p50);
+    }
+    report.add(
+        ("queue", format!("request to reply, {large} against 1000 in line"), "µs"),
+        medians[1],
+        ("1000 in line", Some(medians[0])),
+        &Target::RatioAtMost(4.0),
+    );
+}
+
+impl Line {
+    /// A busy server with `length` PARQ clients in line.
+    fn of(length: u32) -> Self {
+        let config =
+            Config { slots: 1, capacity: length, hammer_requests: u32::MAX, ..Config::default() };
+        let mut line = Self {
+            server: Server::new(config, Rng::new(1)),
+            fx: Fx::new(),
+            clients: Vec::with_capacity(length as usize),
+            conns: 0,
+            now: Instant::from_secs(1),
+            bytes: 0,
+        };
+        assert!(line.ask(0, None).is_none(), "an empty server starts the first transfer");
+        let region = Region::new(crate::ALLOCATOR);
+        for n in 1..=length {
+            let client = line.ask(n, None).expect("there is room in the line");
+            line.clients.push(client);
+        }
+        let grown = region.change();
+        // The list of clients was made before and is not counted.
+        line.bytes = grown.bytes_allocated - grown.bytes_deallocated;
+        line
+    }
+
+    /// A request of client `n`; the place it is told, `None` when it starts.
+    fn ask(&mut self, n: u32, known: Option<&Waiting>) -> Option<Waiting> {
+        let peer = known.map_or_else(|| IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n)), |w| w.peer);
+        self.conns += 2;
+        let request = Request {
+            conn: ConnId(self.conns),
+            peer,
+            dialect: Dialect::Parq,
+            file: FileKey(7),
+            bytes: 1_000_000,
+            ticket: known.map(|w| w.ticket),
+            told: known.map(|w| w.told),
+            callback: None,
+        };
+        self.server.handle(self.now, Input::Request(request), &mut self.fx);
+        let mut place = None;
+        for effect in self.fx.drain() {
+            match effect {
+                Effect::Output(Output::Reply { verdict: Verdict::Wait(told), .. }) => {
+                    place = Some(told);
+                }
+                Effect::Output(Output::Reply { verdict: Verdict::Start { .. }, .. }) => {}
+                Effect::Output(Output::Reply { verdict, .. }) => panic!("refused: {verdict:?}"),
+                _ => {}
+            }
+        }
+        place.map(|told| Waiting {
+            ticket: told.ticket,
+            told: told.position,
+            not_before: self.now + told.retry_after,
+            peer,
+        })
+    }
+
+    /// Lets clients ask again, each inside its window, in random order;
+    /// microseconds a decision.
+    fn decide(&mut self, samples: usize) -> Vec<f64> {
+        let mut rng = Rng::new(2);
+        let mut times = Vec::with_capacity(samples);
+        while times.len() < samples {
+            // Everybody may ask now: the longest Retry-After is 600 s, the
+            // shortest lifetime of those measured is longer.
+            let due = self.clients.iter().map(|c| c.not_before).max().unwrap_or_default();
+            self.now = due + Duration::from_secs(1);
+            let mut order: Vec<usize> = (FIRST..self.clients.len()).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+            order.truncate(samples - times.len());
+            for client in order {
+                let known = self.clients[client].clone();
+                let began = now();
+                let told = self.ask(0, Some(&known));
+                times.push(began.elapsed().as_secs_f64() * 1e6);
+                self.clients[client] = told.expect("a client inside its window keeps its place");
+            }
+        }
+        times
+    }
+
+    /// What a position costs when the line is a plain list: microseconds.
+    fn scan(&self, samples: usize) -> f64 {
+        let line: Vec<Guid> = self.clients.iter().map(|c| c.ticket).collect();
+        let mut rng = Rng::new(3);
+        let mut times = Vec::with_capacity(samples);
+        for _ in 0..samples {
+            let wanted = line[rng.below(line.len() as u64) as usize];
+            let began = now();
+            let found = std::hint::black_box(&line).iter().position(|ticket| *ticket == wanted);
+            times.push(began.elapsed().as_secs_f64() * 1e6);
+            assert!(std::hint::black_box(found).is_some());
+        }
+        median(&mut times)
+    }
+}

@@ -1,0 +1,19 @@
+//! The upload queue: decisions in memory, answers and uploads over TCP.
+
+mod busy;
+mod decision;
+mod held;
+pub(crate) mod holder;
+mod upload;
+
+use anyhow::Result;
+
+use crate::report::Report;
+
+/// Everything about the queue.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    decision::run(report, quick);
+    busy::run(report, quick)?;
+    upload::run(report, quick)?;
+    held::run(report, quick)
+}
