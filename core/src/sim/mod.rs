@@ -1,10 +1,21 @@
 //! A world of nodes that never really waits: calendar, links, disks, faults,
 //! oracles, keyframes and seek.
 
+mod calendar;
+mod carry;
+mod deliver;
+mod disk;
 mod event;
 mod fault;
+mod flow;
+mod host;
+mod link;
 mod scenario;
+mod strike;
+mod world;
 
 pub use self::event::WorldEvent;
 pub use self::fault::{Fault, FaultAt};
+pub use self::host::{Profile, Role};
 pub use self::scenario::{Group, Scenario, Server, Variant};
+pub use self::world::{Guest, World};
