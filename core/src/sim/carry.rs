@@ -187,8 +187,14 @@ impl<N: Guest> World<N> {
         let end = link.end_mut(side);
         if !end.closed {
             end.intake = Intake::Drop;
+            // A dial that is given up ends like a connection.
+            end.known = true;
+            if !link.open {
+                link.end_mut(side).closed = true;
+                return self.calendar.plan(self.now, Due::Gone { link: at, side });
+            }
             if !flush {
-                end.to_send.clear();
+                link.end_mut(side).to_send.clear();
                 self.stop_flow(at, side);
             }
             if let Some(link) = self.links.get_mut(at) {

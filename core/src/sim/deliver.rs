@@ -195,8 +195,7 @@ impl<N: Guest> World<N> {
     ) {
         let now = self.now;
         let Some(link) = self.links.get_mut(at) else { return };
-        let glued =
-            if link.rng.chance(1, 4) { link.rng.between(1, GLUED).min(bytes) } else { 0 };
+        let glued = if link.rng.chance(1, 4) { link.rng.between(1, GLUED).min(bytes) } else { 0 };
         let end = link.end_mut(side);
         let mut done = 0;
         if let Some(Packet::Bytes { data, .. }) = end.wire.back_mut() {

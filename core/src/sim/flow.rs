@@ -39,7 +39,17 @@ impl Flow {
         now: Instant,
         cause: Cause,
     ) -> Self {
-        Self { content, bytes, done, reported: done, rate: 0, generation, cause, since: now, fraction: 0 }
+        Self {
+            content,
+            bytes,
+            done,
+            reported: done,
+            rate: 0,
+            generation,
+            cause,
+            since: now,
+            fraction: 0,
+        }
     }
 
     /// Brings `done` up to `now` at the rate so far.
@@ -58,14 +68,12 @@ impl Flow {
         if self.rate == 0 {
             return None;
         }
-        let left = u128::from(self.bytes - self.done) * 1_000_000 - u128::from(
-            if self.done == self.bytes { 0 } else { self.fraction },
-        );
+        let left = u128::from(self.bytes - self.done) * 1_000_000
+            - u128::from(if self.done == self.bytes { 0 } else { self.fraction });
         let left = left.div_ceil(u128::from(self.rate));
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(u64::MAX));
-        let whole = Duration::from_micros(
-            self.bytes.saturating_mul(1_000_000) / self.rate / REPORTS,
-        );
+        let whole =
+            Duration::from_micros(self.bytes.saturating_mul(1_000_000) / self.rate / REPORTS);
         Some(self.since + left.min(whole.clamp(REPORT.0, REPORT.1)))
     }
 }

@@ -108,8 +108,7 @@ impl Plan {
                 });
             }
         }
-        let addresses =
-            profiles.iter().enumerate().map(|(i, p)| (p.at.ip(), i as u32)).collect();
+        let addresses = profiles.iter().enumerate().map(|(i, p)| (p.at.ip(), i as u32)).collect();
         Self { profiles, files, addresses, dice }
     }
 

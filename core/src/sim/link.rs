@@ -1,6 +1,7 @@
 //! Stream links: two ends, bytes in order, cut anywhere, gone at any time.
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -168,7 +169,7 @@ impl Link {
 /// All links. Places are used again, references are not.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
-    table: Vec<(u32, Option<Link>)>,
+    table: Vec<(u32, Option<Arc<Link>>)>,
     free: Vec<u32>,
     made: u64,
 }
@@ -183,20 +184,20 @@ impl Links {
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.table[index as usize];
             *generation += 1;
-            *place = Some(link);
+            *place = Some(Arc::new(link));
             return LinkRef { index, generation: *generation };
         }
         let index = u32::try_from(self.table.len()).expect("fewer than 2^32 links");
-        self.table.push((0, Some(link)));
+        self.table.push((0, Some(Arc::new(link))));
         LinkRef { index, generation: 0 }
     }
     pub(super) fn get(&self, at: LinkRef) -> Option<&Link> {
         let (generation, link) = self.table.get(at.index as usize)?;
-        if *generation == at.generation { link.as_ref() } else { None }
+        if *generation == at.generation { link.as_deref() } else { None }
     }
     pub(super) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
         let (generation, link) = self.table.get_mut(at.index as usize)?;
-        if *generation == at.generation { link.as_mut() } else { None }
+        if *generation == at.generation { link.as_mut().map(Arc::make_mut) } else { None }
     }
     pub(super) fn remove(&mut self, at: LinkRef) {
         if self.get(at).is_some() {

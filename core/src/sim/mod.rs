@@ -12,10 +12,12 @@ mod host;
 mod link;
 mod scenario;
 mod strike;
+mod timeline;
 mod world;
 
 pub use self::event::WorldEvent;
 pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};
 pub use self::scenario::{Group, Scenario, Server, Variant};
+pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Guest, World};

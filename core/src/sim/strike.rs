@@ -60,7 +60,10 @@ impl<N: Guest> World<N> {
             .conns
             .values()
             .filter(|(at, side)| {
-                self.links.get(*at).is_some_and(|l| l.open && l.end(side.other()).host == b.0)
+                self.links.get(*at).is_some_and(|l| {
+                    let (here, there) = (l.end(*side), l.end(side.other()));
+                    here.known && there.known && there.host == b.0
+                })
             })
             .copied()
             .collect();

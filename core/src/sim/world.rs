@@ -57,7 +57,7 @@ impl World<Node> {
     /// A node as it looks from outside.
     #[must_use]
     pub fn view(&self, id: NodeId, from: u32, count: u32) -> Option<node::NodeView> {
-        self.node(id).map(|n| n.view(from, count, self.host(id).clock.max(self.now)))
+        self.node(id).map(|n| n.view(from, count))
     }
 }
 
@@ -170,6 +170,16 @@ impl<N: Guest> World<N> {
         Arc::make_mut(&mut self.faults).push(fault.clone());
         self.calendar.plan(fault.at, Due::Fault(index));
         fault
+    }
+
+    /// Learns of faults that were injected after this world was kept; all of
+    /// them are still to come for it.
+    pub(super) fn adopt(&mut self, faults: &Arc<Vec<FaultAt>>) {
+        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
+            debug_assert!(fault.at > self.now);
+            self.calendar.plan(fault.at, Due::Fault(i as u32));
+        }
+        self.faults = Arc::clone(faults);
     }
 
     fn happen(&mut self, due: Due, out: &mut Vec<Record>) {
