@@ -101,8 +101,7 @@ fn window(head: &str) -> Option<(Duration, Duration)> {
     let value = |key: &str| {
         line.split(',')
             .find_map(|pair| pair.trim().strip_prefix(key)?.strip_prefix('='))
-            .and_then(|seconds| seconds.parse().ok())
-            .map(Duration::from_secs)
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds.parse().ok()?).ok())
     };
     Some((value("pollMin")?, value("pollMax")?))
 }
@@ -116,6 +115,8 @@ mod tests {
         let head =
             "HTTP/1.1 503 Queued\r\nX-Queue: position=2,length=3,limit=1,pollMin=45,pollMax=120";
         assert_eq!(window(head), Some((Duration::from_secs(45), Duration::from_secs(120))));
+        let scaled = "X-Queue: position=2,length=3,limit=1,pollMin=2.25,pollMax=6";
+        assert_eq!(window(scaled), Some((Duration::from_millis(2_250), Duration::from_secs(6))));
         assert_eq!(window("HTTP/1.1 503 Busy"), None);
     }
 }

@@ -24,13 +24,12 @@ const MACHINE_PATHS: [&str; 4] =
 const LONG_FUNCTION: &str = concat!("al", "low(clippy::too_many_lines)");
 
 /// A word that core must not use, and why.
-const NOT_IN_CORE: [(&str, &str); 6] = [
+const NOT_IN_CORE: [(&str, &str); 5] = [
     ("f32", "core keeps no floating point"),
     ("f64", "core keeps no floating point"),
     ("std", "core is no_std"),
     ("HashMap", "ordered maps first, keyed::Map where a benchmark asks"),
     ("HashSet", "ordered sets first, keyed::Set where a benchmark asks"),
-    ("unsafe", "core has none"),
 ];
 
 /// What one file does wrong.
