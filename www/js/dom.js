@@ -1,0 +1,109 @@
+/** Small tools for making and changing elements. */
+
+/**
+ * Makes an element. `on` holds listeners, `data` data attributes; `text` is
+ * set as text; a boolean attribute is present or absent.
+ * @param {string} tag
+ * @param {Record<string, any>} [props]
+ * @param {...(Node|string|null|undefined)} children
+ * @returns {any}
+ */
+export function el(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === 'text') node.textContent = value;
+    else if (key === 'on') for (const [name, fn] of Object.entries(value)) node.addEventListener(name, /** @type {EventListener} */ (fn));
+    else if (key === 'data') Object.assign(node.dataset, value);
+    else if (key === 'class') node.className = value;
+    else node.setAttribute(key, value === true ? '' : String(value));
+  }
+  node.append(...children.filter((c) => c !== null && c !== undefined).map((c) => /** @type {Node|string} */ (c)));
+  return node;
+}
+
+/**
+ * Sets text only when it differs, so that nothing is laid out for nothing.
+ * @param {Node} node
+ * @param {string} text
+ */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/**
+ * Sets or removes an attribute only when it differs.
+ * @param {Element} node
+ * @param {string} name
+ * @param {string|null|false} value
+ */
+export function setAttr(node, name, value) {
+  if (value === null || value === false) {
+    if (node.hasAttribute(name)) node.removeAttribute(name);
+  } else if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+/** Paths of the icons, in a box of 16 by 16. */
+const ICONS = {
+  logo: 'M2 3h5v10H2zM9 3h5v2.6H9zm0 3.7h5v2.6H9zm0 3.7h5V13H9z',
+  play: 'M4 2.5v11l9.5-5.5z',
+  pause: 'M3.5 2.5h3v11h-3zm6 0h3v11h-3z',
+  first: 'M3 2.5h2v11H3zm10 0v11L6 8z',
+  back: 'M12 2.5v11L5 8zM3.2 2.5h1.6v11H3.2z',
+  forth: 'M4 2.5v11L11 8zm7.2 0h1.6v11h-1.6z',
+  backNode: 'M8 3v10L2 8zm6 2.2A2.8 2.8 0 1 1 14 10.8a2.8 2.8 0 0 1 0-5.6z',
+  forthNode: 'M8 3v10l6-5zM2 5.2a2.8 2.8 0 1 1 0 5.6z',
+  more: 'M8 2.2a1.4 1.4 0 1 1 0 2.8 1.4 1.4 0 0 1 0-2.8zm0 4.4a1.4 1.4 0 1 1 0 2.8 1.4 1.4 0 0 1 0-2.8zM8 11a1.4 1.4 0 1 1 0 2.8A1.4 1.4 0 0 1 8 11z',
+  close: 'm3.7 2.6 4.3 4.3 4.3-4.3 1.1 1.1L9.1 8l4.3 4.3-1.1 1.1L8 9.1l-4.3 4.3-1.1-1.1L6.9 8 2.6 3.7z',
+  link: 'M6.6 9.4a3 3 0 0 1 0-4.3l2-2a3 3 0 0 1 4.3 4.3l-1 1-1.1-1.1 1-1a1.5 1.5 0 0 0-2.1-2.1l-2 2a1.5 1.5 0 0 0 0 2.1zm2.8-2.8a3 3 0 0 1 0 4.3l-2 2a3 3 0 0 1-4.3-4.3l1-1 1.1 1.1-1 1a1.5 1.5 0 0 0 2.1 2.1l2-2a1.5 1.5 0 0 0 0-2.1z',
+  theme: 'M8 1.5a6.5 6.5 0 1 0 0 13zm0-1A7.5 7.5 0 1 1 8 15.5 7.5 7.5 0 0 1 8 .5z',
+  help: 'M8 .9a7.1 7.1 0 1 1 0 14.2A7.1 7.1 0 0 1 8 .9zm0 1.5a5.6 5.6 0 1 0 0 11.2A5.6 5.6 0 0 0 8 2.4zm0 8.2a.9.9 0 1 1 0 1.9.9.9 0 0 1 0-1.9zM8 3.9c1.6 0 2.7 1 2.7 2.4 0 1-.6 1.6-1.2 2-.6.5-.8.7-.8 1.4H7.3c0-1.4.6-1.9 1.2-2.4.5-.4.8-.6.8-1 0-.6-.5-1-1.3-1s-1.3.4-1.3 1.2H5.2C5.2 4.9 6.4 3.9 8 3.9z',
+  open: 'M1.5 3h4.7l1.5 2h6.8v8.5h-13z',
+  save: 'M7.2 1.5h1.6v7l2.6-2.6 1.1 1.1L8 11.5 3.5 7l1.1-1.1 2.6 2.6zM2 12.5h12V14H2z',
+  screen: 'M1.5 2.5h13v9h-13zM3 4v6h10V4zm2.5 8.5h5V14h-5z',
+  check: 'm6.4 12.6-4.3-4.3 1.2-1.2 3.1 3.1 6.3-6.4 1.2 1.2z',
+  cross: 'm3.7 2.6 4.3 4.3 4.3-4.3 1.1 1.1L9.1 8l4.3 4.3-1.1 1.1L8 9.1l-4.3 4.3-1.1-1.1L6.9 8 2.6 3.7z',
+  flag: 'M3 1.5h1.5v13H3zm2.5 .5H13l-2 3 2 3H5.5z',
+  alert: 'M8 1.5 15.2 14H.8zm-.8 4.7v4h1.6v-4zm0 5v1.5h1.6v-1.5z',
+  wire: 'M1.5 7h4a2.5 2.5 0 0 1 5 0h4v2h-4a2.5 2.5 0 0 1-5 0h-4z',
+  cut: 'M1.5 7h3.2v2H1.5zm9.8 0h3.2v2h-3.2zM9.8 3.5l1.3 1-4.9 8-1.3-1z',
+  hourglass: 'M3 1.5h10V5L9.5 8 13 11v3.5H3V11l3.5-3L3 5zM4.8 3v1.4L8 7.1l3.2-2.7V3z',
+  upload: 'M8 1.5 12.5 6l-1.1 1.1-2.6-2.6v7H7.2v-7L4.6 7.1 3.5 6zM2 13h12v1.5H2z',
+  moon: 'M6.2 1.6A6.6 6.6 0 1 0 14.4 9.8 5.6 5.6 0 0 1 6.2 1.6z',
+  active: 'M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2z',
+  parq: 'M8 .8 15.2 8 8 15.2.8 8z',
+  parq11: 'M8 .8 15.2 8 8 15.2.8 8zM8 4.6 4.6 8 8 11.4 11.4 8z',
+  passive: 'M8 1.8 15 14.2H1z',
+};
+
+/**
+ * An icon; it says nothing to a screen reader.
+ * @param {keyof typeof ICONS | string} name
+ * @returns {SVGElement}
+ */
+export function icon(name) {
+  const ns = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(ns, 'svg');
+  svg.setAttribute('viewBox', '0 0 16 16');
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(ns, 'path');
+  path.setAttribute('fill-rule', 'evenodd');
+  path.setAttribute('d', ICONS[/** @type {keyof typeof ICONS} */ (name)] ?? '');
+  svg.append(path);
+  return svg;
+}
+
+/** True when the user asked for less motion. */
+export const stillness = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/** The one live region: one sentence a step. */
+let region = /** @type {HTMLElement|null} */ (null);
+
+/** @param {string} sentence */
+export function announce(sentence) {
+  if (!region) {
+    region = /** @type {HTMLElement} */ (el('p', { class: 'quiet', role: 'status', 'aria-live': 'polite' }));
+    document.body.append(region);
+  }
+  setText(region, sentence);
+}

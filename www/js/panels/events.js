@@ -1,0 +1,83 @@
+/** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
+import { el, setText } from '../dom.js';
+import { clock, count } from '../format.js';
+import { t, tell } from '../strings.js';
+
+/** @import * as T from '../types' */
+/** @import { Session } from '../session.js' */
+
+/** Rem of a row. */
+const ROW_REM = 2;
+const MARGIN = 8;
+/** Records that fit a filter are gathered up to this many. */
+const FOUND = 5000;
+
+export class EventTable extends HTMLElement {
+  #shape = '';
+  /** @type {T.LabRecord[]|null} */ #found = null;
+  #foundFor = '';
+
+  /** @param {Session} session */
+  connect(session) {
+    this.session = session;
+    this.filter = el('input', { class: 'input', type: 'search', placeholder: t('events.placeholder'), 'aria-label': t('events.filter'), on: { input: () => session.touch() } });
+    this.shown = el('span', { role: 'status' });
+    this.body = el('tbody');
+    const head = /** @type {const} */ (['num', 'at', 'who', 'kind', 'what']).map((id) => el('th', { scope: 'col', class: id === 'at' ? 'when' : id, text: t(`events.col.${id}`) }));
+    this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('view.events'), on: { scroll: () => session.touch() } },
+      el('table', { class: 'events' }, el('caption', { class: 'quiet', text: t('events.caption') }), el('thead', {}, el('tr', {}, ...head)), this.body));
+    this.replaceChildren(el('div', { class: 'table-tools' }, this.filter, this.shown), this.frame);
+    this.body.addEventListener('click', (/** @type {MouseEvent} */ e) => {
+      const row = /** @type {Element} */ (e.target).closest('tr');
+      if (row?.dataset.seq) session.seekEvent(Number(row.dataset.seq));
+    });
+    session.addEventListener('frame', () => this.update());
+    session.addEventListener('run', () => { this.#foundFor = ''; });
+  }
+
+  update() {
+    const { session } = this;
+    const run = session?.run;
+    if (!session || !run || this.hidden) return;
+    const wanted = this.filter.value.trim();
+    const key = `${wanted}|${run.count}|${session.branch}`;
+    if (wanted && this.#foundFor !== key) {
+      this.#found = run.records(0, FOUND, wanted);
+      this.#foundFor = key;
+    } else if (!wanted) this.#found = null;
+    const total = this.#found?.length ?? run.count;
+    setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
+    const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
+    if (session.playing && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
+    const from = Math.max(0, Math.min(total - 1, Math.floor(this.frame.scrollTop / row) - MARGIN));
+    const rows = Math.ceil((this.frame.clientHeight || 480) / row) + 2 * MARGIN;
+    const shape = `${key}|${from}|${rows}|${run.index}`;
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    const records = this.#found ? this.#found.slice(from, from + rows) : run.records(from, rows, '');
+    this.body.replaceChildren(pad(from * row), ...records.map((r) => this.#row(r)), pad(Math.max(0, total - from - records.length) * row));
+  }
+
+  /** @param {T.LabRecord} record */
+  #row(record) {
+    const session = /** @type {Session} */ (this.session);
+    const run = /** @type {import('../run.js').Run} */ (session.run);
+    const [area, body] = Object.entries(record.event)[0];
+    const current = record.seq === run.index - 1;
+    return el('tr', { data: { seq: record.seq }, class: record.seq >= run.index ? 'future' : null, 'aria-current': current ? 'true' : null },
+      el('td', { class: 'num' }, el('button', { type: 'button', 'aria-label': t('events.goto', { i: count(record.seq + 1) }), text: count(record.seq + 1) })),
+      el('td', { class: 'when', text: clock(record.at - run.origin) }),
+      el('td', { class: 'who', text: record.node_name }),
+      el('td', { class: 'kind', text: area }),
+      el('td', { class: 'what', text: tell(session.named(record)), title: body.what }));
+  }
+}
+
+/** Rows that are not there take their room all the same. @param {number} height */
+function pad(height) {
+  const cell = el('td', { colspan: 5 });
+  cell.style.height = `${height}px`;
+  return el('tr', { class: 'pad', 'aria-hidden': 'true' }, cell);
+}
+
+customElements.define('event-table', EventTable);

@@ -1,0 +1,100 @@
+/**
+ * Links to a moment, in the fragment alone:
+ * `#1/<view>?p=<preset>|s=<scenario>&f=<faults>&t=<ms>&e=<event>&sel=<node>&core=<version>&h=<digest>`.
+ */
+import { Run } from './run.js';
+
+/** @import { Session } from './session.js' */
+
+/** Longer links are cut by mail programs and chat rooms: then a file is better. */
+const LONGEST = 2000;
+
+/** @param {string} text */
+async function pack(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+  const data = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...data)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** Text of a link can be anybody's: what unpacks to more than this is refused. */
+const MOST_TEXT = 1 << 20;
+
+/** @param {string} packed */
+async function unpack(packed) {
+  const data = Uint8Array.from(atob(packed.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+  const reader = new Blob([data]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length > MOST_TEXT) throw new Error('too long');
+  }
+  return text + decoder.decode();
+}
+
+/**
+ * The fragment of this moment; `null` when the run is a trace, `''` when it
+ * would be too long.
+ * @param {Session} session
+ * @returns {Promise<string|null>}
+ */
+export async function linkOf(session) {
+  const { run, scenario } = session;
+  if (!run || !scenario) return null;
+  const parts = [];
+  if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
+  else parts.push(`s=${await pack(JSON.stringify(scenario))}`);
+  const faults = session.faults();
+  if (faults.length) parts.push(`f=${await pack(JSON.stringify(faults))}`);
+  parts.push(`t=${run.now / 1000}`, `e=${run.index}`);
+  if (session.selection.node !== null) parts.push(`sel=${session.selection.node}`);
+  parts.push(`core=${encodeURIComponent(run.version)}`, `h=${run.digest}`);
+  const link = `#1/${session.view}?${parts.join('&')}`;
+  return link.length > LONGEST ? '' : link;
+}
+
+/**
+ * What became of a link.
+ * @typedef {{opened: boolean, problem?: [string, Record<string, string>]}} Opened
+ */
+
+/**
+ * Opens the moment a fragment names.
+ * @param {Session} session
+ * @param {string} fragment with its `#`
+ * @returns {Promise<Opened>}
+ */
+export async function openLink(session, fragment) {
+  const [, view, query] = /^#1\/(\w+)\??(.*)$/.exec(fragment) ?? [];
+  if (!view) return { opened: false };
+  const args = new URLSearchParams(query);
+  session.view = ['queue', 'compare', 'events'].includes(view) ? view : 'queue';
+  try {
+    const packed = args.get('s');
+    if (packed) session.openScenario(JSON.parse(await unpack(packed)));
+    else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
+    const faults = args.get('f');
+    if (faults && session.scenario) {
+      session.openScenario(session.scenario, { preset: session.preset, faults: JSON.parse(await unpack(faults)) });
+    }
+  } catch {
+    return { opened: false, problem: ['link.bad', {}] };
+  }
+  return place(session, args);
+}
+
+/** Goes to the moment and compares. @param {Session} session @param {URLSearchParams} args @returns {Opened} */
+function place(session, args) {
+  const run = /** @type {Run} */ (session.run);
+  const at = Number(args.get('t') ?? 0) * 1000;
+  if (Number.isFinite(at)) session.seek(at);
+  const index = Number(args.get('e') ?? NaN);
+  for (let tries = 0; Number.isInteger(index) && run.index !== index && tries < 64; tries += 1) session.step(Math.sign(index - run.index));
+  const node = run.node(Number(args.get('sel') ?? NaN));
+  if (node) session.select({ node: node.id, ticket: null, name: node.name });
+  const core = args.get('core');
+  const hash = args.get('h');
+  if (core && core !== run.version) return { opened: true, problem: ['link.version', { theirs: core, ours: run.version }] };
+  if (hash && hash !== run.digest) return { opened: true, problem: ['link.hash', { theirs: hash, ours: run.digest }] };
+  return { opened: true };
+}

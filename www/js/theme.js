@@ -1,0 +1,56 @@
+/** Light, dark or as the system; projector mode. Remembered where storage is allowed. */
+
+const THEMES = /** @type {const} */ (['system', 'light', 'dark']);
+
+/** @param {string} key @returns {string|null} */
+function recall(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} key @param {string} value */
+export function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // A page without storage works all the same; it only forgets.
+  }
+}
+
+const root = document.documentElement;
+let theme = /** @type {string} */ ('system');
+
+/** @param {string} name */
+function apply(name) {
+  theme = name;
+  if (name === 'system') delete root.dataset.theme;
+  else root.dataset.theme = name;
+}
+
+export function restoreTheme() {
+  const saved = recall('theme');
+  apply(THEMES.includes(/** @type {any} */ (saved)) ? String(saved) : 'system');
+  if (recall('projector') === 'on') root.dataset.projector = '';
+}
+
+export const themeNow = () => theme;
+
+/** System, light, dark, system… */
+export function nextTheme() {
+  apply(THEMES[(THEMES.indexOf(/** @type {any} */ (theme)) + 1) % THEMES.length]);
+  remember('theme', theme);
+  return theme;
+}
+
+export const projecting = () => root.dataset.projector !== undefined;
+
+export function toggleProjector() {
+  if (projecting()) delete root.dataset.projector;
+  else root.dataset.projector = '';
+  remember('projector', projecting() ? 'on' : 'off');
+}
+
+export const keysWanted = () => recall('keys') !== 'off';

@@ -1,0 +1,75 @@
+/** `<time-transport>`: play, step, speed, the clock, and what the state is worth. */
+import { el, icon, setAttr, setText } from '../dom.js';
+import { clock, times } from '../format.js';
+import { t } from '../strings.js';
+
+/** @import { Session } from '../session.js' */
+
+export class TimeTransport extends HTMLElement {
+  /** @param {Session} session @param {() => void} goLive */
+  connect(session, goLive) {
+    this.session = session;
+    const button = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {() => void} */ run, extra = '') =>
+      el('button', { class: `button icon plain ${extra}`, type: 'button', 'aria-label': t(`time.${key}`), title: t(`time.${key}`), data: { do: key }, on: { click: run } }, icon(sign));
+    this.playing = button('play', 'play', () => session.toggle(), 'primary play');
+    this.speed = el('output', {});
+    this.clock = el('output', { class: 'clock', 'aria-label': t('time.track') });
+    this.event = el('span', { class: 'readout event' });
+    this.digest = el('code', { class: 'readout wide' });
+    this.verdict = el('span', { class: 'verdict' });
+    this.live = el('button', { class: 'button small', type: 'button', hidden: true, on: { click: goLive } });
+    this.replaceChildren(el('div', { class: 'transport' },
+      el('div', { class: 'keys', role: 'group', 'aria-label': t('time.track') },
+        button('first', 'first', () => session.seek(session.run?.origin ?? 0), 'wide'),
+        button('backNode', 'backNode', () => session.step(-1, true), 'wide'),
+        button('back', 'back', () => session.step(-1)),
+        this.playing,
+        button('forth', 'forth', () => session.step(1)),
+        button('forthNode', 'forthNode', () => session.step(1, true), 'wide')),
+      el('div', { class: 'speed' },
+        el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.slower'), title: t('time.slower'), on: { click: () => session.changeSpeed(-1) } }, '−'),
+        this.speed,
+        el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.faster'), title: t('time.faster'), on: { click: () => session.changeSpeed(1) } }, '+')),
+      this.clock, this.event, this.live, el('span', { class: 'spring' }), this.verdict, this.digest));
+    for (const type of ['frame', 'play', 'run', 'known', 'faults']) session.addEventListener(type, () => this.update());
+    this.update();
+  }
+
+  update() {
+    const { session } = this;
+    const run = session?.run;
+    if (!session || !run) return;
+    const sign = session.playing ? 'pause' : 'play';
+    if (this.playing.dataset.sign !== sign) {
+      this.playing.dataset.sign = sign;
+      this.playing.replaceChildren(icon(sign));
+      setAttr(this.playing, 'aria-label', t(`time.${sign}`));
+      setAttr(this.playing, 'title', t(`time.${sign}`));
+    }
+    setText(this.speed, times(session.speed));
+    setText(this.clock, clock(run.now - run.origin));
+    setText(this.event, t('time.event', { i: run.index, n: run.count }));
+    setText(this.digest, t('time.digest', { digest: run.digest }));
+    this.#judge();
+    this.live.hidden = !session.live;
+    if (session.live) {
+      setText(this.live, t(session.live.follow ? 'time.live.on' : 'time.live.off'));
+      setAttr(this.live, 'aria-pressed', String(session.live.follow));
+    }
+  }
+
+  /** A replay says how many of its checkpoints agreed. */
+  #judge() {
+    const run = this.session?.run;
+    if (!run || run.kind !== 'trace') return void setText(this.verdict, '');
+    const { checked, total, diverged_at: diverged } = run.verified();
+    const state = diverged === null ? 'verified' : 'diverged';
+    const text = diverged === null ? t('time.verified', { checked, total }) : t('time.diverged', { at: clock(diverged - run.origin) });
+    if (this.verdict.textContent === text) return undefined;
+    this.verdict.dataset.state = state;
+    this.verdict.replaceChildren(icon(diverged === null ? 'check' : 'alert'), text);
+    return undefined;
+  }
+}
+
+customElements.define('time-transport', TimeTransport);
