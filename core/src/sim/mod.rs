@@ -10,6 +10,7 @@ mod fault;
 mod flow;
 mod host;
 mod link;
+pub mod presets;
 mod scenario;
 mod strike;
 mod timeline;

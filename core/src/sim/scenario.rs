@@ -19,7 +19,9 @@ pub struct Scenario {
     pub title: String,
     /// What there is to see, in two sentences.
     pub text: String,
-    /// Every draw follows from it.
+    /// Every draw follows from it. In JSON a number, or text in decimal or
+    /// `0x…`: JavaScript's numbers end at 2^53.
+    #[serde(with = "seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -200,5 +202,67 @@ impl Scenario {
         }
         other.title = alloc::format!("{} — {}", self.title, variant.name);
         Some(other)
+    }
+}
+
+mod seed {
+    use alloc::format;
+    use alloc::string::String;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
+        if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.serialize_str(&format!("{seed}")) }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(u64),
+        Text(String),
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+        let text = match Written::deserialize(d)? {
+            Written::Number(seed) => return Ok(seed),
+            Written::Text(text) => text,
+        };
+        let seed = match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16),
+            None => text.parse(),
+        };
+        seed.map_err(|_| D::Error::custom("a seed is a number, in decimal or 0x…"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_may_be_a_number_or_text() {
+        let seed = |json: &str| Scenario::parse(json).map(|s| s.seed);
+        assert_eq!(seed(r#"{"seed": 7}"#), Ok(7));
+        assert_eq!(seed(r#"{"seed": "18446744073709551615"}"#), Ok(u64::MAX));
+        assert_eq!(seed(r#"{"seed": "0x5eed2a"}"#), Ok(0x5e_ed2a));
+        assert!(seed(r#"{"seed": "seven"}"#).is_err());
+        let big = Scenario { seed: u64::MAX, ..Scenario::default() };
+        let json = serde_json::to_string(&big).unwrap();
+        assert_eq!(Scenario::parse(&json), Ok(big));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_reason() {
+        for (json, what) in [
+            (r#"{"servers": []}"#, "needs a server"),
+            (r#"{"clients": [{"count": 90000}]}"#, "more than"),
+            (r#"{"clients": [{"down": 0}]}"#, "must not be 0"),
+            (r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#, "not there"),
+            (r#"{"sevrers": []}"#, "unknown field"),
+            ("{", "line 1"),
+        ] {
+            let error = Scenario::parse(json).unwrap_err();
+            assert!(error.contains(what), "{json}: {error}");
+        }
     }
 }

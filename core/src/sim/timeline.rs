@@ -117,6 +117,12 @@ impl<N: Guest> Timeline<N> {
         self.branches[self.branch].frontier.now()
     }
 
+    /// How many keyframes are kept, on all branches.
+    #[must_use]
+    pub fn keyframes(&self) -> usize {
+        self.branches.iter().map(|b| b.keyframes.len()).sum()
+    }
+
     /// The branches, the current one's number.
     #[must_use]
     pub fn branches(&self) -> (&[Branch<N>], usize) {

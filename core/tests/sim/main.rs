@@ -1,0 +1,5 @@
+//! Tests of the simulator.
+
+mod parrot;
+mod timeline;
+mod world;
