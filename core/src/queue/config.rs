@@ -29,6 +29,16 @@ pub struct Config {
     /// Longest time a free slot is kept for an entitled client that is
     /// present but not yet allowed to ask (decision §2.5).
     pub entitled_reserve: Duration,
+    /// How long it is kept for one that is allowed to ask and does not.
+    pub ask_grace: Duration,
+    /// How long a slot waits for the next range on the same connection after
+    /// one that did not reach the end of the file (AQ-9).
+    pub continue_hold: Duration,
+    /// Ranges one stay in a slot may have; then it goes to the end of the
+    /// line, so that nobody stays for ever by never asking for the end.
+    pub ranges_per_slot: u32,
+    /// Transfers of one stay in a slot that may break and keep it (PQ-14).
+    pub slot_breaks: u8,
     /// `QUEUE` calls without an answer before the place is lost (§2.9).
     pub calls: u8,
     /// Time between two calls to one place.
@@ -41,6 +51,8 @@ pub struct Config {
     pub hammer_requests: u32,
     /// How long a hammering address is refused.
     pub hammer_pause: Duration,
+    /// Addresses whose requests are counted, at most.
+    pub hammer_table: u32,
     /// Upload bandwidth in bytes a second for the ETA; 0 when unknown, and
     /// then no ETA is told (PQ-15).
     pub bandwidth: u64,
@@ -60,14 +72,28 @@ impl Default for Config {
             breaks_allowed: 1,
             slot_reserve: Duration::from_secs(300),
             entitled_reserve: Duration::from_secs(60),
+            ask_grace: Duration::from_secs(15),
+            continue_hold: Duration::from_secs(5),
+            ranges_per_slot: 65_536,
+            slot_breaks: 3,
             calls: 2,
             call_spacing: Duration::from_secs(60),
             calls_per_ip: 4,
             calls_per_second: 20,
             hammer_requests: 60,
             hammer_pause: Duration::from_secs(60),
+            hammer_table: 65_536,
             bandwidth: 0,
             time_scale: 1,
         }
+    }
+}
+
+impl Config {
+    /// An interval of the schedule as it is told and enforced here.
+    #[must_use]
+    pub const fn scaled(&self, interval: Duration) -> Duration {
+        let by = if self.time_scale == 0 { 1 } else { self.time_scale };
+        interval.ratio(1, by as u64)
     }
 }

@@ -27,6 +27,7 @@ pub enum Event {
     /// It was told to wait.
     Told {
         ticket: Guid,
+        dialect: Dialect,
         position: u32,
         length: u32,
         not_before: Instant,
@@ -35,6 +36,9 @@ pub enum Event {
     },
     /// It is among the first for which a slot is free.
     Entitled { ticket: Guid },
+    /// It did not ask while its slot was kept: the slot is for the next one
+    /// present, the place stays.
+    Lapsed { ticket: Guid },
     /// A present client was served past an absent one that keeps its place.
     Passed { ticket: Guid, by: Option<Guid> },
     /// A slot was given and the transfer begins.

@@ -9,6 +9,7 @@
 //! [`server`] decides who gets a slot, [`client`] holds our place at somebody
 //! else's, [`pace`] has the formulas both sides agree on.
 
+mod clause;
 pub mod client;
 mod config;
 mod event;

@@ -1,2 +1,103 @@
 //! The formulas of the poll schedule. Pure; every one of them is a decision
-//! of the requirements.
+//! of the requirements. All intervals are at full scale.
+
+use super::Dialect;
+use crate::time::Duration;
+
+/// The last position whose `Retry-After` still grows (decision §2.1).
+pub const LAST_GROWING_PLACE: u32 = 20;
+/// `Retry-After` beyond it.
+pub const FAR_RETRY: Duration = Duration::from_secs(600);
+/// The most a passive client is told to wait (decision §2.3).
+pub const PASSIVE_RETRY_MAX: Duration = Duration::from_secs(250);
+/// The least time a place is held without a request (PARQ §4, §5).
+pub const REMANENCE: Duration = Duration::from_secs(300);
+/// What the lifetime leaves after `Retry-After` (decision §2.2).
+pub const LIFETIME_SLACK: Duration = Duration::from_secs(60);
+/// `Retry-After` of a plain 503: as long as the last passive place waits.
+pub const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
+
+/// PARQ's `Retry-After`: 30 s for position 1, 20 s more for each further one
+/// up to 20, then ten minutes (PARQ §4, PQ-9).
+#[must_use]
+pub const fn retry_after(position: u32) -> Duration {
+    if position > LAST_GROWING_PLACE { FAR_RETRY } else { growing(position) }
+}
+
+/// `Retry-After` for a passive client: the same growth, cut at 250 s so that
+/// it stays inside the 300 s a passive place lives (PARQ §5, PQ-11).
+#[must_use]
+pub const fn passive_retry(position: u32) -> Duration {
+    let (grown, most) = (growing(position), PASSIVE_RETRY_MAX);
+    if grown.as_micros() < most.as_micros() { grown } else { most }
+}
+
+/// How long a PARQ place lives without a request: 300 s, and always a minute
+/// past `Retry-After`, so that whoever obeys is never dropped (PQ-4).
+#[must_use]
+pub const fn lifetime(retry_after: Duration) -> Duration {
+    let us = retry_after.as_micros().saturating_add(LIFETIME_SLACK.as_micros());
+    if us > REMANENCE.as_micros() { Duration::from_micros(us) } else { REMANENCE }
+}
+
+/// Active Queueing's `pollMin`: 45 s times a factor that grows to 5 with the
+/// position (AQ-11).
+#[must_use]
+pub const fn poll_min(position: u32) -> Duration {
+    Duration::from_secs(45 * poll_factor(position))
+}
+
+/// Active Queueing's `pollMax`: 120 s times the same factor.
+#[must_use]
+pub const fn poll_max(position: u32) -> Duration {
+    Duration::from_secs(120 * poll_factor(position))
+}
+
+/// What a client of `dialect` at `position` is told: the time before which it
+/// must not ask, and the time by which it must have asked.
+#[must_use]
+pub const fn window(dialect: Dialect, position: u32) -> (Duration, Duration) {
+    match dialect {
+        Dialect::Active => (poll_min(position), poll_max(position)),
+        Dialect::Parq | Dialect::Parq11 => {
+            let retry = retry_after(position);
+            (retry, lifetime(retry))
+        }
+        Dialect::Passive => (passive_retry(position), REMANENCE),
+    }
+}
+
+const fn growing(position: u32) -> Duration {
+    Duration::from_secs(30 + 20 * position.saturating_sub(1) as u64)
+}
+
+const fn poll_factor(position: u32) -> u64 {
+    match position {
+        0 | 1 => 1,
+        2..=9 => (position as u64).div_ceil(2),
+        _ => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_who_obeys_is_dropped() {
+        for dialect in [Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive] {
+            for position in (0..100).chain([u32::MAX]) {
+                let (earliest, latest) = window(dialect, position);
+                assert!(latest.as_secs() >= earliest.as_secs() + 50, "{dialect:?} {position}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_factor_of_active_queueing_is_half_of_one_more_than_the_position() {
+        for position in 1..=9 {
+            assert_eq!(poll_min(position).as_secs(), 45 * ((u64::from(position) + 1) / 2));
+        }
+        assert_eq!(poll_max(10).as_secs(), 600);
+    }
+}

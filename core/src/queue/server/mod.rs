@@ -1,26 +1,144 @@
 //! Who gets an upload slot, and who waits how long.
+//!
+//! # The protocol on one page
+//!
+//! A client asks for a file. When a slot is free and kept for nobody else, it
+//! is served at once (AQ-2). Otherwise it gets a place at the end of the one
+//! line (AQ-3, PQ-1) and a 503 that says which place, when to ask again at
+//! the earliest and by when at the latest. Then it asks again and again:
+//!
+//! | | Active Queueing | PARQ 1.0, 1.1 | passive |
+//! |---|---|---|---|
+//! | the place is | the connection | the id | the address |
+//! | connection kept | always | in the first `sync_places` | never |
+//! | asks too early | place and connection lost (AQ-5) | place lost, new one at the end (PQ-7) | forgiven |
+//! | asks too late | place and connection lost (AQ-6) | called at its `X-Node`, then lost (PQ-8) | lost (PQ-11) |
+//! | connection drops | place lost (AQ-7) | held 300 s, `breaks_allowed` times (PQ-10) | nothing |
+//! | names a wrong position | | place lost (PQ-6) | |
+//! | asks for another file | to the end (AQ-8) | keeps its place (PQ-13) | keeps its place |
+//! | survives our restart | no | yes; called back (PQ-12) | yes |
+//!
+//! **Who is next.** A free slot is kept for the first *present* client of the
+//! line: one that is connected or inside its poll window. It is kept until
+//! `ask_grace` after that client may ask, at most `entitled_reserve` since
+//! the slot became free. Whoever is absent or lets this lapse keeps its
+//! place, and a later client that is present is served past it. So no slot
+//! idles while somebody entitled is present, and nobody jumps the line
+//! (decision §2.5; [`claims`]).
+//!
+//! **In the slot.** A finished upload frees its slot at once when the file's
+//! last byte was sent. After any other range the slot waits `continue_hold`
+//! for the next request on the same connection (AQ-9), `ranges_per_slot`
+//! times; a closed connection ends that wait. A transfer whose connection
+//! broke keeps its slot `slot_reserve` long for its id, or for the same
+//! address and file (PQ-14); not so in Active Queueing, where hanging up is
+//! how a client says that it has lost interest.
+//!
+//! **The store.** Every durable change is an [`Output::Save`] or
+//! [`Output::Forget`] before the reply that promises it (PQ-12). After a
+//! restart nobody is blamed for our absence: whoever waits may ask at once,
+//! has 300 s to do so, and may know an older position than the one written
+//! last; holders of an `X-Node` are called, owners of slots first.
+//!
+//! **Scale.** `time_scale` divides every interval, told and enforced alike.
+//! At scale 1 all told intervals are whole seconds.
+//!
+//! # The parts
+//!
+//! [`places`] finds entries by id, connection and address; [`line`] knows
+//! their order; [`wheel`] their deadlines; [`claims`] for whom slots are
+//! kept; [`throttle`] which addresses ask too often. [`request`], [`slots`],
+//! [`absence`] and [`restore`] are the rules.
 
+mod absence;
+mod claims;
+mod entry;
 mod io;
+mod line;
+mod places;
+mod request;
+mod restore;
+mod slab;
+mod slots;
+mod throttle;
 mod view;
+mod wheel;
 
+use alloc::collections::BTreeMap;
+
+use self::claims::Claims;
+use self::entry::Entry;
 pub use self::io::{Input, Output, Request, Verdict};
+use self::line::Line;
+use self::places::Places;
+use self::slots::Upload;
+use self::throttle::Throttle;
 pub use self::view::{Lane, PlaceView, UploadView, View};
-use super::{Config, Event};
-use crate::engine::{Engine, FxOf};
+use self::wheel::Wheel;
+use super::{Config, Dialect, Event, Loss};
+use crate::engine::{Engine, Fx, FxOf};
+use crate::keyed::Key;
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+
+/// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
+/// moment later, so that a million at once never hold up the host.
+const BATCH: usize = 1_024;
+/// That moment.
+const BREATH: Duration = Duration::from_millis(1);
+/// How exactly deadlines are cleaned up after.
+const TICK: Duration = Duration::from_millis(100);
+/// The time over which the requests of an address are counted.
+const HAMMER_WINDOW: Duration = Duration::from_secs(60);
+
+type Effects = Fx<Output, Event>;
 
 /// The upload queue: one line in front of the slots.
 #[derive(Debug, Clone)]
 pub struct Server {
     config: Config,
+    rng: Rng,
+    places: Places,
+    line: Line,
+    wheel: Wheel,
+    claims: Claims,
+    /// Those in a slot, by order of arrival.
+    uploads: BTreeMap<u64, Upload>,
+    knocks: Throttle,
+    calls: Throttle,
+    /// When the next call may be made.
+    next_call: Instant,
+    next_arrival: u64,
+    /// More entries are due than one batch.
+    rest: Option<Instant>,
 }
 
 impl Server {
     /// An empty line. `rng` draws the ids and the hash keys.
     #[must_use]
-    pub fn new(config: Config, _rng: Rng) -> Self {
-        Self { config }
+    pub fn new(config: Config, mut rng: Rng) -> Self {
+        let throttle = |count, window, pause, rng: &mut Rng| {
+            let (window, pause) = (config.scaled(window), config.scaled(pause));
+            Throttle::new(count, window, pause, config.hammer_table, Key::new(rng))
+        };
+        let requests = config.hammer_requests;
+        let knocks = throttle(requests, HAMMER_WINDOW, config.hammer_pause, &mut rng);
+        let spacing = config.call_spacing;
+        let calls = throttle(config.calls_per_ip, spacing, spacing, &mut rng);
+        Self {
+            places: Places::new(&mut rng),
+            line: Line::new(),
+            wheel: Wheel::new(config.scaled(TICK)),
+            claims: Claims::default(),
+            uploads: BTreeMap::new(),
+            knocks,
+            calls,
+            next_call: Instant::ZERO,
+            next_arrival: 1,
+            rest: None,
+            rng,
+            config,
+        }
     }
 
     /// Its configuration.
@@ -32,20 +150,109 @@ impl Server {
     /// Places in the line.
     #[must_use]
     pub fn length(&self) -> u32 {
-        0
+        self.line.len()
+    }
+
+    /// Slots nobody holds.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
     /// True when a stranger would find a place: while it is false, query
     /// hits say busy (AQ-12).
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.length() < self.config.capacity
+        self.length() < self.config.capacity || self.claims.len() < self.free()
     }
 
-    /// The lanes: all slots, and `count` places from position `from` on.
-    #[must_use]
-    pub fn view(&self, from: u32, _count: u32, _now: Instant) -> View {
-        View { slots: self.config.slots, from, capacity: self.config.capacity, ..View::default() }
+    /// Keeps the free slots for the first present entries of the line. Runs
+    /// after whatever changed either, and before anybody is let in.
+    fn settle(&mut self, now: Instant, fx: &mut Effects) {
+        while self.claims.len() > self.free().min(self.line.present()) {
+            self.claims.drop_last();
+        }
+        while self.claims.len() < self.free().min(self.line.present()) {
+            let Some(at) = self.line.present_at(self.claims.len() + 1) else { break };
+            let since = self.claims.inherit(now);
+            let entry = &self.places.slab[at];
+            let patience = entry.not_before.max(since) + self.config.scaled(self.config.ask_grace);
+            let until = patience.min(since + self.config.scaled(self.config.entitled_reserve));
+            if until <= now {
+                self.line.set_present(entry.seat, false);
+                self.claims.bequeath(since);
+                continue;
+            }
+            self.claims.add(entry.arrival, at, since, until);
+            fx.event(Event::Entitled { ticket: entry.ticket });
+        }
+        self.claims.settled();
+    }
+
+    /// Ends the claims that have lapsed.
+    fn lapse(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some((at, arrival)) = self.claims.due(now) {
+            let entry = &self.places.slab[at];
+            self.line.set_present(entry.seat, false);
+            fx.event(Event::Lapsed { ticket: entry.ticket });
+            self.claims.remove(arrival, true);
+        }
+        self.settle(now, fx);
+    }
+
+    /// Takes an entry out of the line: the first half of leaving it.
+    fn leave_line(&mut self, at: u32, orphaned: bool) {
+        let Entry { seat, arrival, .. } = self.places.slab[at];
+        self.line.remove(seat);
+        self.claims.remove(arrival, orphaned);
+    }
+
+    /// Puts an entry at the end of the line.
+    fn join_line(&mut self, at: u32) {
+        if self.line.is_sparse() {
+            let slab = &mut self.places.slab;
+            self.line.close_up(|at, seat| slab[at].seat = seat);
+        }
+        let entry = &mut self.places.slab[at];
+        entry.seat = self.line.push(at, entry.bytes);
+    }
+
+    /// A place in the line is gone.
+    fn lose(&mut self, at: u32, why: Loss, fx: &mut Effects) {
+        self.leave_line(at, true);
+        let ticket = self.places.slab[at].ticket;
+        self.discard(at, fx);
+        fx.event(Event::Lost { ticket, why, length: self.line.len() });
+    }
+
+    /// Has the store remember an entry as it is now. Active Queueing places
+    /// die with their connection, so they are never written.
+    fn save(&mut self, at: u32, fx: &mut Effects) {
+        let entry = &mut self.places.slab[at];
+        if entry.dialect != Dialect::Active {
+            entry.saved = true;
+            fx.output(Output::Save(entry.row()));
+        } else if core::mem::take(&mut entry.saved) {
+            fx.output(Output::Forget(entry.ticket));
+        }
+    }
+
+    /// Takes an entry out of everything but the line and the slots.
+    fn discard(&mut self, at: u32, fx: &mut Effects) {
+        self.wake_at(at, None);
+        let entry = self.places.remove(at);
+        if entry.saved {
+            fx.output(Output::Forget(entry.ticket));
+        }
+    }
+
+    fn wake_at(&mut self, at: u32, when: Option<Instant>) {
+        self.wheel.set(&mut self.places.slab, at, when);
+    }
+
+    fn draw_arrival(&mut self) -> u64 {
+        self.next_arrival += 1;
+        self.next_arrival - 1
     }
 }
 
@@ -54,9 +261,42 @@ impl Engine for Server {
     type Output = Output;
     type Event = Event;
 
-    fn handle(&mut self, _now: Instant, _input: Input, _fx: &mut FxOf<Self>) {}
-    fn handle_timeout(&mut self, _now: Instant, _fx: &mut FxOf<Self>) {}
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Restore(row) => self.restore(now, row, fx),
+            Input::Resume => self.resume(now, fx),
+            Input::Request(request) => self.request(now, request, fx),
+            Input::Finished { conn, last } => self.finished(now, conn, last, fx),
+            Input::Broken { conn } => self.broken(now, conn, fx),
+            Input::Gone { conn } => self.gone(now, conn, fx),
+            Input::Slots(slots) => {
+                self.config.slots = slots;
+                fx.event(Event::Slots { slots });
+            }
+            Input::CallDone { ticket, ok } => self.call_done(now, ticket, ok, fx),
+        }
+        self.settle(now, fx);
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        self.rest = None;
+        for _ in 0..BATCH {
+            let Some(at) = self.wheel.due(now) else { break };
+            self.wake(now, at, fx);
+        }
+        self.settle(now, fx);
+        self.lapse(now, fx);
+        if self.wheel.due(now).is_some() {
+            self.rest = Some(now + BREATH);
+        }
+    }
+
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        None
+        if let Some(rest) = self.rest {
+            return Some((rest, "rest"));
+        }
+        let deadline = self.wheel.next().map(|at| (at, "deadline"));
+        let reserve = self.claims.next().map(|at| (at, "reserve"));
+        [deadline, reserve].into_iter().flatten().min()
     }
 }

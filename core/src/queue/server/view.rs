@@ -3,6 +3,9 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
+use super::Server;
+use super::entry::Phase;
+use super::slots::Upload;
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey};
 use crate::time::{Duration, Instant};
@@ -87,4 +90,64 @@ pub struct PlaceView {
     pub breaks: u8,
     /// A slot is kept free for it right now.
     pub entitled: bool,
+}
+
+impl Server {
+    /// The lanes: all slots, and `count` places from position `from` (at
+    /// least 1) on.
+    #[must_use]
+    pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
+        let from = from.max(1);
+        let until = from.saturating_add(count).min(self.line.len().saturating_add(1));
+        View {
+            slots: self.config.slots,
+            free: self.free(),
+            length: self.line.len(),
+            capacity: self.config.capacity,
+            uploads: self.uploads.values().map(|one| self.upload_view(one)).collect(),
+            from,
+            places: (from..until).filter_map(|p| self.place_view(p, now)).collect(),
+        }
+    }
+
+    fn upload_view(&self, upload: &Upload) -> UploadView {
+        let entry = &self.places.slab[upload.entry];
+        UploadView {
+            ticket: entry.ticket,
+            peer: entry.peer,
+            dialect: entry.dialect,
+            file: entry.file,
+            conn: entry.conn(),
+            since: upload.since,
+            reserved_until: (entry.phase == Phase::Reserved).then_some(entry.deadline),
+        }
+    }
+
+    fn place_view(&self, position: u32, now: Instant) -> Option<PlaceView> {
+        let at = self.line.at(position)?;
+        let entry = &self.places.slab[at];
+        let lane = if entry.conn().is_some() {
+            Lane::Sync
+        } else if self.line.is_present(entry.seat) && now <= entry.deadline {
+            Lane::Async
+        } else {
+            Lane::Grace
+        };
+        Some(PlaceView {
+            ticket: entry.ticket,
+            peer: entry.peer,
+            dialect: entry.dialect,
+            file: entry.file,
+            lane,
+            position,
+            told: entry.told,
+            told_at: entry.told_at,
+            not_before: entry.not_before,
+            deadline: entry.deadline,
+            eta: self.eta(at),
+            conn: entry.conn(),
+            breaks: entry.breaks,
+            entitled: self.claims.has(entry.arrival),
+        })
+    }
 }

@@ -1,0 +1,72 @@
+//! Which requirement an event obeys, and where the specification says so.
+
+use super::{Dialect, Event, Loss, Refusal};
+
+impl Event {
+    /// The requirement behind it, as the specification tests name it.
+    #[must_use]
+    pub const fn id(&self) -> &'static str {
+        self.source().0
+    }
+
+    /// Where that is written.
+    #[must_use]
+    pub const fn clause(&self) -> &'static str {
+        self.source().1
+    }
+
+    const fn source(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Arrived { dialect, .. } => arrival(*dialect),
+            Self::Asked { .. } | Self::Entitled { .. } => ("PQ-16", "PARQ §1, Fairness"),
+            Self::Told { dialect, .. } => told(*dialect),
+            Self::Lapsed { .. } | Self::Passed { .. } => ("PQ-10", "PARQ §1, Remanence"),
+            Self::Started { .. } => ("AQ-2", "Active Queueing, the request"),
+            Self::Continued { .. } => ("AQ-9", "Active Queueing, second note"),
+            Self::Finished { .. } => ("PQ-16", "PARQ §1, Fairness"),
+            Self::Reserved { .. } | Self::Unreserved { .. } => ("PQ-14", "PARQ §6"),
+            Self::Away { .. } => ("PQ-10", "PARQ §4"),
+            Self::Moved { .. } => ("AQ-8", "Active Queueing, first note"),
+            Self::Lost { why, .. } => loss(*why),
+            Self::Refused { why, .. } => refusal(*why),
+            Self::Called { .. } => ("PQ-8", "PARQ §4"),
+            Self::Restored { .. } => ("PQ-12", "PARQ §6"),
+            Self::Slots { .. } => ("AQ-3", "Active Queueing, the reply"),
+        }
+    }
+}
+
+const fn arrival(dialect: Dialect) -> (&'static str, &'static str) {
+    match dialect {
+        Dialect::Active => ("AQ-3", "Active Queueing, the reply"),
+        Dialect::Parq | Dialect::Parq11 => ("PQ-1", "PARQ §2"),
+        Dialect::Passive => ("PQ-3", "PARQ §5"),
+    }
+}
+
+const fn told(dialect: Dialect) -> (&'static str, &'static str) {
+    match dialect {
+        Dialect::Active => ("AQ-3", "Active Queueing, the reply"),
+        Dialect::Parq | Dialect::Parq11 => ("PQ-4", "PARQ §4"),
+        Dialect::Passive => ("PQ-11", "PARQ §5"),
+    }
+}
+
+const fn loss(why: Loss) -> (&'static str, &'static str) {
+    match why {
+        Loss::TooEarly => ("PQ-7", "PARQ §4; Active Queueing, pollMin"),
+        Loss::Overdue => ("AQ-6", "Active Queueing, pollMax; PARQ §4, lifetime"),
+        Loss::ConnectionLost => ("AQ-7", "Active Queueing, requirements"),
+        Loss::WrongPosition => ("PQ-6", "PARQ §4"),
+        Loss::BrokeTooOften => ("PQ-10", "PARQ §4"),
+        Loss::Unreachable => ("PQ-8", "PARQ §4"),
+        Loss::Replaced => ("PQ-2", "PARQ §2"),
+    }
+}
+
+const fn refusal(why: Refusal) -> (&'static str, &'static str) {
+    match why {
+        Refusal::QueueFull | Refusal::PerAddress => ("AQ-10", "Active Queueing, last note"),
+        Refusal::Hammering => ("PQ-11", "PARQ §5"),
+    }
+}

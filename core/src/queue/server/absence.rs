@@ -1,0 +1,131 @@
+//! Connections that drop, polls that do not come, and calls.
+
+use super::entry::{Entry, Phase};
+use super::{Effects, Output, Server};
+use crate::id::{ConnId, Guid};
+use crate::queue::{Dialect, Event, Loss, pace};
+use crate::time::{Duration, Instant};
+
+impl Server {
+    /// A connection is closed.
+    pub(super) fn gone(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        let Some(at) = self.places.with_conn(conn) else { return };
+        let entry = &mut self.places.slab[at];
+        if entry.phase != Phase::Waiting {
+            return self.end_upload(at, fx);
+        }
+        if entry.dialect == Dialect::Active {
+            return self.lose(at, Loss::ConnectionLost, fx);
+        }
+        entry.breaks = entry.breaks.saturating_add(1);
+        // PARQ §4: at least one disconnection has to be allowed.
+        if entry.breaks > self.config.breaks_allowed.max(1) {
+            return self.lose(at, Loss::BrokeTooOften, fx);
+        }
+        self.go_away(now, at, fx);
+    }
+
+    /// The connection of an entry is used for another one from now on.
+    pub(super) fn let_go(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let entry = &self.places.slab[at];
+        match (entry.phase, entry.dialect) {
+            (Phase::Waiting, Dialect::Active) => self.lose(at, Loss::Replaced, fx),
+            (Phase::Waiting, _) => self.go_away(now, at, fx),
+            _ => self.end_upload(at, fx),
+        }
+    }
+
+    /// Holds the place of a client whose connection is gone (PQ-10). Never
+    /// shorter than it was told to stay away.
+    fn go_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        self.places.unbind(at);
+        let held = now + self.config.scaled(self.config.remanence);
+        let entry = &mut self.places.slab[at];
+        let until = held.max(entry.not_before + self.config.scaled(pace::LIFETIME_SLACK));
+        (entry.deadline, entry.unheard) = (until, true);
+        let Entry { ticket, arrival, seat, .. } = *entry;
+        self.line.set_present(seat, false);
+        self.claims.remove(arrival, true);
+        self.wake_at(at, Some(until));
+        self.save(at, fx);
+        fx.event(Event::Away { ticket, until });
+    }
+
+    /// An entry's time has come.
+    pub(super) fn wake(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let entry = &self.places.slab[at];
+        if entry.call_booked {
+            return self.call(now, at, fx);
+        }
+        let callable = entry.call_port.is_some() && entry.calls < self.config.calls;
+        match entry.phase {
+            Phase::Uploading => self.wake_at(at, None),
+            Phase::Pausing => self.end_upload(at, fx),
+            Phase::Reserved if entry.calls > 0 && callable => self.book_call(now, at, fx),
+            Phase::Reserved if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
+            Phase::Reserved => self.end_upload(at, fx),
+            Phase::Waiting if callable => self.book_call(now, at, fx),
+            Phase::Waiting if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
+            Phase::Waiting => {
+                let why = if entry.calls > 0 { Loss::Unreachable } else { Loss::Overdue };
+                let conn = entry.conn();
+                self.lose(at, why, fx);
+                if let Some(conn) = conn {
+                    fx.output(Output::Hangup { conn, why });
+                }
+            }
+        }
+    }
+
+    /// Takes the next free turn for a call (PQ-8): calls are spread evenly,
+    /// however many are due at once.
+    pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let each = Duration::from_secs(1).ratio(1, u64::from(self.config.calls_per_second.max(1)));
+        let turn = self.next_call.max(now);
+        self.next_call = turn + self.config.scaled(each);
+        self.places.slab[at].call_booked = true;
+        if self.places.slab[at].phase == Phase::Waiting && now >= self.places.slab[at].deadline {
+            let Entry { seat, arrival, .. } = self.places.slab[at];
+            self.line.set_present(seat, false);
+            self.claims.remove(arrival, true);
+        }
+        if turn <= now {
+            self.call(now, at, fx);
+        } else {
+            self.wake_at(at, Some(turn));
+        }
+    }
+
+    fn call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let Entry { ticket, peer, .. } = self.places.slab[at];
+        let Some(to) = self.places.slab[at].callback() else {
+            self.places.slab[at].call_booked = false;
+            return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
+        };
+        if let Some(wait) = self.calls.knock(peer, now) {
+            return self.wake_at(at, Some(now + wait.max(TOUCH)));
+        }
+        let entry = &mut self.places.slab[at];
+        entry.call_booked = false;
+        entry.calls += 1;
+        let attempt = entry.calls;
+        let spacing = self.config.scaled(self.config.call_spacing);
+        self.wake_at(at, Some(now + spacing.max(TOUCH)));
+        fx.event(Event::Called { ticket, to, attempt });
+        fx.output(Output::Call { ticket, to });
+    }
+
+    /// A call is over. Success is the request that follows it, so a delivered
+    /// line changes nothing; a last call that failed ends the waiting for it.
+    pub(super) fn call_done(&mut self, now: Instant, ticket: Guid, ok: bool, fx: &mut Effects) {
+        let Some(at) = self.places.with_ticket(ticket) else { return };
+        let entry = &self.places.slab[at];
+        let last = entry.calls >= self.config.calls && !entry.call_booked;
+        if !ok && last && entry.phase == Phase::Waiting && now >= entry.deadline {
+            self.lose(at, Loss::Unreachable, fx);
+        }
+    }
+}
+
+/// The least time ahead a deadline is set, so that time always moves.
+const TOUCH: Duration = Duration::from_micros(1);

@@ -1,0 +1,96 @@
+//! For whom free slots are kept: the first present entries of the line.
+//!
+//! This is the rule that lets no slot idle and nobody jump the line (decision
+//! §2.5). A free slot belongs to the first entry that is present: connected
+//! or inside its poll window. It is kept for that entry until it could have
+//! asked, and never longer than the reserve since the slot became free, even
+//! if one claim after the other lapses. Whoever lets its claim lapse keeps its
+//! place but counts as absent until it asks again.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::time::Instant;
+
+/// Claims by order of arrival; never more than there are free slots.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Claims {
+    by_arrival: BTreeMap<u64, Claim>,
+    by_end: BTreeSet<(Instant, u64)>,
+    /// Since when slots stand free whose claim ended without an upload.
+    orphans: Vec<Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    entry: u32,
+    since: Instant,
+    until: Instant,
+}
+
+impl Claims {
+    pub(super) fn len(&self) -> u32 {
+        self.by_arrival.len() as u32
+    }
+
+    pub(super) fn has(&self, arrival: u64) -> bool {
+        self.by_arrival.contains_key(&arrival)
+    }
+
+    /// True when somebody who arrived at `arrival` may have one of `free`
+    /// slots: fewer than that are kept for those before.
+    pub(super) fn let_in(&self, arrival: u64, free: u32) -> bool {
+        let last = self.by_arrival.last_key_value();
+        free > 0 && (self.len() < free || last.is_some_and(|(&last, _)| last >= arrival))
+    }
+
+    /// Keeps a slot that stands free since `since`.
+    pub(super) fn add(&mut self, arrival: u64, entry: u32, since: Instant, until: Instant) {
+        self.by_arrival.insert(arrival, Claim { entry, since, until });
+        self.by_end.insert((until, arrival));
+    }
+
+    /// Ends a claim; `orphaned` when its slot stays free, so that the next in
+    /// line inherits the time since it does.
+    pub(super) fn remove(&mut self, arrival: u64, orphaned: bool) {
+        if let Some(claim) = self.by_arrival.remove(&arrival) {
+            self.by_end.remove(&(claim.until, arrival));
+            if orphaned {
+                self.orphans.push(claim.since);
+            }
+        }
+    }
+
+    /// Ends the claim that arrived last: its slot is gone.
+    pub(super) fn drop_last(&mut self) {
+        if let Some((&arrival, _)) = self.by_arrival.last_key_value() {
+            self.remove(arrival, false);
+        }
+    }
+
+    /// Since when the slot stands free that the next claim will be for.
+    pub(super) fn inherit(&mut self, now: Instant) -> Instant {
+        self.orphans.pop().unwrap_or(now)
+    }
+
+    /// Gives an inheritance back, for the next in line.
+    pub(super) fn bequeath(&mut self, since: Instant) {
+        self.orphans.push(since);
+    }
+
+    /// Nobody is left to inherit.
+    pub(super) fn settled(&mut self) {
+        self.orphans.clear();
+    }
+
+    /// When the first claim lapses.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.by_end.first().map(|&(until, _)| until)
+    }
+
+    /// An entry whose claim has lapsed at `now`, and its arrival.
+    pub(super) fn due(&self, now: Instant) -> Option<(u32, u64)> {
+        let &(until, arrival) = self.by_end.first()?;
+        (until <= now).then(|| (self.by_arrival[&arrival].entry, arrival))
+    }
+}

@@ -1,0 +1,108 @@
+//! The line against the obvious model: a vector.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Push(u64),
+    Remove(usize),
+    Present(usize, bool),
+    Bytes(usize, u64),
+}
+
+fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (0..1_u64 << 40).prop_map(Step::Push),
+        3 => any::<usize>().prop_map(Step::Remove),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(at, p)| Step::Present(at, p)),
+        1 => (any::<usize>(), any::<u64>()).prop_map(|(at, b)| Step::Bytes(at, b)),
+    ];
+    prop::collection::vec(step, 0..most)
+}
+
+#[derive(Default)]
+struct Model {
+    /// Entry, bytes, present.
+    order: Vec<(u32, u64, bool)>,
+    seats: BTreeMap<u32, u32>,
+}
+
+fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
+    let pick = |at: usize| at % model.order.len().max(1);
+    match step {
+        Step::Push(bytes) => {
+            model.seats.insert(number, line.push(number, bytes));
+            model.order.push((number, bytes, false));
+        }
+        _ if model.order.is_empty() => {}
+        Step::Remove(at) => {
+            let (entry, ..) = model.order.remove(pick(at));
+            line.remove(model.seats[&entry]);
+        }
+        Step::Present(at, present) => {
+            let at = pick(at);
+            model.order[at].2 = present;
+            line.set_present(model.seats[&model.order[at].0], present);
+        }
+        Step::Bytes(at, bytes) => {
+            let at = pick(at);
+            model.order[at].1 = bytes;
+            line.set_bytes(model.seats[&model.order[at].0], bytes);
+        }
+    }
+    if line.is_sparse() {
+        line.close_up(|entry, seat| {
+            model.seats.insert(entry, seat);
+        });
+        assert!(!line.is_sparse());
+    }
+}
+
+fn compare(line: &Line, model: &Model) {
+    let (mut ahead, mut present) = (0_u64, 0);
+    assert_eq!(line.len() as usize, model.order.len());
+    for (i, &(entry, own, here)) in model.order.iter().enumerate() {
+        let position = i as u32 + 1;
+        let seat = model.seats[&entry];
+        assert_eq!(line.position(seat), position);
+        assert_eq!(line.at(position), Some(entry));
+        assert_eq!(line.bytes_before(seat), ahead);
+        ahead = ahead.wrapping_add(own);
+        if here {
+            present += 1;
+            assert_eq!(line.present_at(present), Some(entry));
+        }
+    }
+    assert_eq!(line.present(), present);
+    assert_eq!(line.at(0), None);
+    assert_eq!(line.at(line.len() + 1), None);
+    assert_eq!(line.present_at(present + 1), None);
+}
+
+proptest! {
+    #[test]
+    fn behaves_like_a_vector(steps in steps(300)) {
+        let (mut line, mut model) = (Line::new(), Model::default());
+        for (number, step) in steps.into_iter().enumerate() {
+            apply(&mut line, &mut model, number as u32, step);
+            compare(&line, &model);
+        }
+    }
+}
+
+#[test]
+fn a_long_life_with_few_entries_stays_small() {
+    let (mut line, mut model) = (Line::new(), Model::default());
+    for number in 0..20_000 {
+        apply(&mut line, &mut model, number, Step::Push(u64::from(number)));
+        if model.order.len() > 600 {
+            // Leaves every seventh behind, so that blocks stay half empty.
+            let at = if number % 7 == 0 { 300 } else { 1 };
+            apply(&mut line, &mut model, number, Step::Remove(at));
+        }
+    }
+    compare(&line, &model);
+    assert!(line.blocks.len() <= 2 * 3 + 4, "{} blocks for 600 entries", line.blocks.len());
+}

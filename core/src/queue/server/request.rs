@@ -1,0 +1,266 @@
+//! A client asks.
+
+use core::net::IpAddr;
+
+use super::entry::{Entry, Phase};
+use super::{Effects, Output, Request, Server, Verdict};
+use crate::id::Guid;
+use crate::queue::{Dialect, Event, Loss, Place, Refusal, pace};
+use crate::time::{Duration, Instant};
+
+/// The most bytes one entry counts for in the ETA, so that sums stay sane.
+const BYTES_MAX: u64 = 1 << 40;
+/// Absent entries told of when somebody is served past them.
+const PASSED_TOLD: u32 = 8;
+
+/// Whose entry a request is for.
+enum Known {
+    /// The id in it, or the connection it came on, says so. Such a client
+    /// answers for itself and not for its address.
+    Surely(u32),
+    /// Its address says so.
+    ByAddress(u32),
+    Stranger,
+}
+
+impl Server {
+    pub(super) fn request(&mut self, now: Instant, mut request: Request, fx: &mut Effects) {
+        request.peer = request.peer.to_canonical();
+        request.bytes = request.bytes.min(BYTES_MAX);
+        let known = self.recognise(&request);
+        if !matches!(known, Known::Surely(_))
+            && let Some(left) = self.knocks.knock(request.peer, now)
+        {
+            return self.refuse(&request, Refusal::Hammering, left, fx);
+        }
+        match known {
+            Known::Surely(at) | Known::ByAddress(at) => match self.places.slab[at].phase {
+                Phase::Waiting => self.asked_again(now, at, &request, fx),
+                Phase::Uploading | Phase::Pausing => self.next_range(now, at, &request, fx),
+                Phase::Reserved => self.go_on(now, at, &request, fx),
+            },
+            Known::Stranger => self.newcomer(now, &request, fx),
+        }
+    }
+
+    fn recognise(&self, request: &Request) -> Known {
+        // In Active Queueing the connection alone is the place (AQ-7).
+        let ticket = request.ticket.filter(|_| request.dialect != Dialect::Active);
+        let by_ticket = ticket.and_then(|ticket| self.places.with_ticket(ticket));
+        if let Some(at) = by_ticket.or_else(|| self.places.with_conn(request.conn)) {
+            return Known::Surely(at);
+        }
+        let passive = Some(request.peer).filter(|_| request.dialect == Dialect::Passive);
+        let waiting = passive.and_then(|peer| self.places.passive_of(peer));
+        match waiting.or_else(|| self.reserved_for(request.peer, request.file)) {
+            Some(at) => Known::ByAddress(at),
+            None => Known::Stranger,
+        }
+    }
+
+    /// A place in the line asks: was it allowed to, and is it its turn?
+    fn asked_again(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        let entry = &self.places.slab[at];
+        if let Some(why) = self.offence(now, entry, request) {
+            let hangup = entry.dialect == Dialect::Active;
+            self.lose(at, why, fx);
+            return if hangup {
+                fx.output(Output::Hangup { conn: request.conn, why });
+            } else {
+                self.newcomer(now, request, fx);
+            };
+        }
+        if entry.peer != request.peer && self.address_is_full(request.peer) {
+            let retry = self.config.scaled(pace::BUSY_RETRY);
+            return self.refuse(request, Refusal::PerAddress, retry, fx);
+        }
+        self.take_connection(now, at, request, fx);
+        self.places.move_to(at, request.peer);
+        if request.dialect == Dialect::Active && self.places.slab[at].file != request.file {
+            self.move_to_end(at, fx);
+        }
+        self.note(at, request);
+        let entry = &self.places.slab[at];
+        let (ticket, seat) = (entry.ticket, entry.seat);
+        let position = self.line.position(seat);
+        fx.event(Event::Asked { ticket, conn: request.conn, position });
+        self.decide(now, at, request, fx);
+    }
+
+    /// What, if anything, costs a waiting client its place now.
+    fn offence(&self, now: Instant, entry: &Entry, request: &Request) -> Option<Loss> {
+        let called = entry.call_port.is_some() && self.config.calls > 0;
+        if now > entry.deadline && !called {
+            return Some(Loss::Overdue);
+        }
+        let tolerance = self.config.scaled(self.config.early_tolerance);
+        if entry.dialect != Dialect::Passive && now + tolerance < entry.not_before {
+            return Some(Loss::TooEarly);
+        }
+        // Positions only fall, so a client that missed our last word knows a
+        // greater one, never a smaller.
+        let named = request.told.filter(|_| request.ticket == Some(entry.ticket))?;
+        let wrong = named < entry.told || (named > entry.told && !entry.unheard);
+        wrong.then_some(Loss::WrongPosition)
+    }
+
+    /// Ties the entry to the connection of the request, and lets go what
+    /// either was tied to before.
+    pub(super) fn take_connection(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &Request,
+        fx: &mut Effects,
+    ) {
+        if let Some(other) = self.places.with_conn(request.conn)
+            && other != at
+        {
+            self.let_go(now, other, fx);
+        }
+        if let Some(old) = self.places.slab[at].conn()
+            && old != request.conn
+        {
+            fx.output(Output::Hangup { conn: old, why: Loss::Replaced });
+        }
+        self.places.bind(at, request.conn);
+    }
+
+    /// Takes over what the request says of its sender.
+    pub(super) fn note(&mut self, at: u32, request: &Request) {
+        let entry = &mut self.places.slab[at];
+        if entry.phase == Phase::Waiting {
+            self.line.set_bytes(entry.seat, request.bytes);
+        }
+        entry.bytes = request.bytes;
+        entry.file = request.file;
+        if request.dialect != Dialect::Passive {
+            entry.dialect = request.dialect;
+        }
+        entry.set_callback(request.callback);
+    }
+
+    /// Another file was asked for in Active Queueing (AQ-8).
+    fn move_to_end(&mut self, at: u32, fx: &mut Effects) {
+        self.leave_line(at, true);
+        let arrival = self.draw_arrival();
+        self.places.slab[at].arrival = arrival;
+        self.join_line(at);
+        let Entry { ticket, seat, .. } = self.places.slab[at];
+        fx.event(Event::Moved { ticket, arrival, position: self.line.position(seat) });
+    }
+
+    /// Somebody without a place asks (AQ-2, AQ-3, AQ-10).
+    pub(super) fn newcomer(&mut self, now: Instant, request: &Request, fx: &mut Effects) {
+        // What went before may have freed a slot; those in line come first.
+        self.settle(now, fx);
+        let starts = self.claims.let_in(u64::MAX, self.free());
+        let busy = if starts {
+            None
+        } else if self.line.len() >= self.config.capacity {
+            Some(Refusal::QueueFull)
+        } else {
+            self.address_is_full(request.peer).then_some(Refusal::PerAddress)
+        };
+        if let Some(why) = busy {
+            let retry = self.config.scaled(pace::BUSY_RETRY);
+            return self.refuse(request, why, retry, fx);
+        }
+        if let Some(other) = self.places.with_conn(request.conn) {
+            self.let_go(now, other, fx);
+        }
+        let ticket = Guid(self.rng.bytes());
+        let arrival = self.draw_arrival();
+        let mut entry = Entry::new(ticket, arrival, request.peer, now);
+        entry.dialect = request.dialect;
+        entry.bytes = request.bytes;
+        entry.phase = if starts { Phase::Uploading } else { Phase::Waiting };
+        let at = self.places.insert(entry);
+        self.places.bind(at, request.conn);
+        if starts {
+            self.note(at, request);
+            return self.begin(now, at, request, fx);
+        }
+        self.join_line(at);
+        self.note(at, request);
+        let (peer, dialect, length) = (request.peer, request.dialect, self.line.len());
+        fx.event(Event::Arrived { ticket, arrival, peer, dialect, position: length, length });
+        self.tell(now, at, request, fx);
+    }
+
+    fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        self.settle(now, fx);
+        let Entry { arrival, seat, ticket, .. } = self.places.slab[at];
+        if !self.claims.let_in(arrival, self.free()) {
+            return self.tell(now, at, request, fx);
+        }
+        let ahead = self.line.position(seat) - 1;
+        for position in 1..=ahead.min(PASSED_TOLD) {
+            let Some(other) = self.line.at(position) else { break };
+            let other = &self.places.slab[other];
+            if !self.claims.has(other.arrival) {
+                fx.event(Event::Passed { ticket: other.ticket, by: Some(ticket) });
+            }
+        }
+        self.leave_line(at, false);
+        self.begin(now, at, request, fx);
+    }
+
+    /// Tells a waiting client its place (AQ-3, PQ-4).
+    fn tell(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        let entry = &self.places.slab[at];
+        let (dialect, ticket, seat) = (entry.dialect, entry.ticket, entry.seat);
+        let position = self.line.position(seat);
+        let length = self.line.len();
+        let (retry_after, lifetime) = pace::window(dialect, position);
+        let (retry_after, lifetime) =
+            (self.config.scaled(retry_after), self.config.scaled(lifetime));
+        let (not_before, deadline) = (now + retry_after, now + lifetime);
+        let keep = match dialect {
+            Dialect::Active => true,
+            Dialect::Parq | Dialect::Parq11 => position <= self.config.sync_places,
+            Dialect::Passive => false,
+        };
+        let eta = self.eta(at);
+        if !keep {
+            self.places.unbind(at);
+        }
+        let entry = &mut self.places.slab[at];
+        (entry.told, entry.told_at) = (position, now);
+        (entry.not_before, entry.deadline) = (not_before, deadline);
+        (entry.calls, entry.call_booked, entry.unheard) = (0, false, false);
+        self.line.set_present(seat, true);
+        self.wake_at(at, Some(deadline));
+        self.save(at, fx);
+        fx.event(Event::Told { ticket, dialect, position, length, not_before, deadline, keep });
+        let limit = self.config.slots;
+        let place =
+            Place { dialect, ticket, position, length, limit, retry_after, lifetime, eta, keep };
+        fx.output(Output::Reply { conn: request.conn, verdict: Verdict::Wait(place) });
+    }
+
+    /// Bytes ahead over the bandwidth (PQ-15); unknown without a bandwidth.
+    pub(super) fn eta(&self, at: u32) -> Option<Duration> {
+        if self.config.bandwidth == 0 {
+            return None;
+        }
+        let ahead = self.line.bytes_before(self.places.slab[at].seat);
+        Some(Duration::from_secs(ahead / self.config.bandwidth))
+    }
+
+    fn address_is_full(&self, peer: IpAddr) -> bool {
+        self.places.count_of(peer) >= self.config.per_ip
+    }
+
+    fn refuse(&self, request: &Request, why: Refusal, wait: Duration, fx: &mut Effects) {
+        fx.event(Event::Refused { peer: request.peer, conn: request.conn, why });
+        // Whole seconds at full scale, rounded up: a promise.
+        let second = self.config.scaled(Duration::from_secs(1)).as_micros().max(1);
+        let retry_after = Duration::from_micros(wait.as_micros().div_ceil(second) * second);
+        let verdict = match why {
+            Refusal::Hammering => Verdict::Hammering { retry_after },
+            Refusal::QueueFull | Refusal::PerAddress => Verdict::Busy { retry_after, why },
+        };
+        fx.output(Output::Reply { conn: request.conn, verdict });
+    }
+}

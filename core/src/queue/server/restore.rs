@@ -1,0 +1,78 @@
+//! After a restart (PQ-12).
+
+use super::entry::{Entry, Phase};
+use super::slots::Upload;
+use super::{Effects, Output, Server};
+use crate::queue::{Dialect, Event, Row, RowState};
+use crate::time::Instant;
+
+impl Server {
+    /// Takes a row from the store. Rows come in order of arrival; a row out
+    /// of order stands where it came, a row that cannot be is forgotten.
+    pub(super) fn restore(&mut self, now: Instant, row: Row, fx: &mut Effects) {
+        let known = self.places.with_ticket(row.ticket).is_some();
+        if known || row.dialect == Dialect::Active {
+            if !known {
+                fx.output(Output::Forget(row.ticket));
+            }
+            return;
+        }
+        let arrival = row.arrival.max(self.next_arrival).min(u64::MAX - 1);
+        self.next_arrival = arrival + 1;
+        let mut entry = Entry::new(row.ticket, arrival, row.peer.to_canonical(), now);
+        entry.dialect = row.dialect;
+        entry.file = row.file;
+        entry.bytes = row.bytes;
+        entry.told = row.told;
+        (entry.not_before, entry.deadline) = (row.not_before, row.deadline);
+        entry.breaks = row.breaks;
+        (entry.unheard, entry.saved) = (true, true);
+        entry.set_callback(row.callback);
+        entry.phase = match row.state {
+            RowState::Waiting => Phase::Waiting,
+            RowState::Uploading | RowState::Reserved => Phase::Reserved,
+        };
+        let (ticket, waits) = (entry.ticket, entry.phase == Phase::Waiting);
+        let at = self.places.insert(entry);
+        let position = if waits {
+            self.join_line(at);
+            self.line.len()
+        } else {
+            self.uploads.insert(arrival, Upload::new(at, now));
+            0
+        };
+        fx.event(Event::Restored { ticket, arrival, position });
+    }
+
+    /// Everything is restored. Nobody is blamed for our absence: whoever
+    /// waits may ask at once and has the full remanence to do so; slots are
+    /// held for their owners; whoever can be called is called.
+    pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
+        let reserve = now + self.config.scaled(self.config.slot_reserve);
+        let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
+        for at in owners {
+            if self.places.slab[at].phase == Phase::Reserved {
+                self.places.slab[at].deadline = reserve;
+                self.await_or_call(now, at, fx);
+            }
+        }
+        let remanence = now + self.config.scaled(self.config.remanence);
+        for position in 1..=self.line.len() {
+            let Some(at) = self.line.at(position) else { break };
+            let entry = &mut self.places.slab[at];
+            if entry.wake.is_none() {
+                entry.not_before = entry.not_before.min(now);
+                entry.deadline = entry.deadline.max(remanence);
+                self.line.set_present(entry.seat, true);
+                self.await_or_call(now, at, fx);
+            }
+        }
+    }
+
+    fn await_or_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        self.wake_at(at, Some(self.places.slab[at].deadline));
+        if self.places.slab[at].call_port.is_some() && self.config.calls > 0 {
+            self.book_call(now, at, fx);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Things under small numbers, in chunks: growing never moves what is there,
+//! so a million entries cost no long pause and no doubled memory.
+
+use alloc::vec::Vec;
+
+/// Entries in one chunk.
+const CHUNK: usize = 512;
+
+/// A store whose keys are reused, lowest chunk first in order of removal.
+#[derive(Debug, Clone)]
+pub(super) struct Slab<T> {
+    chunks: Vec<Vec<Cell<T>>>,
+    free: Option<u32>,
+    len: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Cell<T> {
+    Full(T),
+    Empty { next: Option<u32> },
+}
+
+impl<T> Slab<T> {
+    pub(super) const fn new() -> Self {
+        Self { chunks: Vec::new(), free: None, len: 0 }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Stores a thing and says under which number.
+    ///
+    /// # Panics
+    /// When there are 2³² things already.
+    pub(super) fn insert(&mut self, thing: T) -> u32 {
+        self.len += 1;
+        if let Some(key) = self.free {
+            let cell = self.cell_mut(key);
+            if let Cell::Empty { next } = core::mem::replace(cell, Cell::Full(thing)) {
+                self.free = next;
+                return key;
+            }
+            unreachable!("the free list names an empty cell");
+        }
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let before = (self.chunks.len() - 1) * CHUNK;
+        let chunk = self.chunks.last_mut().expect("a chunk was just made sure of");
+        let key = u32::try_from(before + chunk.len()).expect("fewer than 2^32 things");
+        chunk.push(Cell::Full(thing));
+        key
+    }
+
+    /// Takes a thing out.
+    ///
+    /// # Panics
+    /// When there is nothing under `key`.
+    pub(super) fn remove(&mut self, key: u32) -> T {
+        let next = self.free;
+        let old = core::mem::replace(self.cell_mut(key), Cell::Empty { next });
+        self.free = Some(key);
+        self.len -= 1;
+        match old {
+            Cell::Full(thing) => thing,
+            Cell::Empty { .. } => unreachable!("removed twice"),
+        }
+    }
+
+    fn cell_mut(&mut self, key: u32) -> &mut Cell<T> {
+        &mut self.chunks[key as usize / CHUNK][key as usize % CHUNK]
+    }
+}
+
+impl<T> core::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    fn index(&self, key: u32) -> &T {
+        match &self.chunks[key as usize / CHUNK][key as usize % CHUNK] {
+            Cell::Full(thing) => thing,
+            Cell::Empty { .. } => unreachable!("no thing under this key"),
+        }
+    }
+}
+
+impl<T> core::ops::IndexMut<u32> for Slab<T> {
+    fn index_mut(&mut self, key: u32) -> &mut T {
+        match self.cell_mut(key) {
+            Cell::Full(thing) => thing,
+            Cell::Empty { .. } => unreachable!("no thing under this key"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_map(steps in prop::collection::vec(any::<Option<u8>>(), 0..2_000)) {
+            let (mut slab, mut model) = (Slab::new(), BTreeMap::new());
+            for (at, step) in steps.into_iter().enumerate() {
+                let victim = step.and_then(|n| model.keys().copied().nth(usize::from(n)));
+                match victim {
+                    Some(key) => prop_assert_eq!(Some(slab.remove(key)), model.remove(&key)),
+                    None => prop_assert_eq!(model.insert(slab.insert(at), at), None),
+                }
+                prop_assert_eq!(slab.len(), model.len());
+            }
+            for (key, thing) in model {
+                prop_assert_eq!(slab[key], thing);
+            }
+        }
+    }
+}

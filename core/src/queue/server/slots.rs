@@ -1,0 +1,145 @@
+//! In a slot: from the first byte to the freed slot.
+
+use core::net::IpAddr;
+
+use super::entry::{Entry, Phase};
+use super::{Effects, Output, Request, Server, Verdict};
+use crate::id::ConnId;
+use crate::queue::{Dialect, Event, FileKey};
+use crate::time::Instant;
+
+/// A client in a slot.
+#[derive(Debug, Clone)]
+pub(super) struct Upload {
+    pub(super) entry: u32,
+    pub(super) since: Instant,
+    /// Ranges of this stay.
+    ranges: u32,
+}
+
+impl Upload {
+    pub(super) const fn new(entry: u32, since: Instant) -> Self {
+        Self { entry, since, ranges: 1 }
+    }
+}
+
+impl Server {
+    /// Gives a slot to an entry that has left the line, or never stood in it.
+    pub(super) fn begin(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        let entry = &mut self.places.slab[at];
+        entry.phase = Phase::Uploading;
+        (entry.breaks, entry.calls, entry.call_booked) = (0, 0, false);
+        let Entry { ticket, arrival, peer, since, .. } = *entry;
+        self.uploads.insert(arrival, Upload::new(at, now));
+        let (conn, waited, free) = (request.conn, now.since(since), self.free());
+        self.wake_at(at, None);
+        self.save(at, fx);
+        fx.event(Event::Started { ticket, conn, peer, waited, free });
+        self.reply_start(at, request, fx);
+    }
+
+    /// A client in a slot asks again: for the next range (AQ-9), or from a
+    /// new connection while we still believe in the old one.
+    pub(super) fn next_range(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &Request,
+        fx: &mut Effects,
+    ) {
+        let entry = &self.places.slab[at];
+        let upload = self.uploads.get_mut(&entry.arrival).expect("whoever uploads has a slot");
+        upload.ranges += 1;
+        let parq = matches!(request.dialect, Dialect::Parq | Dialect::Parq11);
+        let keeps = parq || entry.file == request.file;
+        if !keeps || upload.ranges > self.config.ranges_per_slot {
+            self.end_upload(at, fx);
+            return self.newcomer(now, request, fx);
+        }
+        self.go_on(now, at, request, fx);
+    }
+
+    /// The next transfer of whoever holds a slot, also of one whose last
+    /// transfer broke (PQ-14).
+    pub(super) fn go_on(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        self.take_connection(now, at, request, fx);
+        self.places.move_to(at, request.peer);
+        let before = self.places.slab[at].row();
+        self.note(at, request);
+        let entry = &mut self.places.slab[at];
+        entry.phase = Phase::Uploading;
+        (entry.calls, entry.call_booked) = (0, false);
+        let ticket = entry.ticket;
+        self.wake_at(at, None);
+        if self.places.slab[at].row() != before {
+            self.save(at, fx);
+        }
+        fx.event(Event::Continued { ticket, conn: request.conn });
+        self.reply_start(at, request, fx);
+    }
+
+    /// The slot that is held for this address and file, if any.
+    pub(super) fn reserved_for(&self, peer: IpAddr, file: FileKey) -> Option<u32> {
+        let mut entries = self.uploads.values().map(|upload| upload.entry);
+        entries.find(|&at| {
+            let entry = &self.places.slab[at];
+            entry.phase == Phase::Reserved && entry.peer == peer && entry.file == file
+        })
+    }
+
+    /// A range is sent.
+    pub(super) fn finished(&mut self, now: Instant, conn: ConnId, last: bool, fx: &mut Effects) {
+        let Some(at) = self.places.with_conn(conn) else { return };
+        if self.places.slab[at].phase != Phase::Uploading {
+            return;
+        }
+        if last {
+            return self.end_upload(at, fx);
+        }
+        self.places.slab[at].phase = Phase::Pausing;
+        let until = now + self.config.scaled(self.config.continue_hold);
+        self.places.slab[at].deadline = until;
+        self.wake_at(at, Some(until));
+    }
+
+    /// The connection of a transfer was lost.
+    pub(super) fn broken(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        let Some(at) = self.places.with_conn(conn) else { return };
+        let entry = &self.places.slab[at];
+        let reserves = entry.dialect != Dialect::Active && entry.breaks < self.config.slot_breaks;
+        if entry.phase != Phase::Uploading || !reserves {
+            return self.gone(now, conn, fx);
+        }
+        self.places.unbind(at);
+        let until = now + self.config.scaled(self.config.slot_reserve);
+        let entry = &mut self.places.slab[at];
+        entry.phase = Phase::Reserved;
+        entry.breaks += 1;
+        (entry.not_before, entry.deadline) = (now, until);
+        let ticket = entry.ticket;
+        self.wake_at(at, Some(until));
+        self.save(at, fx);
+        fx.event(Event::Reserved { ticket, until });
+    }
+
+    /// Frees the slot of an entry and forgets it: nothing is left that could
+    /// block anybody.
+    pub(super) fn end_upload(&mut self, at: u32, fx: &mut Effects) {
+        let (arrival, ticket) = (self.places.slab[at].arrival, self.places.slab[at].ticket);
+        let reserved = self.places.slab[at].phase == Phase::Reserved;
+        self.uploads.remove(&arrival);
+        self.discard(at, fx);
+        let free = self.free();
+        fx.event(if reserved {
+            Event::Unreserved { ticket, free }
+        } else {
+            Event::Finished { ticket, free }
+        });
+    }
+
+    fn reply_start(&self, at: u32, request: &Request, fx: &mut Effects) {
+        let told_ticket = matches!(request.dialect, Dialect::Parq | Dialect::Parq11);
+        let verdict = Verdict::Start { ticket: self.places.slab[at].ticket, told_ticket };
+        fx.output(Output::Reply { conn: request.conn, verdict });
+    }
+}

@@ -1,0 +1,108 @@
+//! Addresses that ask too often, and addresses called too often.
+//!
+//! Each address has a debt of time: a request adds its share of a minute, the
+//! clock pays it off. Whoever owes more than a minute is refused for a pause.
+//! Two generations of a map bound what is remembered; a full one is an early
+//! change of generation, so strangers cannot make it grow.
+
+use core::net::IpAddr;
+
+use crate::keyed::{Key, Map};
+use crate::time::{Duration, Instant};
+
+/// Debts by address.
+#[derive(Debug, Clone)]
+pub(super) struct Throttle {
+    window: Duration,
+    share: Duration,
+    pause: Duration,
+    most: usize,
+    young: Map<IpAddr, Debt>,
+    old: Map<IpAddr, Debt>,
+    turn: Instant,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Debt {
+    paid_off: Instant,
+    refused_until: Instant,
+}
+
+impl Throttle {
+    /// Allows `requests` in each `window`; remembers at most twice `most`
+    /// addresses.
+    pub(super) fn new(
+        requests: u32,
+        window: Duration,
+        pause: Duration,
+        most: u32,
+        key: Key,
+    ) -> Self {
+        let map = Map::with_hasher(key);
+        Self {
+            window,
+            share: window.ratio(1, u64::from(requests.max(1))),
+            pause,
+            most: most.max(1) as usize,
+            young: map.clone(),
+            old: map,
+            turn: Instant::ZERO,
+        }
+    }
+
+    /// Notes a request; `Some(t)` when the address is refused for `t` more.
+    pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
+        if now >= self.turn || self.young.len() >= self.most {
+            self.old =
+                core::mem::replace(&mut self.young, Map::with_hasher(self.old.hasher().clone()));
+            self.turn = now + self.window + self.pause;
+        }
+        let old = self.old.get(&peer).copied().unwrap_or_default();
+        let debt = self.young.entry(peer).or_insert(old);
+        if now < debt.refused_until {
+            return Some(debt.refused_until.since(now));
+        }
+        debt.paid_off = debt.paid_off.max(now) + self.share;
+        if debt.paid_off.since(now) > self.window {
+            *debt = Debt { paid_off: now, refused_until: now + self.pause };
+            return Some(self.pause);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use core::net::Ipv4Addr;
+
+    fn peer(n: u32) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::from_bits(n))
+    }
+
+    #[test]
+    fn sixty_a_minute_pass_the_next_is_refused_and_the_pause_ends() {
+        let minute = Duration::from_secs(60);
+        let mut throttle = Throttle::new(60, minute, minute, 100, Key::new(&mut Rng::new(1)));
+        let now = Instant::from_secs(1_000);
+        for _ in 0..60 {
+            assert_eq!(throttle.knock(peer(1), now), None);
+        }
+        assert_eq!(throttle.knock(peer(1), now), Some(minute));
+        assert_eq!(throttle.knock(peer(2), now), None);
+        let later = now + Duration::from_secs(59);
+        assert_eq!(throttle.knock(peer(1), later), Some(Duration::from_secs(1)));
+        assert_eq!(throttle.knock(peer(1), now + minute), None);
+    }
+
+    #[test]
+    fn strangers_cannot_make_it_grow() {
+        let minute = Duration::from_secs(60);
+        let mut throttle = Throttle::new(60, minute, minute, 100, Key::new(&mut Rng::new(1)));
+        for n in 0..10_000 {
+            throttle.knock(peer(n), Instant::from_secs(1));
+        }
+        assert!(throttle.young.len() + throttle.old.len() <= 200);
+    }
+}
