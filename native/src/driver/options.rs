@@ -1,0 +1,64 @@
+//! What a servent is started with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use servent_core::node;
+
+use crate::store::{DamagedState, Durability};
+
+/// Everything a servent needs to start.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Its name in traces.
+    pub name: String,
+    /// Where to listen; port 0 takes any free one. Empty: nowhere.
+    pub listen: Vec<SocketAddr>,
+    /// The address others reach us at, when it is not the first of `listen`.
+    pub announce: Option<SocketAddr>,
+    /// The folder of `state.redb`; made when it is not there.
+    pub state_dir: PathBuf,
+    /// Shared folders, and single shared files.
+    pub shares: Vec<PathBuf>,
+    /// Where downloads go; made when the first one begins.
+    pub download_dir: PathBuf,
+    /// The node. Its limit of connections is lowered to what the system allows.
+    pub node: node::Config,
+    /// The node's dice; drawn by the system when `None`.
+    pub seed: Option<u64>,
+    /// What a promise survives.
+    pub durability: Durability,
+    /// What to do with a state that cannot be read.
+    pub damaged_state: DamagedState,
+    /// Write the tape to this file.
+    pub trace: Option<PathBuf>,
+    /// Keep the tape in memory for the lab, bounded.
+    pub tape: bool,
+    /// Look at the shared folders again this often; `None`: only when asked.
+    pub rescan: Option<Duration>,
+}
+
+impl Options {
+    /// A servent that listens on a free port of the IPv4 loopback, shares
+    /// nothing, and keeps everything under `dir`.
+    #[must_use]
+    pub fn under(dir: impl Into<PathBuf>) -> Self {
+        let dir = dir.into();
+        Self {
+            name: String::from("servent"),
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+            announce: None,
+            download_dir: dir.join("downloads"),
+            state_dir: dir,
+            shares: Vec::new(),
+            node: node::Config::default(),
+            seed: None,
+            durability: Durability::Process,
+            damaged_state: DamagedState::Refuse,
+            trace: None,
+            tape: false,
+            rescan: Some(Duration::from_secs(60)),
+        }
+    }
+}

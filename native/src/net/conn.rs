@@ -1,0 +1,207 @@
+//! The task of one connection. It holds no buffer while idle: it waits until
+//! the socket is readable and then reads into its worker's buffer.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servent_core::id::ConnId;
+use servent_core::node::{Input, StoreError};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Job, Outbox, Report, Reports};
+
+/// Bytes read at once where heads are expected.
+const READ: usize = 16 * 1024;
+/// A closing connection whose peer takes nothing for so long is cut.
+const FLUSH_STALL: Duration = Duration::from_secs(10);
+/// How long to wait for the peer's end after ours, so that unread bytes of
+/// the peer do not destroy our last reply on its way.
+const LINGER: Duration = Duration::from_secs(1);
+/// Bytes to drop meanwhile.
+const LINGER_BYTES: usize = 256 * 1024;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
+}
+
+/// The connection is over.
+pub(super) struct End;
+
+pub(super) struct Conn {
+    pub(super) id: ConnId,
+    pub(super) stream: TcpStream,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) reports: Reports,
+    /// What comes in is dropped.
+    pub(super) discard: bool,
+    /// Bytes were reported and the node has not taken them yet. Nothing is
+    /// read before it has, so what follows a head goes where the node says.
+    unread: bool,
+}
+
+/// Moves bytes until the connection ends, then says so. `permit` is the
+/// connection's room in the descriptor limit.
+pub(crate) async fn run(
+    id: ConnId,
+    stream: TcpStream,
+    outbox: Arc<Outbox>,
+    reports: Reports,
+    permit: OwnedSemaphorePermit,
+) {
+    if let Err(why) = stream.set_nodelay(true) {
+        tracing::debug!(?id, %why, "no TCP_NODELAY");
+    }
+    let mut conn = Conn { id, stream, outbox, reports, discard: false, unread: false };
+    let End = conn.work().await;
+    conn.outbox.cut();
+    let Conn { stream, reports, .. } = conn;
+    drop(stream);
+    drop(permit);
+    let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
+}
+
+impl Conn {
+    async fn work(&mut self) -> End {
+        loop {
+            let done = match self.outbox.pop() {
+                _ if self.outbox.is_cut() => Err(self.reset()),
+                Some(Job::Write(data)) => self.write(data).await,
+                Some(Job::Serve { file, start, end }) => {
+                    Box::pin(self.serve(file, start, end)).await
+                }
+                Some(Job::Store { part, start, end, early }) => {
+                    Box::pin(self.store(part, start, end, early)).await
+                }
+                Some(Job::Refuse(why)) => self.disk_failed(why).await,
+                Some(Job::Close) => Err(Box::pin(self.goodbye()).await),
+                None => self.idle().await,
+            };
+            if let Err(end) = done {
+                return end;
+            }
+        }
+    }
+
+    /// Waits for a job or for bytes.
+    async fn idle(&mut self) -> Result<(), End> {
+        if self.unread {
+            self.outbox.changed().await;
+            if self.outbox.take_taken() {
+                self.unread = false;
+            }
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            () = self.outbox.changed() => Ok(()),
+            ready = self.stream.readable() => match ready {
+                Ok(()) => self.read().await,
+                Err(_) => Err(End),
+            },
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), End> {
+        let read = BUFFER.with_borrow_mut(|buffer| {
+            let n = self.stream.try_read(buffer)?;
+            Ok::<_, io::Error>(buffer[..n].to_vec())
+        });
+        match read {
+            Ok(data) if data.is_empty() => Err(End),
+            Ok(_) if self.discard => Ok(()),
+            Ok(data) => {
+                self.unread = true;
+                self.report(Input::Bytes { conn: self.id, data }).await
+            }
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Err(_) => Err(End),
+        }
+    }
+
+    async fn write(&mut self, data: Vec<u8>) -> Result<(), End> {
+        match self.stream.try_write(&data) {
+            Ok(n) if n == data.len() => Ok(()),
+            Ok(n) => Box::pin(self.write_slowly(&data[n..])).await,
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                Box::pin(self.write_slowly(&data)).await
+            }
+            Err(_) => Err(End),
+        }
+    }
+
+    async fn write_slowly(&mut self, mut rest: &[u8]) -> Result<(), End> {
+        let bytes = (rest.len() + self.outbox.bytes()) as u64;
+        self.report(Input::Backlog { conn: self.id, bytes }).await?;
+        while !rest.is_empty() {
+            self.writable().await?;
+            match self.stream.try_write(rest) {
+                Ok(n) => rest = &rest[n..],
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Err(End),
+            }
+        }
+        let bytes = self.outbox.bytes() as u64;
+        self.report(Input::Backlog { conn: self.id, bytes }).await
+    }
+
+    /// Waits until the peer takes more. Ends when the connection is cut, or
+    /// when it is closing and the peer takes nothing for too long.
+    pub(super) async fn writable(&self) -> Result<(), End> {
+        loop {
+            if self.outbox.is_cut() {
+                return Err(self.reset());
+            }
+            let closing = self.outbox.is_closing();
+            tokio::select! {
+                ready = self.stream.writable() => return ready.map_err(|_| End),
+                () = self.outbox.changed() => {}
+                () = tokio::time::sleep(FLUSH_STALL), if closing => return Err(self.reset()),
+            }
+        }
+    }
+
+    /// Hands an input to the node's task; waits while that is busy.
+    pub(super) async fn report(&self, input: Input) -> Result<(), End> {
+        self.reports.send(Report::Input(input)).await.map_err(|_| End)
+    }
+
+    pub(super) async fn disk_failed(&mut self, why: StoreError) -> Result<(), End> {
+        self.discard = true;
+        self.report(Input::DiskFailed { conn: self.id, why }).await
+    }
+
+    /// Makes the coming close an abrupt one, which frees what the system
+    /// still holds for a peer that does not take it.
+    fn reset(&self) -> End {
+        let _ = self.stream.set_zero_linger();
+        End
+    }
+
+    /// Says that nothing more comes and waits a moment for the peer's end.
+    async fn goodbye(&mut self) -> End {
+        let shut = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Write);
+        if shut.is_ok() {
+            let _ = tokio::time::timeout(LINGER, self.drain()).await;
+        }
+        End
+    }
+
+    async fn drain(&self) {
+        let mut dropped = 0;
+        while dropped < LINGER_BYTES && !self.outbox.is_cut() {
+            tokio::select! {
+                ready = self.stream.readable() => if ready.is_err() { return },
+                () = self.outbox.changed() => continue,
+            }
+            match BUFFER.with_borrow_mut(|buffer| self.stream.try_read(buffer)) {
+                Ok(0) => return,
+                Ok(n) => dropped += n,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    }
+}

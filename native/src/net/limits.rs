@@ -1,0 +1,57 @@
+//! File descriptors: as many as the system allows, and how many connections
+//! that leaves.
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// Descriptors kept for everything that is no connection: the store, the
+/// trace, listeners, the lab, the runtime's own.
+const RESERVED: u64 = 96;
+/// More connections than this are not tried whatever the system allows.
+const MOST: u64 = 1 << 20;
+
+/// What the process may open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptors {
+    /// The limit in force now.
+    pub limit: u64,
+}
+
+impl Descriptors {
+    /// Connections that fit, when each of `files` transfers has a file open too.
+    #[must_use]
+    pub fn connections(self, files: u32) -> u32 {
+        let left = self.limit.saturating_sub(RESERVED).saturating_sub(u64::from(files));
+        u32::try_from(left.clamp(8, MOST)).unwrap_or(u32::MAX)
+    }
+}
+
+/// Raises the limit of open descriptors as far as it goes without privilege.
+pub fn raise_descriptors() -> Descriptors {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let mut raised = limit.clone();
+        raised.current = limit.maximum;
+        if setrlimit(Resource::Nofile, raised).is_ok() {
+            limit = getrlimit(Resource::Nofile);
+        }
+    }
+    Descriptors { limit: limit.current.unwrap_or(MOST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_room_for_files_and_ourselves() {
+        assert_eq!(Descriptors { limit: 1_024 }.connections(4), 1_024 - 96 - 4);
+        assert_eq!(Descriptors { limit: 50 }.connections(4), 8);
+        assert_eq!(Descriptors { limit: u64::MAX }.connections(4), 1 << 20);
+    }
+
+    #[test]
+    fn the_limit_is_raised_to_what_is_allowed() {
+        let raised = raise_descriptors();
+        assert_eq!(getrlimit(Resource::Nofile).current.unwrap_or(MOST), raised.limit);
+    }
+}

@@ -1,0 +1,113 @@
+//! Listening sockets, IPv4 and IPv6.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use servent_core::id::ConnId;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Outbox, Report, Reports, conn};
+use crate::error::StartError;
+
+/// Connections the system may hold for us before we accept them.
+const ACCEPT_QUEUE: i32 = 4_096;
+/// How long to wait when the system cannot give another descriptor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Listens on every address. `[::]` takes IPv4 as well, unless an IPv4
+/// address with the same port is asked for too.
+///
+/// # Errors
+/// The first address that cannot be had.
+pub(crate) fn bind(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
+    addrs
+        .iter()
+        .map(|&at| {
+            let beside = addrs.iter().any(|a| a.is_ipv4() && a.port() == at.port());
+            bind_one(at, beside && at.port() != 0).map_err(|why| match why.kind() {
+                io::ErrorKind::AddrInUse => StartError::PortInUse { at },
+                _ => StartError::Listen { at, why },
+            })
+        })
+        .collect()
+}
+
+fn bind_one(at: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
+    if at.is_ipv6() {
+        let any = at.ip().is_unspecified();
+        socket.set_only_v6(only_v6 || !any)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&at.into())?;
+    socket.listen(ACCEPT_QUEUE)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Hands out the even numbers of accepted connections.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(AtomicU64);
+
+impl Numbers {
+    fn next(&self) -> ConnId {
+        ConnId(self.0.fetch_add(2, Ordering::Relaxed) + 2)
+    }
+}
+
+/// Accepts until the node's task is gone. `room` bounds the connections in
+/// all; while there is none, the system's queue holds the newcomers.
+pub(crate) async fn accept(
+    listener: TcpListener,
+    numbers: Arc<Numbers>,
+    room: Arc<Semaphore>,
+    reports: Reports,
+) {
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    if !admit(stream, peer, numbers.next(), permit, &reports).await {
+                        return;
+                    }
+                }
+                Err(why) => {
+                    tracing::warn!(%why, "cannot accept");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            () = reports.closed() => return,
+        }
+    }
+}
+
+async fn admit(
+    stream: TcpStream,
+    peer: SocketAddr,
+    id: ConnId,
+    permit: OwnedSemaphorePermit,
+    reports: &Reports,
+) -> bool {
+    let outbox = Arc::new(Outbox::default());
+    let accepted =
+        Report::Accepted { conn: id, peer: canonical(peer), outbox: Arc::clone(&outbox) };
+    if reports.send(accepted).await.is_err() {
+        return false;
+    }
+    tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
+    true
+}
+
+/// An IPv4 peer of a dual-stack socket is an IPv4 peer.
+fn canonical(peer: SocketAddr) -> SocketAddr {
+    match peer.ip().to_canonical() {
+        IpAddr::V4(v4) => SocketAddr::new(v4.into(), peer.port()),
+        IpAddr::V6(_) => peer,
+    }
+}

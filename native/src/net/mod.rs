@@ -1,0 +1,37 @@
+//! Sockets. Every connection has one task that moves bytes and knows nothing
+//! of protocols: what comes in goes to the node's task as a [`Report`], what
+//! the node wants done comes back through the connection's [`Outbox`].
+
+mod conn;
+pub(crate) mod dial;
+mod limits;
+pub(crate) mod listen;
+mod outbox;
+mod receive;
+mod serve;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use servent_core::id::ConnId;
+use servent_core::node::Input;
+
+pub use self::limits::{Descriptors, raise_descriptors};
+pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
+
+/// What the tasks around the node's task tell it.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// Somebody connected.
+    Accepted { conn: ConnId, peer: SocketAddr, outbox: Arc<Outbox> },
+    /// An input as it is.
+    Input(Input),
+    /// The library changed.
+    Library(crate::library::Change),
+}
+
+/// Reports that may wait for the node's task; whoever has another one waits,
+/// and does not read from its socket meanwhile.
+pub(crate) const REPORTS: usize = 1_024;
+
+pub(crate) type Reports = tokio::sync::mpsc::Sender<Report>;

@@ -1,0 +1,171 @@
+//! What a connection's task has been asked to do: the way from the node's
+//! task to the socket. Pushing never waits; the length is bounded by what
+//! one connection can have in flight (see [`Outbox::push`]).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::driver::downloads::PartFile;
+use crate::library::Shared;
+
+/// Jobs one connection may have waiting. The node answers at most
+/// `Limits::pipeline` requests ahead, with at most two jobs each.
+const MAX_JOBS: usize = 1_024;
+/// Bytes of small writes one connection may have waiting; a hard stop above
+/// `Limits::backlog`, which the node enforces itself.
+const MAX_BYTES: usize = 4 << 20;
+
+/// Something for a connection's task to do, in order.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Send these bytes.
+    Write(Vec<u8>),
+    /// Send a part of a file.
+    Serve { file: ServeFrom, start: u64, end: u64 },
+    /// Write what comes in to a download.
+    Store { part: Arc<PartFile>, start: u64, end: u64, early: Vec<u8> },
+    /// Say that a job cannot be done: its file is not there.
+    Refuse(servent_core::node::StoreError),
+    /// Close once everything above is done.
+    Close,
+}
+
+/// A file to send from; it is opened when its turn comes.
+#[derive(Debug, Clone)]
+pub(crate) enum ServeFrom {
+    /// A shared file.
+    Shared(Arc<Shared>),
+    /// A download as far as it has come.
+    Part(Arc<PartFile>),
+}
+
+/// The jobs of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    bytes: usize,
+    taken: bool,
+    stop_store: bool,
+    closing: bool,
+    cut: bool,
+}
+
+impl Outbox {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job. A connection that has more waiting than a correct node
+    /// ever asks for is cut.
+    pub(crate) fn push(&self, job: Job) {
+        let mut state = self.state();
+        if let Job::Write(data) = &job {
+            state.bytes += data.len();
+        }
+        state.closing |= matches!(job, Job::Close);
+        state.jobs.push_back(job);
+        if state.jobs.len() > MAX_JOBS || state.bytes > MAX_BYTES {
+            state.cut = true;
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// The node has taken the bytes reported last, and everything it wants
+    /// done about them is in here: the next bytes may be read.
+    pub(crate) fn taken(&self) {
+        self.state().taken = true;
+        self.wake.notify_one();
+    }
+
+    /// Drops what is waiting and ends the connection at once.
+    pub(crate) fn cut(&self) {
+        let mut state = self.state();
+        state.cut = true;
+        state.jobs.clear();
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Ends the storing in progress.
+    pub(crate) fn stop_store(&self) {
+        self.state().stop_store = true;
+        self.wake.notify_one();
+    }
+
+    /// The next job.
+    pub(super) fn pop(&self) -> Option<Job> {
+        let mut state = self.state();
+        let job = state.jobs.pop_front();
+        if let Some(Job::Write(data)) = &job {
+            state.bytes -= data.len();
+        }
+        if state.jobs.is_empty() {
+            state.jobs = VecDeque::new(); // An idle connection holds no buffer.
+        }
+        job
+    }
+
+    /// True once, after [`Outbox::taken`].
+    pub(super) fn take_taken(&self) -> bool {
+        std::mem::take(&mut self.state().taken)
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.state().cut
+    }
+    pub(super) fn is_closing(&self) -> bool {
+        self.state().closing
+    }
+    pub(super) fn is_store_stopped(&self) -> bool {
+        self.state().stop_store
+    }
+    pub(super) fn has_jobs(&self) -> bool {
+        !self.state().jobs.is_empty()
+    }
+    /// Bytes of small writes waiting.
+    pub(super) fn bytes(&self) -> usize {
+        self.state().bytes
+    }
+    /// Waits until something changed since the last wait.
+    pub(super) async fn changed(&self) {
+        self.wake.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_with_too_much_waiting_is_cut() {
+        let outbox = Outbox::default();
+        for _ in 0..4 {
+            outbox.push(Job::Write(vec![0; 1 << 20]));
+        }
+        assert!(!outbox.is_cut());
+        outbox.push(Job::Write(vec![0]));
+        assert!(outbox.is_cut());
+    }
+
+    #[test]
+    fn bytes_are_counted_down_as_jobs_are_taken() {
+        let outbox = Outbox::default();
+        outbox.push(Job::Write(vec![0; 10]));
+        outbox.push(Job::Close);
+        assert_eq!(outbox.bytes(), 10);
+        assert!(outbox.is_closing());
+        assert!(matches!(outbox.pop(), Some(Job::Write(_))));
+        assert_eq!(outbox.bytes(), 0);
+        assert!(matches!(outbox.pop(), Some(Job::Close)));
+        assert!(outbox.pop().is_none());
+    }
+}

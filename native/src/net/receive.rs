@@ -1,0 +1,94 @@
+//! Writing what comes in to a download, at its place in the file. Nothing
+//! more is read from the socket before it is written.
+
+use std::io;
+use std::sync::Arc;
+
+use servent_core::node::{Input, StoreError};
+
+use super::conn::{Conn, End};
+use super::serve::REPORT_EVERY;
+use crate::clock::Stopwatch;
+use crate::driver::downloads::PartFile;
+
+/// Bytes gathered for one write.
+const GATHER: usize = 256 * 1024;
+
+impl Conn {
+    /// Stores the next `end - start` bytes, `early` first.
+    pub(super) async fn store(
+        &mut self,
+        part: Arc<PartFile>,
+        start: u64,
+        end: u64,
+        mut early: Vec<u8>,
+    ) -> Result<(), End> {
+        let mut at = start;
+        let mut watch = Stopwatch::start();
+        let mut ended = false;
+        early.truncate(usize::try_from(end - start).unwrap_or(usize::MAX));
+        let mut buffer = early;
+        loop {
+            if !buffer.is_empty() {
+                let written;
+                (buffer, written) = write_at(&part, buffer, at).await;
+                if let Err(why) = written {
+                    return self.disk_failed(why).await;
+                }
+                at += buffer.len() as u64;
+            }
+            let last = at == end || ended;
+            if last || watch.elapsed() >= REPORT_EVERY {
+                watch = Stopwatch::start();
+                self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
+            }
+            if last {
+                return if ended { Err(End) } else { Ok(()) };
+            }
+            if self.outbox.is_store_stopped() {
+                self.discard = true;
+                return Ok(());
+            }
+            let room = usize::try_from(end - at).unwrap_or(usize::MAX).min(GATHER);
+            ended = self.gather(&mut buffer, room).await?;
+        }
+    }
+
+    /// Waits for bytes and reads as many as there are, up to `room`. True at
+    /// the peer's end. Comes back with nothing when something was asked.
+    async fn gather(&self, buffer: &mut Vec<u8>, room: usize) -> Result<bool, End> {
+        buffer.clear();
+        tokio::select! {
+            biased;
+            () = self.outbox.changed() => {
+                return if self.outbox.is_cut() { Err(End) } else { Ok(false) };
+            }
+            ready = self.stream.readable() => if ready.is_err() { return Ok(true) },
+        }
+        buffer.resize(room, 0);
+        let mut filled = 0;
+        let ended = loop {
+            match self.stream.try_read(&mut buffer[filled..]) {
+                Ok(0) => break filled < room,
+                Ok(n) => filled += n,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break false,
+                Err(_) => break true,
+            }
+        };
+        buffer.truncate(filled);
+        Ok(ended)
+    }
+}
+
+async fn write_at(
+    part: &Arc<PartFile>,
+    buffer: Vec<u8>,
+    at: u64,
+) -> (Vec<u8>, Result<(), StoreError>) {
+    let part = Arc::clone(part);
+    let wrote = tokio::task::spawn_blocking(move || {
+        let wrote = part.write_at(&buffer, at);
+        (buffer, wrote)
+    });
+    wrote.await.unwrap_or_else(|_| (Vec::new(), Err(StoreError::Failed)))
+}

@@ -1,0 +1,84 @@
+//! Sending a part of a file: from the page cache to the socket by the
+//! system, without passing through this program's memory.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use servent_core::node::{Input, StoreError};
+use tokio::io::Interest;
+
+use super::conn::{Conn, End};
+use super::outbox::ServeFrom;
+use crate::clock::Stopwatch;
+
+/// Bytes handed to the system in one call, so that one upload does not keep
+/// a worker from the others.
+const CHUNK: u64 = 1 << 20;
+/// At most so often, and at the end, progress is reported.
+pub(super) const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+impl ServeFrom {
+    fn open(&self) -> Result<File, StoreError> {
+        match self {
+            Self::Shared(shared) => shared.open(),
+            Self::Part(part) => part.reader(),
+        }
+    }
+}
+
+impl Conn {
+    /// Sends `start..end`, reporting how far it has come.
+    pub(super) async fn serve(
+        &mut self,
+        from: ServeFrom,
+        start: u64,
+        end: u64,
+    ) -> Result<(), End> {
+        let file = match from.open() {
+            Ok(file) => file,
+            Err(why) => return self.disk_failed(why).await,
+        };
+        let (mut at, mut reported) = (start, start);
+        let mut watch = Stopwatch::start();
+        while at < end {
+            let sent = self.stream.try_io(Interest::WRITABLE, || {
+                let count = usize::try_from(CHUNK.min(end - at)).unwrap_or(usize::MAX);
+                Ok(rustix::fs::sendfile(&self.stream, &file, Some(&mut at), count)?)
+            });
+            match sent {
+                Ok(0) => return self.disk_failed(StoreError::Changed).await,
+                Ok(_) => tokio::task::coop::consume_budget().await,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait_to_serve(at > reported).await?;
+                }
+                Err(why) if of_the_disk(&why) => {
+                    return self.disk_failed(StoreError::Failed).await;
+                }
+                Err(_) => return Err(End),
+            }
+            if self.outbox.is_cut() {
+                return Ok(());
+            }
+            if at > reported && at < end && watch.elapsed() >= REPORT_EVERY {
+                reported = at;
+                watch = Stopwatch::start();
+                self.report(Input::Served { conn: self.id, bytes: at - start }).await?;
+            }
+        }
+        self.report(Input::Served { conn: self.id, bytes: end - start }).await
+    }
+
+    /// Waits for the reader, but not past the next report when one is due.
+    async fn wait_to_serve(&self, unreported: bool) -> Result<(), End> {
+        if !unreported {
+            return self.writable().await;
+        }
+        tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))
+    }
+}
+
+fn of_the_disk(why: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(why), Some(Errno::IO | Errno::OVERFLOW | Errno::INVAL))
+}
