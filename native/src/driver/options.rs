@@ -25,6 +25,8 @@ pub struct Options {
     pub download_dir: PathBuf,
     /// The node. Its limit of connections is lowered to what the system allows.
     pub node: node::Config,
+    /// Bytes a second all uploads together may take; `None`: no limit.
+    pub upload_rate: Option<u64>,
     /// The node's dice; drawn by the system when `None`.
     pub seed: Option<u64>,
     /// What a promise survives.
@@ -33,7 +35,7 @@ pub struct Options {
     pub damaged_state: DamagedState,
     /// Write the tape to this file.
     pub trace: Option<PathBuf>,
-    /// Keep the tape in memory for the lab, bounded.
+    /// Keep the tape in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
     /// Look at the shared folders again this often; `None`: only when asked.
     pub rescan: Option<Duration>,
@@ -53,6 +55,7 @@ impl Options {
             state_dir: dir,
             shares: Vec::new(),
             node: node::Config::default(),
+            upload_rate: None,
             seed: None,
             durability: Durability::Process,
             damaged_state: DamagedState::Refuse,

@@ -69,8 +69,8 @@ impl Conn {
             let done = match self.outbox.pop() {
                 _ if self.outbox.is_cut() => Err(self.reset()),
                 Some(Job::Write(data)) => self.write(data).await,
-                Some(Job::Serve { file, start, end }) => {
-                    Box::pin(self.serve(file, start, end)).await
+                Some(Job::Serve { file, start, end, pace }) => {
+                    Box::pin(self.serve(file, start, end, pace)).await
                 }
                 Some(Job::Store { part, start, end, early }) => {
                     Box::pin(self.store(part, start, end, early)).await

@@ -7,6 +7,7 @@ pub(crate) mod dial;
 mod limits;
 pub(crate) mod listen;
 mod outbox;
+mod pace;
 mod receive;
 mod serve;
 
@@ -18,6 +19,7 @@ use servent_core::node::Input;
 
 pub use self::limits::{Descriptors, raise_descriptors};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
+pub(crate) use self::pace::Pace;
 
 /// What the tasks around the node's task tell it.
 #[derive(Debug)]

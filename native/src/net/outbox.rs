@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::pace::Pace;
 use crate::driver::downloads::PartFile;
 use crate::library::Shared;
 
@@ -23,7 +24,7 @@ pub(crate) enum Job {
     /// Send these bytes.
     Write(Vec<u8>),
     /// Send a part of a file.
-    Serve { file: ServeFrom, start: u64, end: u64 },
+    Serve { file: ServeFrom, start: u64, end: u64, pace: Option<Arc<Pace>> },
     /// Write what comes in to a download.
     Store { part: Arc<PartFile>, start: u64, end: u64, early: Vec<u8> },
     /// Say that a job cannot be done: its file is not there.

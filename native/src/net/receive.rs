@@ -39,6 +39,9 @@ impl Conn {
             }
             let last = at == end || ended;
             if last || watch.elapsed() >= REPORT_EVERY {
+                if let Err(why) = settle(&part).await {
+                    return self.disk_failed(why).await;
+                }
                 watch = Stopwatch::start();
                 self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
             }
@@ -91,4 +94,14 @@ async fn write_at(
         (buffer, wrote)
     });
     wrote.await.unwrap_or_else(|_| (Vec::new(), Err(StoreError::Failed)))
+}
+
+/// With the stronger durability, what is reported as stored is on the disk.
+async fn settle(part: &Arc<PartFile>) -> Result<(), StoreError> {
+    if !part.must_settle() {
+        return Ok(());
+    }
+    let part = Arc::clone(part);
+    let settled = tokio::task::spawn_blocking(move || part.settle());
+    settled.await.unwrap_or(Err(StoreError::Failed))
 }

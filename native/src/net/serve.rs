@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::node::{Input, StoreError};
@@ -10,6 +11,7 @@ use tokio::io::Interest;
 
 use super::conn::{Conn, End};
 use super::outbox::ServeFrom;
+use super::pace::Pace;
 use crate::clock::Stopwatch;
 
 /// Bytes handed to the system in one call, so that one upload does not keep
@@ -34,6 +36,7 @@ impl Conn {
         from: ServeFrom,
         start: u64,
         end: u64,
+        pace: Option<Arc<Pace>>,
     ) -> Result<(), End> {
         let file = match from.open() {
             Ok(file) => file,
@@ -41,14 +44,18 @@ impl Conn {
         };
         let (mut at, mut reported) = (start, start);
         let mut watch = Stopwatch::start();
+        let chunk = pace.as_ref().map_or(CHUNK, |pace| pace.chunk().min(CHUNK));
         while at < end {
             let sent = self.stream.try_io(Interest::WRITABLE, || {
-                let count = usize::try_from(CHUNK.min(end - at)).unwrap_or(usize::MAX);
+                let count = usize::try_from(chunk.min(end - at)).unwrap_or(usize::MAX);
                 Ok(rustix::fs::sendfile(&self.stream, &file, Some(&mut at), count)?)
             });
             match sent {
                 Ok(0) => return self.disk_failed(StoreError::Changed).await,
-                Ok(_) => tokio::task::coop::consume_budget().await,
+                Ok(n) => match &pace {
+                    Some(pace) => self.rest(pace.after(n as u64)).await,
+                    None => tokio::task::coop::consume_budget().await,
+                },
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     self.wait_to_serve(at > reported).await?;
                 }
@@ -67,6 +74,18 @@ impl Conn {
             }
         }
         self.report(Input::Served { conn: self.id, bytes: end - start }).await
+    }
+
+    /// Keeps to the upload rate, unless the connection is cut meanwhile.
+    async fn rest(&self, pause: Duration) {
+        let pause = tokio::time::sleep(pause);
+        tokio::pin!(pause);
+        while !self.outbox.is_cut() {
+            tokio::select! {
+                () = &mut pause => return,
+                () = self.outbox.changed() => {}
+            }
+        }
     }
 
     /// Waits for the reader, but not past the next report when one is due.

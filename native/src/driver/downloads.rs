@@ -1,0 +1,259 @@
+//! The files downloads are written to: `NAME.part` in the download folder
+//! until they are whole, then `NAME`. Nothing that exists is overwritten.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{CWD, FallocateFlags, OFlags, RenameFlags};
+use rustix::io::Errno;
+use servent_core::id::FetchId;
+use servent_core::node::{PartRow, StoreError};
+
+use crate::store::{Change, Durability, PartName};
+
+/// Bytes of a name, so that what we append still fits.
+const NAME_BYTES: usize = 200;
+
+/// A download's file, open.
+#[derive(Debug)]
+pub(crate) struct PartFile {
+    file: File,
+    durability: Durability,
+}
+
+impl PartFile {
+    /// Writes `data` at `at`.
+    pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
+        self.file.write_all_at(data, at).map_err(|why| store_error(&why))
+    }
+
+    /// Another handle to read from.
+    pub(crate) fn reader(&self) -> Result<File, StoreError> {
+        self.file.try_clone().map_err(|why| store_error(&why))
+    }
+
+    /// True when what is reported as stored has to be on the disk.
+    pub(crate) fn must_settle(&self) -> bool {
+        self.durability == Durability::Power
+    }
+
+    /// Flushes to the disk.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|why| store_error(&why))
+    }
+
+    /// Takes the room on the disk now, so that a full disk is noticed before
+    /// anything is downloaded. Not every file system can.
+    fn reserve(&self, size: u64) -> Result<(), StoreError> {
+        match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, size.max(1)) {
+            Err(why @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(store_error(&why.into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the system's error means to the node.
+pub(crate) fn store_error(why: &io::Error) -> StoreError {
+    match Errno::from_io_error(why) {
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Denied,
+        Some(Errno::NOENT) => StoreError::Changed,
+        _ => StoreError::Failed,
+    }
+}
+
+/// All downloads' files.
+#[derive(Debug)]
+pub(crate) struct Downloads {
+    dir: PathBuf,
+    durability: Durability,
+    names: BTreeMap<FetchId, String>,
+    open: BTreeMap<FetchId, Result<Arc<PartFile>, StoreError>>,
+    whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
+}
+
+impl Downloads {
+    /// Takes up what the store remembers: finishes renamings a crash
+    /// interrupted, and takes ranges out of `fetches` whose bytes are gone.
+    pub(crate) fn restore(
+        dir: &Path,
+        durability: Durability,
+        parts: Vec<(FetchId, PartName)>,
+        fetches: &mut [PartRow],
+    ) -> (Self, Vec<Change>) {
+        let mut downloads = Self {
+            dir: dir.to_owned(),
+            durability,
+            names: BTreeMap::new(),
+            open: BTreeMap::new(),
+            whole: Arc::default(),
+        };
+        let mut changes = Vec::new();
+        for (fetch, part) in parts {
+            let wanted = fetches.iter().any(|row| row.fetch == fetch);
+            if part.whole {
+                downloads.finish(fetch, &part.name);
+            } else if wanted {
+                downloads.names.insert(fetch, part.name);
+                continue;
+            }
+            changes.push(Change::PartGone(fetch));
+        }
+        for row in fetches {
+            let length = downloads.names.get(&row.fetch).map_or(0, |n| downloads.length(n));
+            row.have.retain_mut(|(start, end)| {
+                *end = (*end).min(length);
+                start < end
+            });
+        }
+        (downloads, changes)
+    }
+
+    /// Where finished downloads are, to look up from elsewhere.
+    pub(crate) fn whole(&self) -> Arc<Mutex<BTreeMap<FetchId, PathBuf>>> {
+        Arc::clone(&self.whole)
+    }
+
+    fn part_path(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{name}.part"))
+    }
+
+    fn length(&self, name: &str) -> u64 {
+        fs::symlink_metadata(self.part_path(name)).map_or(0, |m| if m.is_file() { m.len() } else { 0 })
+    }
+
+    /// Opens or makes a download's file. The change to remember comes before
+    /// the file: a name without a file does no harm.
+    pub(crate) fn allocate(&mut self, fetch: FetchId, name: &str, size: Option<u64>) -> Option<Change> {
+        if !matches!(self.open.get(&fetch), Some(Ok(_))) {
+            let known = self.names.contains_key(&fetch);
+            let name = self.names.entry(fetch).or_insert_with(|| safe_name(name)).clone();
+            let opened = self.open_part(fetch, name, known);
+            self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
+        }
+        if let (Some(Ok(part)), Some(size)) = (self.open.get(&fetch), size)
+            && let Err(why) = part.reserve(size)
+        {
+            self.open.insert(fetch, Err(why));
+        }
+        let name = self.names.get(&fetch)?.clone();
+        Some(Change::Part(fetch, PartName { name, whole: false }))
+    }
+
+    fn open_part(&mut self, fetch: FetchId, name: String, known: bool) -> io::Result<PartFile> {
+        fs::create_dir_all(&self.dir)?;
+        let mut options = OpenOptions::new();
+        let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        options.read(true).write(true).custom_flags(nofollow);
+        let durability = self.durability;
+        if known {
+            let file = options.create(true).open(self.part_path(&name))?;
+            return Ok(PartFile { file, durability });
+        }
+        for n in 1_u32.. {
+            let numbered = if n == 1 { name.clone() } else { number(&name, n) };
+            match options.create_new(true).open(self.part_path(&numbered)) {
+                Ok(file) => {
+                    self.names.insert(fetch, numbered);
+                    return Ok(PartFile { file, durability });
+                }
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// The file of a download.
+    pub(crate) fn part(&self, fetch: FetchId) -> Result<Arc<PartFile>, StoreError> {
+        self.open.get(&fetch).cloned().unwrap_or(Err(StoreError::Failed))
+    }
+
+    /// What to remember so that a crash before [`Downloads::complete`] is
+    /// made good by [`Downloads::restore`].
+    pub(crate) fn completing(&self, fetch: FetchId) -> Option<Change> {
+        let name = self.names.get(&fetch)?.clone();
+        Some(Change::Part(fetch, PartName { name, whole: true }))
+    }
+
+    /// Gives a download its final name.
+    pub(crate) fn complete(&mut self, fetch: FetchId) -> Option<Change> {
+        let name = self.names.remove(&fetch)?;
+        if let Some(Ok(part)) = self.open.remove(&fetch)
+            && part.must_settle()
+        {
+            let _ = part.settle();
+        }
+        self.finish(fetch, &name);
+        Some(Change::PartGone(fetch))
+    }
+
+    fn finish(&self, fetch: FetchId, name: &str) {
+        let from = self.part_path(name);
+        for n in 1_u32.. {
+            let to = self.dir.join(if n == 1 { name.to_owned() } else { number(name, n) });
+            match rename_new(&from, &to) {
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(why) if why.kind() == io::ErrorKind::NotFound => return,
+                Err(why) => {
+                    tracing::error!(%why, part = %from.display(), "a whole download keeps its .part");
+                    return;
+                }
+                Ok(()) => {
+                    self.whole.lock().unwrap_or_else(PoisonError::into_inner).insert(fetch, to);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Forgets a download; its file goes only when the user took it back.
+    pub(crate) fn forget(&mut self, fetch: FetchId, remove: bool) -> Option<Change> {
+        self.open.remove(&fetch);
+        let name = self.names.remove(&fetch)?;
+        if remove && let Err(why) = fs::remove_file(self.part_path(&name)) {
+            tracing::warn!(%why, name, "cannot remove the partial file");
+        }
+        Some(Change::PartGone(fetch))
+    }
+}
+
+/// Renames without ever replacing something.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::hard_link(from, to)?; // Refuses an existing name, as we want.
+            fs::remove_file(from)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// One component of a path, whatever a stranger called the file.
+fn safe_name(name: &str) -> String {
+    let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
+    let mut safe = String::new();
+    for c in name.chars().map(cleaned) {
+        if safe.len() + c.len_utf8() > NAME_BYTES {
+            break;
+        }
+        safe.push(c);
+    }
+    if safe.is_empty() || safe == "." || safe == ".." { String::from("download") } else { safe }
+}
+
+/// `name (2).ext`
+fn number(name: &str, n: u32) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => format!("{stem} ({n}).{extension}"),
+        _ => format!("{name} ({n})"),
+    }
+}
+
+#[cfg(test)]
+#[path = "downloads_tests.rs"]
+mod tests;

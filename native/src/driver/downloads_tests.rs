@@ -1,0 +1,89 @@
+use servent_core::node::Get;
+
+use super::*;
+
+fn fetch_row(have: Vec<(u64, u64)>) -> PartRow {
+    let get = Get { name: "a.bin".into(), sha1: None, sources: Vec::new() };
+    PartRow { fetch: FetchId(1), get, size: Some(100), have, tickets: Vec::new() }
+}
+
+fn part(name: &str, whole: bool) -> (FetchId, PartName) {
+    (FetchId(1), PartName { name: name.into(), whole })
+}
+
+fn empty(dir: &Path) -> Downloads {
+    Downloads::restore(dir, Durability::Process, Vec::new(), &mut []).0
+}
+
+#[test]
+fn a_download_gets_its_name_when_it_is_whole_and_overwrites_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.bin"), "mine").unwrap();
+    fs::write(dir.path().join("a.bin.part"), "somebody's").unwrap();
+    let mut downloads = empty(dir.path());
+    downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
+    downloads.part(FetchId(1)).unwrap().write_at(b"hello", 0).unwrap();
+    downloads.complete(FetchId(1)).unwrap();
+    let at = downloads.whole().lock().unwrap()[&FetchId(1)].clone();
+    assert_eq!(at, dir.path().join("a (2).bin"));
+    assert_eq!(fs::read(at).unwrap(), b"hello");
+    assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"mine");
+    assert_eq!(fs::read(dir.path().join("a.bin.part")).unwrap(), b"somebody's");
+}
+
+#[test]
+fn a_renaming_interrupted_by_a_crash_is_done_at_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.bin.part"), "whole").unwrap();
+    let parts = vec![part("a.bin", true)];
+    let (_, changes) = Downloads::restore(dir.path(), Durability::Process, parts, &mut []);
+    assert!(matches!(changes[..], [Change::PartGone(FetchId(1))]));
+    assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"whole");
+}
+
+#[test]
+fn ranges_whose_bytes_are_gone_are_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.bin.part"), [7; 50]).unwrap();
+    let mut rows = [fetch_row(vec![(0, 10), (40, 60), (70, 80)])];
+    Downloads::restore(dir.path(), Durability::Process, vec![part("a.bin", false)], &mut rows);
+    assert_eq!(rows[0].have, [(0, 10), (40, 50)]);
+    fs::remove_file(dir.path().join("a.bin.part")).unwrap();
+    Downloads::restore(dir.path(), Durability::Process, vec![part("a.bin", false)], &mut rows);
+    assert_eq!(rows[0].have, []);
+}
+
+#[test]
+fn a_strangers_name_stays_one_component() {
+    for (name, safe) in [
+        ("../../etc/passwd", ".._.._etc_passwd"),
+        ("..", "download"),
+        ("", "download"),
+        ("a\0b\nc", "a_b_c"),
+        ("ok name.tar.gz", "ok name.tar.gz"),
+    ] {
+        assert_eq!(safe_name(name), safe);
+    }
+    assert_eq!(safe_name(&"ä".repeat(500)).len(), NAME_BYTES);
+}
+
+#[test]
+fn a_link_in_place_of_the_part_is_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let victim = dir.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    std::os::unix::fs::symlink(&victim, dir.path().join("a.bin.part")).unwrap();
+    let mut rows = [fetch_row(Vec::new())];
+    let parts = vec![part("a.bin", false)];
+    let (mut downloads, _) = Downloads::restore(dir.path(), Durability::Process, parts, &mut rows);
+    downloads.allocate(FetchId(1), "a.bin", None);
+    assert!(downloads.part(FetchId(1)).is_err());
+    assert_eq!(fs::read(victim).unwrap(), b"precious");
+}
+
+#[test]
+fn a_full_disk_is_told_apart() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let part = PartFile { file: full, durability: Durability::Process };
+    assert_eq!(part.write_at(b"x", 0), Err(StoreError::Full));
+}

@@ -1,0 +1,114 @@
+//! The shared folders: which files there are, what their SHA-1 is, and how
+//! to open one again with the same care.
+//!
+//! A thread of its own walks and hashes; the node's task learns of every
+//! change as a [`Change`]. Hashes are remembered by path, size and time of
+//! the last change, numbers in URLs by path.
+
+mod beneath;
+mod hash;
+mod scan;
+mod worker;
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use servent_core::id::{FileIndex, Sha1};
+use servent_core::node::{FileInfo, StoreError};
+use servent_core::queue::FileKey;
+use servent_core::trace::Digest;
+
+use self::beneath::Root;
+pub(crate) use self::hash::sha1_of;
+use self::scan::{Found, mtime};
+pub(crate) use self::worker::{Library, Worker};
+use crate::store::FileRow;
+
+/// A shared file.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// What the node knows of it.
+    pub(crate) info: FileInfo,
+    root: Arc<Root>,
+    relative: PathBuf,
+    mtime: i64,
+}
+
+/// A change of what is shared.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// New, changed, or its hash is known now.
+    Shared(Arc<Shared>, FileRow),
+    /// Not shared any more.
+    Gone(FileIndex),
+    /// Not even remembered any more.
+    Forgotten(PathBuf),
+}
+
+/// How far the library has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LibraryStatus {
+    /// Shared files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files whose SHA-1 is known.
+    pub hashed_files: u64,
+    /// Their bytes, and what is done of the one being hashed.
+    pub hashed_bytes: u64,
+    /// What the last walk found wrong, at most 64 sentences.
+    pub warnings: Vec<String>,
+}
+
+impl Shared {
+    fn new(found: &Found, index: FileIndex, sha1: Option<Sha1>) -> Self {
+        let name = found.relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let key = key_of(found, sha1.as_ref());
+        let info = FileInfo { index, name, size: found.size, sha1, key };
+        let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
+        Self { info, root, relative, mtime: found.mtime }
+    }
+
+    fn row(&self) -> FileRow {
+        let FileInfo { index, size, sha1, .. } = self.info;
+        FileRow { index, size, mtime: self.mtime, sha1 }
+    }
+
+    /// The path under which it is remembered.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root.path().join(&self.relative)
+    }
+
+    /// Opens it, if it still is the file the node was told of.
+    pub(crate) fn open(&self) -> Result<File, StoreError> {
+        let file = self.root.open_file(&self.relative).map_err(|why| match why.kind() {
+            std::io::ErrorKind::PermissionDenied => StoreError::Denied,
+            _ => StoreError::Changed,
+        })?;
+        if self.is(&file) { Ok(file) } else { Err(StoreError::Changed) }
+    }
+
+    fn is(&self, file: &File) -> bool {
+        file.metadata().is_ok_and(|m| m.len() == self.info.size && mtime(&m) == self.mtime)
+    }
+}
+
+/// Equal keys mean equal content: from the SHA-1 where it is known.
+fn key_of(found: &Found, sha1: Option<&Sha1>) -> FileKey {
+    let mut digest = Digest::default();
+    match sha1 {
+        Some(sha1) => digest.add(&sha1.0),
+        None => digest.add(&(
+            found.root.path().join(&found.relative).as_os_str().as_encoded_bytes(),
+            found.size,
+            found.mtime,
+        )),
+    }
+    FileKey(digest.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Walking the shared folders. Names only; what is in a file comes later.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::beneath::Root;
+use crate::error::StartError;
+
+/// Folders inside folders.
+const DEPTH: usize = 64;
+/// Warnings kept of one walk.
+const WARNINGS: usize = 64;
+
+/// What the user shares: a folder, or one file of a folder.
+#[derive(Debug, Clone)]
+pub(super) struct Share {
+    root: Arc<Root>,
+    only: Option<PathBuf>,
+}
+
+/// A file that was found.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) root: Arc<Root>,
+    pub(super) relative: PathBuf,
+    pub(super) size: u64,
+    pub(super) mtime: i64,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    pub(super) files: Vec<Found>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Share {
+    /// Opens what the user named.
+    ///
+    /// # Errors
+    /// It is not there or cannot be read.
+    pub(super) fn open(path: &Path) -> Result<Self, StartError> {
+        let failed = |why| StartError::Share { path: path.to_owned(), why };
+        let meta = fs::metadata(path).map_err(failed)?;
+        if meta.is_dir() {
+            fs::read_dir(path).map_err(failed)?;
+            let root = Root::open(path).map_err(failed)?;
+            return Ok(Self { root: Arc::new(root), only: None });
+        }
+        let whole = path.canonicalize().map_err(failed)?;
+        let (Some(dir), Some(name)) = (whole.parent(), whole.file_name()) else {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        };
+        let root = Root::open(dir).map_err(failed)?;
+        root.open_file(Path::new(name)).map_err(failed)?;
+        Ok(Self { root: Arc::new(root), only: Some(name.into()) })
+    }
+}
+
+impl Walk {
+    /// Finds at most `most` files, in the order of their names.
+    pub(super) fn over(shares: &[Share], most: usize) -> Self {
+        let mut walk = Self::default();
+        for share in shares {
+            match &share.only {
+                Some(name) => walk.file(&share.root, name.clone()),
+                None => walk.folder(&share.root, PathBuf::new(), 0, most),
+            }
+        }
+        if walk.files.len() >= most {
+            walk.warn(format!("only the first {most} files are shared"));
+        }
+        walk
+    }
+
+    fn folder(&mut self, root: &Arc<Root>, relative: PathBuf, depth: usize, most: usize) {
+        let path = root.path().join(&relative);
+        if depth > DEPTH {
+            return self.warn(format!("{} is too deep and is not shared", path.display()));
+        }
+        let mut entries: Vec<fs::DirEntry> = match fs::read_dir(&path) {
+            Ok(entries) => entries.filter_map(Result::ok).collect(),
+            Err(why) => return self.warn(format!("cannot read {}: {why}", path.display())),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if self.files.len() >= most {
+                return;
+            }
+            let name = entry.file_name();
+            let Some(text) = name.to_str() else {
+                self.warn(format!("{} has a name that is not UTF-8", entry.path().display()));
+                continue;
+            };
+            if is_left_out(text) {
+                continue;
+            }
+            let inside = relative.join(&name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => self.folder(root, inside, depth + 1, most),
+                Ok(kind) if kind.is_file() || kind.is_symlink() => self.file(root, inside),
+                _ => {}
+            }
+        }
+    }
+
+    fn file(&mut self, root: &Arc<Root>, relative: PathBuf) {
+        let path = root.path().join(&relative);
+        match root.open_file(&relative).and_then(|file| file.metadata()) {
+            Ok(meta) => {
+                let (size, mtime) = (meta.len(), mtime(&meta));
+                self.files.push(Found { root: Arc::clone(root), relative, size, mtime });
+            }
+            Err(why) => self.warn(format!("{} is not shared: {why}", path.display())),
+        }
+    }
+
+    fn warn(&mut self, text: String) {
+        if self.warnings.len() < WARNINGS {
+            self.warnings.push(text);
+        }
+    }
+}
+
+/// Hidden files, and downloads that are not finished.
+fn is_left_out(name: &str) -> bool {
+    name.starts_with('.') || name.ends_with(".part")
+}
+
+/// Nanoseconds since the epoch of the last change.
+pub(super) fn mtime(meta: &fs::Metadata) -> i64 {
+    meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
+}

@@ -1,0 +1,44 @@
+//! Re-executing a tape from a file.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use servent_core::trace::qlog;
+use servent_core::trace::replay::Replay;
+pub use servent_core::trace::replay::Report;
+
+/// Bytes read at once.
+const CHUNK: usize = 4 << 20;
+/// A line longer than this is no line of a tape.
+const LINE: usize = 64 << 20;
+
+/// Runs the node of a tape again and says whether it did the same.
+///
+/// # Errors
+/// The file cannot be read. A tape that is damaged, cut short or of another
+/// version is no error: the report says so.
+pub fn file(path: &Path) -> io::Result<Report> {
+    let mut file = File::open(path)?;
+    let mut replay = Replay::new();
+    let mut buffer = Vec::new();
+    loop {
+        let before = buffer.len();
+        if before > LINE {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line has no end"));
+        }
+        buffer.resize(before + CHUNK, 0);
+        let n = file.read(&mut buffer[before..])?;
+        buffer.truncate(before + n);
+        let last = n == 0;
+        let mut split = qlog::Split::new(&buffer);
+        for line in &mut split {
+            replay.feed(qlog::parse(line));
+        }
+        let rest = split.rest().len();
+        if last {
+            return Ok(replay.report());
+        }
+        buffer.drain(..buffer.len() - rest);
+    }
+}

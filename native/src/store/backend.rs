@@ -1,0 +1,70 @@
+//! The file under redb, except that the moment of flushing is ours: what
+//! redb wrote is with the system, in order, when a commit returns, and that
+//! is all the death of a process can ask for.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redb::StorageBackend;
+
+use super::Durability;
+
+/// The file behind the store, and whether the disk is behind the file.
+#[derive(Debug)]
+pub(super) struct Flusher {
+    file: File,
+    behind: AtomicBool,
+}
+
+impl Flusher {
+    /// Flushes to the disk what is not there yet.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        if self.behind.swap(false, Ordering::AcqRel) {
+            self.file.sync_data().inspect_err(|_| self.behind.store(true, Ordering::Release))?;
+        }
+        Ok(())
+    }
+}
+
+/// What redb reads and writes. The lock against a second servent is a file
+/// of its own, so redb's locks are not needed.
+#[derive(Debug)]
+pub(super) struct Backend {
+    flusher: Arc<Flusher>,
+    durability: Durability,
+}
+
+impl Backend {
+    pub(super) fn new(file: File, durability: Durability) -> (Self, Arc<Flusher>) {
+        let flusher = Arc::new(Flusher { file, behind: AtomicBool::new(false) });
+        (Self { flusher: Arc::clone(&flusher), durability }, flusher)
+    }
+}
+
+impl StorageBackend for Backend {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.flusher.file.metadata()?.len())
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.flusher.file.read_exact_at(out, offset)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.flusher.file.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.flusher.behind.store(true, Ordering::Release);
+        match self.durability {
+            Durability::Process => Ok(()),
+            Durability::Power => self.flusher.flush(),
+        }
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.flusher.file.write_all_at(data, offset)
+    }
+    fn close(&self) -> io::Result<()> {
+        self.flusher.flush()
+    }
+}

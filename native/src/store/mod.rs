@@ -1,0 +1,176 @@
+//! Durable state: `state.redb` in the state folder.
+//!
+//! The guarantee is that nothing a peer was told is lost when the process
+//! dies, by `kill -9` too: a transaction is handed to the system, in order,
+//! before the reply that promises it leaves. With [`Durability::Power`] it is
+//! on the disk as well, and a power failure loses nothing either, at the
+//! price of one disk flush for every turn of the node that promises
+//! something. With [`Durability::Process`] the disk is flushed every few
+//! seconds and at the end; a power failure may then cost the state.
+
+mod backend;
+mod open;
+mod rows;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use serde::{Deserialize, Serialize};
+use servent_core::id::{FetchId, Guid};
+use servent_core::node::{Op, PartRow};
+use servent_core::queue::Row;
+
+use self::backend::Flusher;
+pub(crate) use self::rows::{FileRow, PartName};
+use self::rows::{FETCHES, FILES, META, PARTS, QUEUE, decode, encode};
+use crate::error::StoreFailure;
+
+/// What a promise survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// The death of the process.
+    #[default]
+    Process,
+    /// The death of the machine too.
+    Power,
+}
+
+/// What to do with a state that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamagedState {
+    /// Leave it as it is and do not start.
+    #[default]
+    Refuse,
+    /// Rename it to `state.redb.damaged-N` and begin with an empty one.
+    PutAside,
+}
+
+/// One change of durable state.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    /// The node's.
+    Node(Op),
+    /// What is known of a shared file.
+    File(PathBuf, FileRow),
+    /// A shared file that nobody remembers any more.
+    FileGone(PathBuf),
+    /// Which file a download is written to.
+    Part(FetchId, PartName),
+    /// That file has its final name, or is gone.
+    PartGone(FetchId),
+}
+
+/// Everything the store remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered {
+    pub(crate) servent: Option<Guid>,
+    pub(crate) queue: Vec<Row>,
+    pub(crate) fetches: Vec<PartRow>,
+    pub(crate) parts: Vec<(FetchId, PartName)>,
+    pub(crate) files: Vec<(PathBuf, FileRow)>,
+}
+
+/// The open store. One servent at a time has it.
+#[derive(Debug)]
+pub(crate) struct Store {
+    db: Database,
+    path: PathBuf,
+    flusher: Arc<Flusher>,
+    _lock: open::Lock,
+}
+
+impl Store {
+    /// Carries out all changes or none. When it returns they survive what
+    /// the [`Durability`] says.
+    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
+        self.try_commit(changes).map_err(|why| self.failed(&why))
+    }
+
+    fn failed(&self, why: &redb::Error) -> StoreFailure {
+        StoreFailure::Write { path: self.path.clone(), why: why.to_string() }
+    }
+
+    fn try_commit(&self, changes: &[Change]) -> Result<(), redb::Error> {
+        let txn = self.db.begin_write()?;
+        for change in changes {
+            apply(&txn, change)?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    /// Flushes to the disk what is not there yet. May take long.
+    pub(crate) fn flush(&self) -> Result<(), StoreFailure> {
+        self.flusher
+            .flush()
+            .map_err(|why| StoreFailure::Io { path: self.path.clone(), why })
+    }
+}
+
+/// Reads everything; the text says what is wrong.
+fn read(db: &Database) -> Result<Remembered, String> {
+    let txn = db.begin_read().map_err(text)?;
+    let mut all = Remembered::default();
+    if let Some(id) = txn.open_table(META).map_err(text)?.get("servent").map_err(text)? {
+        all.servent = Some(decode(id.value())?);
+    }
+    for row in txn.open_table(QUEUE).map_err(text)?.iter().map_err(text)? {
+        all.queue.push(decode(row.map_err(text)?.1.value())?);
+    }
+    all.queue.sort_by_key(|row: &Row| row.arrival);
+    for row in txn.open_table(FETCHES).map_err(text)?.iter().map_err(text)? {
+        all.fetches.push(decode(row.map_err(text)?.1.value())?);
+    }
+    for row in txn.open_table(PARTS).map_err(text)?.iter().map_err(text)? {
+        let (id, name) = row.map_err(text)?;
+        all.parts.push((FetchId(id.value()), decode(name.value())?));
+    }
+    for row in txn.open_table(FILES).map_err(text)?.iter().map_err(text)? {
+        let (path, file) = row.map_err(text)?;
+        all.files.push((rows::path_of(path.value()), decode(file.value())?));
+    }
+    Ok(all)
+}
+
+fn text(why: impl Into<redb::Error>) -> String {
+    why.into().to_string()
+}
+
+fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+    match change {
+        Change::Node(Op::Servent(id)) => {
+            txn.open_table(META)?.insert("servent", encode(id).as_slice())?;
+        }
+        Change::Node(Op::Queue(row)) => {
+            txn.open_table(QUEUE)?.insert(row.ticket.0, encode(row).as_slice())?;
+        }
+        Change::Node(Op::QueueGone(ticket)) => {
+            txn.open_table(QUEUE)?.remove(ticket.0)?;
+        }
+        Change::Node(Op::Fetch(row)) => {
+            txn.open_table(FETCHES)?.insert(row.fetch.0, encode(row).as_slice())?;
+        }
+        Change::Node(Op::FetchGone(fetch)) => {
+            txn.open_table(FETCHES)?.remove(fetch.0)?;
+        }
+        Change::File(path, row) => {
+            txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;
+        }
+        Change::FileGone(path) => {
+            txn.open_table(FILES)?.remove(rows::key_of(path))?;
+        }
+        Change::Part(fetch, name) => {
+            txn.open_table(PARTS)?.insert(fetch.0, encode(name).as_slice())?;
+        }
+        Change::PartGone(fetch) => {
+            txn.open_table(PARTS)?.remove(fetch.0)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Opening the store: the lock, the first making, and what to do with a file
+//! that is not ours.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageError};
+
+use super::backend::{Backend, Flusher};
+use super::rows::{FETCHES, FILES, META, PARTS, QUEUE, SCHEMA};
+use super::{DamagedState, Durability, Remembered, Store};
+use crate::error::StoreFailure;
+
+const NAME: &str = "state.redb";
+/// Memory redb may use for pages it has read.
+const CACHE: usize = 16 << 20;
+/// What every redb file begins with.
+const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+
+/// Held as long as the state is in use.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "closing it releases the lock")] File);
+
+impl Lock {
+    fn take(dir: &Path) -> Result<Self, StoreFailure> {
+        let path = dir.join("state.lock");
+        let io_error = |why| StoreFailure::Io { path: path.clone(), why };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .write(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(io_error)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let _ = file.read_to_string(&mut text);
+                let pid = text.trim().parse().ok();
+                return Err(StoreFailure::Locked { path: dir.to_owned(), pid });
+            }
+            Err(TryLockError::Error(why)) => return Err(io_error(why)),
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(io_error)?;
+        writeln!(file, "{}", std::process::id()).map_err(io_error)?;
+        Ok(Self(file))
+    }
+}
+
+impl Store {
+    /// Opens the store in `dir`, making both when they are not there, and
+    /// reads everything in it.
+    ///
+    /// # Errors
+    /// Locked, damaged, newer, or the system says no.
+    pub(crate) fn open(
+        dir: &Path,
+        durability: Durability,
+        damaged: DamagedState,
+    ) -> Result<(Self, Remembered), StoreFailure> {
+        fs::create_dir_all(dir)
+            .map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
+        let lock = Lock::take(dir)?;
+        let path = dir.join(NAME);
+        let opened = open_whole(&path, durability);
+        let (db, flusher, remembered) = match opened {
+            Err(StoreFailure::Damaged { why, .. }) if damaged == DamagedState::PutAside => {
+                let aside = put_aside(&path)?;
+                tracing::warn!(%why, aside = %aside.display(), "damaged state put aside");
+                open_whole(&path, durability)?
+            }
+            other => other?,
+        };
+        Ok((Self { db, path, flusher, _lock: lock }, remembered))
+    }
+}
+
+type Opened = (Database, Arc<Flusher>, Remembered);
+
+fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailure> {
+    let io_error = |why| StoreFailure::Io { path: path.to_owned(), why };
+    if !path.try_exists().map_err(io_error)? {
+        make(path)?;
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path).map_err(io_error)?;
+    let damaged = |why: String| StoreFailure::Damaged { path: path.to_owned(), why };
+    let mut magic = [0; MAGIC.len()];
+    match file.read_exact_at(&mut magic, 0) {
+        Ok(()) if magic == MAGIC => {}
+        Ok(()) => return Err(damaged("it does not begin like one".into())),
+        Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(damaged("it is too short".into()));
+        }
+        Err(why) => return Err(io_error(why)),
+    }
+    let (backend, flusher) = Backend::new(file, durability);
+    // redb answers some damage with a panic instead of an error.
+    let opened = catch_unwind(AssertUnwindSafe(|| {
+        let db = Builder::new().set_cache_size(CACHE).create_with_backend(backend)?;
+        Ok::<_, DatabaseError>(db)
+    }));
+    let db = match opened {
+        Ok(Ok(db)) => db,
+        Ok(Err(DatabaseError::Storage(StorageError::Io(why)))) if is_of_the_system(&why) => {
+            return Err(io_error(why));
+        }
+        Ok(Err(why)) => return Err(damaged(why.to_string())),
+        Err(_) => return Err(damaged("its pages contradict each other".into())),
+    };
+    check_schema(&db, path)?;
+    let store = read_all(&db).map_err(damaged)?;
+    Ok((db, flusher, store))
+}
+
+fn is_of_the_system(why: &io::Error) -> bool {
+    !matches!(why.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+}
+
+fn read_all(db: &Database) -> Result<Remembered, String> {
+    catch_unwind(AssertUnwindSafe(|| super::read(db)))
+        .unwrap_or_else(|_| Err("its pages contradict each other".into()))
+}
+
+/// Makes an empty state beside its place and moves it there whole, so that
+/// a crash leaves either none or a good one.
+fn make(path: &Path) -> Result<(), StoreFailure> {
+    let new = path.with_extension("redb.new");
+    let io_error = |why| StoreFailure::Io { path: new.clone(), why };
+    match fs::remove_file(&new) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(io_error(why)),
+        _ => {}
+    }
+    let file = OpenOptions::new()
+        .create_new(true)
+        .read(true)
+        .write(true)
+        .open(&new)
+        .map_err(io_error)?;
+    let (backend, _) = Backend::new(file, Durability::Power);
+    fill(backend).map_err(|why| StoreFailure::Write { path: new.clone(), why: why.to_string() })?;
+    fs::rename(&new, path).map_err(io_error)?;
+    if let Some(dir) = path.parent() {
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(io_error)?;
+    }
+    Ok(())
+}
+
+fn fill(backend: Backend) -> Result<(), redb::Error> {
+    let db = Builder::new().set_cache_size(CACHE).create_with_backend(backend)?;
+    let txn = db.begin_write()?;
+    txn.open_table(META)?.insert("schema", SCHEMA.to_le_bytes().as_slice())?;
+    txn.open_table(QUEUE)?;
+    txn.open_table(FETCHES)?;
+    txn.open_table(PARTS)?;
+    txn.open_table(FILES)?;
+    txn.commit()?;
+    Ok(())
+}
+
+fn check_schema(db: &Database, path: &Path) -> Result<(), StoreFailure> {
+    let damaged = |why: redb::Error| StoreFailure::Damaged {
+        path: path.to_owned(),
+        why: why.to_string(),
+    };
+    let found = (|| {
+        let table = db.begin_read()?.open_table(META)?;
+        let version = table.get("schema")?;
+        Ok(version.and_then(|v| Some(u32::from_le_bytes(v.value().try_into().ok()?))))
+    })()
+    .map_err(damaged)?;
+    match found {
+        Some(SCHEMA) => Ok(()),
+        Some(found) if found > SCHEMA => {
+            Err(StoreFailure::Newer { path: path.to_owned(), found, known: SCHEMA })
+        }
+        _ => Err(StoreFailure::Damaged {
+            path: path.to_owned(),
+            why: "it has no version of the state".into(),
+        }),
+    }
+}
+
+fn put_aside(path: &Path) -> Result<PathBuf, StoreFailure> {
+    let io_error = |why| StoreFailure::Io { path: path.to_owned(), why };
+    for n in 1_u32.. {
+        let aside = path.with_file_name(format!("{NAME}.damaged-{n}"));
+        if !aside.try_exists().map_err(io_error)? {
+            fs::rename(path, &aside).map_err(io_error)?;
+            return Ok(aside);
+        }
+    }
+    unreachable!("a folder cannot hold so many files")
+}

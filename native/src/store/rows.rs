@@ -1,0 +1,58 @@
+//! The tables and how a row is written. Rows are not self-describing: the
+//! schema version in [`META`] says how all of them are written.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use redb::TableDefinition;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use servent_core::id::{FileIndex, Sha1};
+
+/// The version of tables and rows this program writes.
+pub(super) const SCHEMA: u32 = 1;
+
+pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+pub(super) const QUEUE: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("queue");
+pub(super) const FETCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetches");
+pub(super) const PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("parts");
+pub(super) const FILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("files");
+
+/// What is known of a shared file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileRow {
+    /// Its number in URLs, the same over restarts.
+    pub(crate) index: FileIndex,
+    /// Bytes, when it was seen last.
+    pub(crate) size: u64,
+    /// Nanoseconds since the epoch of its last change.
+    pub(crate) mtime: i64,
+    /// Of that very content.
+    pub(crate) sha1: Option<Sha1>,
+}
+
+/// Which file a download is written to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PartName {
+    /// In the download folder, without `.part`.
+    pub(crate) name: String,
+    /// It is whole: only the renaming is left to do.
+    pub(crate) whole: bool,
+}
+
+pub(super) fn encode(row: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(row).expect("a row fits in memory and has no maps of unknown length")
+}
+
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(bytes).map_err(|why| format!("a row cannot be read: {why}"))
+}
+
+pub(super) fn key_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+pub(super) fn path_of(key: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(key))
+}

@@ -1,0 +1,115 @@
+use std::fs;
+
+use servent_core::id::FileIndex;
+use servent_core::queue::{Dialect, FileKey, RowState};
+use servent_core::time::Instant;
+
+use super::*;
+
+fn row(n: u8) -> Row {
+    Row {
+        ticket: Guid([n; 16]),
+        arrival: u64::from(n),
+        state: RowState::Waiting,
+        peer: "192.0.2.1".parse().unwrap(),
+        dialect: Dialect::Parq,
+        file: FileKey(9),
+        bytes: 3,
+        told: 1,
+        not_before: Instant::from_secs(30),
+        deadline: Instant::from_secs(300),
+        callback: None,
+        breaks: 0,
+    }
+}
+
+fn put(store: &Store, numbers: impl IntoIterator<Item = u8>) {
+    let changes: Vec<_> =
+        numbers.into_iter().map(|n| Change::Node(Op::Queue(row(n)))).collect();
+    store.commit(&changes).unwrap();
+}
+
+fn open(dir: &std::path::Path) -> Result<(Store, Remembered), StoreFailure> {
+    Store::open(dir, Durability::Process, DamagedState::Refuse)
+}
+
+#[test]
+fn what_was_committed_is_there_after_reopening_in_order_of_arrival() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, empty) = open(dir.path()).unwrap();
+    assert!(empty.queue.is_empty() && empty.servent.is_none());
+    put(&store, [3, 1, 2]);
+    let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None };
+    store
+        .commit(&[
+            Change::Node(Op::QueueGone(Guid([2; 16]))),
+            Change::Node(Op::Servent(Guid([9; 16]))),
+            Change::File("/a/b".into(), file.clone()),
+        ])
+        .unwrap();
+    drop(store);
+    let (_store, all) = open(dir.path()).unwrap();
+    assert_eq!(all.queue, [row(1), row(3)]);
+    assert_eq!(all.servent, Some(Guid([9; 16])));
+    assert_eq!(all.files, [(PathBuf::from("/a/b"), file)]);
+}
+
+/// What another process would find after `kill -9`: the bytes the system has
+/// at that moment, without anything a clean end would add.
+#[test]
+fn every_commit_survives_the_death_of_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path()).unwrap();
+    for n in 0..100 {
+        put(&store, [n]);
+        if n % 9 == 0 {
+            let copy = tempfile::tempdir().unwrap();
+            fs::copy(dir.path().join("state.redb"), copy.path().join("state.redb")).unwrap();
+            let (_copy, all) = open(copy.path()).unwrap();
+            assert_eq!(all.queue.len(), usize::from(n) + 1);
+        }
+    }
+}
+
+#[test]
+fn two_servents_do_not_share_a_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_store, _) = open(dir.path()).unwrap();
+    match open(dir.path()) {
+        Err(StoreFailure::Locked { pid, .. }) => assert_eq!(pid, Some(std::process::id())),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_foreign_or_truncated_state_is_refused_and_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path()).unwrap();
+    put(&store, 0..200);
+    drop(store);
+    let path = dir.path().join("state.redb");
+    let good = fs::read(&path).unwrap();
+    let mut bad = vec![b"#!/bin/sh\necho not a state\n".to_vec(), Vec::new()];
+    bad.extend([5, 100, 4096, good.len() / 2, good.len() - 4096].map(|n| good[..n].to_vec()));
+    for bytes in bad {
+        fs::write(&path, &bytes).unwrap();
+        let Err(StoreFailure::Damaged { .. }) = open(dir.path()) else {
+            panic!("{} bytes were taken for a state", bytes.len());
+        };
+        assert!(fs::read(&path).unwrap() == bytes, "{} bytes were touched", bytes.len());
+    }
+}
+
+#[test]
+fn a_damaged_state_is_put_aside_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    for n in 1..=2 {
+        fs::write(dir.path().join("state.redb"), format!("nonsense {n}")).unwrap();
+        let (store, all) =
+            Store::open(dir.path(), Durability::Process, DamagedState::PutAside).unwrap();
+        assert!(all.queue.is_empty());
+        put(&store, [1]);
+        let aside = dir.path().join(format!("state.redb.damaged-{n}"));
+        assert_eq!(fs::read_to_string(aside).unwrap(), format!("nonsense {n}"));
+    }
+}
