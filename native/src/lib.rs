@@ -1,1 +1,18 @@
+//! The servent as a library: the driver that hosts the core's node on real
+//! sockets, files and time. The program is made of it.
 
+mod clock;
+mod counters;
+pub mod driver;
+pub mod error;
+mod library;
+mod net;
+pub mod replay;
+mod store;
+mod tape;
+
+pub use self::clock::Clock;
+pub use self::library::LibraryStatus;
+pub use self::net::{Descriptors, raise_descriptors};
+pub use self::store::{DamagedState, Durability};
+pub use self::tape::Joined;

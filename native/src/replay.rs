@@ -35,10 +35,10 @@ pub fn file(path: &Path) -> io::Result<Report> {
         for line in &mut split {
             replay.feed(qlog::parse(line));
         }
-        let rest = split.rest().len();
+        let whole = split.rest();
         if last {
-            return Ok(replay.report());
+            return Ok(replay.report().clone());
         }
-        buffer.drain(..buffer.len() - rest);
+        buffer.drain(..whole);
     }
 }

@@ -129,9 +129,6 @@ impl Outbox {
     pub(super) fn is_store_stopped(&self) -> bool {
         self.state().stop_store
     }
-    pub(super) fn has_jobs(&self) -> bool {
-        !self.state().jobs.is_empty()
-    }
     /// Bytes of small writes waiting.
     pub(super) fn bytes(&self) -> usize {
         self.state().bytes

@@ -79,6 +79,7 @@ pub(crate) struct Store {
     db: Database,
     path: PathBuf,
     flusher: Arc<Flusher>,
+    durability: Durability,
     _lock: open::Lock,
 }
 
@@ -87,6 +88,11 @@ impl Store {
     /// the [`Durability`] says.
     pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
         self.try_commit(changes).map_err(|why| self.failed(&why))
+    }
+
+    /// What a commit survives.
+    pub(crate) const fn durability(&self) -> Durability {
+        self.durability
     }
 
     fn failed(&self, why: &redb::Error) -> StoreFailure {

@@ -76,7 +76,7 @@ impl Store {
             }
             other => other?,
         };
-        Ok((Self { db, path, flusher, _lock: lock }, remembered))
+        Ok((Self { db, path, flusher, durability, _lock: lock }, remembered))
     }
 }
 

@@ -1,0 +1,156 @@
+//! How the rest of the program talks to a running servent.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use servent_core::id::FetchId;
+use servent_core::node::{Answer, Command, NodeView};
+use servent_core::trace::Record;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use crate::counters::Counters;
+use crate::error::RunError;
+use crate::library::LibraryStatus;
+use crate::tape::{Joined, Memory};
+
+/// What a handle asks of the node's task.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// Give this to the node.
+    Command(Command),
+    /// What does the node look like?
+    View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
+    /// End at once, as if killed.
+    Abort,
+}
+
+/// How a servent ended; `None` while it runs.
+pub(crate) type Ended = Option<Result<(), Arc<RunError>>>;
+
+/// A running servent. Clones are the same servent; it is aborted when the
+/// last one goes.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    pub(crate) control: mpsc::Sender<Control>,
+    pub(crate) ended: watch::Receiver<Ended>,
+    pub(crate) shared: Arc<Outside>,
+}
+
+/// What can be looked at without asking the node's task.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    pub(crate) addrs: Vec<SocketAddr>,
+    pub(crate) answers: broadcast::Sender<Answer>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) library: Arc<Mutex<LibraryStatus>>,
+    pub(crate) rescan: Sender<()>,
+    pub(crate) memory: Option<Arc<Memory>>,
+    pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
+}
+
+impl Handle {
+    /// The first address it listens on.
+    #[must_use]
+    pub fn addr(&self) -> Option<SocketAddr> {
+        self.shared.addrs.first().copied()
+    }
+
+    /// Every address it listens on, with the ports it really got.
+    #[must_use]
+    pub fn addrs(&self) -> Vec<SocketAddr> {
+        self.shared.addrs.clone()
+    }
+
+    /// Gives a command to the node. Its answers come through
+    /// [`Handle::answers`]; subscribe before.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn command(&self, command: Command) -> Result<(), RunError> {
+        self.control.send(Control::Command(command)).await.map_err(|_| RunError::Gone)
+    }
+
+    /// The answers from now on.
+    #[must_use]
+    pub fn answers(&self) -> broadcast::Receiver<Answer> {
+        self.shared.answers.subscribe()
+    }
+
+    /// What the node looks like, with `count` places of the line from
+    /// position `from`.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn view(&self, from: u32, count: u32) -> Result<NodeView, RunError> {
+        let (reply, view) = oneshot::channel();
+        let ask = Control::View { from, count, reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        view.await.map_err(|_| RunError::Gone)
+    }
+
+    /// The tape so far and the lines that follow, when it is kept in memory.
+    #[must_use]
+    pub fn tape(&self) -> Option<Joined> {
+        self.shared.memory.as_ref().map(|memory| memory.join())
+    }
+
+    /// The records from now on, when the tape is kept in memory.
+    #[must_use]
+    pub fn records(&self) -> Option<broadcast::Receiver<Arc<Record>>> {
+        self.shared.memory.as_ref().map(|memory| memory.records())
+    }
+
+    /// How far the library has come.
+    #[must_use]
+    pub fn library(&self) -> LibraryStatus {
+        self.shared.library.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks at the shared folders again, soon.
+    pub fn rescan(&self) {
+        let _ = self.shared.rescan.send(()); // A servent that has ended has nothing to scan.
+    }
+
+    /// Numbers that only grow, by name.
+    #[must_use]
+    pub fn counters(&self) -> BTreeMap<&'static str, u64> {
+        self.shared.counters.snapshot()
+    }
+
+    /// Where a finished download is.
+    #[must_use]
+    pub fn path_of(&self, fetch: FetchId) -> Option<PathBuf> {
+        let whole = self.shared.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.get(&fetch).cloned()
+    }
+
+    /// Stops: goodbye to peers, state saved, sockets flushed. Waits for it.
+    ///
+    /// # Errors
+    /// It had ended with an error, or saving failed.
+    pub async fn stop(&self) -> Result<(), Arc<RunError>> {
+        let _ = self.command(Command::Stop).await; // If it has ended, `ended` says how.
+        self.ended().await
+    }
+
+    /// Ends it as `kill -9` would: nothing is said, nothing more is saved.
+    pub async fn abort(&self) {
+        let _ = self.control.send(Control::Abort).await; // If it has ended, so be it.
+        let _ = self.ended().await;
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// It had to end.
+    pub async fn ended(&self) -> Result<(), Arc<RunError>> {
+        let mut ended = self.ended.clone();
+        match ended.wait_for(Option::is_some).await {
+            Ok(how) => how.clone().unwrap_or(Ok(())),
+            Err(_) => Err(Arc::new(RunError::Gone)),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The driver: hosts one [`Node`](servent_core::node::Node) on real sockets,
+//! files and time.
+//!
+//! One task owns the node and takes its inputs in turns: whatever has come in
+//! since the last turn, one reading of the clock for all of it. Timers that
+//! are due by that reading run first, so no flood can keep them waiting. What
+//! the node wants remembered in a turn is committed in one transaction before
+//! anything else it wants is carried out.
+
+pub(crate) mod downloads;
+mod handle;
+mod options;
+mod start;
+mod turn;
+
+pub use self::handle::Handle;
+pub(crate) use self::handle::{Control, Ended, Outside};
+pub use self::options::Options;
+pub use self::start::Driver;

@@ -1,0 +1,154 @@
+//! Starting a servent: limits, store, library, tape, sockets, node.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use servent_core::node::{Config, Input, Node, Restored};
+use servent_core::trace::NodeId;
+use servent_core::trace::tape::Start;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, broadcast, mpsc, watch};
+
+use super::downloads::Downloads;
+use super::turn::Loop;
+use super::{Handle, Options, Outside};
+use crate::clock::Clock;
+use crate::counters::Counters;
+use crate::error::StartError;
+use crate::library::{Change as LibraryChange, Library, Worker};
+use crate::net::{REPORTS, listen, raise_descriptors};
+use crate::store::{Change, Remembered, Store};
+use crate::tape::Tape;
+
+/// Connections the node is not told it may have, so that it can still answer
+/// those it must refuse.
+const SPARE: u32 = 16;
+/// Commands that may wait for the node's task.
+const CONTROLS: usize = 64;
+/// Answers a slow listener may be behind.
+const ANSWERS: usize = 1_024;
+
+/// Starts servents.
+#[derive(Debug)]
+pub struct Driver;
+
+/// What came out of the folders.
+struct Folders {
+    store: Store,
+    library: Library,
+    downloads: Downloads,
+    restored: Restored,
+    shared: Vec<LibraryChange>,
+    changes: Vec<Change>,
+}
+
+impl Driver {
+    /// Starts a servent.
+    ///
+    /// # Errors
+    /// Anything it needs and cannot have; see [`StartError`].
+    pub async fn start(options: Options) -> Result<Handle, StartError> {
+        let listeners = listen::bind(&options.listen)?;
+        let addrs = local_addrs(&listeners)?;
+        let (room, config) = fit(&options.node);
+        let (mut folders, options) = open_folders(options).await?;
+        folders.restored.listen = options.announce.or(addrs.first().copied());
+
+        let clock = Clock::new();
+        let seed = options.seed.unwrap_or_else(random_seed);
+        let start = Start::new(NodeId(0), &options.name, seed, config.clone());
+        let tape = Tape::begin(clock.now(), start, options.trace.as_deref(), options.tape)
+            .map_err(|why| StartError::Trace {
+                path: options.trace.clone().unwrap_or_default(),
+                why,
+            })?;
+
+        let (reports, reported) = mpsc::channel(REPORTS);
+        let (control, controlled) = mpsc::channel(CONTROLS);
+        let (end, ended) = watch::channel(None);
+        let status = folders.library.status();
+        let worker = Worker::start(folders.library, options.rescan, reports.clone())
+            .map_err(|why| StartError::folder(&options.state_dir, why))?;
+        let outside = Arc::new(Outside {
+            addrs,
+            answers: broadcast::Sender::new(ANSWERS),
+            counters: Arc::new(Counters::default()),
+            library: status,
+            rescan: worker.asker(),
+            memory: tape.as_ref().and_then(Tape::memory),
+            whole: folders.downloads.whole(),
+        });
+        let turns = Loop::new(super::turn::Parts {
+            clock,
+            node: Node::new(config, seed),
+            store: folders.store,
+            downloads: folders.downloads,
+            shared: folders.shared,
+            changes: folders.changes,
+            tape,
+            reports: reports.clone(),
+            reported,
+            controlled,
+            room: Arc::clone(&room),
+            upload_rate: options.upload_rate,
+            outside: Arc::clone(&outside),
+        });
+        let numbers = Arc::new(listen::Numbers::default());
+        for listener in listeners {
+            let (numbers, room) = (Arc::clone(&numbers), Arc::clone(&room));
+            tokio::spawn(listen::accept(listener, numbers, room, reports.clone()));
+        }
+        tokio::spawn(turns.run(Input::Start(folders.restored), end));
+        Ok(Handle { control, ended, shared: outside })
+    }
+}
+
+fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
+    let local = |l: &TcpListener| {
+        l.local_addr().map_err(|why| StartError::Listen { at: ([0, 0, 0, 0], 0).into(), why })
+    };
+    listeners.iter().map(local).collect()
+}
+
+/// Fits the connections to the descriptors there are.
+fn fit(config: &Config) -> (Arc<Semaphore>, Config) {
+    let mut config = config.clone();
+    let most = raise_descriptors().connections(config.queue.slots.min(1_024));
+    let wanted = config.limits.connections.saturating_add(SPARE);
+    if most < wanted {
+        tracing::info!(most, wanted, "fewer connections than configured: descriptors");
+    }
+    let most = most.min(wanted);
+    config.limits.connections = config.limits.connections.min(most - SPARE.min(most / 2));
+    (Arc::new(Semaphore::new(most as usize)), config)
+}
+
+async fn open_folders(options: Options) -> Result<(Folders, Options), StartError> {
+    let opened = tokio::task::spawn_blocking(move || {
+        let (store, remembered) =
+            Store::open(&options.state_dir, options.durability, options.damaged_state)?;
+        let Remembered { servent, queue, mut fetches, parts, files } = remembered;
+        let (library, shared) = Library::open(&options.shares, files)?;
+        let (downloads, changes) =
+            Downloads::restore(&options.download_dir, options.durability, parts, &mut fetches);
+        let info = |change: &LibraryChange| match change {
+            LibraryChange::Shared(shared, _) => Some(shared.info.clone()),
+            _ => None,
+        };
+        let infos = shared.iter().filter_map(info).collect();
+        let restored = Restored { servent, listen: None, queue, fetches, shared: infos };
+        Ok((Folders { store, library, downloads, restored, shared, changes }, options))
+    });
+    match opened.await {
+        Ok(opened) => opened,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+fn random_seed() -> u64 {
+    let mut seed = [0; 8];
+    let drawn = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty());
+    debug_assert_eq!(drawn, Ok(8));
+    u64::from_le_bytes(seed)
+}
+

@@ -1,0 +1,426 @@
+//! The task that owns the node.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::fetch::FetchFailure;
+use servent_core::id::{ConnId, FetchId, FileIndex};
+use servent_core::node::{Answer, FileRef, Input, Node, Output, StoreError};
+use servent_core::time::Instant;
+use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::downloads::{Downloads, store_error};
+use super::{Control, Ended, Outside};
+use crate::clock::Clock;
+use crate::counters::add;
+use crate::error::{RunError, StoreFailure};
+use crate::library::{Change as LibraryChange, Shared, sha1_of};
+use crate::net::{Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
+use crate::store::{Change, Durability, Store};
+use crate::tape::Tape;
+
+/// Reports taken in one turn.
+const TURN: usize = 256;
+/// How long sockets may take to flush after the node has stopped.
+const STOP_WAIT: Duration = Duration::from_secs(3);
+/// How often the store is flushed to the disk while nobody waits for it.
+const FLUSH_EVERY: Duration = Duration::from_secs(5);
+
+/// What a loop is made of.
+pub(super) struct Parts {
+    pub(super) clock: Clock,
+    pub(super) node: Node,
+    pub(super) store: Store,
+    pub(super) downloads: Downloads,
+    pub(super) shared: Vec<LibraryChange>,
+    pub(super) changes: Vec<Change>,
+    pub(super) tape: Option<Tape>,
+    pub(super) reports: Reports,
+    pub(super) reported: mpsc::Receiver<Report>,
+    pub(super) controlled: mpsc::Receiver<Control>,
+    pub(super) room: Arc<Semaphore>,
+    pub(super) upload_rate: Option<u64>,
+    pub(super) outside: Arc<Outside>,
+}
+
+/// The node and everything it acts upon.
+pub(super) struct Loop {
+    clock: Clock,
+    node: Node,
+    fx: FxOf<Node>,
+    store: Arc<Store>,
+    downloads: Downloads,
+    shared: BTreeMap<FileIndex, Arc<Shared>>,
+    conns: BTreeMap<ConnId, Arc<Outbox>>,
+    tape: Option<Tape>,
+    reports: Reports,
+    reported: mpsc::Receiver<Report>,
+    controlled: mpsc::Receiver<Control>,
+    room: Arc<Semaphore>,
+    pace: Option<Arc<Pace>>,
+    outside: Arc<Outside>,
+    /// To be committed at the end of the turn.
+    changes: Vec<Change>,
+    /// To be carried out after that.
+    outputs: Vec<Output>,
+    /// Connections whose bytes the node has been given in this turn.
+    taken: Vec<ConnId>,
+    stopped: bool,
+}
+
+/// Why a turn came about.
+enum Woken {
+    Reports,
+    Control(Option<Control>),
+    Timer,
+    Flush,
+}
+
+impl Loop {
+    pub(super) fn new(parts: Parts) -> Self {
+        let mut turns = Self {
+            clock: parts.clock,
+            node: parts.node,
+            fx: FxOf::<Node>::new(),
+            store: Arc::new(parts.store),
+            downloads: parts.downloads,
+            shared: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            tape: parts.tape,
+            reports: parts.reports,
+            reported: parts.reported,
+            controlled: parts.controlled,
+            room: parts.room,
+            pace: parts.upload_rate.map(|rate| Arc::new(Pace::new(rate))),
+            outside: parts.outside,
+            changes: parts.changes,
+            outputs: Vec::new(),
+            taken: Vec::new(),
+            stopped: false,
+        };
+        for change in parts.shared {
+            turns.library(change);
+        }
+        turns
+    }
+
+    /// Runs until stopped, aborted or unable to go on; tells `end` how.
+    pub(super) async fn run(mut self, start: Input, end: watch::Sender<Ended>) {
+        let how = self.turns(start).await;
+        let how = match (how, self.tape.take()) {
+            (Ok(true), Some(tape)) => {
+                let now = self.clock.now();
+                match tokio::task::spawn_blocking(move || tape.end(now)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(why)) => tracing::error!(%why, "the trace is not whole"),
+                    Err(why) => tracing::error!(%why, "the trace is not whole"),
+                }
+                Ok(())
+            }
+            (how, _) => how.map(|_| ()),
+        };
+        for outbox in self.conns.values() {
+            outbox.cut();
+        }
+        drop(self); // The store is closed before anybody is told.
+        let _ = end.send(Some(how.map_err(Arc::new))); // Nobody may wait.
+    }
+
+    /// True when it stopped in peace.
+    async fn turns(&mut self, start: Input) -> Result<bool, RunError> {
+        let mut batch = Vec::with_capacity(TURN);
+        let now = self.clock.now();
+        self.feed(now, start);
+        self.finish_turn(now)?;
+        let mut flush = tokio::time::interval(FLUSH_EVERY);
+        while !self.stopped {
+            let woken = self.wait(&mut batch, &mut flush).await;
+            let now = self.clock.now();
+            self.timers(now);
+            match woken {
+                Woken::Control(None | Some(Control::Abort)) => return Ok(false),
+                Woken::Control(Some(control)) => self.control(now, control),
+                Woken::Reports => batch.drain(..).for_each(|report| self.report(now, report)),
+                Woken::Flush => self.flush_aside(),
+                Woken::Timer => {}
+            }
+            self.finish_turn(now)?;
+        }
+        self.wind_up(&mut batch).await?;
+        Ok(true)
+    }
+
+    async fn wait(&mut self, batch: &mut Vec<Report>, flush: &mut tokio::time::Interval) -> Woken {
+        let due = self.node.poll_timeout().map(|(at, _)| self.clock.wake_at(at));
+        let timer = async {
+            match due {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            control = self.controlled.recv() => Woken::Control(control),
+            _ = self.reported.recv_many(batch, TURN) => Woken::Reports,
+            () = timer => Woken::Timer,
+            _ = flush.tick() => Woken::Flush,
+        }
+    }
+
+    /// Runs the timers that are due by the clock.
+    fn timers(&mut self, now: Instant) {
+        while self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            if let Some(tape) = &mut self.tape {
+                tape.timeout(now);
+            }
+            self.node.handle_timeout(now, &mut self.fx);
+            self.gather(now);
+        }
+    }
+
+    fn feed(&mut self, now: Instant, input: Input) {
+        if let Some(tape) = &mut self.tape {
+            tape.input(now, &input);
+        }
+        self.node.handle(now, input, &mut self.fx);
+        self.gather(now);
+    }
+
+    /// Sorts what the node answered: known, to be saved, to be done.
+    fn gather(&mut self, now: Instant) {
+        add(&self.outside.counters.inputs, 1);
+        if let Some(tape) = &mut self.tape {
+            tape.effects(now, self.fx.as_slice());
+        }
+        for effect in self.fx.drain() {
+            match effect {
+                Effect::Event(event) => self.outside.counters.count(&event),
+                Effect::Output(Output::Persist(op)) => self.changes.push(Change::Node(op)),
+                Effect::Output(output) => {
+                    if let Output::Complete { fetch } = output {
+                        self.changes.extend(self.downloads.completing(fetch));
+                    }
+                    self.outputs.push(output);
+                }
+            }
+        }
+    }
+
+    /// Saves what the turn promises, then carries it out.
+    fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
+        let counters = &self.outside.counters;
+        add(&counters.turns, 1);
+        if !self.changes.is_empty() {
+            add(&counters.commits, 1);
+            add(&counters.changes, self.changes.len() as u64);
+            self.commit()?;
+        }
+        for output in std::mem::take(&mut self.outputs) {
+            self.carry_out(output);
+        }
+        for conn in self.taken.drain(..) {
+            if let Some(outbox) = self.conns.get(&conn) {
+                outbox.taken();
+            }
+        }
+        if let Some(tape) = &mut self.tape {
+            add(&self.outside.counters.trace_lines_dropped, tape.turn(now));
+        }
+        Ok(())
+    }
+
+    /// One transaction. With the stronger durability it waits for the disk,
+    /// and the runtime is told; what comes in meanwhile shares the next one.
+    fn commit(&mut self) -> Result<(), StoreFailure> {
+        let waits = self.store.durability() == Durability::Power;
+        if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+            tokio::task::block_in_place(|| self.store.commit(&self.changes))?;
+        } else {
+            self.store.commit(&self.changes)?;
+        }
+        self.changes.clear();
+        Ok(())
+    }
+
+    fn control(&mut self, now: Instant, control: Control) {
+        match control {
+            Control::Command(command) => self.feed(now, Input::Command(command)),
+            Control::View { from, count, reply } => {
+                let _ = reply.send(self.node.view(from, count)); // The asker may be gone.
+            }
+            Control::Abort => {}
+        }
+    }
+
+    fn report(&mut self, now: Instant, report: Report) {
+        match report {
+            Report::Accepted { conn, peer, outbox } => {
+                self.conns.insert(conn, outbox);
+                self.feed(now, Input::Accepted { conn, peer });
+            }
+            Report::Library(change) => {
+                let input = match &change {
+                    LibraryChange::Shared(shared, _) => Some(Input::Shared(shared.info.clone())),
+                    LibraryChange::Gone(index) => Some(Input::Unshared { index: *index }),
+                    LibraryChange::Forgotten(_) => None,
+                };
+                self.library(change);
+                if let Some(input) = input {
+                    self.feed(now, input);
+                }
+            }
+            Report::Input(input) => {
+                match &input {
+                    Input::Bytes { conn, .. } => self.taken.push(*conn),
+                    Input::Closed { conn } | Input::DialFailed { conn, .. } => {
+                        self.conns.remove(conn);
+                    }
+                    Input::DiskFailed { why: StoreError::Changed, .. } => {
+                        let _ = self.outside.rescan.send(()); // Its thread may have ended.
+                    }
+                    _ => {}
+                }
+                self.feed(now, input);
+            }
+        }
+    }
+
+    fn library(&mut self, change: LibraryChange) {
+        match change {
+            LibraryChange::Shared(shared, row) => {
+                self.changes.push(Change::File(shared.path(), row));
+                self.shared.insert(shared.info.index, shared);
+            }
+            LibraryChange::Gone(index) => {
+                self.shared.remove(&index);
+            }
+            LibraryChange::Forgotten(path) => self.changes.push(Change::FileGone(path)),
+        }
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Dial { conn, to } => {
+                let outbox = Arc::new(Outbox::default());
+                self.conns.insert(conn, Arc::clone(&outbox));
+                let (room, reports) = (Arc::clone(&self.room), self.reports.clone());
+                tokio::spawn(dial::run(conn, to, outbox, room, reports));
+            }
+            Output::Write { conn, data } => self.push(conn, Job::Write(data)),
+            Output::Close { conn, flush: true } => self.push(conn, Job::Close),
+            Output::Close { conn, flush: false } => {
+                if let Some(outbox) = self.conns.get(&conn) {
+                    outbox.cut();
+                }
+            }
+            Output::Serve { conn, file, start, end } => {
+                let job = match self.file(file) {
+                    Ok(file) => Job::Serve { file, start, end, pace: self.pace.clone() },
+                    Err(why) => Job::Refuse(why),
+                };
+                self.push(conn, job);
+            }
+            Output::Store { conn, fetch, start, end, early } => {
+                let job = match self.downloads.part(fetch) {
+                    Ok(part) => Job::Store { part, start, end, early },
+                    Err(why) => Job::Refuse(why),
+                };
+                self.push(conn, job);
+            }
+            Output::StopStore { conn } => {
+                if let Some(outbox) = self.conns.get(&conn) {
+                    outbox.stop_store();
+                }
+            }
+            Output::Allocate { fetch, name, size } => {
+                self.changes.extend(self.downloads.allocate(fetch, &name, size));
+            }
+            Output::Verify { fetch } => self.verify(fetch),
+            Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
+            Output::Persist(_) => unreachable!("sorted out when it was gathered"),
+            Output::Answer(answer) => self.answer(answer),
+        }
+    }
+
+    fn push(&self, conn: ConnId, job: Job) {
+        if let Some(outbox) = self.conns.get(&conn) {
+            outbox.push(job);
+        }
+    }
+
+    fn file(&self, file: FileRef) -> Result<ServeFrom, StoreError> {
+        match file {
+            FileRef::Shared(index) => {
+                let shared = self.shared.get(&index).ok_or(StoreError::Changed)?;
+                Ok(ServeFrom::Shared(Arc::clone(shared)))
+            }
+            FileRef::Fetch(fetch) => self.downloads.part(fetch).map(ServeFrom::Part),
+        }
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        match &answer {
+            Answer::Failed { fetch, why } => {
+                let remove = *why == FetchFailure::Cancelled;
+                self.changes.extend(self.downloads.forget(*fetch, remove));
+            }
+            Answer::Stopped => self.stopped = true,
+            _ => {}
+        }
+        let _ = self.outside.answers.send(answer); // Nobody may listen.
+    }
+
+    /// Hashes a finished download aside.
+    fn verify(&self, fetch: FetchId) {
+        let (part, reports) = (self.downloads.part(fetch), self.reports.clone());
+        tokio::task::spawn_blocking(move || {
+            let hashed = part.and_then(|part| {
+                let file = part.reader()?;
+                sha1_of(&file, |_| !reports.is_closed()).map_err(|why| store_error(&why))
+            });
+            match hashed {
+                Ok(Some(sha1)) => {
+                    let _ = reports.blocking_send(Report::Input(Input::Verified { fetch, sha1 }));
+                }
+                Ok(None) => {}
+                Err(why) => tracing::error!(?fetch, ?why, "cannot read the download to check it"),
+            }
+        });
+    }
+
+    /// Flushes the store to the disk without anybody waiting for it.
+    fn flush_aside(&self) {
+        let store = Arc::clone(&self.store);
+        tokio::task::spawn_blocking(move || {
+            if let Err(why) = store.flush() {
+                tracing::warn!("{why}");
+            }
+        });
+    }
+
+    /// Lets the sockets flush what the node said last, bounded, and saves.
+    async fn wind_up(&mut self, batch: &mut Vec<Report>) -> Result<(), RunError> {
+        let deadline = self.clock.now();
+        let deadline = self.clock.wake_at(deadline) + STOP_WAIT;
+        while !self.conns.is_empty() {
+            let more = self.reported.recv_many(batch, TURN);
+            if tokio::time::timeout_at(deadline, more).await.is_err() {
+                break;
+            }
+            let now = self.clock.now();
+            batch.drain(..).for_each(|report| self.report(now, report));
+            self.finish_turn(now)?;
+        }
+        if !self.changes.is_empty() {
+            self.commit()?;
+        }
+        let store = Arc::clone(&self.store);
+        tokio::task::spawn_blocking(move || store.flush())
+            .await
+            .map_err(|_| RunError::Gone)?
+            .map_err(RunError::Store)
+    }
+}

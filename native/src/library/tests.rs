@@ -1,0 +1,76 @@
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::*;
+
+fn open(dir: &std::path::Path, rows: Vec<(PathBuf, FileRow)>) -> (Library, Vec<Change>) {
+    Library::open(&[dir.to_owned()], rows).unwrap()
+}
+
+fn names(changes: &[Change]) -> BTreeSet<(u32, String)> {
+    let shared = changes.iter().filter_map(|change| match change {
+        Change::Shared(shared, _) => Some((shared.info.index.0, shared.info.name.clone())),
+        _ => None,
+    });
+    shared.collect()
+}
+
+#[test]
+fn files_keep_their_numbers_and_hashes_over_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("sub")).unwrap();
+    fs::write(dir.path().join("b"), "abc").unwrap();
+    fs::write(dir.path().join("sub/c"), "other").unwrap();
+    fs::write(dir.path().join(".hidden"), "no").unwrap();
+    fs::write(dir.path().join("x.part"), "no").unwrap();
+    let (mut library, first) = open(dir.path(), Vec::new());
+    assert_eq!(names(&first), BTreeSet::from([(0, "b".into()), (1, "c".into())]));
+    let path = dir.path().canonicalize().unwrap().join("b");
+    let Some(Change::Shared(b, row)) = library.hash(&path, || true) else { panic!("not hashed") };
+    let sha1 = Sha1::parse(b"VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5").unwrap(); // Of "abc".
+    assert_eq!(b.info.sha1, Some(sha1));
+
+    fs::write(dir.path().join("a"), "new").unwrap();
+    let (again, changes) = open(dir.path(), vec![(path.clone(), row.clone())]);
+    assert!(names(&changes).contains(&(0, "b".into())));
+    assert!(!names(&changes).contains(&(0, "a".into())));
+    assert_eq!(again.unhashed().len(), 2, "b is remembered");
+
+    fs::write(&path, "abcd").unwrap();
+    let (changed, changes) = open(dir.path(), vec![(path, row)]);
+    assert!(names(&changes).contains(&(0, "b".into())), "its number stays");
+    assert_eq!(changed.unhashed().len(), 3, "its hash does not");
+}
+
+#[test]
+fn a_file_that_changed_is_not_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("a");
+    fs::write(&at, "abc").unwrap();
+    let (mut library, changes) = open(dir.path(), Vec::new());
+    let [Change::Shared(shared, _)] = &changes[..] else { panic!("{changes:?}") };
+    assert!(shared.open().is_ok());
+    fs::write(&at, "abcd").unwrap();
+    assert!(matches!(shared.open(), Err(StoreError::Changed)));
+    let changes = library.rescan();
+    assert!(matches!(&changes[..], [Change::Shared(new, _)] if new.info.size == 4));
+    fs::remove_file(&at).unwrap();
+    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(0))]));
+    assert!(library.rescan().is_empty());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_a_clear_error() {
+    let error = Library::open(&["/nowhere/at/all".into()], Vec::new()).unwrap_err();
+    assert!(error.to_string().starts_with("cannot share /nowhere/at/all: "), "{error}");
+}
+
+#[test]
+fn a_single_file_can_be_shared_without_its_neighbours() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a"), "abc").unwrap();
+    fs::write(dir.path().join("b"), "abc").unwrap();
+    let (library, changes) = Library::open(&[dir.path().join("a")], Vec::new()).unwrap();
+    assert_eq!(names(&changes), BTreeSet::from([(0, "a".into())]));
+    assert_eq!(library.status().lock().unwrap().bytes, 3);
+}

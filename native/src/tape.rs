@@ -1,0 +1,241 @@
+//! The tape of a running servent: to a file, and kept in memory for the lab.
+//!
+//! Neither ever holds the node's task up. What the file cannot take in time
+//! is left out and an explicit gap says so; what memory does not hold any
+//! more likewise.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use servent_core::engine::Effect;
+use servent_core::node::{Input, Output};
+use servent_core::time::Instant;
+use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::{Event, Record, qlog};
+use tokio::sync::broadcast;
+
+/// Turns that may wait for the file.
+const FILE_TURNS: usize = 4_096;
+/// Bytes of lines kept in memory.
+const MEMORY: usize = 64 << 20;
+/// Lines and records a slow listener may be behind.
+const BEHIND: usize = 16_384;
+
+/// The lines so far and a subscription to those that follow.
+pub type Joined = (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>);
+
+/// Lines in memory, for those who join late.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    kept: Mutex<Kept>,
+    records: broadcast::Sender<Arc<Record>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// Header and start: kept whatever happens.
+    head: Vec<Arc<str>>,
+    /// Says that lines after the head are missing.
+    gap: Option<Arc<str>>,
+    lines: VecDeque<Arc<str>>,
+    bytes: usize,
+    live: broadcast::Sender<Arc<str>>,
+}
+
+impl Memory {
+    fn new(head: &[String]) -> Self {
+        let kept = Kept {
+            head: head.iter().map(|line| Arc::from(line.as_str())).collect(),
+            gap: None,
+            lines: VecDeque::new(),
+            bytes: 0,
+            live: broadcast::Sender::new(BEHIND),
+        };
+        Self { kept: Mutex::new(kept), records: broadcast::Sender::new(BEHIND) }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything so far, and what follows without a hole between.
+    pub(crate) fn join(&self) -> Joined {
+        let kept = self.kept();
+        let lines = kept.head.iter().chain(&kept.gap).chain(&kept.lines).cloned().collect();
+        (lines, kept.live.subscribe())
+    }
+
+    /// The records from now on.
+    pub(crate) fn records(&self) -> broadcast::Receiver<Arc<Record>> {
+        self.records.subscribe()
+    }
+
+    /// True when lines had to go.
+    fn add(&self, lines: &[String]) -> bool {
+        let mut kept = self.kept();
+        for line in lines {
+            let line: Arc<str> = Arc::from(line.as_str());
+            kept.bytes += line.len();
+            kept.lines.push_back(Arc::clone(&line));
+            let _ = kept.live.send(line); // Nobody may listen.
+        }
+        let mut lost = false;
+        while kept.bytes > MEMORY
+            && let Some(old) = kept.lines.pop_front()
+        {
+            kept.bytes -= old.len();
+            lost = true;
+        }
+        lost
+    }
+}
+
+/// What the node's task writes to.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    writer: Writer,
+    lines: Vec<String>,
+    file: Option<FileTape>,
+    memory: Option<Arc<Memory>>,
+}
+
+#[derive(Debug)]
+struct FileTape {
+    turns: SyncSender<Vec<String>>,
+    thread: JoinHandle<std::io::Result<()>>,
+    missing: u64,
+}
+
+impl Tape {
+    /// Begins a tape to a file, to memory, or both; `None` for neither.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub(crate) fn begin(
+        at: Instant,
+        start: Start,
+        file: Option<&Path>,
+        memory: bool,
+    ) -> std::io::Result<Option<Self>> {
+        if file.is_none() && !memory {
+            return Ok(None);
+        }
+        let mut lines = Vec::new();
+        let writer = Writer::new(at, start, &mut lines);
+        let memory = memory.then(|| Arc::new(Memory::new(&lines)));
+        let file = file.map(|path| FileTape::begin(path, &lines)).transpose()?;
+        Ok(Some(Self { writer, lines: Vec::new(), file, memory }))
+    }
+
+    /// The lines in memory.
+    pub(crate) fn memory(&self) -> Option<Arc<Memory>> {
+        self.memory.clone()
+    }
+
+    /// The node is about to be given an input.
+    pub(crate) fn input(&mut self, at: Instant, input: &Input) {
+        self.writer.input(at, input, &mut self.lines);
+    }
+
+    /// The node's timers are about to run.
+    pub(crate) fn timeout(&mut self, at: Instant) {
+        self.writer.timeout(at, &mut self.lines);
+    }
+
+    /// That led to these effects.
+    pub(crate) fn effects(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
+        for record in self.writer.effects(at, effects, &mut self.lines) {
+            if let Some(memory) = &self.memory {
+                let _ = memory.records.send(Arc::new(record)); // Nobody may listen.
+            }
+        }
+    }
+
+    /// Hands the turn's lines on; says how many the file could not take.
+    pub(crate) fn turn(&mut self, at: Instant) -> u64 {
+        let lines = std::mem::take(&mut self.lines);
+        if lines.is_empty() {
+            return 0;
+        }
+        if let Some(memory) = &self.memory
+            && memory.add(&lines)
+        {
+            let mut gap = Vec::new();
+            self.writer.gap(at, "older lines are not kept in memory", &mut gap);
+            memory.kept().gap = gap.pop().map(Arc::from);
+        }
+        self.file.as_mut().map_or(0, |file| file.add(at, lines, &self.writer))
+    }
+
+    /// Ends the tape whole and waits until the file has it.
+    pub(crate) fn end(mut self, at: Instant) -> std::io::Result<()> {
+        self.writer.checkpoint(at, &mut self.lines);
+        let lines = std::mem::take(&mut self.lines);
+        if let Some(memory) = &self.memory {
+            memory.add(&lines);
+        }
+        let Some(FileTape { turns, thread, .. }) = self.file else { return Ok(()) };
+        let _ = turns.send(lines); // A writer that is gone tells why below.
+        drop(turns);
+        thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the trace writer failed")))
+    }
+}
+
+impl FileTape {
+    fn begin(path: &Path, head: &[String]) -> std::io::Result<Self> {
+        let mut file = File::create(path)?;
+        for line in head {
+            file.write_all(qlog::frame(line).as_bytes())?;
+        }
+        let (turns, taken) = sync_channel(FILE_TURNS);
+        let thread = std::thread::Builder::new()
+            .name("trace".into())
+            .spawn(move || write(BufWriter::with_capacity(1 << 16, file), &taken))?;
+        Ok(Self { turns, thread, missing: 0 })
+    }
+
+    fn add(&mut self, at: Instant, lines: Vec<String>, writer: &Writer) -> u64 {
+        let count = lines.len() as u64;
+        let mut all = Vec::new();
+        if self.missing > 0 {
+            let why = format!("{} lines came faster than the file takes them", self.missing);
+            writer.clone().gap(at, &why, &mut all);
+        }
+        all.extend(lines);
+        match self.turns.try_send(all) {
+            Ok(()) => {
+                self.missing = 0;
+                0
+            }
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.missing += count;
+                count
+            }
+        }
+    }
+}
+
+/// Writes turn by turn; flushes whenever there is nothing more to write, so
+/// that the file is good to read while the servent runs.
+fn write(mut file: BufWriter<File>, turns: &Receiver<Vec<String>>) -> std::io::Result<()> {
+    loop {
+        let lines = match turns.try_recv() {
+            Ok(lines) => lines,
+            Err(_) => {
+                file.flush()?;
+                match turns.recv() {
+                    Ok(lines) => lines,
+                    Err(_) => return file.flush(),
+                }
+            }
+        };
+        for line in lines {
+            file.write_all(qlog::frame(&line).as_bytes())?;
+        }
+    }
+}
