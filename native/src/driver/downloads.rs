@@ -123,12 +123,18 @@ impl Downloads {
     }
 
     fn length(&self, name: &str) -> u64 {
-        fs::symlink_metadata(self.part_path(name)).map_or(0, |m| if m.is_file() { m.len() } else { 0 })
+        fs::symlink_metadata(self.part_path(name))
+            .map_or(0, |m| if m.is_file() { m.len() } else { 0 })
     }
 
     /// Opens or makes a download's file. The change to remember comes before
     /// the file: a name without a file does no harm.
-    pub(crate) fn allocate(&mut self, fetch: FetchId, name: &str, size: Option<u64>) -> Option<Change> {
+    pub(crate) fn allocate(
+        &mut self,
+        fetch: FetchId,
+        name: &str,
+        size: Option<u64>,
+    ) -> Option<Change> {
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
             let known = self.names.contains_key(&fetch);
             let name = self.names.entry(fetch).or_insert_with(|| safe_name(name)).clone();

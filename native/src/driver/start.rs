@@ -57,11 +57,10 @@ impl Driver {
         let clock = Clock::new();
         let seed = options.seed.unwrap_or_else(random_seed);
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
-        let tape = Tape::begin(clock.now(), start, options.trace.as_deref(), options.tape)
-            .map_err(|why| StartError::Trace {
-                path: options.trace.clone().unwrap_or_default(),
-                why,
-            })?;
+        let tape =
+            Tape::begin(clock.now(), start, options.trace.as_deref(), options.tape).map_err(
+                |why| StartError::Trace { path: options.trace.clone().unwrap_or_default(), why },
+            )?;
 
         let (reports, reported) = mpsc::channel(REPORTS);
         let (control, controlled) = mpsc::channel(CONTROLS);
@@ -151,4 +150,3 @@ fn random_seed() -> u64 {
     debug_assert_eq!(drawn, Ok(8));
     u64::from_le_bytes(seed)
 }
-

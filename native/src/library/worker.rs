@@ -124,7 +124,8 @@ impl Library {
     fn tell(&self, warnings: Vec<String>) {
         let all = self.shared.values();
         let hashed = all.clone().filter(|s| s.info.sha1.is_some());
-        let bytes = |files: &mut dyn Iterator<Item = &Arc<Shared>>| files.map(|s| s.info.size).sum();
+        let bytes =
+            |files: &mut dyn Iterator<Item = &Arc<Shared>>| files.map(|s| s.info.size).sum();
         let status = LibraryStatus {
             files: self.shared.len() as u64,
             bytes: bytes(&mut all.clone()),
@@ -137,7 +138,11 @@ impl Library {
 
     /// Hashes one file; `None` when it changed meanwhile, cannot be read, or
     /// `go_on` said no.
-    pub(super) fn hash(&mut self, path: &PathBuf, mut go_on: impl FnMut() -> bool) -> Option<Change> {
+    pub(super) fn hash(
+        &mut self,
+        path: &PathBuf,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Option<Change> {
         let old = Arc::clone(self.shared.get(path)?);
         let file = old.open().ok()?;
         let mut done = 0;
@@ -191,7 +196,6 @@ impl Worker {
     pub(crate) fn asker(&self) -> Sender<()> {
         self.ask.clone()
     }
-
 }
 
 fn run(mut library: Library, every: Duration, asked: &Receiver<()>, reports: &Reports) {

@@ -22,8 +22,8 @@ use servent_core::node::{Op, PartRow};
 use servent_core::queue::Row;
 
 use self::backend::Flusher;
-pub(crate) use self::rows::{FileRow, PartName};
 use self::rows::{FETCHES, FILES, META, PARTS, QUEUE, decode, encode};
+pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
 
 /// What a promise survives.
@@ -110,9 +110,7 @@ impl Store {
 
     /// Flushes to the disk what is not there yet. May take long.
     pub(crate) fn flush(&self) -> Result<(), StoreFailure> {
-        self.flusher
-            .flush()
-            .map_err(|why| StoreFailure::Io { path: self.path.clone(), why })
+        self.flusher.flush().map_err(|why| StoreFailure::Io { path: self.path.clone(), why })
     }
 }
 

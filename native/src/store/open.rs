@@ -63,8 +63,7 @@ impl Store {
         durability: Durability,
         damaged: DamagedState,
     ) -> Result<(Self, Remembered), StoreFailure> {
-        fs::create_dir_all(dir)
-            .map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
+        fs::create_dir_all(dir).map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
         let lock = Lock::take(dir)?;
         let path = dir.join(NAME);
         let opened = open_whole(&path, durability);
@@ -135,12 +134,8 @@ fn make(path: &Path) -> Result<(), StoreFailure> {
         Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(io_error(why)),
         _ => {}
     }
-    let file = OpenOptions::new()
-        .create_new(true)
-        .read(true)
-        .write(true)
-        .open(&new)
-        .map_err(io_error)?;
+    let file =
+        OpenOptions::new().create_new(true).read(true).write(true).open(&new).map_err(io_error)?;
     let (backend, _) = Backend::new(file, Durability::Power);
     fill(backend).map_err(|why| StoreFailure::Write { path: new.clone(), why: why.to_string() })?;
     fs::rename(&new, path).map_err(io_error)?;
@@ -163,10 +158,8 @@ fn fill(backend: Backend) -> Result<(), redb::Error> {
 }
 
 fn check_schema(db: &Database, path: &Path) -> Result<(), StoreFailure> {
-    let damaged = |why: redb::Error| StoreFailure::Damaged {
-        path: path.to_owned(),
-        why: why.to_string(),
-    };
+    let damaged =
+        |why: redb::Error| StoreFailure::Damaged { path: path.to_owned(), why: why.to_string() };
     let found = (|| {
         let table = db.begin_read()?.open_table(META)?;
         let version = table.get("schema")?;

@@ -24,8 +24,7 @@ fn row(n: u8) -> Row {
 }
 
 fn put(store: &Store, numbers: impl IntoIterator<Item = u8>) {
-    let changes: Vec<_> =
-        numbers.into_iter().map(|n| Change::Node(Op::Queue(row(n)))).collect();
+    let changes: Vec<_> = numbers.into_iter().map(|n| Change::Node(Op::Queue(row(n)))).collect();
     store.commit(&changes).unwrap();
 }
 
