@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         std::fs::create_dir_all(&corpus)?;
         println!("{name}: {} s", args.seconds);
         Tool::new("rustup")
-            .words("run nightly cargo fuzz run --target-dir")
+            .words("run nightly cargo fuzz run --fuzz-dir fuzz --target-dir")
             .arg(paths::target().join("fuzz"))
             .arg(name)
             .arg(&corpus)
