@@ -1,0 +1,286 @@
+//! A host small enough to be obviously right: it carries out what a node
+//! asks for in memory, at once, and keeps everything it saw.
+#![allow(dead_code)] // Each test file uses its own part.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+
+use servent_core::engine::{Effect, Engine, Fx};
+use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
+use servent_core::node::{
+    Answer, Config, ConnEvent, FileInfo, FileRef, Input, Limit, Node, Op, Output, Restored,
+};
+use servent_core::queue::FileKey;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::Event;
+
+pub(crate) mod pair;
+
+/// A config for tests: everybody may come from one address.
+pub(crate) fn config() -> Config {
+    let mut config = Config::default();
+    config.queue.slots = 1;
+    config.queue.per_ip = 1_000;
+    config.queue.hammer_requests = 100_000;
+    config
+}
+
+/// A shared file with made-up content: every byte depends on its offset.
+pub(crate) fn content(size: usize) -> Vec<u8> {
+    (0..size).map(|i| (i * 31 + i / 251) as u8).collect()
+}
+
+/// The SHA-1 we pretend shared file `index` has.
+pub(crate) fn sha(index: u32) -> Sha1 {
+    Sha1([index as u8 + 1; 20])
+}
+
+/// A node, its memory disk and its wires.
+#[derive(Clone)]
+pub(crate) struct Host {
+    pub(crate) node: Node,
+    pub(crate) now: Instant,
+    pub(crate) files: BTreeMap<FileIndex, Vec<u8>>,
+    /// Everything the node said, in order.
+    pub(crate) log: Vec<Effect<Output, Event>>,
+    /// What is on its way out, by connection.
+    pub(crate) wire: BTreeMap<ConnId, VecDeque<u8>>,
+    /// Connections the node has closed.
+    pub hung_up: BTreeSet<ConnId>,
+    pub(crate) dials: Vec<(ConnId, SocketAddr)>,
+    pub(crate) parts: BTreeMap<FetchId, Vec<u8>>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) ops: Vec<Op>,
+    /// Bodies stay here instead of leaving.
+    pub(crate) stalled: bool,
+    storing: BTreeMap<ConnId, Storing>,
+    next: u64,
+}
+
+#[derive(Clone)]
+struct Storing {
+    fetch: FetchId,
+    start: u64,
+    length: u64,
+    done: u64,
+}
+
+impl Host {
+    /// A started node that shares files of these sizes, numbered from 0.
+    pub(crate) fn new(config: Config, sizes: &[usize]) -> Self {
+        let mut host = Self::blank(config, sizes);
+        let shared = host.shared();
+        let listen = Some("1.2.3.4:6346".parse().unwrap());
+        host.input(Input::Start(Restored { listen, shared, ..Restored::default() }));
+        host
+    }
+
+    /// The same, not started.
+    pub(crate) fn blank(config: Config, sizes: &[usize]) -> Self {
+        Self {
+            node: Node::new(config, 7),
+            now: Instant::from_secs(1_000),
+            files: (0..).map(FileIndex).zip(sizes.iter().map(|n| content(*n))).collect(),
+            log: Vec::new(),
+            wire: BTreeMap::new(),
+            hung_up: BTreeSet::new(),
+            dials: Vec::new(),
+            parts: BTreeMap::new(),
+            answers: Vec::new(),
+            ops: Vec::new(),
+            stalled: false,
+            storing: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// The catalogue entries of its files.
+    pub(crate) fn shared(&self) -> Vec<FileInfo> {
+        self.files
+            .iter()
+            .map(|(index, bytes)| FileInfo {
+                index: *index,
+                name: format!("file {}.bin", index.0),
+                size: bytes.len() as u64,
+                sha1: Some(sha(index.0)),
+                key: FileKey(u64::from(index.0) + 100),
+            })
+            .collect()
+    }
+
+    /// Gives the node an input and does what it asks, to the end.
+    pub(crate) fn input(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        let mut fx = Fx::new();
+        while let Some(input) = inputs.pop_front() {
+            self.node.handle(self.now, input, &mut fx);
+            self.obey(&mut fx, &mut inputs);
+        }
+    }
+
+    /// Lets time pass, waking the node whenever it wants.
+    pub(crate) fn wait(&mut self, length: Duration) {
+        let end = self.now + length;
+        let mut fx = Fx::new();
+        while let Some((at, _)) = self.node.poll_timeout().filter(|(at, _)| *at <= end) {
+            self.now = self.now.max(at);
+            self.wake(&mut fx);
+        }
+        self.now = end;
+    }
+
+    /// Runs the timeout that is due.
+    pub(crate) fn wake(&mut self, fx: &mut Fx<Output, Event>) {
+        self.node.handle_timeout(self.now, fx);
+        let next = self.node.poll_timeout();
+        assert!(next.is_none_or(|(at, _)| at > self.now), "{next:?} is not after {:?}", self.now);
+        let mut inputs = VecDeque::new();
+        self.obey(fx, &mut inputs);
+        for input in inputs {
+            self.input(input);
+        }
+    }
+
+    fn obey(&mut self, fx: &mut Fx<Output, Event>, inputs: &mut VecDeque<Input>) {
+        for effect in fx.drain() {
+            self.log.push(effect.clone());
+            let Effect::Output(output) = effect else { continue };
+            match output {
+                Output::Dial { conn, to } => self.dials.push((conn, to)),
+                Output::Write { conn, data } => {
+                    assert!(!self.hung_up.contains(&conn), "a write after the close");
+                    self.wire.entry(conn).or_default().extend(data);
+                }
+                Output::Close { conn, .. } => {
+                    assert!(self.hung_up.insert(conn), "closed twice");
+                    inputs.push_back(Input::Closed { conn });
+                }
+                Output::Serve { conn, file, start, end } => {
+                    let FileRef::Shared(index) = file else { panic!("no such file") };
+                    let body = &self.files[&index][start as usize..end as usize];
+                    if !self.stalled {
+                        self.wire.entry(conn).or_default().extend(body);
+                        inputs.push_back(Input::Served { conn, bytes: end - start });
+                    }
+                }
+                Output::Store { conn, fetch, start, end, early } => {
+                    let storing = Storing { fetch, start, length: end - start, done: 0 };
+                    self.storing.insert(conn, storing);
+                    assert!(early.len() as u64 <= end - start);
+                    if !early.is_empty() {
+                        inputs.push_back(self.store(conn, &early));
+                    }
+                }
+                Output::StopStore { conn } => drop(self.storing.remove(&conn)),
+                Output::Verify { fetch } => {
+                    let found = self.verified(fetch);
+                    inputs.push_back(Input::Verified { fetch, sha1: found });
+                }
+                Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
+                Output::Complete { .. } => {}
+                Output::Persist(op) => self.ops.push(op),
+                Output::Answer(answer) => self.answers.push(answer),
+            }
+        }
+    }
+
+    /// Our SHA-1 is the number of the file that has this content.
+    fn verified(&self, fetch: FetchId) -> Sha1 {
+        let part = &self.parts[&fetch];
+        let same = self.files.iter().find(|(_, bytes)| *bytes == part);
+        same.map_or(Sha1([0; 20]), |(index, _)| sha(index.0))
+    }
+
+    fn store(&mut self, conn: ConnId, bytes: &[u8]) -> Input {
+        let storing = self.storing.get_mut(&conn).unwrap();
+        let part = self.parts.entry(storing.fetch).or_default();
+        let at = (storing.start + storing.done) as usize;
+        part.resize(part.len().max(at + bytes.len()), 0);
+        part[at..at + bytes.len()].copy_from_slice(bytes);
+        storing.done += bytes.len() as u64;
+        let done = storing.done;
+        if done == storing.length {
+            self.storing.remove(&conn);
+        }
+        Input::Stored { conn, bytes: done }
+    }
+
+    /// Bytes come in; those that belong to a body go to the disk.
+    pub(crate) fn bytes(&mut self, conn: ConnId, mut data: &[u8]) {
+        if let Some(storing) = self.storing.get(&conn) {
+            let ours = data.len().min((storing.length - storing.done) as usize);
+            let input = self.store(conn, &data[..ours]);
+            self.input(input);
+            data = &data[ours..];
+        }
+        if !data.is_empty() {
+            self.input(Input::Bytes { conn, data: data.to_vec() });
+        }
+    }
+
+    /// Somebody connects.
+    pub(crate) fn accept(&mut self, peer: &str) -> ConnId {
+        let conn = ConnId(self.next);
+        self.next += 2;
+        self.input(Input::Accepted { conn, peer: peer.parse().unwrap() });
+        conn
+    }
+
+    /// Somebody says something; what the node answered to it.
+    pub(crate) fn say(&mut self, conn: ConnId, text: &str) -> String {
+        self.bytes(conn, text.as_bytes());
+        self.heard(conn)
+    }
+
+    /// What the node has written on a connection and nobody has read yet.
+    pub(crate) fn heard(&mut self, conn: ConnId) -> String {
+        let bytes: Vec<u8> = self.wire.remove(&conn).unwrap_or_default().into();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Connects and asks for file 0 in a dialect.
+    pub(crate) fn ask(&mut self, peer: &str, extra: &str) -> (ConnId, String) {
+        let conn = self.accept(peer);
+        let reply = self.say(conn, &get(0, extra));
+        (conn, reply)
+    }
+
+    /// True when a limit was reported.
+    pub(crate) fn hit(&self, limit: Limit) -> bool {
+        self.log.iter().any(|e| {
+            matches!(e, Effect::Event(Event::Conn(ConnEvent::Limit { limit: l, .. })) if *l == limit)
+        })
+    }
+
+    /// The log without what tells a run in pieces from a run in one.
+    pub(crate) fn outputs(&self) -> Vec<&Output> {
+        let outputs = self.log.iter().filter_map(|e| match e {
+            Effect::Output(o) => Some(o),
+            Effect::Event(_) => None,
+        });
+        outputs.collect()
+    }
+}
+
+/// A request for a file, with further header lines.
+pub(crate) fn get(index: u32, extra: &str) -> String {
+    format!("GET /get/{index}/name HTTP/1.1\r\nHost: x\r\n{extra}\r\n")
+}
+
+/// The value of a header in a reply.
+pub(crate) fn header<'a>(reply: &'a str, name: &str) -> Option<&'a str> {
+    let head = reply.split("\r\n\r\n").next()?;
+    head.lines().filter_map(|l| l.split_once(": ")).find_map(|(n, v)| (n == name).then_some(v))
+}
+
+/// The status of a reply.
+pub(crate) fn status(reply: &str) -> u16 {
+    reply.get(9..12).and_then(|s| s.parse().ok()).unwrap_or_default()
+}
+
+/// A variable of an `X-Queued` or `X-Queue` header.
+pub(crate) fn var<'a>(reply: &'a str, name: &str) -> &'a str {
+    let queued = header(reply, "X-Queued").or_else(|| header(reply, "X-Queue")).unwrap_or("");
+    let mut vars = queued.split([';', ',']).filter_map(|v| v.trim().split_once('='));
+    vars.find_map(|(n, v)| (n == name).then_some(v)).unwrap_or("")
+}
