@@ -104,11 +104,7 @@ impl Node {
             answered += 1;
         }
         let Some(state) = self.conns.open(conn) else { return };
-        if used == 0 {
-            state.unread = bytes
-        } else {
-            state.keep_unread(bytes, used)
-        }
+        state.keep_unread(bytes, used);
         match state.phase {
             Phase::Fetching(_) => self.replies(now, conn, fx),
             _ => self.await_request(now, conn, answered > 0),
@@ -334,7 +330,36 @@ fn heads(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::engine::{Engine, Fx};
+    use crate::node::{Config, Input, Restored};
+
+    proptest! {
+        #[test]
+        fn unread_bytes_stay_within_the_limits(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3_000), 0..30),
+            line in "(GET /|HEAD /get/1/|X|\r\n| HTTP/1.1\r\n|A: ){0,9}",
+        ) {
+            let mut node = Node::new(Config::default(), 1);
+            let mut fx = Fx::new();
+            node.handle(Instant::ZERO, Input::Start(Restored::default()), &mut fx);
+            let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
+            node.handle(Instant::ZERO, Input::Accepted { conn, peer }, &mut fx);
+            let mut data = line.into_bytes();
+            for piece in pieces {
+                data.extend(piece);
+                node.handle(Instant::ZERO, Input::Bytes { conn, data }, &mut fx);
+                data = vec![b'x'; 7];
+                let unread = &node.conns.get(conn).unwrap().unread;
+                prop_assert!(unread.len() <= node.config.limits.head_bytes as usize);
+                prop_assert!(unread.capacity() <= 2 * unread.len());
+            }
+        }
+    }
 
     #[test]
     fn heads_are_counted_by_their_empty_lines() {
