@@ -13,6 +13,9 @@ pub struct Config {
     /// How long after the earliest allowed instant we ask, at most: inside
     /// the window, but not so deep that a free slot would wait for us.
     pub margin: Duration,
+    /// The shortest wait, whatever the server allows: a line is no reason
+    /// to hammer.
+    pub shortest: Duration,
     /// What is added to `Retry-After` for a missing lifetime (decision §2.7).
     pub lifetime_slack: Duration,
     /// The longest wait a server may ask of us; a place that needs a longer
@@ -27,6 +30,7 @@ impl Default for Config {
         Self {
             interval: Duration::from_secs(60),
             margin: Duration::from_secs(2),
+            shortest: Duration::from_secs(1),
             lifetime_slack: Duration::from_secs(60),
             longest: Duration::from_secs(24 * 3_600),
             time_scale: 1,

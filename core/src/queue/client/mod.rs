@@ -1,5 +1,292 @@
 //! Our place in a line at somebody else's server, in either dialect.
+//!
+//! A [`Client`] knows when to ask and what to claim; whoever owns it knows
+//! what for and over which connection. It speaks PARQ and honours Active
+//! Queueing whenever a server answers in it (PQ-5). In Active Queueing the
+//! connection is the place; in PARQ the id is, and it comes back from the
+//! store after a restart (PQ-12).
 
 mod config;
+pub mod schedule;
+
+use core::mem;
+
+use serde::{Deserialize, Serialize};
 
 pub use self::config::Config;
+use self::schedule::outlives_connection;
+use super::{Dialect, Loss};
+use crate::engine::{Engine, FxOf};
+use crate::id::Guid;
+use crate::time::{Duration, Instant};
+use crate::wire::queue::{Claim, ToldPlace};
+
+/// Something that happened at the server, or that its user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// There is something to ask for: as soon as that is allowed.
+    Want,
+    /// There is nothing to ask for any more.
+    Rest,
+    /// A place the store remembered (PQ-12).
+    Restore(Remembered),
+    /// The server told us a place.
+    Told(ToldPlace),
+    /// The server is plainly busy; any place is gone.
+    Busy(Option<Duration>),
+    /// The transfer begins; the server may give an id along with it.
+    Served(Option<Guid>),
+    /// The connection broke or could not be made: no earlier than that.
+    Broken(Duration),
+    /// The server called us (PQ-8).
+    Called,
+    /// The user wants a request now, allowed or not.
+    AskNow,
+    /// The user wants no request for so long.
+    Sleep(Duration),
+}
+
+/// What a client asks of its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Send a request with this claim: on the kept connection or a new one.
+    Ask(Claim),
+}
+
+/// What a client tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+#[allow(missing_docs)] // The fields of a variant are named by what they hold.
+pub enum Event {
+    /// The server told us a place.
+    Queued {
+        dialect: Dialect,
+        ticket: Option<Guid>,
+        position: Option<u32>,
+        length: Option<u32>,
+        ask_at: Instant,
+        deadline: Instant,
+    },
+    /// The place is gone.
+    Lost { why: Loss },
+}
+
+/// A place as the store keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Remembered {
+    /// The id of the place.
+    pub ticket: Guid,
+    /// The position told last.
+    pub told: Option<u32>,
+    /// Asking earlier loses it (PQ-7).
+    pub not_before: Instant,
+    /// Not asking by then loses it, unless the server calls.
+    pub deadline: Instant,
+}
+
+/// What we know of our place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The language it was told in.
+    pub dialect: Dialect,
+    /// Its id.
+    pub ticket: Option<Guid>,
+    /// 1 is next in line.
+    pub position: Option<u32>,
+    /// How many wait.
+    pub length: Option<u32>,
+    /// When a slot may come, as the server sees it.
+    pub eta: Option<Duration>,
+    /// Asking earlier loses it.
+    pub not_before: Instant,
+    /// Not asking by then loses it.
+    pub deadline: Instant,
+    /// It has become a transfer; the id may still be called.
+    pub served: bool,
+}
+
+/// Our side of one server's line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    config: Config,
+    place: Option<Place>,
+    ask_at: Option<Instant>,
+    asleep: Instant,
+}
+
+impl Client {
+    /// Holds no place and wants nothing yet.
+    #[must_use]
+    pub const fn new(config: Config) -> Self {
+        Self { config, place: None, ask_at: None, asleep: Instant::ZERO }
+    }
+
+    /// The place we hold, or held before the transfer began.
+    #[must_use]
+    pub const fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// When the next request is due, if one is.
+    #[must_use]
+    pub const fn ask_at(&self) -> Option<Instant> {
+        self.ask_at
+    }
+
+    /// The place, if it is one that outlives us (PQ-12).
+    #[must_use]
+    pub fn remembered(&self) -> Option<Remembered> {
+        let Place { ticket, position, not_before, deadline, .. } = self.place?;
+        Some(Remembered { ticket: ticket?, told: position, not_before, deadline })
+    }
+
+    /// What a request says of the place (PQ-6).
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        match self.place {
+            Some(Place { ticket: Some(id), position, .. }) => {
+                Claim { ticket: Some(id), told: position }
+            }
+            _ => Claim::default(),
+        }
+    }
+
+    fn told(&mut self, now: Instant, told: &ToldPlace, fx: &mut FxOf<Self>) {
+        let Some(window) = schedule::window(&self.config, told, now) else {
+            return self.busy(now, told.retry_after, fx);
+        };
+        let ticket = told.ticket.or(match told.dialect {
+            Dialect::Active | Dialect::Passive => None,
+            Dialect::Parq | Dialect::Parq11 => self.place.and_then(|p| p.ticket),
+        });
+        self.place = Some(Place {
+            dialect: told.dialect,
+            ticket,
+            position: told.position,
+            length: told.length,
+            eta: told.eta,
+            not_before: window.not_before,
+            deadline: window.deadline,
+            served: false,
+        });
+        let ask_at = window.ask_at.max(self.asleep);
+        self.ask_at = Some(ask_at);
+        fx.event(Event::Queued {
+            dialect: told.dialect,
+            ticket,
+            position: told.position,
+            length: told.length,
+            ask_at,
+            deadline: window.deadline,
+        });
+    }
+
+    fn busy(&mut self, now: Instant, retry_after: Option<Duration>, fx: &mut FxOf<Self>) {
+        self.lose(Loss::Replaced, fx);
+        self.ask_at = Some(schedule::retry(&self.config, retry_after, now).max(self.asleep));
+    }
+
+    fn served(&mut self, ticket: Option<Guid>) {
+        self.ask_at = None;
+        match (&mut self.place, ticket) {
+            (Some(place), id) => {
+                place.served = true;
+                place.ticket = id.or(place.ticket);
+            }
+            (none, Some(id)) => {
+                *none = Some(Place {
+                    dialect: Dialect::Parq,
+                    ticket: Some(id),
+                    position: None,
+                    length: None,
+                    eta: None,
+                    not_before: Instant::ZERO,
+                    deadline: Instant::MAX,
+                    served: true,
+                });
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// The connection is gone. An Active Queueing place goes with it (AQ-7);
+    /// a PARQ place waits for us, and its `Retry-After` still holds (PQ-7).
+    fn broken(&mut self, now: Instant, pause: Duration, fx: &mut FxOf<Self>) {
+        let mut ask_at = now + pause;
+        match self.place {
+            Some(place) if outlives_connection(place.dialect) => {
+                if !place.served {
+                    let due = self.ask_at.unwrap_or(place.not_before);
+                    ask_at = ask_at.max(due).max(place.not_before);
+                }
+            }
+            _ => self.lose(Loss::ConnectionLost, fx),
+        }
+        self.ask_at = Some(ask_at.max(self.asleep));
+    }
+
+    fn lose(&mut self, why: Loss, fx: &mut FxOf<Self>) {
+        if let Some(Place { served: false, .. }) = mem::take(&mut self.place) {
+            fx.event(Event::Lost { why });
+        }
+    }
+
+    fn ask(&mut self, fx: &mut FxOf<Self>) {
+        self.ask_at = None;
+        fx.output(Output::Ask(self.claim()));
+    }
+}
+
+impl Engine for Client {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Want => {
+                let allowed = match self.place {
+                    Some(Place { served: false, not_before, .. }) => not_before,
+                    _ => now,
+                };
+                let due = self.ask_at.unwrap_or(allowed).max(allowed).max(self.asleep);
+                self.ask_at = Some(due);
+                if due <= now {
+                    self.ask(fx);
+                }
+            }
+            Input::Rest => self.ask_at = None,
+            Input::Restore(Remembered { ticket, told, not_before, deadline }) => {
+                self.place = Some(Place {
+                    dialect: Dialect::Parq,
+                    ticket: Some(ticket),
+                    position: told,
+                    length: None,
+                    eta: None,
+                    not_before,
+                    deadline,
+                    served: false,
+                });
+            }
+            Input::Told(told) => self.told(now, &told, fx),
+            Input::Busy(retry_after) => self.busy(now, retry_after, fx),
+            Input::Served(ticket) => self.served(ticket),
+            Input::Broken(pause) => self.broken(now, pause, fx),
+            Input::Called | Input::AskNow => self.ask(fx),
+            Input::Sleep(length) => {
+                self.asleep = now + length;
+                self.ask_at = self.ask_at.map(|at| at.max(self.asleep));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        if self.ask_at.is_some_and(|at| at <= now) {
+            self.ask(fx);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        Some((self.ask_at?, "ask"))
+    }
+}
