@@ -29,9 +29,10 @@ pub struct Config {
     pub chunk: u64,
     /// Bytes on disk after which the progress is remembered again.
     pub save_bytes: u64,
-    /// Ranges a part file may be in pieces of; beyond it the smallest gaps
-    /// are not remembered as filled.
+    /// Pieces of a part file that are remembered, the largest ones.
     pub pieces: u32,
+    /// The largest file we take; a longer one is a lie.
+    pub largest: u64,
     /// The longest body of a refusal that is read past to keep its connection.
     pub refusal_body: u64,
     /// Time for a dial.
@@ -42,6 +43,8 @@ pub struct Config {
     pub stall_rate: u64,
     /// Time over which the rate of a source is judged.
     pub stall_window: Duration,
+    /// Pause before a source that has just been good is asked again.
+    pub reconnect: Duration,
     /// First pause after a failure; doubles with each further one.
     pub backoff: Duration,
     /// Longest pause after a failure.
@@ -71,11 +74,13 @@ impl Default for Config {
             chunk: 1024 * 1024,
             save_bytes: 4 * 1024 * 1024,
             pieces: 4_096,
+            largest: 1 << 44,
             refusal_body: 64 * 1024,
             dial_deadline: Duration::from_secs(30),
             answer_deadline: Duration::from_secs(45),
             stall_rate: 64,
             stall_window: Duration::from_secs(60),
+            reconnect: Duration::from_secs(1),
             backoff: Duration::from_secs(10),
             backoff_most: Duration::from_secs(600),
             attempts: 8,
@@ -84,5 +89,12 @@ impl Default for Config {
             place: crate::queue::client::Config::default(),
             time_scale: 1,
         }
+    }
+}
+
+impl Config {
+    /// An interval as this run has it.
+    pub(super) fn scaled(&self, interval: Duration) -> Duration {
+        interval.ratio(1, u64::from(self.time_scale.max(1)))
     }
 }

@@ -6,8 +6,10 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::AltRefusal;
 use crate::id::{ConnId, FetchId, Guid, Sha1};
 use crate::queue::Dialect;
+use crate::queue::client::PlaceLoss;
 use crate::time::Instant;
 
 /// Something that happened to a download of ours.
@@ -26,13 +28,15 @@ pub enum Event {
         conn: ConnId,
         dialect: Dialect,
         ticket: Option<Guid>,
-        position: u32,
+        position: Option<u32>,
         length: Option<u32>,
         ask_at: Instant,
         deadline: Instant,
     },
     /// The source is busy or failed for now; we try again at `ask_at`.
     Waiting { fetch: FetchId, at: SocketAddr, why: SourceTrouble, ask_at: Instant },
+    /// A place in a line is gone; the next request begins at its end.
+    PlaceLost { fetch: FetchId, at: SocketAddr, why: PlaceLoss },
     /// Bytes `start..end` are coming.
     Receiving { fetch: FetchId, conn: ConnId, start: u64, end: u64 },
     /// A range is on disk.
@@ -41,6 +45,18 @@ pub enum Event {
     SourceLost { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
     /// Somebody called us back with `QUEUE`.
     CalledBack { fetch: FetchId, conn: ConnId, ticket: Guid },
+    /// Somebody called us for a place we do not hold.
+    CallUnknown { conn: ConnId, ticket: Guid },
+    /// A `GIV` came that nobody expects, or for a download that is over.
+    GivUnknown { conn: ConnId, servent: Guid },
+    /// A stranger named a location that we will not connect to.
+    AltRefused { fetch: FetchId, at: SocketAddr, why: AltRefusal },
+    /// A limit of [`super::Config`] was reached.
+    Limit { fetch: FetchId, limit: Limit },
+    /// The SHA-1 of the file was learnt from a source.
+    HashLearnt { fetch: FetchId, sha1: Sha1 },
+    /// The download is whole; its bytes are being hashed.
+    Verifying { fetch: FetchId, bytes: u64 },
     /// All bytes are there and the SHA-1 agrees, or none was known.
     Done { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
     /// All bytes are there and the SHA-1 does not agree: begun again.
@@ -69,6 +85,8 @@ pub enum SourceTrouble {
     LengthLie,
     /// Sent what is not HTTP, or breaks it.
     Garbage,
+    /// Refuses us, whatever we ask for.
+    Refused,
     /// Gave bytes that do not hash to the file.
     Corrupt,
 }
@@ -85,4 +103,35 @@ pub enum FetchFailure {
     Corrupt,
     /// The user took it back.
     Cancelled,
+    /// There are too many downloads already.
+    TooMany,
+}
+
+/// The limits of [`super::Config`] that can be run into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Downloads at once.
+    Fetches,
+    /// Sources of one download.
+    Sources,
+    /// Pieces of a part file.
+    Pieces,
+}
+
+impl Event {
+    /// The clause that what happened obeys, or that it is about.
+    #[must_use]
+    pub const fn clause(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Asked { .. } => "AQ-1",
+            Self::Queued { dialect: Dialect::Active | Dialect::Passive, .. } => "AQ-13",
+            Self::Queued { .. } => "PQ-6",
+            Self::Waiting { why: SourceTrouble::Busy, .. } => "AQ-10",
+            Self::PlaceLost { why: PlaceLoss::ConnectionLost, .. } => "AQ-7",
+            Self::CalledBack { .. } | Self::CallUnknown { .. } => "PQ-8",
+            Self::Source { .. } | Self::AltRefused { .. } => "PQ-17",
+            _ => return None,
+        })
+    }
 }

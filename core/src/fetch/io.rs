@@ -57,8 +57,7 @@ pub enum Input {
     Verified { fetch: FetchId, sha1: Sha1 },
 }
 
-/// Something a download asks of its host. All but the last three are the
-/// node's own outputs of the same name.
+/// Something a download asks of its host, mostly in the node's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Connect. Downloads number their dials 1, 5, 9, …; the node's own
@@ -71,7 +70,7 @@ pub enum Output {
     Store { conn: ConnId, fetch: FetchId, start: u64, end: u64 },
     /// Drop so many bytes of body; the next head comes after them.
     Skip { conn: ConnId, bytes: u64 },
-    /// Close, whatever is going on. No input about it is wanted any more.
+    /// Close, whatever is going on, a dial too. No input about it is wanted any more.
     Close { conn: ConnId },
     /// Make room for a download, or open it again.
     Allocate { fetch: FetchId, name: String, size: Option<u64> },

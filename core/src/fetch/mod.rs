@@ -2,40 +2,252 @@
 //!
 //! An engine of its own between [`crate::queue::client`], which holds one
 //! place at one server, and the node, which owns the connections.
+//!
+//! Each source has a place engine that says when to ask; the download says
+//! what for, anew at every poll (AQ-13), and takes nothing a source says for
+//! granted: sizes, ranges and addresses are checked against what is known.
 
+mod alts;
 mod config;
+mod cx;
+mod download;
 mod event;
+mod hear;
 mod io;
+mod ranges;
+mod reply;
+mod source;
+mod talk;
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
+pub use self::alts::AltRefusal;
 pub use self::config::Config;
-pub use self::event::{Event, FetchFailure, SourceTrouble};
+use self::cx::{Conns, Cx, Speech};
+use self::download::{Download, State};
+pub use self::event::{Event, FetchFailure, Limit, SourceTrouble};
 pub use self::io::{Input, Output};
 use crate::engine::{Engine, FxOf};
-use crate::node::FetchView;
-use crate::queue::Dialect;
+use crate::id::{ConnId, FetchId, FileIndex, Guid};
+use crate::node::{Answer, FetchView, Get, PartRow};
+use crate::queue::{Dialect, client};
 use crate::time::Instant;
 
 /// All downloads of a node.
 #[derive(Debug, Clone)]
 pub struct Fetches {
     config: Config,
+    speech: Speech,
+    conns: Conns,
+    next: u32,
+    downloads: BTreeMap<FetchId, Download>,
+    /// When each download wants to be woken.
+    due: BTreeMap<FetchId, (Instant, &'static str)>,
 }
 
 impl Fetches {
     /// No downloads yet. `agent` goes into `User-Agent`; `dialect` is the
     /// queueing language we announce.
     #[must_use]
-    pub fn new(config: Config, _agent: String, _dialect: Dialect) -> Self {
-        Self { config }
+    pub fn new(config: Config, agent: String, dialect: Dialect) -> Self {
+        Self {
+            config,
+            speech: Speech { agent, dialect, callback: None },
+            conns: Conns::default(),
+            next: 0,
+            downloads: BTreeMap::new(),
+            due: BTreeMap::new(),
+        }
     }
 
     /// What the downloads look like, by number.
     #[must_use]
     pub fn view(&self) -> Vec<FetchView> {
-        Vec::with_capacity(self.config.fetches.min(1) as usize)
+        self.downloads.values().map(Download::view).collect()
+    }
+
+    /// Runs a step of one download. `None` when there is no such download.
+    fn with<T>(
+        &mut self,
+        fetch: FetchId,
+        now: Instant,
+        fx: &mut FxOf<Self>,
+        step: impl FnOnce(&mut Download, &mut Cx<'_>) -> T,
+    ) -> Option<T> {
+        let Self { config, speech, conns, downloads, due, .. } = self;
+        let download = downloads.get_mut(&fetch)?;
+        let out = step(download, &mut Cx { now, config, speech, conns, fx });
+        match download.due() {
+            Some(at) => due.insert(fetch, at),
+            None => due.remove(&fetch),
+        };
+        Some(out)
+    }
+
+    /// Runs a step at the source that a connection belongs to; what is no
+    /// connection of ours any more is passed over.
+    fn at(
+        &mut self,
+        conn: ConnId,
+        now: Instant,
+        fx: &mut FxOf<Self>,
+        step: impl FnOnce(&mut Download, u32, &mut Cx<'_>),
+    ) {
+        if let Some((fetch, no)) = self.conns.owner(conn) {
+            self.with(fetch, now, fx, |d, cx| step(d, no, cx));
+        }
+    }
+
+    fn insert(&mut self, row: PartRow, now: Instant, fx: &mut FxOf<Self>) {
+        let fetch = row.fetch;
+        self.next = self.next.max(fetch.0.saturating_add(1));
+        let Self { config, speech, conns, .. } = self;
+        let download = Download::new(row, &Cx { now, config, speech, conns, fx });
+        self.downloads.insert(fetch, download);
+    }
+
+    fn get(&mut self, get: Get, now: Instant, fx: &mut FxOf<Self>) {
+        if let Some(fetch) = self.same(&get) {
+            fx.output(Output::Answer(Answer::Fetching { fetch }));
+            self.with(fetch, now, fx, |d, cx| d.again(get, cx));
+            return;
+        }
+        self.forget_finished();
+        let fetch = FetchId(self.next);
+        self.next += 1;
+        fx.output(Output::Answer(Answer::Fetching { fetch }));
+        if self.downloads.len() >= self.config.fetches as usize {
+            let why = FetchFailure::TooMany;
+            fx.event(Event::Limit { fetch, limit: Limit::Fetches });
+            fx.event(Event::Failed { fetch, why });
+            fx.output(Output::Answer(Answer::Failed { fetch, why }));
+            return;
+        }
+        let row = PartRow { fetch, get, size: None, have: Vec::new(), tickets: Vec::new() };
+        self.insert(row, now, fx);
+        self.with(fetch, now, fx, |d, cx| {
+            d.save(cx);
+            d.begin(cx);
+        });
+    }
+
+    /// The remembered download that a command means.
+    fn same(&self, get: &Get) -> Option<FetchId> {
+        let same = |d: &Download| {
+            d.get.name == get.name
+                && d.state != State::Done
+                && match (d.get.sha1, get.sha1) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => d.get.sources == get.sources,
+                }
+        };
+        self.downloads.values().find(|d| same(d)).map(|d| d.id)
+    }
+
+    /// Drops the oldest of those that are over and that nobody needs.
+    fn forget_finished(&mut self) {
+        let over = |d: &Download| matches!(d.state, State::Done | State::Failed(_));
+        let ids: Vec<_> = self.downloads.values().filter(|d| over(d)).map(|d| d.id).collect();
+        let many = ids.len().saturating_sub(self.config.finished as usize);
+        for id in &ids[..many] {
+            self.downloads.remove(id);
+            self.due.remove(id);
+        }
+    }
+
+    /// A command about one download.
+    fn command(
+        &mut self,
+        fetch: FetchId,
+        now: Instant,
+        fx: &mut FxOf<Self>,
+        step: impl FnOnce(&mut Download, &mut Cx<'_>),
+    ) {
+        let over = self.downloads.get(&fetch).is_none_or(|d| d.state == State::Done);
+        if over {
+            fx.output(Output::Answer(Answer::Unknown { fetch }));
+        } else {
+            self.with(fetch, now, fx, step);
+        }
+    }
+
+    /// Gives every source of a download the same input.
+    fn sources(&mut self, fetch: FetchId, input: client::Input, now: Instant, fx: &mut FxOf<Self>) {
+        self.command(fetch, now, fx, |d, cx| {
+            let alive = d.sources.iter().filter(|(_, s)| s.lost.is_none());
+            let alive: Vec<u32> = alive.map(|(&no, _)| no).collect();
+            for no in alive {
+                d.client(no, input, cx);
+            }
+        });
+    }
+
+    fn giv(
+        &mut self,
+        (conn, peer): (ConnId, SocketAddr),
+        (servent, index): (Guid, FileIndex),
+        name: &str,
+        now: Instant,
+        fx: &mut FxOf<Self>,
+    ) {
+        let awaited = |d: &Download| {
+            let found = d.givs.iter().position(|g| (g.0, g.1) == (servent, index));
+            found.filter(|_| d.state == State::Running).map(|at| (d.id, at))
+        };
+        let Some((fetch, at)) = self.downloads.values().find_map(awaited) else {
+            fx.event(Event::GivUnknown { conn, servent });
+            fx.output(Output::Close { conn });
+            return;
+        };
+        self.with(fetch, now, fx, |d, cx| {
+            d.givs.remove(at);
+            d.given(conn, peer, index, name, cx);
+        });
+    }
+
+    fn called(
+        &mut self,
+        conn: ConnId,
+        ticket: Guid,
+        from: (SocketAddr, Option<SocketAddr>),
+        now: Instant,
+        fx: &mut FxOf<Self>,
+    ) {
+        let running = self.downloads.values().filter(|d| d.state == State::Running);
+        let mut places = running.flat_map(|d| d.sources.iter().map(move |(&no, s)| (d.id, no, s)));
+        let found = places.find(|(_, _, s)| s.client.claim().ticket == Some(ticket));
+        match found.map(|(fetch, no, _)| (fetch, no)) {
+            Some((fetch, no)) => {
+                self.with(fetch, now, fx, |d, cx| d.called(no, conn, from, cx));
+            }
+            None => {
+                fx.event(Event::CallUnknown { conn, ticket });
+                fx.output(Output::Close { conn });
+            }
+        }
+    }
+
+    /// A `GIV` is expected for so long.
+    fn expect(
+        &mut self,
+        fetch: FetchId,
+        giv: (Guid, FileIndex),
+        now: Instant,
+        fx: &mut FxOf<Self>,
+    ) {
+        self.command(fetch, now, fx, |d, cx| {
+            if d.givs.len() >= cx.config.sources as usize {
+                cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+                return;
+            }
+            d.givs.push((giv.0, giv.1, cx.now + cx.config.scaled(cx.config.giv_deadline)));
+            if let State::Failed(FetchFailure::NoSource) = d.state {
+                d.begin(cx);
+            }
+        });
     }
 }
 
@@ -44,9 +256,70 @@ impl Engine for Fetches {
     type Output = Output;
     type Event = Event;
 
-    fn handle(&mut self, _now: Instant, _input: Input, _fx: &mut FxOf<Self>) {}
-    fn handle_timeout(&mut self, _now: Instant, _fx: &mut FxOf<Self>) {}
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Restore(row) => self.insert(row, now, fx),
+            Input::Resume => {
+                let resting = self.downloads.values().filter(|d| d.state == State::Resting);
+                let resting: Vec<FetchId> = resting.map(|d| d.id).collect();
+                for fetch in resting {
+                    self.with(fetch, now, fx, Download::begin);
+                }
+            }
+            Input::Listening(at) => self.speech.callback = at,
+            Input::Get(get) => self.get(get, now, fx),
+            Input::Cancel { fetch } => {
+                self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
+                if self.downloads.get(&fetch).is_some_and(|d| d.state != State::Done) {
+                    self.downloads.remove(&fetch);
+                }
+            }
+            Input::AskNow { fetch } => self.sources(fetch, client::Input::AskNow, now, fx),
+            Input::Sleep { fetch, length } => {
+                self.sources(fetch, client::Input::Sleep(length), now, fx);
+            }
+            Input::ExpectGiv { fetch, servent, index } => {
+                self.expect(fetch, (servent, index), now, fx);
+            }
+            Input::Dialed { conn } => self.at(conn, now, fx, |d, no, cx| d.dialed(no, conn, cx)),
+            Input::DialFailed { conn, .. } => self.at(conn, now, fx, |d, no, cx| {
+                cx.conns.forget(conn);
+                d.unreachable(no, cx);
+            }),
+            Input::Head { conn, head } => {
+                self.at(conn, now, fx, |d, no, cx| d.reply(no, &head, cx));
+            }
+            Input::Garbage { conn } => {
+                self.at(conn, now, fx, |d, no, cx| d.trouble(no, SourceTrouble::Garbage, cx));
+            }
+            Input::Stored { conn, bytes } => {
+                self.at(conn, now, fx, |d, no, cx| d.stored(no, bytes, cx));
+            }
+            Input::DiskFailed { conn, .. } => {
+                self.at(conn, now, fx, |d, _, cx| d.fail(FetchFailure::Disk, cx));
+            }
+            Input::Closed { conn } => self.at(conn, now, fx, |d, no, cx| d.closed(no, cx)),
+            Input::Giv { conn, peer, index, servent, name } => {
+                self.giv((conn, peer), (servent, index), &name, now, fx);
+            }
+            Input::Called { conn, peer, ticket, server } => {
+                self.called(conn, ticket, (peer, server), now, fx);
+            }
+            Input::Verified { fetch, sha1 } => {
+                self.with(fetch, now, fx, |d, cx| d.verified(sha1, cx));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        let due = self.due.iter().filter(|(_, (at, _))| *at <= now);
+        let due: Vec<FetchId> = due.map(|(&fetch, _)| fetch).collect();
+        for fetch in due {
+            self.with(fetch, now, fx, Download::timeout);
+        }
+    }
+
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        None
+        self.due.values().min().copied()
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::config::Config;
 use self::schedule::outlives_connection;
-use super::{Dialect, Loss};
+use super::Dialect;
 use crate::engine::{Engine, FxOf};
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
@@ -28,8 +28,6 @@ pub enum Input {
     Want,
     /// There is nothing to ask for any more.
     Rest,
-    /// A place the store remembered (PQ-12).
-    Restore(Remembered),
     /// The server told us a place.
     Told(ToldPlace),
     /// The server is plainly busy; any place is gone.
@@ -68,7 +66,17 @@ pub enum Event {
         deadline: Instant,
     },
     /// The place is gone.
-    Lost { why: Loss },
+    Lost { why: PlaceLoss },
+}
+
+/// Why a place of ours is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceLoss {
+    /// The connection that was the place dropped (AQ-7).
+    ConnectionLost,
+    /// The server answered as if there were none.
+    Refused,
 }
 
 /// A place as the store keeps it.
@@ -151,6 +159,21 @@ impl Client {
         }
     }
 
+    /// Takes a place up again that the store remembered (PQ-12).
+    pub const fn restore(&mut self, row: Remembered) {
+        let Remembered { ticket, told, not_before, deadline } = row;
+        self.place = Some(Place {
+            dialect: Dialect::Parq,
+            ticket: Some(ticket),
+            position: told,
+            length: None,
+            eta: None,
+            not_before,
+            deadline,
+            served: false,
+        });
+    }
+
     fn told(&mut self, now: Instant, told: &ToldPlace, fx: &mut FxOf<Self>) {
         let Some(window) = schedule::window(&self.config, told, now) else {
             return self.busy(now, told.retry_after, fx);
@@ -182,7 +205,7 @@ impl Client {
     }
 
     fn busy(&mut self, now: Instant, retry_after: Option<Duration>, fx: &mut FxOf<Self>) {
-        self.lose(Loss::Replaced, fx);
+        self.lose(PlaceLoss::Refused, fx);
         self.ask_at = Some(schedule::retry(&self.config, retry_after, now).max(self.asleep));
     }
 
@@ -220,12 +243,12 @@ impl Client {
                     ask_at = ask_at.max(due).max(place.not_before);
                 }
             }
-            _ => self.lose(Loss::ConnectionLost, fx),
+            _ => self.lose(PlaceLoss::ConnectionLost, fx),
         }
         self.ask_at = Some(ask_at.max(self.asleep));
     }
 
-    fn lose(&mut self, why: Loss, fx: &mut FxOf<Self>) {
+    fn lose(&mut self, why: PlaceLoss, fx: &mut FxOf<Self>) {
         if let Some(Place { served: false, .. }) = mem::take(&mut self.place) {
             fx.event(Event::Lost { why });
         }
@@ -256,18 +279,6 @@ impl Engine for Client {
                 }
             }
             Input::Rest => self.ask_at = None,
-            Input::Restore(Remembered { ticket, told, not_before, deadline }) => {
-                self.place = Some(Place {
-                    dialect: Dialect::Parq,
-                    ticket: Some(ticket),
-                    position: told,
-                    length: None,
-                    eta: None,
-                    not_before,
-                    deadline,
-                    served: false,
-                });
-            }
             Input::Told(told) => self.told(now, &told, fx),
             Input::Busy(retry_after) => self.busy(now, retry_after, fx),
             Input::Served(ticket) => self.served(ticket),

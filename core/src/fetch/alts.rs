@@ -1,0 +1,113 @@
+//! Which alternate locations we believe. A stranger must not make us connect
+//! anywhere: not into our own network, not to well-known services, not to
+//! one victim many times over.
+
+use core::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::Config;
+
+/// Why an alternate location was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AltRefusal {
+    /// It is not on the public network, and the one who told it is.
+    Private,
+    /// Its port is below [`Config::alt_port`].
+    Port,
+    /// [`Config::sources`] or [`Config::alts_per_ip`] is reached.
+    TooMany,
+}
+
+/// Judges one location told by `teller`; `at_ip` are the sources we have at
+/// its address already, `all` those we have in all.
+pub(super) fn judge(
+    config: &Config,
+    at: SocketAddr,
+    teller: IpAddr,
+    at_ip: usize,
+    all: usize,
+) -> Result<(), AltRefusal> {
+    if !reachable(at.ip()) || (!public(at.ip()) && public(teller)) {
+        return Err(AltRefusal::Private);
+    }
+    // From outside nothing of ours may be reached, not even from the same
+    // host: a loopback address is only believed from a loopback address.
+    if at.ip().is_loopback() && !teller.is_loopback() {
+        return Err(AltRefusal::Private);
+    }
+    if at.port() < config.alt_port {
+        return Err(AltRefusal::Port);
+    }
+    if all >= config.sources as usize
+        || at_ip >= config.alts_per_ip as usize && !at.ip().is_loopback()
+    {
+        return Err(AltRefusal::TooMany);
+    }
+    Ok(())
+}
+
+/// Could be somebody's address at all.
+fn reachable(ip: IpAddr) -> bool {
+    let broadcast = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
+    !(ip.is_unspecified() || ip.is_multicast() || broadcast)
+}
+
+/// On the public network.
+fn public(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            let reserved = a == 0 || a >= 240;
+            !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || shared || reserved)
+        }
+        IpAddr::V6(v6) => !(v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(at: &str, teller: &str) -> Result<(), AltRefusal> {
+        judge(&Config::default(), at.parse().unwrap(), teller.parse().unwrap(), 0, 0)
+    }
+
+    #[test]
+    fn a_stranger_cannot_send_us_into_our_own_network() {
+        for at in [
+            "10.0.0.1:6346",
+            "127.0.0.1:6346",
+            "192.168.1.1:6346",
+            "169.254.0.1:6346",
+            "100.64.0.1:6346",
+            "[::1]:6346",
+            "[fc00::1]:6346",
+            "[::ffff:10.0.0.1]:6346",
+            "224.0.0.1:6346",
+            "255.255.255.255:6346",
+        ] {
+            assert_eq!(judged(at, "80.1.2.3"), Err(AltRefusal::Private), "{at}");
+        }
+        assert_eq!(judged("81.1.2.3:6346", "80.1.2.3"), Ok(()));
+    }
+
+    #[test]
+    fn neighbours_may_name_neighbours() {
+        assert_eq!(judged("10.0.0.2:6346", "10.0.0.1"), Ok(()));
+        assert_eq!(judged("127.0.0.1:6346", "127.0.0.1"), Ok(()));
+        assert_eq!(judged("127.0.0.1:6346", "10.0.0.1"), Err(AltRefusal::Private));
+        assert_eq!(judged("224.0.0.1:6346", "10.0.0.1"), Err(AltRefusal::Private));
+    }
+
+    #[test]
+    fn nobody_makes_us_knock_at_a_service_or_at_one_host_often() {
+        assert_eq!(judged("81.1.2.3:25", "80.1.2.3"), Err(AltRefusal::Port));
+        let (at, teller) = ("81.1.2.3:6346".parse().unwrap(), "80.1.2.3".parse().unwrap());
+        let config = Config::default();
+        assert_eq!(judge(&config, at, teller, 2, 2), Err(AltRefusal::TooMany));
+        assert_eq!(judge(&config, at, teller, 0, 32), Err(AltRefusal::TooMany));
+    }
+}

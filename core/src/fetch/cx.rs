@@ -1,0 +1,60 @@
+//! What every step of a download needs at hand.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use core::net::SocketAddr;
+
+use super::{Config, Event, Output};
+use crate::engine::Fx;
+use crate::id::{ConnId, FetchId};
+use crate::queue::Dialect;
+use crate::time::Instant;
+
+/// One call's instant, effects, and the things all downloads share.
+pub(super) struct Cx<'a> {
+    pub(super) now: Instant,
+    pub(super) config: &'a Config,
+    pub(super) speech: &'a Speech,
+    pub(super) conns: &'a mut Conns,
+    pub(super) fx: &'a mut Fx<Output, Event>,
+}
+
+/// How we present ourselves.
+#[derive(Debug, Clone)]
+pub(super) struct Speech {
+    /// `User-Agent`.
+    pub(super) agent: String,
+    /// The queueing language we announce.
+    pub(super) dialect: Dialect,
+    /// `X-Node`.
+    pub(super) callback: Option<SocketAddr>,
+}
+
+/// Whose connection is whose.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Conns {
+    drawn: u64,
+    owner: BTreeMap<ConnId, (FetchId, u32)>,
+}
+
+impl Conns {
+    /// A number for a dial: 1, 5, 9, …
+    pub(super) fn draw(&mut self, fetch: FetchId, source: u32) -> ConnId {
+        let conn = ConnId(self.drawn * 4 + 1);
+        self.drawn += 1;
+        self.adopt(conn, fetch, source);
+        conn
+    }
+
+    pub(super) fn adopt(&mut self, conn: ConnId, fetch: FetchId, source: u32) {
+        self.owner.insert(conn, (fetch, source));
+    }
+
+    pub(super) fn forget(&mut self, conn: ConnId) {
+        self.owner.remove(&conn);
+    }
+
+    pub(super) fn owner(&self, conn: ConnId) -> Option<(FetchId, u32)> {
+        self.owner.get(&conn).copied()
+    }
+}

@@ -1,0 +1,398 @@
+//! One download: its file, its sources, and how it ends.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::cx::Cx;
+use super::event::Limit;
+use super::ranges::RangeSet;
+use super::source::{Link, Src};
+use super::{Event, FetchFailure, Output, SourceTrouble};
+use crate::engine::Fx;
+use crate::id::{FetchId, FileIndex, Guid, Sha1};
+use crate::node::{Answer, FetchView, Get, PartRow, Source, Ticket};
+use crate::queue::client::{self, Remembered};
+use crate::time::Instant;
+use crate::wire::http::Target;
+
+/// How far a download is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Restored, and not begun yet.
+    Resting,
+    /// Sources are asked.
+    Running,
+    /// All bytes are there and are being hashed.
+    Verifying,
+    /// Whole, right and named.
+    Done,
+    /// Ended without its file.
+    Failed(FetchFailure),
+}
+
+/// One file from several sources.
+#[derive(Debug, Clone)]
+pub(super) struct Download {
+    pub(super) id: FetchId,
+    pub(super) get: Get,
+    pub(super) state: State,
+    /// The SHA-1 it must have: asked for, or learnt from a source.
+    pub(super) sha1: Option<Sha1>,
+    pub(super) size: Option<u64>,
+    /// The source that told the size, when one of this run did.
+    pub(super) size_from: Option<u32>,
+    pub(super) have: RangeSet,
+    /// Bytes stored since the row was saved.
+    pub(super) unsaved: u64,
+    pub(super) sources: BTreeMap<u32, Src>,
+    next_source: u32,
+    /// `GIV`s that are expected, and until when.
+    pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
+    /// Some bytes came from an earlier run, nobody knows from whom.
+    resumed: bool,
+    /// How often the hash did not agree.
+    corrupt: u32,
+}
+
+impl Download {
+    pub(super) fn new(row: PartRow, cx: &Cx<'_>) -> Self {
+        let PartRow { fetch, get, size, have, tickets } = row;
+        let have = RangeSet::new(&have);
+        let mut new = Self {
+            id: fetch,
+            state: State::Resting,
+            sha1: get.sha1,
+            size,
+            size_from: None,
+            resumed: have.bytes() > 0,
+            have,
+            unsaved: 0,
+            sources: BTreeMap::new(),
+            next_source: 0,
+            givs: Vec::new(),
+            corrupt: 0,
+            get,
+        };
+        for source in new.get.sources.clone().into_iter().take(cx.config.sources as usize) {
+            new.add(source, cx);
+        }
+        for ticket in tickets {
+            new.remember(&ticket, cx);
+        }
+        new
+    }
+
+    /// Adds a source; `None` when it is there already.
+    pub(super) fn add(&mut self, source: Source, cx: &Cx<'_>) -> Option<u32> {
+        let same = |s: &Src| !s.pushed && s.at() == source.at && s.source.target == source.target;
+        if self.sources.values().any(same) {
+            return None;
+        }
+        let no = self.next_source;
+        self.next_source += 1;
+        self.sources.insert(no, Src::new(cx.config, source));
+        Some(no)
+    }
+
+    /// A source that is asked for the file by its hash.
+    pub(super) fn by_hash(&self, at: SocketAddr) -> Option<Source> {
+        let target = alloc::format!("{}", Target::Urn(self.sha1?));
+        Some(Source { at, target, host: alloc::format!("{at}") })
+    }
+
+    /// A place that survived our restart (PQ-12); its server may be one that
+    /// was learnt on the way.
+    fn remember(&mut self, row: &Ticket, cx: &Cx<'_>) {
+        let known = self.sources.iter().find(|(_, s)| s.at() == row.at).map(|(&no, _)| no);
+        let no = match (known, self.by_hash(row.at)) {
+            (Some(no), _) => no,
+            (None, Some(source)) => match self.add(source, cx) {
+                Some(no) => no,
+                None => return,
+            },
+            (None, None) => return,
+        };
+        let Ticket { ticket, told, not_before, deadline, .. } = *row;
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.client.restore(Remembered { ticket, told, not_before, deadline });
+        }
+    }
+
+    /// Begins, or goes on.
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
+        self.state = State::Running;
+        let (fetch, name) = (self.id, self.get.name.clone());
+        cx.fx.event(Event::Begun { fetch, name: name.clone(), have: self.have.bytes() });
+        cx.fx.output(Output::Allocate { fetch, name, size: self.size });
+        if self.get.sources.len() > cx.config.sources as usize {
+            cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+        }
+        if !self.finish_if_whole(cx) {
+            self.wake(cx);
+            self.fail_if_lonely(cx);
+        }
+    }
+
+    /// Merges a repeated command into this download and goes on with it.
+    pub(super) fn again(&mut self, get: Get, cx: &mut Cx<'_>) {
+        for source in get.sources {
+            if self.sources.len() < cx.config.sources as usize
+                && self.add(source.clone(), cx).is_some()
+            {
+                cx.fx.event(Event::Source { fetch: self.id, at: source.at });
+                self.get.sources.push(source);
+            }
+        }
+        if let State::Failed(_) = self.state {
+            for src in self.sources.values_mut().filter(|s| !s.pushed) {
+                (src.lost, src.failures) = (None, 0);
+            }
+            self.save(cx);
+            self.begin(cx);
+        } else {
+            self.save(cx);
+            self.wake(cx);
+        }
+    }
+
+    /// Lets every idle source look for something to do.
+    pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
+        let idle: Vec<u32> =
+            self.sources.iter().filter(|(_, s)| s.idle()).map(|(&no, _)| no).collect();
+        for no in idle {
+            if self.state == State::Running && self.sources[&no].idle() {
+                self.client(no, client::Input::Want, cx);
+            }
+        }
+    }
+
+    /// Gives something to the place engine of a source and follows it.
+    pub(super) fn client(&mut self, no: u32, input: client::Input, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let mut fx = Fx::new();
+        crate::engine::Engine::handle(&mut src.client, cx.now, input, &mut fx);
+        self.follow(no, fx, cx);
+    }
+
+    /// Carries out what the place engine of a source wants.
+    pub(super) fn follow(
+        &mut self,
+        no: u32,
+        mut fx: Fx<client::Output, client::Event>,
+        cx: &mut Cx<'_>,
+    ) {
+        for effect in fx.drain() {
+            match effect {
+                crate::engine::Effect::Output(client::Output::Ask(_)) => self.ask(no, cx),
+                crate::engine::Effect::Event(event) => self.tell(no, event, cx),
+            }
+        }
+    }
+
+    fn tell(&self, no: u32, event: client::Event, cx: &mut Cx<'_>) {
+        let (fetch, src) = (self.id, &self.sources[&no]);
+        cx.fx.event(match event {
+            client::Event::Lost { why } => Event::PlaceLost { fetch, at: src.at(), why },
+            client::Event::Queued { dialect, ticket, position, length, ask_at, deadline } => {
+                let conn = src.link.conn().unwrap_or_default();
+                Event::Queued { fetch, conn, dialect, ticket, position, length, ask_at, deadline }
+            }
+        });
+    }
+
+    /// The row as it is to be remembered now.
+    fn row(&self, cx: &mut Cx<'_>) -> PartRow {
+        let tickets = self.sources.values().filter(|s| s.lost.is_none() && !s.pushed);
+        let tickets = tickets.filter_map(|s| {
+            let Remembered { ticket, told, not_before, deadline } = s.client.remembered()?;
+            Some(Ticket { at: s.at(), ticket, told, not_before, deadline })
+        });
+        let most = cx.config.pieces as usize;
+        if self.have.as_slice().len() > most {
+            cx.fx.event(Event::Limit { fetch: self.id, limit: Limit::Pieces });
+        }
+        PartRow {
+            fetch: self.id,
+            get: self.get.clone(),
+            size: self.size,
+            have: self.have.largest(most),
+            tickets: tickets.collect(),
+        }
+    }
+
+    /// Remembers the download as it is.
+    pub(super) fn save(&mut self, cx: &mut Cx<'_>) {
+        self.unsaved = 0;
+        let row = self.row(cx);
+        cx.fx.output(Output::Save(row));
+    }
+
+    /// Closes whatever connection a source has.
+    pub(super) fn release(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        if let Some(conn) = src.link.conn() {
+            cx.conns.forget(conn);
+            cx.fx.output(Output::Close { conn });
+        }
+        src.link = Link::None;
+    }
+
+    fn release_all(&mut self, cx: &mut Cx<'_>) {
+        let all: Vec<u32> = self.sources.keys().copied().collect();
+        for no in all {
+            self.release(no, cx);
+            self.client(no, client::Input::Rest, cx);
+        }
+        self.givs.clear();
+    }
+
+    /// When every byte is there: hang up everywhere and have it hashed.
+    pub(super) fn finish_if_whole(&mut self, cx: &mut Cx<'_>) -> bool {
+        let Some(size) = self.size else { return false };
+        if self.state != State::Running || !self.have.gaps((0, size)).is_empty() {
+            return false;
+        }
+        self.state = State::Verifying;
+        self.release_all(cx);
+        self.save(cx);
+        cx.fx.event(Event::Verifying { fetch: self.id, bytes: size });
+        cx.fx.output(Output::Verify { fetch: self.id });
+        true
+    }
+
+    /// The hash came in.
+    pub(super) fn verified(&mut self, found: Sha1, cx: &mut Cx<'_>) {
+        if self.state != State::Verifying {
+            return;
+        }
+        let (fetch, bytes) = (self.id, self.size.unwrap_or_default());
+        match self.sha1 {
+            Some(expected) if expected != found => {
+                cx.fx.event(Event::Corrupt { fetch, expected, found });
+                self.refetch(cx);
+            }
+            _ => {
+                self.state = State::Done;
+                cx.fx.output(Output::Complete { fetch });
+                cx.fx.output(Output::Forget(fetch));
+                cx.fx.event(Event::Done { fetch, bytes, sha1: Some(found) });
+                cx.fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: Some(found) }));
+            }
+        }
+    }
+
+    /// The bytes are wrong: forget them and fetch the file once more, from
+    /// sources that gave none of them if there are any. When a single source
+    /// gave every byte, asking it again is no use.
+    fn refetch(&mut self, cx: &mut Cx<'_>) {
+        self.corrupt += 1;
+        self.doubt_size();
+        let guilty: Vec<u32> =
+            self.sources.iter().filter(|(_, s)| s.bytes > 0).map(|(&no, _)| no).collect();
+        let others = self.sources.values().any(|s| s.bytes == 0 && s.lost.is_none());
+        let certain = guilty.len() == 1 && !self.resumed;
+        if self.corrupt > 1 || (certain && !others) {
+            return self.fail(FetchFailure::Corrupt, cx);
+        }
+        (self.have, self.resumed) = (RangeSet::default(), false);
+        self.state = State::Resting;
+        for no in guilty {
+            if others {
+                self.lose(no, SourceTrouble::Corrupt, cx);
+            }
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.bytes = 0;
+            }
+        }
+        self.save(cx);
+        self.begin(cx);
+    }
+
+    /// Forgets the size. Whoever seemed to lie about it may have been honest.
+    fn doubt_size(&mut self) {
+        (self.size, self.size_from) = (None, None);
+        for src in self.sources.values_mut() {
+            if src.lost == Some(SourceTrouble::LengthLie) && !src.pushed {
+                (src.lost, src.failures) = (None, 0);
+            }
+        }
+    }
+
+    /// Gives a source up for good. If the size is its word alone, that goes
+    /// with it.
+    pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+        self.release(no, cx);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.lost = Some(why);
+        let had_place = src.client.remembered().is_some();
+        src.client = Src::new(cx.config, src.source.clone()).client;
+        let (at, gave) = (src.at(), src.bytes > 0);
+        cx.fx.event(Event::SourceLost { fetch: self.id, at, why });
+        if self.size_from == Some(no) && !gave {
+            self.doubt_size();
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.lost = Some(why);
+            }
+        }
+        if self.state == State::Running {
+            if had_place {
+                self.save(cx);
+            }
+            self.wake(cx);
+            self.fail_if_lonely(cx);
+        }
+    }
+
+    /// Fails when nobody is left to ask.
+    pub(super) fn fail_if_lonely(&mut self, cx: &mut Cx<'_>) {
+        let alone = self.sources.values().all(|s| s.lost.is_some()) && self.givs.is_empty();
+        if self.state == State::Running && alone {
+            self.fail(FetchFailure::NoSource, cx);
+        }
+    }
+
+    /// Ends without the file. What is there stays for another attempt, unless
+    /// it is wrong or the user does not want it.
+    pub(super) fn fail(&mut self, why: FetchFailure, cx: &mut Cx<'_>) {
+        self.state = State::Failed(why);
+        self.release_all(cx);
+        match why {
+            FetchFailure::Cancelled | FetchFailure::Corrupt | FetchFailure::TooMany => {
+                cx.fx.output(Output::Forget(self.id));
+            }
+            FetchFailure::NoSource | FetchFailure::Disk => self.save(cx),
+        }
+        cx.fx.event(Event::Failed { fetch: self.id, why });
+        cx.fx.output(Output::Answer(Answer::Failed { fetch: self.id, why }));
+    }
+
+    /// The next instant something is due.
+    pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
+        if self.state != State::Running {
+            return None;
+        }
+        let givs = self.givs.iter().map(|&(_, _, until)| (until, "giv"));
+        self.sources.values().filter_map(Src::due).chain(givs).min()
+    }
+
+    pub(super) fn view(&self) -> FetchView {
+        FetchView {
+            fetch: self.id.0,
+            name: self.get.name.clone(),
+            size: self.size,
+            have: self.have.bytes(),
+            sources: self.sources.values().map(Src::view).collect(),
+            state: alloc::string::String::from(match self.state {
+                State::Resting | State::Running => "running",
+                State::Verifying => "verifying",
+                State::Done => "done",
+                State::Failed(FetchFailure::NoSource) => "no source",
+                State::Failed(FetchFailure::Disk) => "disk failed",
+                State::Failed(FetchFailure::Corrupt) => "corrupt",
+                State::Failed(FetchFailure::Cancelled) => "cancelled",
+                State::Failed(FetchFailure::TooMany) => "too many downloads",
+            }),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Sets of bytes: sorted ranges `start..end` that never touch.
+
+use alloc::vec::Vec;
+
+/// A range of bytes, half-open.
+pub(super) type Range = (u64, u64);
+
+/// Some bytes of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RangeSet(Vec<Range>);
+
+impl RangeSet {
+    /// From ranges in any order.
+    pub(super) fn new(ranges: &[Range]) -> Self {
+        let mut set = Self::default();
+        for &range in ranges {
+            set.insert(range);
+        }
+        set
+    }
+
+    /// Adds a range.
+    pub(super) fn insert(&mut self, (start, end): Range) {
+        if start >= end {
+            return;
+        }
+        let from = self.0.partition_point(|r| r.1 < start);
+        let to = self.0.partition_point(|r| r.0 <= end);
+        let mut merged = (start, end);
+        if from < to {
+            merged = (start.min(self.0[from].0), end.max(self.0[to - 1].1));
+        }
+        self.0.splice(from..to, [merged]);
+    }
+
+    /// The parts of `range` that are not in the set, in order.
+    pub(super) fn gaps(&self, (start, end): Range) -> Vec<Range> {
+        let mut out = Vec::new();
+        let mut at = start;
+        let first = self.0.partition_point(|r| r.1 <= start);
+        for &(s, e) in self.0[first..].iter().take_while(|r| r.0 < end) {
+            if at < s {
+                out.push((at, s));
+            }
+            at = e;
+        }
+        if at < end {
+            out.push((at, end));
+        }
+        out
+    }
+
+    /// How many bytes are in it.
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.iter().map(|(s, e)| e - s).sum()
+    }
+
+    /// The ranges in order.
+    pub(super) fn as_slice(&self) -> &[Range] {
+        &self.0
+    }
+
+    /// The largest `most` ranges, in order.
+    pub(super) fn largest(&self, most: usize) -> Vec<Range> {
+        let mut out = self.0.clone();
+        if out.len() > most {
+            out.sort_by_key(|&(s, e)| (u64::MAX - (e - s), s));
+            out.truncate(most);
+            out.sort_unstable();
+        }
+        out
+    }
+}
+
+/// What two ranges have in common.
+pub(super) fn common(a: Range, b: Range) -> Option<Range> {
+    let (start, end) = (a.0.max(b.0), a.1.min(b.1));
+    (start < end).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn neighbours_melt_and_gaps_are_what_is_missing() {
+        let set = RangeSet::new(&[(0, 10), (20, 30), (10, 12), (29, 35), (40, 40)]);
+        assert_eq!(set.as_slice(), [(0, 12), (20, 35)]);
+        assert_eq!(set.gaps((5, 50)), [(12, 20), (35, 50)]);
+        assert_eq!(set.gaps((0, 12)), vec![]);
+        assert_eq!(set.largest(1), [(20, 35)]);
+        assert_eq!(set.bytes(), 27);
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_set_is_a_set_of_bytes(
+            ranges in prop::collection::vec((0..60_u64, 0..60_u64), 0..12), ask in (0..60_u64, 0..60_u64),
+        ) {
+            let mut model = [false; 60];
+            for &(s, e) in &ranges {
+                (s..e).for_each(|i| model[i as usize] = true);
+            }
+            let set = RangeSet::new(&ranges);
+            prop_assert!(set.as_slice().windows(2).all(|w| w[0].1 < w[1].0));
+            prop_assert_eq!(set.bytes(), model.iter().filter(|&&b| b).count() as u64);
+            let mut gap = [false; 60];
+            for (s, e) in set.gaps(ask) {
+                (s..e).for_each(|i| gap[i as usize] = true);
+            }
+            for i in 0..60 {
+                prop_assert_eq!(gap[i], !model[i] && (ask.0..ask.1).contains(&(i as u64)));
+            }
+        }
+    }
+}

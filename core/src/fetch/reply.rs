@@ -1,0 +1,211 @@
+//! What a reply means for the range that was asked for. Pure; every byte of
+//! a reply is a stranger's word.
+
+use super::SourceTrouble;
+use super::ranges::Range;
+use crate::id::Sha1;
+use crate::wire::http::{ContentRange, ResponseHead};
+use crate::wire::queue::Told;
+
+const SHA1_OF_NOTHING: Sha1 = Sha1([
+    0xda, 0x39, 0xa3, 0xee, 0x5e, 0x6b, 0x4b, 0x0d, 0x32, 0x55, 0xbf, 0xef, 0x95, 0x60, 0x18, 0x90,
+    0xaf, 0xd8, 0x07, 0x09,
+]);
+
+/// What we asked, and what we know of the file already.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// The range; open when it ends at `u64::MAX`.
+    pub(super) range: Range,
+    /// The size of the file.
+    pub(super) size: Option<u64>,
+    /// Its SHA-1.
+    pub(super) sha1: Option<Sha1>,
+    /// The largest file we take.
+    pub(super) largest: u64,
+}
+
+/// A reply, understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// Not the final one.
+    Interim,
+    /// The bytes `range` follow.
+    Body {
+        /// Inside the range asked for, unless the server ignored that.
+        range: Range,
+        /// The size of the file, when it is known now.
+        size: Option<u64>,
+    },
+    /// The file has no bytes at all.
+    Empty,
+    /// Not now: a place in a line, or busy.
+    Told(Told),
+    /// Nothing to be had there in that range.
+    Unsatisfiable {
+        /// The size of the file, when told.
+        size: Option<u64>,
+    },
+    /// Something is wrong that time may heal.
+    Trouble(SourceTrouble),
+    /// Something is wrong for good.
+    Useless(SourceTrouble),
+}
+
+/// Reads a reply.
+pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
+    match head.status {
+        100..=199 => Reply::Interim,
+        200 | 206 => body(head, asked).unwrap_or_else(Reply::Useless),
+        416 => {
+            let told = head.headers.get("Content-Range").and_then(ContentRange::parse);
+            match (told.and_then(|r| r.size), asked.size) {
+                (Some(0), None) => empty(asked).unwrap_or_else(Reply::Useless),
+                (Some(told), Some(known)) if told != known => {
+                    Reply::Useless(SourceTrouble::LengthLie)
+                }
+                (size, _) => Reply::Unsatisfiable { size: size.filter(|&s| s <= asked.largest) },
+            }
+        }
+        404 | 410 => Reply::Useless(SourceTrouble::NotFound),
+        429 | 503 => Reply::Told(Told::parse(head)),
+        500..=599 => Reply::Trouble(SourceTrouble::Busy),
+        _ => Reply::Useless(SourceTrouble::Refused),
+    }
+}
+
+fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
+    // Only the file's own bytes can be written to it.
+    if head.headers.get("Transfer-Encoding").is_some() || !encoded_as_is(head) {
+        return Err(SourceTrouble::Garbage);
+    }
+    let said = head.headers.all("Content-Length").next().is_some();
+    let length = head.content_length();
+    if said && length.is_none() {
+        return Err(SourceTrouble::Garbage);
+    }
+    if wrong_file(head, asked.sha1) {
+        return Err(SourceTrouble::NotFound);
+    }
+    let (range, size) = if head.status == 206 {
+        let range = head.headers.get("Content-Range").and_then(ContentRange::parse);
+        let ContentRange { range, size } = range.ok_or(SourceTrouble::Garbage)?;
+        (range.ok_or(SourceTrouble::Garbage)?, size)
+    } else {
+        let size = length.or(asked.size).ok_or(SourceTrouble::Garbage)?;
+        ((0, size), Some(size))
+    };
+    if let (Some(told), Some(known)) = (size, asked.size)
+        && told != known
+    {
+        return Err(SourceTrouble::LengthLie);
+    }
+    let size = asked.size.or(size);
+    if size.is_some_and(|s| s > asked.largest) || range.1 > size.unwrap_or(asked.largest) {
+        return Err(SourceTrouble::LengthLie);
+    }
+    if length.is_some_and(|length| length != range.1 - range.0) {
+        return Err(SourceTrouble::LengthLie);
+    }
+    if size == Some(0) {
+        return empty(asked);
+    }
+    let inside = asked.range.0 <= range.0 && range.1 <= asked.range.1;
+    if head.status == 206 && !inside {
+        return Err(SourceTrouble::LengthLie);
+    }
+    Ok(Reply::Body { range, size })
+}
+
+/// A file of no bytes; a lie when the file has another hash than nothing has.
+fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
+    match asked.sha1 {
+        Some(sha1) if sha1 != SHA1_OF_NOTHING => Err(SourceTrouble::LengthLie),
+        _ => Ok(Reply::Empty),
+    }
+}
+
+fn encoded_as_is(head: &ResponseHead) -> bool {
+    head.headers.all("Content-Encoding").all(|e| e.trim().eq_ignore_ascii_case("identity"))
+}
+
+/// True when the server names another SHA-1 than ours.
+fn wrong_file(head: &ResponseHead, ours: Option<Sha1>) -> bool {
+    let told = content_sha1(head);
+    matches!((told, ours), (Some(told), Some(ours)) if told != ours)
+}
+
+/// The SHA-1 the server gives the file.
+pub(super) fn content_sha1(head: &ResponseHead) -> Option<Sha1> {
+    head.headers
+        .all("X-Gnutella-Content-URN")
+        .flat_map(|list| list.split(','))
+        .find_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::wire::http::HeadLimits;
+
+    const LIMITS: HeadLimits = HeadLimits { bytes: 4096, lines: 20 };
+
+    fn reply(status: u16, fields: &str, range: Range, size: Option<u64>) -> Reply {
+        let text = format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n");
+        let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
+        read(&head, &Asked { range, size, sha1: None, largest: 1 << 40 })
+    }
+
+    #[test]
+    fn an_honest_reply_is_taken() {
+        assert_eq!(
+            reply(206, "Content-Range: bytes=5-9/100\r\nContent-Length: 5", (5, 10), None),
+            Reply::Body { range: (5, 10), size: Some(100) }
+        );
+        assert_eq!(
+            reply(206, "Content-Range: bytes 5-7/100", (5, 10), Some(100)),
+            Reply::Body { range: (5, 8), size: Some(100) }
+        );
+        assert_eq!(
+            reply(200, "Content-Length: 100", (5, 10), Some(100)),
+            Reply::Body { range: (0, 100), size: Some(100) }
+        );
+        assert_eq!(reply(200, "Content-Length: 0", (0, u64::MAX), None), Reply::Empty);
+        assert_eq!(reply(416, "Content-Range: bytes */0", (0, u64::MAX), None), Reply::Empty);
+    }
+
+    #[test]
+    fn a_lie_about_length_or_range_is_seen() {
+        let lie = Reply::Useless(SourceTrouble::LengthLie);
+        let part = "Content-Range: bytes 5-9/100";
+        assert_eq!(reply(206, &format!("{part}\r\nContent-Length: 6"), (5, 10), None), lie);
+        assert_eq!(reply(206, part, (6, 10), None), lie);
+        assert_eq!(reply(206, part, (5, 9), None), lie);
+        assert_eq!(reply(206, part, (5, 10), Some(99)), lie);
+        assert_eq!(reply(200, "Content-Length: 99", (0, 100), Some(100)), lie);
+        assert_eq!(reply(200, "Content-Length: 9999999999999", (0, u64::MAX), None), lie);
+        assert_eq!(reply(416, "Content-Range: bytes */7", (0, 9), Some(9)), lie);
+    }
+
+    #[test]
+    fn what_cannot_be_stored_is_garbage() {
+        let garbage = Reply::Useless(SourceTrouble::Garbage);
+        assert_eq!(reply(200, "Transfer-Encoding: chunked", (0, 9), Some(9)), garbage);
+        assert_eq!(reply(200, "Content-Encoding: gzip", (0, 9), Some(9)), garbage);
+        assert_eq!(reply(200, "Content-Length: 9, 9", (0, 9), Some(9)), garbage);
+        assert_eq!(reply(200, "X: y", (0, u64::MAX), None), garbage);
+        assert_eq!(reply(206, "Content-Length: 9", (0, 9), Some(9)), garbage);
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        assert_eq!(reply(404, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::NotFound));
+        assert_eq!(reply(403, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
+        assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Busy));
+        assert_eq!(reply(100, "A: b", (0, 9), None), Reply::Interim);
+        assert!(matches!(reply(429, "Retry-After: 9", (0, 9), None), Reply::Told(_)));
+        assert_eq!(reply(416, "A: b", (0, 9), Some(9)), Reply::Unsatisfiable { size: None });
+    }
+}

@@ -1,0 +1,165 @@
+//! One source of a download: where it is, what it has, how we stand with it.
+
+use alloc::string::String;
+use core::net::SocketAddr;
+
+use super::ranges::Range;
+use super::{Config, SourceTrouble};
+use crate::id::ConnId;
+use crate::node::{Source, SourceView};
+use crate::queue::client::{Client, Place};
+use crate::time::{Duration, Instant};
+use crate::wire::http::AvailableRanges;
+
+/// A source of a download.
+#[derive(Debug, Clone)]
+pub(super) struct Src {
+    pub(super) source: Source,
+    /// It came to us by `GIV` and cannot be dialed.
+    pub(super) pushed: bool,
+    pub(super) client: Client,
+    pub(super) link: Link,
+    /// What it has, when it is a partial source.
+    pub(super) available: Option<AvailableRanges>,
+    /// Failures in a row.
+    pub(super) failures: u32,
+    /// Bytes it gave to the file as it is now.
+    pub(super) bytes: u64,
+    /// Given up, and why.
+    pub(super) lost: Option<SourceTrouble>,
+}
+
+/// How we stand with a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// No connection.
+    None,
+    /// A connection is being made.
+    Dialing { conn: ConnId, until: Instant },
+    /// Connected; nothing is asked.
+    Kept { conn: ConnId },
+    /// Asked; the head of the reply is still to come.
+    Asked { conn: ConnId, range: Range, until: Instant },
+    /// Its bytes come in.
+    Receiving(Receiving),
+}
+
+/// A transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Receiving {
+    pub(super) conn: ConnId,
+    pub(super) range: Range,
+    /// How many bytes of it are safe on disk.
+    pub(super) stored: u64,
+    /// The connection can be used again after it.
+    pub(super) reuse: bool,
+    /// The rate is judged then…
+    pub(super) judged_at: Instant,
+    /// …against so many bytes stored before.
+    pub(super) judged_from: u64,
+}
+
+impl Link {
+    /// The connection, if there is one.
+    pub(super) const fn conn(&self) -> Option<ConnId> {
+        match *self {
+            Self::None => None,
+            Self::Dialing { conn, .. }
+            | Self::Kept { conn }
+            | Self::Asked { conn, .. }
+            | Self::Receiving(Receiving { conn, .. }) => Some(conn),
+        }
+    }
+
+    /// The bytes that are on their way, or may soon be.
+    pub(super) fn in_flight(&self) -> Option<Range> {
+        match *self {
+            Self::Asked { range, .. } => Some(range),
+            Self::Receiving(Receiving { range, stored, .. }) => Some((range.0 + stored, range.1)),
+            _ => None,
+        }
+    }
+
+    /// The deadline of what is going on.
+    pub(super) const fn until(&self) -> Option<(Instant, &'static str)> {
+        match *self {
+            Self::Dialing { until, .. } => Some((until, "dial")),
+            Self::Asked { until, .. } => Some((until, "answer")),
+            Self::Receiving(Receiving { judged_at, .. }) => Some((judged_at, "stall")),
+            Self::None | Self::Kept { .. } => None,
+        }
+    }
+}
+
+impl Src {
+    pub(super) fn new(config: &Config, source: Source) -> Self {
+        let place =
+            crate::queue::client::Config { time_scale: config.time_scale, ..config.place.clone() };
+        Self {
+            source,
+            pushed: false,
+            client: Client::new(place),
+            link: Link::None,
+            available: None,
+            failures: 0,
+            bytes: 0,
+            lost: None,
+        }
+    }
+
+    pub(super) const fn at(&self) -> SocketAddr {
+        self.source.at
+    }
+
+    /// The place we wait at, if we do.
+    pub(super) fn waiting(&self) -> Option<&Place> {
+        self.client.place().filter(|p| !p.served)
+    }
+
+    /// It neither does anything nor is about to.
+    pub(super) fn idle(&self) -> bool {
+        self.lost.is_none()
+            && matches!(self.link, Link::None | Link::Kept { .. })
+            && self.client.ask_at().is_none()
+    }
+
+    /// The pause after so many failures in a row: doubling, up to a limit.
+    pub(super) fn pause(&self, config: &Config) -> Duration {
+        if self.failures <= 1 && self.bytes > 0 {
+            return config.scaled(config.reconnect).max(Duration::from_millis(1));
+        }
+        let doubled = config.backoff.ratio(1 << self.failures.saturating_sub(1).min(20), 1);
+        config.scaled(doubled.min(config.backoff_most)).max(Duration::from_millis(1))
+    }
+
+    /// The next instant something about it is due.
+    pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
+        let ask = self.client.ask_at().map(|at| (at, "ask"));
+        [ask, self.link.until()].into_iter().flatten().min()
+    }
+
+    pub(super) fn view(&self) -> SourceView {
+        let place = self.waiting();
+        SourceView {
+            at: alloc::format!("{}", self.source.at),
+            state: String::from(self.state()),
+            position: place.and_then(|p| p.position),
+            length: place.and_then(|p| p.length),
+            ask_at: self.client.ask_at().map(Instant::as_micros),
+            deadline: place.map(|p| p.deadline.as_micros()),
+            eta: place.and_then(|p| p.eta).map(Duration::as_secs_ceil),
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        match self.link {
+            _ if self.lost.is_some() => "lost",
+            Link::Dialing { .. } => "dialing",
+            Link::Asked { .. } => "asking",
+            Link::Receiving(_) => "receiving",
+            _ if self.waiting().is_some() => "queued",
+            _ if self.client.ask_at().is_some() => "waiting",
+            Link::None | Link::Kept { .. } => "idle",
+        }
+    }
+}

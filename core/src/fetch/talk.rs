@@ -1,0 +1,170 @@
+//! Asking: which bytes of whom, and in what words.
+
+use alloc::vec::Vec;
+
+use super::cx::Cx;
+use super::download::{Download, State};
+use super::ranges::{Range, RangeSet, common};
+use super::source::{Link, Src};
+use super::{Config, Event, Output, SourceTrouble};
+use crate::id::ConnId;
+use crate::queue::client;
+use crate::wire::http::{Alts, HeadWriter, RangeSpec};
+use crate::wire::queue::write_claim;
+
+impl Download {
+    /// The place engine of a source says it is time.
+    pub(super) fn ask(&mut self, no: u32, cx: &mut Cx<'_>) {
+        if self.state != State::Running {
+            return;
+        }
+        let Some(src) = self.sources.get(&no) else { return };
+        match src.link {
+            Link::None if src.pushed => self.lose(no, SourceTrouble::Disconnected, cx),
+            Link::None if self.choose(no, cx.config).is_none() => self.rest(no, cx),
+            Link::None => self.dial(no, cx),
+            Link::Kept { conn } => self.request(no, conn, cx),
+            // Already on the way; the reply decides when to ask again.
+            Link::Dialing { .. } | Link::Asked { .. } | Link::Receiving(_) => {}
+        }
+    }
+
+    fn dial(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let conn = cx.conns.draw(self.id, no);
+        let until = cx.now + cx.config.scaled(cx.config.dial_deadline);
+        src.link = Link::Dialing { conn, until };
+        cx.fx.output(Output::Dial { conn, to: src.at() });
+    }
+
+    /// A dial succeeded: ask, for what is wanted by now.
+    pub(super) fn dialed(&mut self, no: u32, conn: ConnId, cx: &mut Cx<'_>) {
+        if matches!(self.sources.get(&no), Some(Src { link: Link::Dialing { .. }, .. })) {
+            self.request(no, conn, cx);
+        }
+    }
+
+    /// There is nothing to ask this source for. A partial source may get
+    /// more, so it is asked again later, whatever it has said so far.
+    fn rest(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        if src.available.take().is_some() {
+            let pause = cx.config.scaled(cx.config.busy_retry);
+            self.client(no, client::Input::Busy(Some(pause)), cx);
+        } else {
+            self.client(no, client::Input::Rest, cx);
+        }
+    }
+
+    /// Sends a request; its range is chosen anew each time (AQ-13).
+    pub(super) fn request(&mut self, no: u32, conn: ConnId, cx: &mut Cx<'_>) {
+        let range = self.choose(no, cx.config);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Some(range) = range else {
+            src.link = Link::Kept { conn };
+            return self.rest(no, cx);
+        };
+        let until = cx.now + cx.config.scaled(cx.config.answer_deadline);
+        src.link = Link::Asked { conn, range, until };
+        let data = self.head(no, range, cx);
+        cx.fx.output(Output::Write { conn, data });
+        let (start, end) = range;
+        cx.fx.event(Event::Asked { fetch: self.id, conn, start, end });
+    }
+
+    fn head(&self, no: u32, (start, end): Range, cx: &Cx<'_>) -> Vec<u8> {
+        let src = &self.sources[&no];
+        let mut head = HeadWriter::request("GET", &src.source.target);
+        head.header("Host", &src.source.host).header("User-Agent", &cx.speech.agent);
+        let range = match end {
+            u64::MAX => RangeSpec::From(start),
+            _ => RangeSpec::Between(start, end - 1),
+        };
+        head.header("Range", range);
+        write_claim(&mut head, cx.speech.dialect, src.client.claim(), cx.speech.callback);
+        if let Some(sha1) = self.sha1 {
+            head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
+            self.mesh(no, &mut head, cx.config);
+        }
+        head.finish()
+    }
+
+    /// Tells whom we found good and whom dead (PQ-17).
+    fn mesh(&self, no: u32, head: &mut HeadWriter, config: &Config) {
+        let list = |fits: &dyn Fn(&Src) -> bool| {
+            let others = self.sources.iter().filter(|&(&n, s)| n != no && !s.pushed && fits(s));
+            Alts(others.map(|(_, s)| s.at()).take(config.alts_told as usize).collect())
+        };
+        let good = list(&|s| s.bytes > 0 && s.lost.is_none());
+        let dead =
+            list(&|s| matches!(s.lost, Some(SourceTrouble::NotFound | SourceTrouble::Unreachable)));
+        if !good.0.is_empty() {
+            head.header("X-Alt", good);
+        }
+        if !dead.0.is_empty() {
+            head.header("X-NAlt", dead);
+        }
+    }
+
+    /// The bytes to ask a source for: the first that are missing and that
+    /// nobody else is bringing; a chunk of them when there are several
+    /// sources. When all are on their way, half of the longest stretch
+    /// somebody still has before it; or, only to keep a place in a line, some
+    /// of what is missing.
+    pub(super) fn choose(&self, no: u32, config: &Config) -> Option<Range> {
+        let src = self.sources.get(&no)?;
+        let whole = (0, self.size.unwrap_or(u64::MAX));
+        let flying = || {
+            let others = self.sources.iter().filter(move |&(&n, _)| n != no);
+            others.filter_map(|(_, s)| s.link.in_flight())
+        };
+        let mut taken = self.have.clone();
+        flying().for_each(|range| taken.insert(range));
+        let piece = |(start, end): Range| (start, end.min(start.saturating_add(config.chunk)));
+        let several = self.sources.values().filter(|s| s.lost.is_none()).count() > 1;
+        if let Some(&free) = within(src, taken.gaps(whole)).first() {
+            return Some(if several { piece(free) } else { free });
+        }
+        if self.size.is_some() {
+            let open = flying().filter_map(|range| common(range, whole));
+            let open = open.flat_map(|range| within(src, self.have.gaps(range)));
+            let longest = open.max_by_key(|&(start, end)| (end - start, start));
+            if let Some((start, end)) = longest
+                && end - start > config.chunk.saturating_mul(2)
+            {
+                return Some(piece((start + (end - start) / 2, end)));
+            }
+        }
+        src.waiting()?;
+        self.have.gaps(whole).first().copied().map(piece)
+    }
+
+    /// Hangs up on sources whose remaining bytes have come from elsewhere.
+    pub(super) fn prune(&mut self, cx: &mut Cx<'_>) {
+        let idle = |have: &RangeSet, s: &Src| match s.link {
+            Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
+            _ => false,
+        };
+        let done: Vec<u32> =
+            self.sources.iter().filter(|(_, s)| idle(&self.have, s)).map(|(&no, _)| no).collect();
+        for no in done {
+            self.release(no, cx);
+            if self.sources[&no].pushed {
+                self.lose(no, SourceTrouble::Disconnected, cx);
+            } else {
+                self.client(no, client::Input::Want, cx);
+            }
+        }
+    }
+}
+
+/// The parts of some ranges that a source has.
+fn within(src: &Src, ranges: Vec<Range>) -> Vec<Range> {
+    match &src.available {
+        None => ranges,
+        Some(available) => {
+            let has = available.as_slice();
+            ranges.iter().flat_map(|&r| has.iter().filter_map(move |&h| common(r, h))).collect()
+        }
+    }
+}
