@@ -5,6 +5,9 @@ use std::process::ExitCode;
 
 mod cli;
 mod config;
+mod demo;
+mod lab;
+mod progress;
 
 fn main() -> ExitCode {
     cli::run()

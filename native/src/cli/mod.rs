@@ -2,8 +2,18 @@
 
 mod completions;
 mod config_cmd;
+mod control;
+mod demo;
 pub(crate) mod exit;
+mod get;
+mod lab_cmd;
 mod man;
+mod replay;
+mod share;
+pub(crate) mod signal;
+mod source;
+mod start;
+mod status;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -48,13 +58,19 @@ pub(crate) struct Common {
     /// Say nothing but results and errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Divide every interval of the queue by this, told and enforced alike.
+    /// Divide every interval of the protocols by this, told and enforced alike.
     #[arg(long, global = true, value_name = "N", hide = true)]
     time_scale: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
+    Share(share::Arguments),
+    Get(get::Arguments),
+    Status(status::Arguments),
+    Replay(replay::Arguments),
+    Lab(lab_cmd::Arguments),
     Config(config_cmd::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -71,7 +87,9 @@ impl Common {
             builder.assign(assignment)?;
         }
         if let Some(n) = self.time_scale {
-            builder.flag("--time-scale", "queue.time_scale", Raw::Integer(i64::from(n)))?;
+            for key in ["queue.time_scale", "fetch.time_scale", "fetch.place.time_scale"] {
+                builder.flag("--time-scale", key, Raw::Integer(i64::from(n)))?;
+            }
         }
         Ok(builder)
     }
@@ -118,6 +136,12 @@ pub(crate) fn run() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Failure> {
     let common = cli.common;
     match cli.command {
+        Command::Demo(arguments) => demo::run(&common, &arguments),
+        Command::Share(arguments) => share::run(&common, &arguments),
+        Command::Get(arguments) => get::run(&common, &arguments),
+        Command::Status(arguments) => status::run(&common, &arguments),
+        Command::Replay(arguments) => replay::run(&common, &arguments),
+        Command::Lab(arguments) => lab_cmd::run(&common, &arguments),
         Command::Config(arguments) => config_cmd::run(&common, &arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) downloads: PathBuf,
     /// Where the lab listens, `off` for nowhere.
     pub(crate) lab: Lab,
+    /// Bytes a second all uploads together may take; 0 for no limit.
+    pub(crate) upload_rate: u64,
     /// Write a trace there.
     pub(crate) trace: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
@@ -92,6 +94,7 @@ impl Default for Settings {
             state,
             downloads: PathBuf::from("."),
             lab: Lab::At(LAB),
+            upload_rate: 0,
             trace: None,
             www: None,
             node: node::Config::default(),

@@ -1,0 +1,102 @@
+//! `servent lab`: the page.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::control::{Control, token};
+use super::exit::{Exit, Failure, said};
+use super::signal::Signals;
+use super::start::{self, runtime};
+use super::{Common, print};
+use crate::config::file::Raw;
+use crate::lab::{self, Hub, Page, Traces};
+
+/// Show the lab: explore scenarios, open traces, watch this machine's servent.
+///
+/// A servent that runs with this state folder serves the lab itself; then
+/// its address is shown. Otherwise the page is served from here.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lab --open
+  servent lab run.sqlog --listen 127.0.0.1:8000
+  servent lab --www www                       a page under development")]
+pub(crate) struct Arguments {
+    /// Traces, or folders of them, that the page may open.
+    #[arg(value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// Show it in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Listen here.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Serve the page from this folder.
+    #[arg(long, value_name = "DIR")]
+    www: Option<PathBuf>,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let mut builder = common.builder()?;
+    if let Some(listen) = arguments.listen {
+        builder.flag("--listen", "lab", Raw::Text(listen.to_string()))?;
+    }
+    if let Some(www) = &arguments.www {
+        builder.flag("--www", "www", Raw::Text(www.to_string_lossy().into_owned()))?;
+    }
+    let config = builder.finish()?;
+    runtime()?.block_on(async {
+        let settings = &config.settings;
+        let plain =
+            arguments.listen.is_none() && arguments.traces.is_empty() && arguments.www.is_none();
+        if plain
+            && let Ok(control) = Control::find(&settings.state)
+            && control.get(&settings.state, "/api/info").await.is_ok()
+        {
+            return show(control.address, arguments.open);
+        }
+        let mut signals = Signals::new()?;
+        let Some((listener, at)) = start::lab(&config).await? else {
+            return Err(Failure::usage("the lab is switched off")
+                .next("say where it should listen: --listen 127.0.0.1:6380"));
+        };
+        let hub = Hub {
+            name: "servent lab".into(),
+            servents: Vec::new(),
+            traces: Traces::new(arguments.traces.iter().cloned().chain(settings.trace.clone())),
+            page: Page::new(settings.www.clone()),
+            token: token()?,
+        };
+        show(at, arguments.open)?;
+        let stop = async move { signals.first().await };
+        lab::serve(listener, Arc::new(hub), stop).await.map_err(|e| {
+            Failure::new(Exit::Network, format!("the lab at {at} ended: {}", said(&e)))
+        })
+    })
+}
+
+fn show(at: SocketAddr, open: bool) -> Result<(), Failure> {
+    let url = format!("http://{at}/");
+    print(format!("lab {url}\n"))?;
+    if open {
+        open_browser(&url);
+    }
+    Ok(())
+}
+
+/// Asks the desktop to show a page; without a desktop the printed URL is all.
+pub(crate) fn open_browser(url: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let started = Command::new(opener)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Err(e) = started {
+        tracing::warn!("cannot open a browser with {opener} ({e}); open {url} yourself");
+    }
+}

@@ -1,0 +1,83 @@
+//! `servent replay`: does this run happen again, exactly?
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use servent_core::trace::qlog;
+use servent_core::trace::replay::{Replay, Report};
+
+use super::exit::{Exit, Failure};
+use super::{Common, print};
+
+/// Run a recorded trace again and compare every checkpoint.
+///
+/// The inputs in the trace are given to a fresh node; at each checkpoint its
+/// fingerprint must be the recorded one.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent share pub --trace run.sqlog    record
+  servent replay run.sqlog               verified 41/41
+  servent replay run.sqlog --json")]
+pub(crate) struct Arguments {
+    /// The trace, as `--trace` writes it.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.trace;
+    let bytes = read(path)?;
+    let mut replay = Replay::new();
+    for line in qlog::Split::new(&bytes) {
+        replay.feed(qlog::parse(line));
+    }
+    let report = replay.report();
+    let judgement = judge(path, report);
+    if arguments.json {
+        print(format!("{}\n", serde_json::to_string(report).unwrap_or_default()))?;
+    } else if judgement.is_ok() {
+        print(format!("{report}\n"))?;
+    }
+    judgement
+}
+
+/// Reads a whole trace.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|e| Failure::file("read", path, &e))
+}
+
+/// The exit code a report deserves.
+fn judge(path: &Path, report: &Report) -> Result<(), Failure> {
+    let what = |exit| Failure::new(exit, format!("{}: {report}", path.display()));
+    if report.unknown_version.is_some() {
+        return Err(what(Exit::Foreign).next("use the program that wrote it, or a newer one"));
+    }
+    if report.name.is_none() {
+        return Err(what(Exit::Foreign).next("record one with `servent share DIR --trace FILE`"));
+    }
+    if report.diverged_at.is_some() {
+        return Err(what(Exit::Unverified)
+            .next("`servent --version` must be the one that recorded it; else keep the trace, this is a bug"));
+    }
+    if report.damaged > 0 {
+        let lines = report.damaged;
+        return Err(Failure::new(
+            Exit::Unverified,
+            format!(
+                "{}: {lines} damaged lines, what stands before them is {report}",
+                path.display()
+            ),
+        )
+        .next("get a whole copy of the trace"));
+    }
+    if report.gap_at.is_some() {
+        return Err(what(Exit::Unverified).next("what comes after a gap cannot be verified"));
+    }
+    if report.verified == 0 {
+        return Err(what(Exit::Unverified).next("it was cut before its first checkpoint"));
+    }
+    Ok(())
+}

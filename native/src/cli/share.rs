@@ -1,0 +1,227 @@
+//! `servent share`: a servent that others download from.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use serde_json::json;
+use servent::DamagedState;
+use servent::driver::{Driver, Handle, Options};
+use tokio::sync::oneshot;
+
+use super::control::{Control, ControlFile, token};
+use super::exit::Failure;
+use super::signal::Signals;
+use super::start::{self, make, runtime};
+use super::{Common, print};
+use crate::config::Config;
+use crate::config::file::Raw;
+use crate::lab::{self, Hub, Live, Page, Traces};
+use crate::progress::{Voice, bytes};
+
+/// Share folders: others download from them, in one fair queue.
+///
+/// The queue survives restarts: whoever was told a place keeps it. Ctrl-C
+/// saves everything and ends with code 0.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent share ~/Music                          share a folder on port 6346
+  servent share a b --slots 2 --listen [::]:7000 two folders, two uploads at once
+  servent share pub --trace run.sqlog            record every decision for `servent replay`
+  servent share pub --state /tmp/two --listen 127.0.0.1:0
+                                                 a second servent on this machine")]
+pub(crate) struct Arguments {
+    /// Folders or files to share.
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Listen here; several are possible, port 0 takes any free one.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<SocketAddr>,
+    /// Uploads that may run at once.
+    #[arg(long, value_name = "N")]
+    slots: Option<u32>,
+    /// Record every input and decision in this file.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Serve the lab here, or `off`.
+    #[arg(long, value_name = "ADDRESS")]
+    lab: Option<String>,
+    /// When the state cannot be read: rename it and begin with an empty queue.
+    #[arg(long)]
+    put_damaged_aside: bool,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let config = configure(common, arguments)?;
+    if config.settings.share.is_empty() {
+        return Err(Failure::usage("nothing to share")
+            .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
+    }
+    let voice = Voice::new(arguments.json, common.quiet);
+    runtime()?.block_on(share(&config, arguments.put_damaged_aside, voice))
+}
+
+fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut builder = common.builder()?;
+    let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
+    if !arguments.folders.is_empty() {
+        builder.flag("DIR", "share", Raw::List(arguments.folders.iter().map(text).collect()))?;
+    }
+    if !arguments.listen.is_empty() {
+        let listen = arguments.listen.iter().map(|a| Raw::Text(a.to_string())).collect();
+        builder.flag("--listen", "listen", Raw::List(listen))?;
+    }
+    if let Some(slots) = arguments.slots {
+        builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
+    }
+    if let Some(trace) = &arguments.trace {
+        builder.flag("--trace", "trace", text(trace))?;
+    }
+    if let Some(lab) = &arguments.lab {
+        builder.flag("--lab", "lab", Raw::Text(lab.clone()))?;
+    }
+    builder.finish()
+}
+
+async fn share(config: &Config, put_aside: bool, voice: Voice) -> Result<(), Failure> {
+    let settings = &config.settings;
+    let mut signals = Signals::new()?;
+    make(&settings.state)?;
+    let listener = start::lab(config).await?;
+    let handle = Driver::start(options(config, put_aside, listener.is_some())).await?;
+    announce(voice, "listening", &handle.addrs())?;
+
+    let token = token()?;
+    let mut control = None;
+    let (done, finished) = oneshot::channel::<()>();
+    let mut server = None;
+    if let Some((listener, address)) = listener {
+        let written = Control { address, token: token.clone(), pid: std::process::id() };
+        control = Some(ControlFile::write(&settings.state, &written)?);
+        announce_lab(voice, address)?;
+        let hub = Hub {
+            name: "servent share".into(),
+            servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
+            traces: Traces::new(settings.trace.clone()),
+            page: Page::new(settings.www.clone()),
+            token,
+        };
+        let until = async {
+            let _ = finished.await;
+        };
+        server = Some(tokio::spawn(lab::serve(listener, Arc::new(hub), until)));
+    }
+
+    let watching = tokio::spawn(watch(handle.clone(), voice));
+    let ended = tokio::select! {
+        () = signals.first() => Ok(()),
+        ended = handle.ended() => ended,
+    };
+    watching.abort();
+    signals.end_at_next();
+    drop(control);
+    if ended.is_ok() {
+        handle.stop().await?;
+    }
+    drop(done);
+    if let Some(server) = server {
+        // A browser that follows the tape keeps its connection; it need not.
+        server.abort();
+    }
+    ended.map_err(Failure::from)
+}
+
+fn options(config: &Config, put_aside: bool, tape: bool) -> Options {
+    let settings = &config.settings;
+    let rate = Some(settings.upload_rate).filter(|rate| *rate > 0);
+    let mut node = settings.node.clone();
+    if node.queue.bandwidth == 0 {
+        // What is shaped is known, so that an estimate can be told (PQ-15).
+        node.queue.bandwidth = settings.upload_rate;
+    }
+    Options {
+        name: "servent".into(),
+        listen: settings.listen.clone(),
+        shares: settings.share.clone(),
+        download_dir: settings.downloads.clone(),
+        node,
+        upload_rate: rate,
+        trace: settings.trace.clone(),
+        tape,
+        damaged_state: if put_aside { DamagedState::PutAside } else { DamagedState::Refuse },
+        ..Options::under(&settings.state)
+    }
+}
+
+fn announce(voice: Voice, what: &str, at: &[SocketAddr]) -> Result<(), Failure> {
+    for at in at {
+        match voice {
+            Voice::Json => print(format!("{}\n", json!({ "event": what, "at": at })))?,
+            _ => print(format!("{what} {at}\n"))?,
+        }
+    }
+    Ok(())
+}
+
+fn announce_lab(voice: Voice, at: SocketAddr) -> Result<(), Failure> {
+    match voice {
+        Voice::Json => {
+            print(format!("{}\n", json!({ "event": "lab", "url": format!("http://{at}/") })))
+        }
+        _ => print(format!("lab http://{at}/\n")),
+    }
+}
+
+/// Shows hashing, then slots and line, on a terminal; elsewhere it says once
+/// when everything is hashed.
+async fn watch(handle: Handle, voice: Voice) {
+    let bar = (voice == Voice::Terminal).then(ProgressBar::new_spinner);
+    let mut tick = tokio::time::interval(Duration::from_millis(500));
+    let mut hashed = false;
+    loop {
+        tick.tick().await;
+        let library = handle.library();
+        if !hashed && library.hashed_files == library.files {
+            hashed = true;
+            let line = match voice {
+                Voice::Json => {
+                    json!({ "event": "hashed", "files": library.files, "bytes": library.bytes })
+                        .to_string()
+                }
+                _ => format!("hashed {} files, {}", library.files, bytes(library.bytes)),
+            };
+            match (&bar, voice) {
+                (Some(bar), _) => bar.println(line),
+                (None, Voice::Quiet) => {}
+                // A reader that has gone away does not stop the servent.
+                _ => drop(writeln!(std::io::stdout(), "{line}")),
+            }
+        }
+        let Some(bar) = &bar else {
+            if hashed {
+                return;
+            }
+            continue;
+        };
+        let Ok(view) = handle.view(1, 0).await else { return };
+        let queue = view.queue;
+        let used = queue.slots.saturating_sub(queue.free);
+        let hashing = if hashed {
+            String::new()
+        } else {
+            format!(", hashing {} of {}", bytes(library.hashed_bytes), bytes(library.bytes))
+        };
+        bar.set_message(format!(
+            "slots {used}/{}, {} in line, {} connections{hashing}",
+            queue.slots, queue.length, view.connections
+        ));
+        bar.tick();
+    }
+}

@@ -1,0 +1,252 @@
+//! What `servent get` can be given: URLs, magnet links, a URN with places to
+//! ask. All of them together name one file.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use servent_core::id::Sha1;
+use servent_core::node::Source;
+use tokio::net::{TcpStream, lookup_host};
+
+use super::exit::{Exit, Failure, said};
+
+/// A place to ask, its host not yet looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Host and port as in a `Host` header.
+    pub(crate) host: String,
+    /// What follows them; `None`: ask by the file's URN.
+    pub(crate) target: Option<String>,
+}
+
+/// One file, as it was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) sha1: Option<Sha1>,
+    /// The last part of a URL, or what a magnet link calls it.
+    pub(crate) name: Option<String>,
+    pub(crate) places: Vec<Place>,
+}
+
+impl Wanted {
+    /// Reads all arguments of one `get`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let mut wanted = Self::default();
+        for argument in arguments {
+            wanted.add(argument).map_err(|what| {
+                Failure::usage(format!("{argument}: {what}"))
+                    .next("`servent get --help` shows what it takes")
+            })?;
+        }
+        if wanted.places.is_empty() {
+            let urn = wanted.sha1.map_or_else(String::new, |sha1| format!("urn:sha1:{sha1} "));
+            return Err(Failure::usage(format!("{urn}names a file, but nobody to ask for it"))
+                .next("add a place: HOST:PORT, an http:// URL, or a magnet link with xs= or as="));
+        }
+        if wanted.sha1.is_none() && wanted.places.iter().any(|p| p.target.is_none()) {
+            return Err(Failure::usage("HOST:PORT alone does not say which file")
+                .next("add urn:sha1:…, or give the whole URL"));
+        }
+        Ok(wanted)
+    }
+
+    /// The name to save under, never a path.
+    pub(crate) fn file_name(&self) -> String {
+        let named = self.name.as_deref().map(|n| n.rsplit(['/', '\\']).next().unwrap_or(n));
+        match named {
+            Some(name) if !matches!(name, "" | "." | "..") => name.replace(char::is_control, "_"),
+            _ => self.sha1.map_or_else(|| "download".to_owned(), |sha1| sha1.to_string()),
+        }
+    }
+
+    fn add(&mut self, argument: &str) -> Result<(), String> {
+        let lower = argument.to_ascii_lowercase();
+        if lower.starts_with("http://") {
+            self.url(argument)
+        } else if lower.starts_with("magnet:?") {
+            self.magnet(&argument["magnet:?".len()..])
+        } else if lower.starts_with("urn:") {
+            let sha1 = Sha1::parse_urn(argument.as_bytes())
+                .ok_or("only urn:sha1: with 32 base-32 digits is known")?;
+            self.is(sha1)
+        } else if lower.starts_with("https://") {
+            Err("servents speak plain http://; the bytes are checked by their SHA-1".to_owned())
+        } else if is_host_and_port(argument) {
+            self.places.push(Place { host: argument.to_owned(), target: None });
+            Ok(())
+        } else {
+            Err("neither an http:// URL, a magnet: link, urn:sha1: nor HOST:PORT".to_owned())
+        }
+    }
+
+    fn url(&mut self, url: &str) -> Result<(), String> {
+        let rest = &url["http://".len()..];
+        let (host, target) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, "/"),
+        };
+        let target = target.split('#').next().unwrap_or(target);
+        if host.is_empty() || host.contains('@') {
+            return Err("no host to ask".to_owned());
+        }
+        if target == "/" {
+            return Err("names no file; open it in a browser to see what is shared".to_owned());
+        }
+        if target.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return Err("blanks in a URL are written %20".to_owned());
+        }
+        let urn = target.to_ascii_lowercase().find("urn:sha1:").map(|at| &target[at..]);
+        if let Some(urn) = urn {
+            let sha1 = Sha1::parse_urn(urn.as_bytes()).ok_or("its urn:sha1: is malformed")?;
+            self.is(sha1)?;
+        } else if self.name.is_none() {
+            let path = target.split('?').next().unwrap_or(target);
+            let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            self.name = Some(percent_decode_str(last).decode_utf8_lossy().into_owned());
+        }
+        self.places.push(Place { host: host.to_owned(), target: Some(target.to_owned()) });
+        Ok(())
+    }
+
+    fn magnet(&mut self, query: &str) -> Result<(), String> {
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
+            match key.split('.').next().unwrap_or(key) {
+                "xt" => {
+                    if let Some(sha1) = Sha1::parse_urn(value.as_bytes()) {
+                        self.is(sha1)?;
+                    }
+                }
+                "dn" => self.name = Some(value.replace('+', " ")),
+                "xs" | "as" if value.to_ascii_lowercase().starts_with("http://") => {
+                    self.url(&value.replace(' ', "%20"))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn is(&mut self, sha1: Sha1) -> Result<(), String> {
+        match self.sha1.replace(sha1) {
+            Some(other) if other != sha1 => {
+                Err(format!("urn:sha1:{sha1} is another file than urn:sha1:{other}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// Looks the host up. Of several addresses the first that takes a
+    /// connection is meant, so that one server is asked once.
+    pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<Source, Failure> {
+        let named =
+            if has_port(&self.host) { self.host.clone() } else { format!("{}:80", self.host) };
+        let found: Vec<SocketAddr> = match lookup_host(&named).await {
+            Ok(found) => found.collect(),
+            Err(e) => {
+                let what = format!("cannot find {}: {}", self.host, said(&e));
+                return Err(
+                    Failure::new(Exit::Network, what).next("check the name and the network")
+                );
+            }
+        };
+        let mut at = found.first().copied();
+        if found.len() > 1 {
+            for candidate in found {
+                let wait = Duration::from_secs(3);
+                if let Ok(Ok(_)) = tokio::time::timeout(wait, TcpStream::connect(candidate)).await {
+                    at = Some(candidate);
+                    break;
+                }
+            }
+        }
+        let Some(at) = at else {
+            return Err(Failure::new(Exit::Network, format!("{} has no address", self.host)));
+        };
+        let by_urn = || sha1.map(|sha1| format!("/uri-res/N2R?urn:sha1:{sha1}"));
+        let target = self.target.clone().or_else(by_urn).unwrap_or_default();
+        Ok(Source { at, target, host: self.host.clone() })
+    }
+}
+
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']'))
+    })
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    has_port(text) && !text.contains('/') && !text.starts_with(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URN: &str = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+
+    fn parse(arguments: &[&str]) -> Result<Wanted, Failure> {
+        Wanted::parse(&arguments.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_plain_url_gives_place_and_name() {
+        let w = parse(&["http://127.0.0.1:6346/get/3/a%20b.iso"]).unwrap();
+        assert_eq!(w.file_name(), "a b.iso");
+        assert_eq!(w.places[0].host, "127.0.0.1:6346");
+        assert_eq!(w.places[0].target.as_deref(), Some("/get/3/a%20b.iso"));
+        assert_eq!(w.sha1, None);
+    }
+
+    #[test]
+    fn a_urn_needs_somebody_to_ask() {
+        let e = parse(&[URN]).unwrap_err();
+        assert_eq!(e.exit, Exit::Usage);
+        assert!(e.what.contains("nobody to ask"), "{e}");
+        let w = parse(&[URN, "[::1]:6346"]).unwrap();
+        assert_eq!((w.places.len(), w.sha1.is_some()), (1, true));
+        assert!(parse(&["host:6346"]).is_err());
+    }
+
+    #[test]
+    fn a_magnet_link_names_file_and_sources() {
+        let magnet = format!(
+            "magnet:?xt={URN}&dn=my+file.iso&xs=http%3A%2F%2F10.0.0.1%3A6346%2Furi-res%2FN2R%3F{URN}&as=http://h/get/1/x"
+        );
+        let w = parse(&[&magnet]).unwrap();
+        assert_eq!(w.places.len(), 2);
+        assert_eq!(w.sha1, Sha1::parse_urn(URN.as_bytes()));
+        assert_eq!(w.places[0].host, "10.0.0.1:6346");
+        assert_eq!(w.file_name(), "my file.iso");
+    }
+
+    #[test]
+    fn sources_of_different_files_are_refused() {
+        let other = "http://h:1/uri-res/N2R?urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        assert!(parse(&[URN, other]).unwrap_err().what.contains("another file"));
+    }
+
+    #[test]
+    fn a_name_is_never_a_path() {
+        for (url, name) in [
+            ("http://h/get/1/..%2F..%2Fetc%2Fpasswd", "passwd"),
+            ("http://h/get/1/%2e%2e", "download"),
+            ("http://h/get/1/a%5Cb", "b"),
+            ("http://h/get/1/a%0Ab", "a_b"),
+        ] {
+            assert_eq!(parse(&[url]).unwrap().file_name(), name, "{url}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_in_one_sentence() {
+        for bad in
+            ["ftp://h/x", "https://h/x", "http://h", "http:///x", "urn:md5:x", "file.iso", ":80"]
+        {
+            assert_eq!(parse(&[bad]).unwrap_err().exit, Exit::Usage, "{bad}");
+        }
+    }
+}

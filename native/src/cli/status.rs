@@ -1,0 +1,157 @@
+//! `servent status`: what a running servent does.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, stdout};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::control::Control;
+use super::exit::Failure;
+use super::signal::Signals;
+use super::start::runtime;
+use super::{Common, print};
+use crate::progress::{bytes, length};
+
+/// Show slots, queue, downloads and counters of the running servent.
+///
+/// It is found through its state folder.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent status
+  servent status --watch
+  servent status --json | jq '.servents[0].view.queue.length'
+  servent status --state /tmp/two         the servent with that state folder")]
+pub(crate) struct Arguments {
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Again every second, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+    /// Places in line to show.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    places: u32,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let config = common.config()?;
+    let state = &config.settings.state;
+    let control = Control::find(state)?;
+    let target = format!("/api/status?count={}", arguments.places);
+    runtime()?.block_on(async {
+        let mut signals = Signals::new()?;
+        loop {
+            let status = control.get(state, &target).await?;
+            let text = if arguments.json { format!("{status}\n") } else { table(&status) };
+            let clear = arguments.watch && !arguments.json && stdout().is_terminal();
+            print(if clear { format!("\x1b[H\x1b[J{text}") } else { text })?;
+            if !arguments.watch {
+                return Ok(());
+            }
+            tokio::select! {
+                () = signals.first() => return Ok(()),
+                () = tokio::time::sleep(Duration::from_secs(1)) => {}
+            }
+        }
+    })
+}
+
+/// The status as people read it.
+fn table(status: &Value) -> String {
+    let mut out = String::new();
+    for servent in status["servents"].as_array().into_iter().flatten() {
+        let listen: Vec<&str> =
+            servent["listen"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let view = &servent["view"];
+        let queue = &view["queue"];
+        let n = |v: &Value| v.as_u64().unwrap_or(0);
+        let used = n(&queue["slots"]).saturating_sub(n(&queue["free"]));
+        let _ = writeln!(out, "{}  listening on {}", text(&servent["name"]), listen.join(", "));
+        let _ = writeln!(
+            out,
+            "slots {used}/{}   in line {} of at most {}   connections {}   shared files {}",
+            n(&queue["slots"]),
+            n(&queue["length"]),
+            n(&queue["capacity"]),
+            n(&view["connections"]),
+            n(&view["shared"]),
+        );
+        uploads(&mut out, queue);
+        line(&mut out, queue);
+        downloads(&mut out, view);
+    }
+    out
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("-")
+}
+
+fn uploads(out: &mut String, queue: &Value) {
+    for slot in queue["uploads"].as_array().into_iter().flatten() {
+        let n = |key: &str| slot[key].as_u64().unwrap_or(0);
+        let whole = n("end").saturating_sub(n("start"));
+        let held = if slot["reserved_until"].is_null() { "" } else { "  held for its owner" };
+        let _ = writeln!(
+            out,
+            "  up    {:<22} {:<8} {} of {}  {}{held}",
+            text(&slot["peer"]),
+            text(&slot["dialect"]),
+            bytes(n("sent")),
+            bytes(whole),
+            text(&slot["file"]),
+        );
+    }
+}
+
+fn line(out: &mut String, queue: &Value) {
+    for card in queue["cards"].as_array().into_iter().flatten() {
+        let eta = card["eta"].as_u64().map_or_else(|| "-".to_owned(), length);
+        let _ = writeln!(
+            out,
+            "  {:<5} {:<22} {:<8} {:<6} eta {eta}  {}",
+            card["position"],
+            text(&card["peer"]),
+            text(&card["dialect"]),
+            text(&card["lane"]),
+            text(&card["file"]),
+        );
+    }
+}
+
+fn downloads(out: &mut String, view: &Value) {
+    for fetch in view["fetches"].as_array().into_iter().flatten() {
+        let have = fetch["have"].as_u64().unwrap_or(0);
+        let of = fetch["size"].as_u64().map_or_else(|| "?".to_owned(), bytes);
+        let _ = writeln!(
+            out,
+            "  down  {}  {} of {of}  {}",
+            text(&fetch["name"]),
+            bytes(have),
+            text(&fetch["state"]),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_reads_as_a_table() {
+        let status = serde_json::json!({ "servents": [{
+            "name": "servent", "listen": ["127.0.0.1:6346"],
+            "view": { "connections": 2, "shared": 1, "fetches": [], "queue": {
+                "slots": 1, "free": 0, "length": 1, "capacity": 5000,
+                "uploads": [{ "peer": "10.0.0.1", "dialect": "parq", "start": 0, "end": 2048,
+                              "sent": 1024, "file": "a", "reserved_until": null }],
+                "cards": [{ "peer": "10.0.0.2", "dialect": "active", "lane": "sync",
+                            "position": 1, "eta": 65, "file": "a" }]}}}]});
+        let text = table(&status);
+        assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
+        assert!(text.contains("1.0 KiB of 2.0 KiB"), "{text}");
+        assert!(text.contains("eta 1 min 05 s"), "{text}");
+    }
+}

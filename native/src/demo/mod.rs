@@ -1,0 +1,209 @@
+//! The demo: servents that queue and transfer real files over real TCP, all
+//! in this process, with the lab to watch them.
+
+mod board;
+mod cast;
+mod client;
+mod summary;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use servent::Clock;
+use servent::driver::{Driver, Handle, Options};
+use servent_core::node;
+use tokio::net::TcpListener;
+use tokio::sync::{Barrier, mpsc, oneshot};
+
+use self::board::Board;
+use self::cast::{CLIENTS, Member};
+pub(crate) use self::summary::Summary;
+use crate::cli::exit::{Exit, Failure, said};
+use crate::cli::signal::Signals;
+use crate::lab::{self, Hub, Live, Page, Traces};
+use crate::progress::Voice;
+
+/// How the demo is to run.
+pub(crate) struct Plan {
+    /// Ends by itself after this long.
+    pub(crate) length: Option<Duration>,
+    /// Divides every interval of the queue.
+    pub(crate) time_scale: u32,
+    /// Upload slots of the busy servent.
+    pub(crate) slots: u32,
+    /// Bytes a second it uploads.
+    pub(crate) rate: u64,
+    /// Where files, state and traces go.
+    pub(crate) folder: PathBuf,
+    pub(crate) www: Option<PathBuf>,
+    pub(crate) voice: Voice,
+    pub(crate) token: String,
+}
+
+/// What a client has to say about one download.
+pub(crate) enum Outcome {
+    Fetched { who: &'static str, bytes: u64, right: bool },
+    Failed { who: &'static str, why: String },
+}
+
+/// Runs it to its end and sums up.
+pub(crate) async fn run(
+    plan: &Plan,
+    listener: Option<TcpListener>,
+    mut signals: Signals,
+) -> Result<Summary, Failure> {
+    let files = cast::make_files(&plan.folder.join("shared"))?;
+    let uploader = Driver::start(uploader(plan)).await?;
+    let Some(at) = uploader.addrs().first().copied() else {
+        return Err(Failure::new(Exit::Network, "the uploader listens nowhere"));
+    };
+    let mut handles = vec![("uploader", uploader.clone())];
+    for member in &CLIENTS {
+        handles.push((member.name, Driver::start(options(plan, member)).await?));
+    }
+    let (done, finished) = oneshot::channel::<()>();
+    let server = listener.map(|listener| {
+        let until = async { drop(finished.await) };
+        tokio::spawn(lab::serve(listener, Arc::new(hub(plan, &handles)), until))
+    });
+
+    let (tell, mut outcomes) = mpsc::channel(64);
+    let barrier = Arc::new(Barrier::new(CLIENTS.len()));
+    let mut clients = tokio::task::JoinSet::new();
+    for (member, (_, handle)) in CLIENTS.iter().zip(&handles[1..]) {
+        let file = files[member.file].clone();
+        clients.spawn(client::fetch_forever(client::Client {
+            member,
+            handle: handle.clone(),
+            from: at,
+            file,
+            folder: plan.folder.join(member.name).join("downloads"),
+            barrier: barrier.clone(),
+            tell: tell.clone(),
+        }));
+    }
+
+    let mut summary = Summary::new(plan.slots);
+    let watched = watch(plan, &uploader, &mut outcomes, &mut summary, &mut signals).await;
+    signals.end_at_next();
+    clients.shutdown().await;
+    for (_, handle) in handles.into_iter().rev() {
+        handle.stop().await?;
+    }
+    drop(done);
+    if let Some(server) = server {
+        server.abort();
+    }
+    watched?;
+    summary.replay(&trace_of(plan, "uploader"));
+    Ok(summary)
+}
+
+/// Follows the tape of the uploader until the time is up.
+async fn watch(
+    plan: &Plan,
+    uploader: &Handle,
+    outcomes: &mut mpsc::Receiver<Outcome>,
+    summary: &mut Summary,
+    signals: &mut Signals,
+) -> Result<(), Failure> {
+    let Some((past, mut tape)) = uploader.tape() else {
+        return Err(Failure::new(Exit::Failed, "the uploader keeps no tape"));
+    };
+    past.iter().for_each(|line| summary.line(line));
+    let board = Board::new(plan.voice, Clock::new());
+    let mut tick = tokio::time::interval(Duration::from_millis(500));
+    let end = tokio::time::sleep(plan.length.unwrap_or(Duration::MAX));
+    tokio::pin!(end);
+    loop {
+        tokio::select! {
+            () = &mut end => return Ok(()),
+            () = signals.first() => return Ok(()),
+            ended = uploader.ended() => return ended.map_err(Failure::from),
+            line = tape.recv() => match line {
+                Ok(line) => summary.line(&line),
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(n)) => summary.lost_lines(n),
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return Ok(()),
+            },
+            Some(outcome) = outcomes.recv() => {
+                board.say(&outcome);
+                summary.outcome(outcome);
+            }
+            _ = tick.tick() => board.draw(&uploader.view(1, 12).await?, summary),
+        }
+    }
+}
+
+fn loopback() -> Vec<SocketAddr> {
+    vec![SocketAddr::from(([127, 0, 0, 1], 0))]
+}
+
+fn trace_of(plan: &Plan, name: &str) -> PathBuf {
+    plan.folder.join("traces").join(format!("{name}.sqlog"))
+}
+
+/// One machine plays everybody, so limits per address must not bite.
+fn node(plan: &Plan) -> node::Config {
+    let mut config = node::Config::default();
+    config.queue.time_scale = plan.time_scale;
+    config.fetch.time_scale = plan.time_scale;
+    config.fetch.place.time_scale = plan.time_scale;
+    config.queue.slots = plan.slots;
+    config.queue.per_ip = 1_000;
+    config.queue.hammer_requests = 100_000;
+    config.queue.bandwidth = plan.rate;
+    config.limits.connections_per_ip = 1_000;
+    config
+}
+
+fn uploader(plan: &Plan) -> Options {
+    Options {
+        name: "uploader".into(),
+        listen: loopback(),
+        shares: vec![plan.folder.join("shared")],
+        node: node(plan),
+        trace: Some(trace_of(plan, "uploader")),
+        tape: true,
+        upload_rate: Some(plan.rate),
+        ..Options::under(plan.folder.join("uploader"))
+    }
+}
+
+fn options(plan: &Plan, member: &Member) -> Options {
+    Options {
+        name: member.name.into(),
+        listen: loopback(),
+        node: node::Config { dialect: member.dialect, ..node(plan) },
+        trace: Some(trace_of(plan, member.name)),
+        tape: true,
+        ..Options::under(plan.folder.join(member.name))
+    }
+}
+
+fn hub(plan: &Plan, handles: &[(&'static str, Handle)]) -> Hub {
+    let live = |(name, handle): &(&'static str, Handle)| Live {
+        id: (*name).to_owned(),
+        name: (*name).to_owned(),
+        handle: handle.clone(),
+    };
+    Hub {
+        name: "servent demo".into(),
+        servents: handles.iter().map(live).collect(),
+        traces: Traces::new([plan.folder.join("traces")]),
+        page: Page::new(plan.www.clone()),
+        token: plan.token.clone(),
+    }
+}
+
+/// Makes the folders of a demo.
+pub(crate) fn make_folders(root: &Path) -> Result<(), Failure> {
+    for name in ["shared", "traces"] {
+        let folder = root.join(name);
+        std::fs::create_dir_all(&folder).map_err(|e| {
+            Failure::new(Exit::Disk, format!("cannot make {}: {}", folder.display(), said(&e)))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! The JSON answers of the lab.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use servent_core::node::Command;
+
+use super::{Hub, Live, guard};
+
+/// The most cards one answer holds.
+const MOST_CARDS: u32 = 10_000;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Window {
+    servent: Option<String>,
+    from: Option<u32>,
+    count: Option<u32>,
+}
+
+/// `GET /api/info`: what is here.
+pub(super) async fn info(State(hub): State<Arc<Hub>>) -> Json<Value> {
+    let servents: Vec<Value> =
+        hub.servents.iter().map(|s| json!({ "id": s.id, "name": s.name })).collect();
+    Json(json!({
+        "name": hub.name,
+        "version": env!("CARGO_PKG_VERSION"),
+        "live": !hub.servents.is_empty(),
+        "servents": servents,
+        "traces": hub.traces.list().into_keys().collect::<Vec<_>>(),
+    }))
+}
+
+/// `GET /api/view`: a servent's board, a window of its line.
+pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
+    let Some(live) = hub.servent(window.servent.as_deref()) else {
+        return missing("no such servent");
+    };
+    let count = window.count.unwrap_or(200).min(MOST_CARDS);
+    match live.handle.view(window.from.unwrap_or(1), count).await {
+        Ok(view) => Json(view).into_response(),
+        Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
+    }
+}
+
+/// `GET /api/status`: everything `servent status` prints.
+pub(super) async fn status(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
+    let count = window.count.unwrap_or(20).min(MOST_CARDS);
+    let mut servents = Vec::new();
+    for live in &hub.servents {
+        match one_status(live, count).await {
+            Ok(value) => servents.push(value),
+            Err(e) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
+        }
+    }
+    Json(json!({
+        "name": hub.name,
+        "version": env!("CARGO_PKG_VERSION"),
+        "pid": std::process::id(),
+        "servents": servents,
+    }))
+    .into_response()
+}
+
+async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::RunError> {
+    let handle = &live.handle;
+    Ok(json!({
+        "id": live.id,
+        "name": live.name,
+        "listen": handle.addrs(),
+        "library": handle.library(),
+        "counters": handle.counters(),
+        "view": handle.view(1, count).await?,
+    }))
+}
+
+/// `GET /api/traces`: the names of the recorded traces.
+pub(super) async fn traces(State(hub): State<Arc<Hub>>) -> Json<Vec<String>> {
+    Json(hub.traces.list().into_keys().collect())
+}
+
+/// `GET /api/traces/<name>`: a recorded trace.
+pub(super) async fn trace(State(hub): State<Arc<Hub>>, Path(name): Path<String>) -> Response {
+    let Some(path) = hub.traces.path(&name) else {
+        return missing("no such trace");
+    };
+    match tokio::fs::read(path).await {
+        Ok(bytes) => ([(header::CONTENT_TYPE, "application/qlog+json-seq")], bytes).into_response(),
+        Err(e) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{e}\n")).into_response(),
+    }
+}
+
+/// `POST /api/command`: one [`Command`] as JSON. Needs the token.
+pub(super) async fn command(
+    State(hub): State<Arc<Hub>>,
+    Query(window): Query<Window>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    if !guard::has_token(&headers, &hub.token) {
+        let text = "a change of state needs the token from the state folder's control.json\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
+    let Some(live) = hub.servent(window.servent.as_deref()) else {
+        return missing("no such servent");
+    };
+    match serde_json::from_str::<Command>(&body) {
+        Ok(command) => match live.handle.command(command).await {
+            Ok(()) => StatusCode::NO_CONTENT.into_response(),
+            Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
+        },
+        Err(e) => (StatusCode::BAD_REQUEST, format!("not a command: {e}\n")).into_response(),
+    }
+}
+
+fn missing(what: &str) -> Response {
+    (StatusCode::NOT_FOUND, format!("{what}\n")).into_response()
+}

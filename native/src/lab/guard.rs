@@ -1,0 +1,112 @@
+//! What keeps strangers out: a name a resolver could have forged is not a
+//! host of ours, a change needs the token, and every answer says what the
+//! page may load.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+/// The token that changes of state need, in this header.
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-servent-token");
+
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-cache"),
+];
+
+/// Refuses foreign names and foreign pages, and stamps every answer.
+pub(crate) async fn guard(request: Request, next: Next) -> Response {
+    let mut response = if !host_is_ours(request.headers()) {
+        let text = "This servent answers to an address or to localhost, not to a name.\n";
+        (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+    } else if !origin_is_ours(request.headers()) {
+        (StatusCode::FORBIDDEN, "This servent answers its own page only.\n").into_response()
+    } else {
+        next.run(request).await
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// True for `localhost` and literal addresses. DNS rebinding needs a name, so
+/// no other name is ever ours.
+fn host_is_ours(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|h| h.to_str().ok()) else {
+        return false;
+    };
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((v6, _)) => v6,
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+/// True when no other site's page sent this.
+fn origin_is_ours(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
+    match (text(header::ORIGIN), text(header::HOST)) {
+        (None, _) => true,
+        (Some(origin), Some(host)) => origin.strip_prefix("http://") == Some(host),
+        (Some(_), None) => false,
+    }
+}
+
+/// True when the request carries the token, compared in constant time.
+pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
+    let given = headers.get(TOKEN).map_or(&b""[..], HeaderValue::as_bytes);
+    given.len() == token.len()
+        && given.iter().zip(token.as_bytes()).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |(k, v): &(&'static str, &'static str)| {
+            (HeaderName::from_static(k), HeaderValue::from_static(v))
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn only_addresses_and_localhost_are_hosts() {
+        for host in ["127.0.0.1:6380", "localhost", "LocalHost:80", "[::1]:6380", "10.0.0.7"] {
+            assert!(host_is_ours(&headers(&[("host", host)])), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:6380", "127.0.0.1.nip.io", ""] {
+            assert!(!host_is_ours(&headers(&[("host", host)])), "{host}");
+        }
+        assert!(!host_is_ours(&headers(&[])));
+    }
+
+    #[test]
+    fn a_foreign_page_is_refused() {
+        let own = [("host", "127.0.0.1:6380"), ("origin", "http://127.0.0.1:6380")];
+        assert!(origin_is_ours(&headers(&own)));
+        let foreign = [("host", "127.0.0.1:6380"), ("origin", "http://evil.example")];
+        assert!(!origin_is_ours(&headers(&foreign)));
+        assert!(!origin_is_ours(&headers(&[("host", "localhost"), ("origin", "null")])));
+    }
+
+    #[test]
+    fn the_token_is_compared_whole() {
+        let given = headers(&[("x-servent-token", "abc")]);
+        assert!(has_token(&given, "abc"));
+        assert!(!has_token(&given, "abcd"));
+        assert!(!has_token(&headers(&[]), "abc"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The lab's web server: the page, the tape of the servents of this process
+//! as it grows, recorded traces, and what `servent status` asks for.
+
+mod api;
+mod guard;
+mod metrics;
+mod page;
+mod tape;
+pub(crate) mod traces;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::middleware;
+use axum::response::{Html, IntoResponse as _, Response};
+use axum::routing::{get, post};
+use servent::driver::Handle;
+use tokio::net::TcpListener;
+
+pub(crate) use self::page::Page;
+pub(crate) use self::traces::Traces;
+
+/// Everything the web server can show.
+pub(crate) struct Hub {
+    /// What the page calls this process.
+    pub(crate) name: String,
+    /// The servents that run here.
+    pub(crate) servents: Vec<Live>,
+    /// Recorded traces.
+    pub(crate) traces: Traces,
+    /// The page.
+    pub(crate) page: Page,
+    /// What changes of state need.
+    pub(crate) token: String,
+}
+
+/// A servent that runs in this process.
+pub(crate) struct Live {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) handle: Handle,
+}
+
+impl Hub {
+    /// The servent of that id; the first one when none is named.
+    fn servent(&self, id: Option<&str>) -> Option<&Live> {
+        match id {
+            None => self.servents.first(),
+            Some(id) => self.servents.iter().find(|s| s.id == id),
+        }
+    }
+}
+
+/// Listens at `at`. Unless that was `chosen`, the next free port will do.
+pub(crate) async fn listen(at: SocketAddr, chosen: bool) -> io::Result<TcpListener> {
+    match TcpListener::bind(at).await {
+        Err(e) if e.kind() == io::ErrorKind::AddrInUse && !chosen => {
+            for port in (at.port()..).skip(1).take(20) {
+                if let Ok(listener) = TcpListener::bind(SocketAddr::new(at.ip(), port)).await {
+                    return Ok(listener);
+                }
+            }
+            TcpListener::bind(SocketAddr::new(at.ip(), 0)).await
+        }
+        other => other,
+    }
+}
+
+/// Serves until `done` resolves.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    hub: Arc<Hub>,
+    done: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, router(hub)).with_graceful_shutdown(done).await
+}
+
+fn router(hub: Arc<Hub>) -> Router {
+    Router::new()
+        .route("/", get(index))
+        .route("/{*name}", get(file))
+        .route("/api/info", get(api::info))
+        .route("/api/status", get(api::status))
+        .route("/api/view", get(api::view))
+        .route("/api/tape", get(tape::tape))
+        .route("/api/traces", get(api::traces))
+        .route("/api/traces/{name}", get(api::trace))
+        .route("/api/command", post(api::command))
+        .route("/metrics", get(metrics::metrics))
+        .layer(middleware::from_fn(guard::guard))
+        .with_state(hub)
+}
+
+async fn index(State(hub): State<Arc<Hub>>) -> Response {
+    if !hub.page.exists() {
+        return Html(page::MISSING).into_response();
+    }
+    file(State(hub), Path(String::new())).await
+}
+
+async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>) -> Response {
+    match hub.page.file(&name).await {
+        Some(file) => ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response(),
+        None => (StatusCode::NOT_FOUND, "no such page\n").into_response(),
+    }
+}

@@ -1,0 +1,198 @@
+//! A download: place in the line and estimate while it waits, bytes and rate
+//! while it runs.
+
+use std::io::Write as _;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use servent_core::node::{FetchView, SourceView};
+use servent_core::time::Instant;
+
+use super::{Voice, bytes, length, rate};
+
+/// Shows one download as its view changes.
+pub(crate) struct FetchProgress {
+    voice: Voice,
+    bar: Option<ProgressBar>,
+    /// What the last line said, so that nothing is said twice.
+    said: String,
+    /// The last tenth of the file that was reported.
+    tenth: u64,
+    speed: Speed,
+}
+
+/// A rate over the last few seconds.
+#[derive(Debug, Default)]
+struct Speed {
+    since: Option<(Instant, u64)>,
+    per_second: u64,
+}
+
+impl Speed {
+    fn update(&mut self, now: Instant, have: u64) -> u64 {
+        let (at, before) = *self.since.get_or_insert((now, have));
+        let passed = now.since(at).as_millis();
+        if passed >= 500 {
+            let fresh = have.saturating_sub(before).saturating_mul(1_000) / passed;
+            // Half the old rate, half the new: steady, yet it follows.
+            self.per_second =
+                if self.per_second == 0 { fresh } else { self.per_second.midpoint(fresh) };
+            self.since = Some((now, have));
+        }
+        self.per_second
+    }
+}
+
+impl FetchProgress {
+    pub(crate) fn new(voice: Voice, name: &str) -> Self {
+        let bar = (voice == Voice::Terminal).then(|| {
+            let bar = ProgressBar::new(0);
+            let template = "{prefix} [{bar:30}] {percent:>3} %  {msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(name.to_owned());
+            bar
+        });
+        Self { voice, bar, said: String::new(), tenth: 0, speed: Speed::default() }
+    }
+
+    /// Shows what is known now.
+    pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
+        let per_second = self.speed.update(now, view.have);
+        match self.voice {
+            Voice::Quiet => {}
+            Voice::Terminal => self.draw(now, view, per_second),
+            Voice::Json => {
+                let text = changes(view);
+                if text != self.said || self.passed_a_tenth(view) {
+                    let at = now.as_micros();
+                    print_line(&json!({ "event": "progress", "at": at, "rate": per_second, "download": view }).to_string());
+                    self.said = text;
+                }
+            }
+            Voice::Lines => {
+                let text = changes(view);
+                if !text.is_empty() && (text != self.said || self.passed_a_tenth(view)) {
+                    eprint_line(&line(now, view, per_second));
+                    self.said = text;
+                }
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn draw(&self, now: Instant, view: &FetchView, per_second: u64) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_length(view.size.unwrap_or(0));
+        bar.set_position(view.have);
+        bar.set_message(line(now, view, per_second));
+    }
+
+    fn passed_a_tenth(&mut self, view: &FetchView) -> bool {
+        let tenth =
+            view.size.filter(|s| *s > 0).map_or(0, |size| view.have.saturating_mul(10) / size);
+        let passed = tenth > self.tenth;
+        self.tenth = self.tenth.max(tenth);
+        passed
+    }
+}
+
+/// What has to change for a new line: states and places, not bytes.
+fn changes(view: &FetchView) -> String {
+    let one = |s: &SourceView| format!("{} {} {:?}", s.at, s.state, s.position);
+    view.sources.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// One line about a download.
+fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
+    let mut parts = Vec::new();
+    if view.sources.iter().any(|s| s.state == "receiving") {
+        let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
+        parts.push(format!("{}{of}, {}", bytes(view.have), rate(per_second)));
+        let left = view.size.map_or(0, |size| size.saturating_sub(view.have));
+        if let Some(seconds) = left.checked_div(per_second).filter(|_| left > 0) {
+            parts.push(format!("{} left", length(seconds)));
+        }
+    }
+    parts.extend(view.sources.iter().filter(|s| s.state != "receiving").map(|s| source(now, s)));
+    parts.join("; ")
+}
+
+fn source(now: Instant, source: &SourceView) -> String {
+    let mut text = format!("{} {}", source.at, source.state);
+    if let Some(position) = source.position {
+        text.push_str(&format!(", position {position}"));
+        if let Some(length) = source.length {
+            text.push_str(&format!(" of {length}"));
+        }
+    }
+    if let Some(eta) = source.eta {
+        text.push_str(&format!(", a slot in about {}", length(eta)));
+    }
+    if let Some(at) = source.ask_at {
+        let wait = Instant::from_micros(at).since(now).as_secs_ceil();
+        text.push_str(&format!(", asking in {}", length(wait)));
+    }
+    text
+}
+
+fn print_line(text: &str) {
+    let mut out = std::io::stdout().lock();
+    // A reader that has gone away does not stop the download.
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+fn eprint_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(state: &str, have: u64) -> FetchView {
+        FetchView {
+            fetch: 1,
+            name: "a".into(),
+            size: Some(10_240),
+            have,
+            sources: vec![SourceView {
+                at: "10.0.0.1:6346".into(),
+                state: state.into(),
+                position: (state == "queued").then_some(3),
+                length: Some(5),
+                ask_at: (state == "queued").then_some(9_000_000),
+                deadline: None,
+                eta: None,
+            }],
+            state: "running".into(),
+        }
+    }
+
+    #[test]
+    fn a_queued_download_tells_its_place() {
+        let text = line(Instant::from_secs(4), &view("queued", 0), 0);
+        assert_eq!(text, "10.0.0.1:6346 queued, position 3 of 5, asking in 5 s");
+    }
+
+    #[test]
+    fn a_running_download_tells_rate_and_rest() {
+        let text = line(Instant::ZERO, &view("receiving", 5_120), 1_024);
+        assert_eq!(text, "5.0 KiB of 10.0 KiB, 1.0 KiB/s; 5 s left");
+    }
+
+    #[test]
+    fn the_rate_follows_the_bytes() {
+        let mut speed = Speed::default();
+        assert_eq!(speed.update(Instant::ZERO, 0), 0);
+        assert_eq!(speed.update(Instant::from_secs(1), 1_000), 1_000);
+        assert_eq!(speed.update(Instant::from_secs(2), 1_000), 500);
+    }
+}

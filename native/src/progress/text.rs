@@ -1,0 +1,50 @@
+//! Numbers as people read them.
+
+/// Bytes in binary units, three digits.
+pub(crate) fn bytes(n: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut unit = None;
+    let mut tenths = n.saturating_mul(10);
+    for name in units {
+        if tenths < 10_240 {
+            break;
+        }
+        tenths /= 1_024;
+        unit = Some(name);
+    }
+    match unit {
+        None => format!("{n} B"),
+        Some(name) if tenths < 1_000 => format!("{}.{} {name}", tenths / 10, tenths % 10),
+        Some(name) => format!("{} {name}", tenths / 10),
+    }
+}
+
+/// Bytes a second.
+pub(crate) fn rate(per_second: u64) -> String {
+    format!("{}/s", bytes(per_second))
+}
+
+/// A length of time in seconds: `42 s`, `3 min 05 s`, `2 h 10 min`.
+pub(crate) fn length(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(1_023), "1023 B");
+        assert_eq!(bytes(1_536), "1.5 KiB");
+        assert_eq!(bytes(3_000_000), "2.8 MiB");
+        assert_eq!(bytes(200 * 1024 * 1024), "200 MiB");
+        assert_eq!(bytes(u64::MAX), "1.5 EiB");
+        assert_eq!(length(185), "3 min 05 s");
+        assert_eq!(length(7_800), "2 h 10 min");
+    }
+}
