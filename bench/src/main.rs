@@ -4,6 +4,7 @@ mod host;
 mod measure;
 mod queue;
 mod report;
+mod sim;
 
 use std::net::SocketAddr;
 
@@ -34,6 +35,10 @@ struct Cli {
 enum Area {
     /// Decisions, memory, latency, uploads, held connections.
     Queue,
+    /// Events a second, native and as WebAssembly.
+    Sim,
+    /// What the page weighs, how fast it seeks.
+    Page,
     /// Hold connections in a queue: the client half of `queue`.
     #[command(hide = true)]
     Hold {
@@ -51,11 +56,19 @@ enum Area {
 fn main() -> Result<()> {
     let cli = Cli::parse();
     let mut report = Report::new(cli.json);
+    let quick = cli.quick;
     match cli.area {
         Some(Area::Hold { to, target, count, polls }) => {
             return queue::holder::run(to, &target, count, polls);
         }
-        Some(Area::Queue) | None => queue::run(&mut report, cli.quick)?,
+        Some(Area::Queue) => queue::run(&mut report, quick)?,
+        Some(Area::Sim) => sim::run(&mut report, quick)?,
+        Some(Area::Page) => sim::page::run(&mut report, quick)?,
+        None => {
+            queue::run(&mut report, quick)?;
+            sim::run(&mut report, quick)?;
+            sim::page::run(&mut report, quick)?;
+        }
     }
     if report.finish() { Ok(()) } else { bail!("a target was missed") }
 }

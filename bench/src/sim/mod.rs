@@ -1,0 +1,148 @@
+//! The simulator: events a second, native and as WebAssembly; seeks.
+
+pub(crate) mod page;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use servent_core::rng::Rng;
+use servent_core::sim::{Group, Keyframes, Scenario, Timeline, World};
+use servent_core::time::{Duration, Instant};
+
+use crate::measure::{median, now};
+use crate::report::{Report, Target};
+
+/// What `lab.mjs` found.
+#[derive(Deserialize)]
+pub(crate) struct Lab {
+    /// Seconds from the beginning of the scenario to its horizon.
+    explore: f64,
+    /// Milliseconds of each seek.
+    pub(crate) seeks: Vec<f64>,
+    /// The digest at the horizon.
+    digest: String,
+}
+
+/// Events a second.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    let rounds = if quick { 1 } else { 5 };
+    let scenario = crowd(if quick { 500 } else { 2_000 });
+    report.note("the simulator");
+    let (mut bare, mut native, mut lab) = (Vec::new(), Vec::new(), Vec::new());
+    let mut events = 0;
+    let mut wasm = Vec::new();
+    for _ in 0..rounds {
+        let began = now();
+        let mut world: World = World::new(&scenario);
+        let mut records = Vec::new();
+        world.run_until(Instant::ZERO + scenario.horizon, &mut records);
+        native.push(world.events() as f64 / began.elapsed().as_secs_f64());
+        events = world.events();
+        let wanted = world.digest();
+        drop((world, records));
+
+        let began = now();
+        let mut timeline: Timeline = Timeline::new(&scenario, Keyframes::default());
+        while !timeline.explore(Instant::ZERO + scenario.horizon, 100_000) {}
+        lab.push(events as f64 / began.elapsed().as_secs_f64());
+        drop(timeline);
+
+        bare.push(calendar_alone(events));
+        if let Some(found) = in_node(&scenario, 0)? {
+            if found.digest != format!("{wanted:016x}") {
+                bail!("WebAssembly ended with {}, native with {wanted:016x}", found.digest);
+            }
+            wasm.push(events as f64 / found.explore);
+        }
+    }
+    let clients = scenario.nodes() - 1;
+    let case = |what: &str| format!("{what}, {clients} clients, {events} events");
+    let (native, lab) = (median(&mut native), median(&mut lab));
+    let beside = ("a calendar that does nothing", Some(median(&mut bare)));
+    report.add(("sim", case("native"), "events/s"), native, beside, &Target::AtLeast(1e6));
+    let beside = ("native without it", Some(native));
+    report.add(
+        ("sim", case("native with records and keyframes"), "events/s"),
+        lab,
+        beside,
+        &Target::None,
+    );
+    if wasm.is_empty() {
+        report.note("nothing in WebAssembly: Node or the page's module is not here");
+        return Ok(());
+    }
+    let target = Target::RatioAtLeast(0.5);
+    let case = case("WebAssembly in Node, with records and keyframes");
+    report.add(
+        ("sim", case, "events/s"),
+        median(&mut wasm),
+        ("native, the same", Some(lab)),
+        &target,
+    );
+    Ok(())
+}
+
+/// A busy server and many clients that come one after the other.
+pub(crate) fn crowd(clients: u32) -> Scenario {
+    let mut scenario = Scenario {
+        id: "crowd".into(),
+        seed: 7,
+        horizon: Duration::from_secs(3_600),
+        ..Scenario::default()
+    };
+    scenario.servers[0].queue.capacity = clients;
+    scenario.servers[0].up = 2_000_000;
+    scenario.clients = vec![Group {
+        name: "client".into(),
+        count: clients,
+        size: 1_000_000,
+        spacing: Duration::from_millis(250),
+        ..scenario.clients[0].clone()
+    }];
+    scenario
+}
+
+/// Runs the scenario in Node, with `seeks` seeks afterwards; `None` when Node
+/// or the module is not here.
+pub(crate) fn in_node(scenario: &Scenario, seeks: u32) -> Result<Option<Lab>> {
+    let root = std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?;
+    let root = PathBuf::from(root);
+    if !root.join("www/pkg/servent_web_bg.wasm").is_file() {
+        return Ok(None);
+    }
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), serde_json::to_string(scenario)?)?;
+    let node = Command::new("node")
+        .arg(root.join("bench/src/sim/lab.mjs"))
+        .arg(root.join("www/pkg"))
+        .arg(file.path())
+        .arg(seeks.to_string())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let Ok(out) = node else { return Ok(None) };
+    if !out.status.success() {
+        bail!("the module failed in Node");
+    }
+    Ok(Some(serde_json::from_slice(&out.stdout)?))
+}
+
+/// What a calendar costs when its events do nothing: events a second.
+fn calendar_alone(events: u64) -> f64 {
+    let mut rng = Rng::new(1);
+    let mut calendar: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
+    for seq in 0..4_000 {
+        calendar.push(Reverse((rng.below(1_000_000), seq)));
+    }
+    let began = now();
+    for seq in 0..events {
+        let Some(Reverse((at, _))) = calendar.pop() else { break };
+        calendar.push(Reverse((at + rng.below(1_000_000), seq)));
+    }
+    std::hint::black_box(&calendar);
+    events as f64 / began.elapsed().as_secs_f64()
+}

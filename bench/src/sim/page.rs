@@ -1,0 +1,75 @@
+//! The page: what it weighs, how fast it seeks.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+
+use crate::measure::{median, percentile};
+use crate::report::{Report, Target};
+
+/// Sizes after gzip, and seeks in the module.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    report.note("the page");
+    let root = PathBuf::from(std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?);
+    let (mut wasm, mut rest, mut requests) = ((0, 0), (0, 0), 0);
+    for file in files(&root.join("dist/www"))? {
+        let sizes = (gzipped(&file)?, std::fs::metadata(&file)?.len());
+        let of = if file.extension().is_some_and(|e| e == "wasm") { &mut wasm } else { &mut rest };
+        *of = (of.0 + sizes.0, of.1 + sizes.1);
+        requests += 1;
+    }
+    let single = root.join("dist/servent-lab.html");
+    let single = (gzipped(&single)?, std::fs::metadata(&single)?.len());
+    for (what, (gz, raw), limit) in
+        [("module", wasm, 120.0), ("page beside it", rest, 60.0), ("single file", single, 250.0)]
+    {
+        let beside = ("without gzip", Some(kib(raw)));
+        report.add(
+            ("page", format!("{what}, gzip"), "KiB"),
+            kib(gz),
+            beside,
+            &Target::AtMost(limit),
+        );
+    }
+    let limit = Target::AtMost(8.0);
+    report.add(("page", "requests", "files"), f64::from(requests), ("", None), &limit);
+
+    let scenario = super::crowd(if quick { 500 } else { 2_000 });
+    let Some(mut lab) = super::in_node(&scenario, 200)? else { return Ok(()) };
+    let clients = scenario.nodes() - 1;
+    let beside = ("its median", Some(median(&mut lab.seeks)));
+    report.add(
+        ("page", format!("seek p95, {clients} clients"), "ms"),
+        percentile(&mut lab.seeks, 95),
+        beside,
+        &Target::AtMost(50.0),
+    );
+    Ok(())
+}
+
+fn kib(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0
+}
+
+/// The size after `gzip -9`.
+fn gzipped(file: &Path) -> Result<u64> {
+    let gzip = Command::new("gzip").args(["-9", "-c"]).arg(file).stdout(Stdio::piped()).spawn();
+    let mut gzip = gzip.context("gzip is not installed")?;
+    let mut out = gzip.stdout.take().context("no output")?;
+    let size = std::io::copy(&mut out.by_ref(), &mut std::io::sink())?;
+    gzip.wait()?;
+    Ok(size)
+}
+
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in
+        std::fs::read_dir(dir).with_context(|| format!("{} is not built", dir.display()))?
+    {
+        let path = entry?.path();
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    Ok(found)
+}
