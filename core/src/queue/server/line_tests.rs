@@ -83,7 +83,7 @@ fn compare(line: &Line, model: &Model) {
 
 proptest! {
     #[test]
-    fn behaves_like_a_vector(steps in steps(300)) {
+    fn behaves_like_a_vector(steps in steps(120)) {
         let (mut line, mut model) = (Line::new(), Model::default());
         for (number, step) in steps.into_iter().enumerate() {
             apply(&mut line, &mut model, number as u32, step);
