@@ -1,329 +1,146 @@
-//! What the program tests share: a servent started as a user starts it, in
-//! folders of its own, on free ports, ended when the test ends.
-#![allow(dead_code, reason = "every test file uses a part of it")]
+//! Servents on loopback for tests, and a raw client beside them.
+#![allow(dead_code, reason = "every test file uses its own part of this")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use serde_json::Value;
+use servent::driver::{Driver, Handle, Options};
+use servent_core::id::FetchId;
+use servent_core::node::{Answer, Command, Get, Source};
 use tempfile::TempDir;
 
-/// The longest any single step of a test may take.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+/// Nothing on loopback takes longer.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A folder with everything a test needs, removed with it.
-pub struct Place {
-    pub dir: TempDir,
-}
-
-impl Place {
-    pub fn new() -> Self {
-        Self { dir: TempDir::new().unwrap() }
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    /// A shared folder with one file of `size` bytes that compress badly.
-    pub fn share(&self, name: &str, size: usize) -> (PathBuf, Vec<u8>) {
-        let folder = self.path("shared");
-        std::fs::create_dir_all(&folder).unwrap();
-        let bytes = noise(size);
-        std::fs::write(folder.join(name), &bytes).unwrap();
-        (folder, bytes)
-    }
-
-    /// The program, with its state in this place and nothing from outside.
-    pub fn servent(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_servent"));
-        command.args(arguments);
-        command.env_clear().env("HOME", self.dir.path()).env("PATH", "/usr/bin:/bin");
-        command.current_dir(self.dir.path());
-        command.stdin(Stdio::null());
-        command
-    }
-
-    /// Runs it to its end.
-    pub fn run(&self, arguments: &[&str]) -> Output {
-        finish(self.servent(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-    }
-
-    /// Starts `servent share` of the shared folder and waits until it listens.
-    pub fn sharing(&self, extra: &[&str]) -> Running {
-        let mut arguments = vec!["share", "shared", "--state", "state", "--json"];
-        if !extra.contains(&"--listen") {
-            arguments.extend(["--listen", "127.0.0.1:0"]);
-        }
-        if !extra.contains(&"--lab") {
-            arguments.extend(["--lab", "127.0.0.1:0"]);
-        }
-        arguments.extend(extra);
-        let mut running = Running::start(self.servent(&arguments));
-        running.at = running.event("listening")["at"].as_str().unwrap().parse().unwrap();
-        if !extra.contains(&"off") {
-            let url = running.event("lab")["url"].as_str().unwrap().to_owned();
-            running.lab = url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().ok();
-        }
-        running.event("hashed");
-        running
-    }
-}
-
-/// Bytes that look random and are always the same.
-pub fn noise(size: usize) -> Vec<u8> {
+/// A folder with one shared file of `size` bytes that repeat nowhere soon.
+pub fn shared(name: &str, size: usize) -> (TempDir, Vec<u8>) {
+    let dir = tempfile::tempdir().unwrap();
     let mut x = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
-    let mut bytes = Vec::with_capacity(size + 8);
-    while bytes.len() < size {
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        bytes.extend_from_slice(&x.to_le_bytes());
-    }
-    bytes.truncate(size);
-    bytes
+        x as u8
+    })
+    .take(size)
+    .collect();
+    std::fs::write(dir.path().join(name), &bytes).unwrap();
+    (dir, bytes)
 }
 
-/// A program that runs; killed when dropped.
-pub struct Running {
-    child: Child,
-    lines: Receiver<String>,
-    seen: Vec<String>,
-    pub at: SocketAddr,
-    pub lab: Option<SocketAddr>,
+/// Options of a servent that shares `dir` with everything scaled down.
+pub fn sharing(state: &Path, dir: &Path, slots: u32, scale: u32) -> Options {
+    let mut options = Options::under(state);
+    options.shares = vec![dir.to_owned()];
+    options.node.queue.slots = slots;
+    options.node.queue.time_scale = scale;
+    options.node.fetch.time_scale = scale;
+    options.node.fetch.place.time_scale = scale;
+    options
 }
 
-impl Running {
-    pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in out.lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { child, lines, seen: Vec::new(), at: SocketAddr::from(([0; 4], 0)), lab: None }
-    }
+pub async fn start(options: Options) -> Handle {
+    Driver::start(options).await.expect("it starts")
+}
 
-    /// The next line of standard output for which `wanted` holds.
-    pub fn line(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+/// Waits until `done` says so, or fails.
+pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !done().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+}
+
+pub fn get(name: &str, from: SocketAddr, target: &str) -> Command {
+    let source = Source { at: from, target: target.into(), host: from.to_string() };
+    Command::Get(Get { name: name.into(), sha1: None, sources: vec![source] })
+}
+
+/// Waits for the end of the only download; its path.
+pub async fn fetched(
+    handle: &Handle,
+    answers: &mut tokio::sync::broadcast::Receiver<Answer>,
+) -> Result<PathBuf, Answer> {
+    let wait = async {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) if wanted(&line) => return line,
-                Ok(line) => self.seen.push(line),
-                Err(e) => panic!("{e} after {:#?}", self.seen),
+            match answers.recv().await.expect("the servent runs") {
+                Answer::Fetched { fetch, .. } => return Ok(handle.path_of(fetch).expect("a path")),
+                end @ (Answer::Failed { .. } | Answer::Stopped) => return Err(end),
+                _ => {}
             }
         }
-    }
-
-    /// The next JSON line whose `event` is `name`.
-    pub fn event(&mut self, name: &str) -> Value {
-        let line = self.line(|line| {
-            serde_json::from_str::<Value>(line).is_ok_and(|v| v["event"] == name)
-        });
-        serde_json::from_str(&line).unwrap()
-    }
-
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Sends a signal by name, such as `INT`.
-    pub fn signal(&self, name: &str) {
-        let done = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status();
-        assert!(done.unwrap().success());
-    }
-
-    /// `kill -9`, and its end.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    /// Waits for its end.
-    pub fn end(mut self) -> ExitStatus {
-        ended(&mut self.child)
-    }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("it ends in time")
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+pub const FIRST: FetchId = FetchId(0);
 
-/// Waits for a child, never longer than [`PATIENCE`].
-pub fn ended(child: &mut Child) -> ExitStatus {
-    let (_never_used, pause) = channel::<()>();
-    for _ in 0..PATIENCE.as_millis() / 20 {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        // Nothing is ever sent: a pause without a thread that sleeps.
-        let _ = pause.recv_timeout(Duration::from_millis(20));
-    }
-    let _ = child.kill();
-    panic!("the program did not end in {PATIENCE:?}");
-}
+/// A stranger who speaks HTTP by hand.
+pub struct Raw(pub TcpStream, Vec<u8>);
 
-/// Everything a child said, and how it ended.
-pub fn finish(mut child: Child) -> Output {
-    let mut out = child.stdout.take().unwrap();
-    let mut err = child.stderr.take().unwrap();
-    let reading = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        out.read_to_end(&mut text).unwrap();
-        text
-    });
-    let complaining = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        err.read_to_end(&mut text).unwrap();
-        text
-    });
-    let status = ended(&mut child);
-    Output { status, stdout: reading.join().unwrap(), stderr: complaining.join().unwrap() }
-}
-
-/// Asserts the exit code, and that the complaint is one sentence (and what to
-/// do next) that contains `part`.
-#[track_caller]
-pub fn complains(output: &Output, code: i32, part: &str) {
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    assert!(text.contains(part), "no {part:?} in {text}");
-    let said: Vec<&str> = text.lines().filter(|l| l.starts_with("servent: ")).collect();
-    assert_eq!(said.len(), 1, "one sentence: {text}");
-    assert!(!text.contains("panicked"), "{text}");
-}
-
-/// A connection that speaks HTTP by hand.
-pub struct Wire {
-    stream: BufReader<TcpStream>,
-}
-
-/// A response as it came in.
-#[derive(Debug, Clone)]
-pub struct Reply {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
-}
-
-impl Wire {
-    pub fn connect(at: SocketAddr) -> Self {
-        let stream = TcpStream::connect_timeout(&at, PATIENCE).unwrap();
+impl Raw {
+    pub fn connect(to: SocketAddr) -> Self {
+        let stream = TcpStream::connect(to).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Self { stream: BufReader::new(stream) }
+        Self(stream, Vec::new())
     }
 
     pub fn send(&mut self, text: &str) {
-        self.stream.get_mut().write_all(text.as_bytes()).unwrap();
+        self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// `GET target` with more header lines, and its answer.
-    pub fn get(&mut self, target: &str, headers: &[&str]) -> Reply {
-        let mut text = format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n");
-        for header in headers {
-            text.push_str(header);
-            text.push_str("\r\n");
-        }
-        self.send(&format!("{text}\r\n"));
-        self.reply()
+    /// Asks for a file with further header lines.
+    pub fn ask(&mut self, target: &str, headers: &str) -> (u16, String) {
+        self.send(&format!("GET {target} HTTP/1.1\r\nHost: x\r\n{headers}\r\n"));
+        self.head()
     }
 
-    /// Reads a head only.
-    pub fn head(&mut self) -> Reply {
-        let mut lines = Vec::new();
-        loop {
-            let mut line = String::new();
-            let n = self.stream.read_line(&mut line).unwrap();
-            assert!(n > 0, "closed inside a head: {lines:?}");
-            let line = line.trim_end().to_owned();
-            if line.is_empty() {
-                break;
+    /// The status and the head of the next reply.
+    pub fn head(&mut self) -> (u16, String) {
+        let end = loop {
+            if let Some(at) = self.1.windows(4).position(|w| w == b"\r\n\r\n") {
+                break at + 4;
             }
-            lines.push(line);
-        }
-        let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
-        let pair = |l: &String| l.split_once(':').map(|(k, v)| (k.to_lowercase(), v.trim().to_owned()));
-        Reply { status, headers: lines[1..].iter().filter_map(pair).collect(), body: Vec::new() }
-    }
-
-    /// Reads a whole answer.
-    pub fn reply(&mut self) -> Reply {
-        let mut reply = self.head();
-        let length = reply.header("content-length").map(|v| v.parse::<u64>().unwrap());
-        let mut body = Vec::new();
-        match length {
-            Some(n) => (&mut self.stream).take(n).read_to_end(&mut body).unwrap(),
-            None => self.stream.read_to_end(&mut body).unwrap(),
+            self.more().expect("a head before the end");
         };
-        reply.body = body;
-        reply
+        let head = String::from_utf8(self.1.drain(..end).collect()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head)
     }
 
-    /// True when the other side has closed.
-    pub fn closed(&mut self) -> bool {
-        matches!(self.stream.read(&mut [0]), Ok(0) | Err(_))
-    }
-}
-
-impl Reply {
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
-    }
-
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap()
-    }
-
-    /// A number from a `key=number` list header, such as `position` in `X-Queue`.
-    pub fn number(&self, header: &str, key: &str) -> Option<f64> {
-        let list = self.header(header)?;
-        list.split([',', ';']).find_map(|pair| {
-            let (k, v) = pair.split_once('=')?;
-            k.trim().eq_ignore_ascii_case(key).then(|| v.trim().parse().ok())?
-        })
-    }
-}
-
-/// `GET` of a lab.
-pub fn lab_get(at: SocketAddr, target: &str) -> Reply {
-    Wire::connect(at).get(target, &["Connection: close"])
-}
-
-/// A port nobody listens on right now.
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// Waits until `holds`, never longer than [`PATIENCE`].
-#[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let (_never_used, pause) = channel::<()>();
-    for _ in 0..PATIENCE.as_millis() / 50 {
-        if holds() {
-            return;
+    /// The next `n` bytes.
+    pub fn body(&mut self, n: usize) -> Vec<u8> {
+        while self.1.len() < n {
+            self.more().expect("a body before the end");
         }
-        // Nothing is ever sent: a pause without a thread that sleeps.
-        let _ = pause.recv_timeout(Duration::from_millis(50));
+        self.1.drain(..n).collect()
     }
-    panic!("not in {PATIENCE:?}: {what}");
+
+    /// True when the other end has closed and nothing is left.
+    pub fn is_over(&mut self) -> bool {
+        self.1.is_empty() && self.more().is_none()
+    }
+
+    fn more(&mut self) -> Option<()> {
+        let mut buffer = [0; 65_536];
+        match self.0.read(&mut buffer) {
+            Ok(0) | Err(_) => None,
+            Ok(n) => {
+                self.1.extend(&buffer[..n]);
+                Some(())
+            }
+        }
+    }
 }
 
-/// The content of a file, compared without printing megabytes.
-#[track_caller]
-pub fn assert_same(path: &Path, bytes: &[u8]) {
-    let found = std::fs::read(path).unwrap();
-    assert_eq!(found.len(), bytes.len(), "{}", path.display());
-    assert!(found == bytes, "{} has other bytes", path.display());
+/// The value of a header in a head.
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| {
+        let (n, value) = line.split_once(':')?;
+        n.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
 }
