@@ -4,9 +4,10 @@ use alloc::format;
 use alloc::string::String;
 
 use super::conn::{Phase, Timer, Transfer};
+use super::parts::Subject;
 use super::serve::{Asked, ReplyForm};
 use super::{ConnEvent, Effects, FileRef, Limit, Node, Output, tell};
-use crate::id::{ConnId, FileIndex, Guid};
+use crate::id::{ConnId, Guid};
 use crate::queue::server::Verdict;
 use crate::queue::{Dialect, Place, server};
 use crate::time::{Duration, Instant};
@@ -39,10 +40,11 @@ impl Node {
 
     /// A slot is given: the head, then the bytes.
     fn start_body(&mut self, now: Instant, asked: &Asked, ticket: Option<Guid>, fx: &mut Effects) {
-        let &Asked { conn, index, size, start, end, .. } = asked;
+        let &Asked { conn, start, end, .. } = asked;
+        let Subject { size, file, .. } = asked.subject;
         let status = if asked.partial { 206 } else { 200 };
         let mut head = self.head(status, if asked.partial { "Partial Content" } else { "OK" });
-        self.describe(&mut head, conn, index);
+        self.describe(&mut head, conn, &asked.subject);
         if asked.partial {
             head.header(
                 "Content-Range",
@@ -60,7 +62,6 @@ impl Node {
             self.queue(now, server::Input::Finished { conn, last }, fx);
             return self.replied(now, conn, asked.reply, "the client wants no more", fx);
         }
-        let file = FileRef::Shared(index);
         let Some(state) = self.conns.open(conn) else { return };
         let keep = asked.reply.keep;
         let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0 };
@@ -73,7 +74,7 @@ impl Node {
     fn wait(&mut self, now: Instant, asked: &Asked, place: &Place, fx: &mut Effects) {
         let conn = asked.conn;
         let mut head = self.head(503, "Queued");
-        self.describe(&mut head, conn, asked.index);
+        self.describe(&mut head, conn, &asked.subject);
         if asked.dialect == Dialect::Passive {
             return self.wait_in_words(now, conn, head, place, fx);
         }
@@ -139,14 +140,14 @@ impl Node {
         &mut self,
         now: Instant,
         conn: ConnId,
-        index: FileIndex,
+        subject: &Subject,
         reply: ReplyForm,
         fx: &mut Effects,
     ) {
-        let Some(size) = self.files.get(index).map(|f| f.size) else { return };
         let mut head = self.head(200, "OK");
-        self.describe(&mut head, conn, index);
-        head.header("Content-Type", "application/octet-stream").header("Content-Length", size);
+        self.describe(&mut head, conn, subject);
+        head.header("Content-Type", "application/octet-stream")
+            .header("Content-Length", subject.size);
         self.send_head(conn, head, reply, 200, (0, 0), fx);
         self.replied(now, conn, reply, "the client wants no more", fx);
     }
@@ -166,16 +167,18 @@ impl Node {
         self.send_text(now, conn, (200, head), "text/html; charset=utf-8", html, reply, fx);
     }
 
-    /// The range asked for is not in the file.
+    /// The range asked for is not in the file, or not here yet.
     pub(super) fn unsatisfiable(
         &mut self,
         now: Instant,
         conn: ConnId,
-        size: u64,
+        subject: &Subject,
         reply: ReplyForm,
         fx: &mut Effects,
     ) {
+        let size = subject.size;
         let mut head = self.head(416, "Range Not Satisfiable");
+        self.describe(&mut head, conn, subject);
         head.header("Content-Range", ContentRange { range: None, size: Some(size) });
         let text = format!("The file has {size} bytes.\n");
         self.send_text(now, conn, (416, head), "text/plain", text, reply, fx);
@@ -233,12 +236,15 @@ impl Node {
 
     /// What there is to know of a file: the mesh travels with every reply,
     /// queued or not (PQ-17).
-    fn describe(&self, head: &mut HeadWriter, conn: ConnId, index: FileIndex) {
-        let Some(file) = self.files.get(index) else { return };
+    fn describe(&self, head: &mut HeadWriter, conn: ConnId, subject: &Subject) {
         head.header("Accept-Ranges", "bytes");
-        if let Some(sha1) = file.sha1 {
+        if let Some(sha1) = subject.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
         }
+        if let Some(available) = &subject.available {
+            head.header("X-Available-Ranges", available);
+        }
+        let FileRef::Shared(index) = subject.file else { return };
         let Some(peer) = self.conns.get(conn).map(|c| c.peer.ip().to_canonical()) else { return };
         let most = self.config.limits.alternates_told as usize;
         let alternates = Alts(self.files.alternates(index, peer).take(most).collect());

@@ -40,6 +40,7 @@ impl Node {
         }
         self.tell_callback(now, fx);
         for row in restored.fetches {
+            self.parts.put(&row);
             self.fetch(now, fetch::Input::Restore(row), fx);
         }
         self.queue(now, server::Input::Resume, fx);

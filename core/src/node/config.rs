@@ -22,6 +22,8 @@ pub struct Config {
     pub limits: Limits,
     /// The language our downloads speak.
     pub dialect: Dialect,
+    /// Serve what there is of downloads that are not whole yet.
+    pub share_parts: bool,
     /// Announce `X-Node`, so that servers may call us back.
     pub callable: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Config {
             fetch: fetch::Config::default(),
             limits: Limits::default(),
             dialect: Dialect::Parq,
+            share_parts: false,
             callable: true,
         }
     }

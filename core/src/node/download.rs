@@ -63,8 +63,12 @@ impl Node {
                 }
                 fetch::Output::Verify { fetch } => fx.output(Output::Verify { fetch }),
                 fetch::Output::Complete { fetch } => fx.output(Output::Complete { fetch }),
-                fetch::Output::Save(row) => fx.output(Output::Persist(Op::Fetch(row))),
+                fetch::Output::Save(row) => {
+                    self.parts.put(&row);
+                    fx.output(Output::Persist(Op::Fetch(row)));
+                }
                 fetch::Output::Forget(fetch) => {
+                    self.parts.remove(fetch);
                     fx.output(Output::Persist(Op::FetchGone(fetch)));
                 }
                 fetch::Output::Answer(answer) => fx.output(Output::Answer(answer)),

@@ -86,6 +86,8 @@ impl Node {
 
     /// A file's name, or its key when it is no longer shared.
     fn file_name(&self, key: FileKey) -> String {
-        self.files.by_key(key).map_or_else(|| format!("#{:016x}", key.0), |f| f.name.clone())
+        let shared = self.files.by_key(key).map(|f| &f.name[..]);
+        let name = shared.or_else(|| self.parts.name(key));
+        name.map_or_else(|| format!("#{:016x}", key.0), String::from)
     }
 }

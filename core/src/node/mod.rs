@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `io`, `config`, `event`, `view` | the boundary: plain data |
 //! | `conn` | connections, their limits and deadlines |
-//! | `catalog`, `page` | what we share, and its list for browsers |
+//! | `catalog`, `parts`, `page` | what we share, and its list for browsers |
 //! | `lines` | what the first line makes of a connection; dials of ours |
 //! | `serve`, `answer`, `transfer` | the upload side: requests, replies, bodies |
 //! | `download` | the download side |
@@ -26,6 +26,7 @@ mod io;
 mod lines;
 mod look;
 mod page;
+mod parts;
 mod serve;
 mod transfer;
 mod view;
@@ -64,6 +65,7 @@ pub struct Node {
     listen: Option<SocketAddr>,
     conns: conn::Table,
     files: catalog::Catalog,
+    parts: parts::Parts,
     queue: Server,
     fetches: Fetches,
     /// The request the queue is deciding on; `None` between inputs.
@@ -93,6 +95,7 @@ impl Node {
             listen: None,
             conns: conn::Table::default(),
             files: catalog::Catalog::default(),
+            parts: parts::Parts::default(),
             asked: None,
             config,
         }

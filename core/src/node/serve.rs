@@ -8,7 +8,8 @@ use core::mem;
 use super::conn::{Phase, Timer};
 use super::lines::{self, First};
 use super::page::{self, Wanted};
-use super::{ConnEvent, Effects, Limit, Node, tell};
+use super::parts::Subject;
+use super::{ConnEvent, Effects, FileRef, Limit, Node, tell};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::queue::Dialect;
 use crate::queue::server;
@@ -22,8 +23,7 @@ use crate::wire::queue as headers;
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) conn: ConnId,
-    pub(super) index: FileIndex,
-    pub(super) size: u64,
+    pub(super) subject: Subject,
     pub(super) start: u64,
     pub(super) end: u64,
     /// A range was asked for: 206 instead of 200.
@@ -215,53 +215,47 @@ impl Node {
                 let html = page::page(&self.files, &Wanted::parse(&query), most);
                 return self.page(now, conn, html, reply, fx);
             }
-            Target::File { index, .. } => self.files.get(index).map(|f| f.index),
-            Target::Urn(sha1) => self.files.by_sha1(sha1).map(|f| f.index),
+            Target::File { index, .. } => self.files.get(index).map(Subject::from),
+            Target::Urn(sha1) => self.content(sha1),
             Target::Other => None,
         };
         match found {
-            Some(index) if self.is_what_they_want(index, head) => {
-                self.file_request(now, conn, index, head, reply, fx);
+            Some(subject) if is_what_they_want(&subject, head) => {
+                self.file_request(now, conn, subject, head, reply, fx);
             }
             _ => self.short(now, conn, 404, "Not Found", reply, fx),
         }
     }
 
-    /// False when the request names other content than this file has.
-    fn is_what_they_want(&self, index: FileIndex, head: &RequestHead) -> bool {
-        let have = self.files.get(index).and_then(|f| f.sha1);
-        let Some(have) = have else { return true };
-        head.headers
-            .all("X-Gnutella-Content-URN")
-            .flat_map(|v| v.split(','))
-            .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
-            .all(|wanted| wanted == have)
+    /// A shared file with this content, or else a download of ours.
+    fn content(&self, sha1: Sha1) -> Option<Subject> {
+        let part = || self.parts.by_sha1(sha1).filter(|_| self.config.share_parts);
+        self.files.by_sha1(sha1).map(Subject::from).or_else(part)
     }
 
     fn file_request(
         &mut self,
         now: Instant,
         conn: ConnId,
-        index: FileIndex,
+        subject: Subject,
         head: &RequestHead,
         reply: ReplyForm,
         fx: &mut Effects,
     ) {
         let Some(peer) = self.conns.get(conn).map(|c| c.peer) else { return };
-        self.learn_alternates(index, head, peer.ip());
-        let Some((size, key)) = self.files.get(index).map(|f| (f.size, f.key)) else { return };
+        if let FileRef::Shared(index) = subject.file {
+            self.learn_alternates(index, head, peer.ip());
+        }
         if reply.head_only {
             // Never queued, and never touches a place (reference §3).
-            return self.head_of_file(now, conn, index, reply, fx);
+            return self.head_of_file(now, conn, &subject, reply, fx);
         }
         // What is not one well-formed range is ignored, as HTTP wants it.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
-        let (start, end) = match range {
-            None => (0, size),
-            Some(range) => match range.resolve(size) {
-                Some(resolved) => resolved,
-                None => return self.unsatisfiable(now, conn, size, reply, fx),
-            },
+        let whole = Some((0, subject.size));
+        let wanted = range.map_or(whole, |range| range.resolve(subject.size));
+        let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
+            return self.unsatisfiable(now, conn, &subject, reply, fx);
         };
         let dialect = headers::spoken(&head.headers);
         let claim = headers::Claim::parse(&head.headers);
@@ -269,14 +263,14 @@ impl Node {
             conn,
             peer: peer.ip().to_canonical(),
             dialect,
-            file: key,
+            file: subject.key,
             bytes: end - start,
             ticket: claim.ticket,
             told: claim.told,
             callback: headers::callback(&head.headers),
         };
-        let partial = range.is_some();
-        self.asked = Some(Asked { conn, index, size, start, end, partial, dialect, reply });
+        let partial = range.is_some() || end < subject.size;
+        self.asked = Some(Asked { conn, subject, start, end, partial, dialect, reply });
         self.queue(now, server::Input::Request(request), fx);
         self.asked = None;
     }
@@ -306,6 +300,16 @@ impl Node {
             self.files.learn(index, at, teller, most);
         }
     }
+}
+
+/// False when the request names other content than this file has.
+fn is_what_they_want(subject: &Subject, head: &RequestHead) -> bool {
+    let Some(have) = subject.sha1 else { return true };
+    head.headers
+        .all("X-Gnutella-Content-URN")
+        .flat_map(|v| v.split(','))
+        .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
+        .all(|wanted| wanted == have)
 }
 
 /// True when a body follows the head, which no request of ours has.

@@ -1,0 +1,93 @@
+//! Downloads that are not whole yet, for those who ask for what is there.
+//!
+//! The node reads them off the rows the fetch engine saves, so what is offered
+//! is never more than what is safe on disk.
+
+use alloc::collections::BTreeMap;
+
+use super::{FileInfo, FileRef, PartRow};
+use crate::id::{FetchId, Sha1};
+use crate::queue::FileKey;
+use crate::wire::http::AvailableRanges;
+
+/// What somebody asks for, found: a shared file or a part of one.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    /// What the host reads from.
+    pub(super) file: FileRef,
+    /// Its SHA-1, once it is known.
+    pub(super) sha1: Option<Sha1>,
+    /// Bytes of the whole file.
+    pub(super) size: u64,
+    /// What it is, for the queue.
+    pub(super) key: FileKey,
+    /// The bytes there are, when not all of them are.
+    pub(super) available: Option<AvailableRanges>,
+}
+
+impl From<&FileInfo> for Subject {
+    fn from(file: &FileInfo) -> Self {
+        let FileInfo { index, size, sha1, key, .. } = *file;
+        Self { file: FileRef::Shared(index), sha1, size, key, available: None }
+    }
+}
+
+impl Subject {
+    /// As much of `start..end` as can be sent at once, from `start` on.
+    pub(super) fn within(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let Some(available) = &self.available else { return Some((start, end)) };
+        if start == end {
+            return None;
+        }
+        let mut ranges = available.as_slice().iter();
+        let (_, to) = ranges.find(|(from, to)| (*from..*to).contains(&start))?;
+        Some((start, end.min(*to)))
+    }
+}
+
+/// Unfinished downloads whose content and size are known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parts {
+    by_fetch: BTreeMap<FetchId, PartRow>,
+}
+
+impl Parts {
+    /// A download is new or has grown.
+    pub(super) fn put(&mut self, row: &PartRow) {
+        if row.get.sha1.is_some() && row.size.is_some() {
+            self.by_fetch.insert(row.fetch, row.clone());
+        }
+    }
+
+    /// A download is finished or given up.
+    pub(super) fn remove(&mut self, fetch: FetchId) {
+        self.by_fetch.remove(&fetch);
+    }
+
+    /// What there is of the file with this content.
+    pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<Subject> {
+        let row = self.by_fetch.values().find(|r| r.get.sha1 == Some(sha1))?;
+        let size = row.size?;
+        let [a, b, c, d, e, f, g, h, ..] = sha1.0;
+        Some(Subject {
+            file: FileRef::Fetch(row.fetch),
+            sha1: Some(sha1),
+            size,
+            key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
+            available: Some(AvailableRanges::new(row.have.clone())).filter(|_| !whole(row)),
+        })
+    }
+
+    /// The name of a download the queue knows by this key.
+    pub(super) fn name(&self, key: FileKey) -> Option<&str> {
+        let row = self
+            .by_fetch
+            .values()
+            .find(|r| r.get.sha1.is_some_and(|s| s.0[..8] == key.0.to_be_bytes()))?;
+        Some(&row.get.name)
+    }
+}
+
+fn whole(row: &PartRow) -> bool {
+    matches!((&row.have[..], row.size), ([(0, end)], Some(size)) if *end == size)
+}
