@@ -156,8 +156,11 @@ impl Host {
                     inputs.push_back(Input::Closed { conn });
                 }
                 Output::Serve { conn, file, start, end } => {
-                    let FileRef::Shared(index) = file else { panic!("no such file") };
-                    let body = &self.files[&index][start as usize..end as usize];
+                    let body = match file {
+                        FileRef::Shared(index) => &self.files[&index],
+                        FileRef::Fetch(fetch) => &self.parts[&fetch],
+                    };
+                    let body = &body[start as usize..end as usize];
                     if !self.stalled {
                         self.wire.entry(conn).or_default().extend(body);
                         inputs.push_back(Input::Served { conn, bytes: end - start });
