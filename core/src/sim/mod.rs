@@ -21,4 +21,4 @@ pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};
 pub use self::scenario::{Group, Scenario, Server, Variant};
 pub use self::timeline::{Branch, Keyframes, Timeline};
-pub use self::world::{Guest, World};
+pub use self::world::{Guest, Standing, World};

@@ -253,6 +253,20 @@ impl<N: Guest> Timeline<N> {
         true
     }
 
+    /// The world just after record `i` of this branch, or before everything,
+    /// without moving the cursor.
+    #[must_use]
+    pub fn world_at(&self, i: Option<u64>) -> World<N> {
+        let faults = &self.branches[self.branch].frontier.faults;
+        let records = i.map_or(0, |i| i + 1);
+        let start = self.nearest(|w| w.records() < records.max(1));
+        let mut world = self.keyframe(start).clone();
+        world.adopt(faults);
+        let mut scratch = Vec::new();
+        while world.records() < records && world.step(&mut scratch) {}
+        world
+    }
+
     /// One record on, or back; false at the end of what can be.
     pub fn step(&mut self, forward: bool, until: Instant) -> bool {
         if forward {

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use super::calendar::{Calendar, Due};
 use super::fault::FaultAt;
@@ -24,6 +25,21 @@ impl Guest for Node {
     fn born(config: Config, seed: u64) -> Self {
         Self::new(config, seed)
     }
+}
+
+/// What a node is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It has not arrived, or is down.
+    Absent,
+    /// It is there and nothing comes in.
+    Waiting,
+    /// Bytes are coming in.
+    Receiving,
+    /// Its download is whole.
+    Done,
+    /// Its download ended without its file.
+    Failed,
 }
 
 /// A world of nodes. A clone is a keyframe: it shares with the original
@@ -139,6 +155,25 @@ impl<N: Guest> World<N> {
     pub fn outcome(&self, id: NodeId) -> (u32, u32) {
         let host = self.host(id);
         (host.finished, host.failed)
+    }
+
+    /// What a node is at: for the counters beside a board.
+    #[must_use]
+    pub fn standing(&self, id: NodeId) -> Standing {
+        let host = self.host(id);
+        match (&host.node, host.finished, host.failed) {
+            (_, 1.., _) => Standing::Done,
+            (_, _, 1..) => Standing::Failed,
+            (None, ..) => Standing::Absent,
+            _ if !host.receiving.is_empty() => Standing::Receiving,
+            _ => Standing::Waiting,
+        }
+    }
+
+    /// The node that an address belongs to.
+    #[must_use]
+    pub fn node_at(&self, ip: IpAddr) -> Option<NodeId> {
+        self.plan.addresses.get(&ip).map(|host| NodeId(*host))
     }
 
     /// Lets the next thing happen, adding what was recorded to `out`; false

@@ -12,8 +12,10 @@ mod digest;
 pub mod hex_bytes;
 pub mod qlog;
 mod record;
+pub mod reel;
 pub mod replay;
 pub mod tape;
+pub mod why;
 
 pub use self::cause::{Causes, Subject, subjects};
 pub use self::digest::Digest;

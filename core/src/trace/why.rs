@@ -1,0 +1,111 @@
+//! Why: for each kind of event, the requirement and the clause it follows.
+
+use alloc::format;
+use alloc::string::String;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Cause, Record};
+
+/// Why a record is there. The sentence is the page's, found by its key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Why {
+    /// `engine.event`, or `engine.event.reason` where there are several.
+    pub key: String,
+    /// The event's fields.
+    pub args: Value,
+    /// The requirement, as in the table of requirements.
+    pub id: Option<&'static str>,
+    /// Where the specification says so.
+    pub clause: Option<&'static str>,
+    /// The record that led here.
+    pub cause: Cause,
+}
+
+/// Keys, their requirement and their clause. The longest key that fits is
+/// the one.
+const CLAUSES: &[(&str, &str, &str)] = &[
+    ("conn.line", "PQ-8", "PARQ §4"),
+    ("fetch.asked", "AQ-13", "Active Queueing, client"),
+    ("fetch.called_back", "PQ-8", "PARQ §4"),
+    ("fetch.queued", "AQ-13", "Active Queueing, client"),
+    ("fetch.queued.parq", "PQ-4", "PARQ §4"),
+    ("queue.arrived", "AQ-3", "Active Queueing, server"),
+    ("queue.arrived.parq", "PQ-1", "PARQ §4"),
+    ("queue.arrived.parq11", "PQ-1", "PARQ §4"),
+    ("queue.arrived.passive", "PQ-3", "PARQ §5"),
+    ("queue.asked", "PQ-6", "PARQ §4"),
+    ("queue.away", "PQ-10", "PARQ §4"),
+    ("queue.called", "PQ-8", "PARQ §4"),
+    ("queue.continued", "AQ-9", "Active Queueing, server"),
+    ("queue.entitled", "AQ-2", "Active Queueing, server"),
+    ("queue.finished", "AQ-9", "Active Queueing, server"),
+    ("queue.lost.broke_too_often", "PQ-10", "PARQ §4"),
+    ("queue.lost.connection_lost", "AQ-7", "Active Queueing, server"),
+    ("queue.lost.overdue", "AQ-6", "Active Queueing, server"),
+    ("queue.lost.too_early", "AQ-5", "Active Queueing, server"),
+    ("queue.lost.unreachable", "PQ-8", "PARQ §4"),
+    ("queue.lost.wrong_position", "PQ-6", "PARQ §4"),
+    ("queue.moved", "AQ-8", "Active Queueing, server"),
+    ("queue.passed", "PQ-16", "PARQ §7"),
+    ("queue.refused.queue_full", "AQ-10", "Active Queueing, server"),
+    ("queue.reserved", "PQ-14", "PARQ §4"),
+    ("queue.restored", "PQ-12", "PARQ §4"),
+    ("queue.started", "AQ-2", "Active Queueing, server"),
+    ("queue.told", "AQ-3", "Active Queueing, server"),
+    ("queue.unreserved", "PQ-14", "PARQ §4"),
+];
+
+/// Explains a record.
+#[must_use]
+pub fn of(record: &Record) -> Why {
+    let event = serde_json::to_value(&record.event).unwrap_or_default();
+    let (space, fields) = match event {
+        Value::Object(outer) => outer.into_iter().next().unwrap_or_default(),
+        _ => Default::default(),
+    };
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let mut key = format!("{space}.{}", text("what").unwrap_or_default());
+    if let Some(why) = text("why") {
+        key = format!("{key}.{why}");
+    }
+    let by_dialect = text("dialect").map(|d| format!("{key}.{d}"));
+    let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&key)).unzip();
+    Why { key, args: fields, id, clause, cause: record.cause }
+}
+
+fn clause(key: &str) -> Option<(&'static str, &'static str)> {
+    let fits = |known: &str| {
+        key.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let fitting = CLAUSES.iter().filter(|(known, ..)| fits(known));
+    fitting.max_by_key(|(known, ..)| known.len()).map(|(_, id, clause)| (*id, *clause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Guid;
+    use crate::queue::{Event, Loss};
+    use crate::time::Instant;
+    use crate::trace::{Event as Any, NodeId};
+
+    #[test]
+    fn a_lost_place_names_its_reason_and_its_requirement() {
+        let event = Event::Lost { ticket: Guid([1; 16]), why: Loss::TooEarly, length: 2 };
+        let event = Any::Queue(event);
+        let record = Record { seq: 4, at: Instant::ZERO, node: NodeId(0), cause: Some(2), event };
+        let why = of(&record);
+        assert_eq!((why.key.as_str(), why.id), ("queue.lost.too_early", Some("AQ-5")));
+        assert_eq!(why.args["length"], 2);
+        assert_eq!(why.cause, Some(2));
+    }
+
+    #[test]
+    fn the_longest_key_that_fits_is_the_one() {
+        assert_eq!(clause("queue.arrived.passive"), Some(("PQ-3", "PARQ §5")));
+        assert_eq!(clause("queue.arrived.active").map(|c| c.0), Some("AQ-3"));
+        assert_eq!(clause("queue.arrivedx"), None);
+    }
+}
