@@ -402,6 +402,12 @@ impl<N: Guest> Branch<N> {
         self.frontier.events()
     }
 
+    /// How far it is known: the instant, and how many records.
+    #[must_use]
+    pub const fn known(&self) -> (Instant, u64) {
+        (self.frontier.now(), self.frontier.records())
+    }
+
     /// The fingerprint of all that is known of it.
     #[must_use]
     pub const fn digest(&self) -> u64 {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::qlog::{self, Split};
 use super::replay::{Replay, Report};
 use super::tape::{Line, Start};
-use super::Record;
+use super::{Digest, Record};
 use crate::engine::{Engine, Fx};
 use crate::node::{Input, Node};
 use crate::sim::Scenario;
@@ -75,7 +75,8 @@ impl Reel {
             Ok(Line::Checkpoint(_)) => self.checkpoints += 1,
             Ok(Line::Record(record)) => {
                 self.last = self.last.max(record.at);
-                self.records.push((u32::try_from(self.given.len()).unwrap_or(u32::MAX), record.clone()));
+                self.records
+                    .push((u32::try_from(self.given.len()).unwrap_or(u32::MAX), record.clone()));
             }
             _ => {}
         }
@@ -154,6 +155,14 @@ impl Reel {
     #[must_use]
     pub fn record(&self, i: usize) -> Option<&Record> {
         self.records.get(i).map(|(_, r)| r)
+    }
+
+    /// The fingerprint of the records up to the cursor.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        self.records[..self.index].iter().for_each(|(_, r)| digest.add(r));
+        digest.value()
     }
 
     /// Goes to an instant.

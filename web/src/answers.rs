@@ -1,0 +1,171 @@
+//! The shapes of what the page is told.
+
+use serde::Serialize;
+use serde_json::Value;
+use servent_core::node::{FetchView, QueueView};
+use servent_core::queue::Dialect;
+use servent_core::sim::Role;
+use servent_core::time::Instant;
+use servent_core::trace::Record;
+
+/// JSON text of anything. What we serialise has only text keys, so it cannot
+/// fail.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data becomes JSON")
+}
+
+/// A node in a list.
+#[derive(Serialize)]
+pub(crate) struct NodeInfo<'a> {
+    pub(crate) id: u32,
+    pub(crate) name: &'a str,
+    pub(crate) role: Role,
+    pub(crate) dialect: Dialect,
+    pub(crate) up: bool,
+}
+
+/// Everything the queue board shows of one server.
+#[derive(Default, Serialize)]
+pub(crate) struct Board {
+    pub(crate) at: Instant,
+    pub(crate) queue: QueueView,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) tally: Tally,
+    pub(crate) done: Vec<Named>,
+}
+
+/// A client that stands on the board.
+#[derive(Serialize)]
+pub(crate) struct Client {
+    pub(crate) node: u32,
+    pub(crate) name: String,
+    pub(crate) dialect: Dialect,
+    pub(crate) peer: String,
+    pub(crate) fetch: Option<FetchView>,
+}
+
+/// How many clients are at what.
+#[derive(Default, Serialize)]
+pub(crate) struct Tally {
+    pub(crate) absent: u32,
+    pub(crate) waiting: u32,
+    pub(crate) queued: u32,
+    pub(crate) receiving: u32,
+    pub(crate) done: u32,
+    pub(crate) failed: u32,
+}
+
+/// A node and its name.
+#[derive(Serialize)]
+pub(crate) struct Named {
+    pub(crate) node: u32,
+    pub(crate) name: String,
+}
+
+/// A record with the names a person wants.
+#[derive(Serialize)]
+pub(crate) struct NamedRecord<'a> {
+    #[serde(flatten)]
+    pub(crate) record: &'a Record,
+    pub(crate) node_name: &'a str,
+    pub(crate) who: Option<&'a str>,
+}
+
+/// A mark on the timeline.
+#[derive(Clone, Serialize)]
+pub(crate) struct Pin {
+    pub(crate) at: Instant,
+    pub(crate) seq: u64,
+    pub(crate) kind: &'static str,
+    pub(crate) key: String,
+    pub(crate) args: Value,
+}
+
+/// A branch in a list.
+#[derive(Serialize)]
+pub(crate) struct BranchInfo<'a> {
+    pub(crate) id: usize,
+    pub(crate) parent: Option<usize>,
+    pub(crate) at: Instant,
+    pub(crate) name: &'a str,
+}
+
+/// How far a trace has been verified.
+#[derive(Default, Serialize)]
+pub(crate) struct Verified {
+    pub(crate) checked: u64,
+    pub(crate) total: u64,
+    pub(crate) diverged_at: Option<Instant>,
+    /// The whole finding as one sentence.
+    pub(crate) text: String,
+}
+
+/// A value that changed.
+#[derive(Serialize)]
+pub(crate) struct Change {
+    path: String,
+    before: Value,
+    after: Value,
+}
+
+/// Where two views differ.
+pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
+    let value = |v: Result<Value, _>| v.unwrap_or_default();
+    let mut changes = Vec::new();
+    let (before, after) = (serde_json::to_value(before), serde_json::to_value(after));
+    compare(String::new(), value(before), value(after), &mut changes);
+    changes
+}
+
+fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>) {
+    let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match (before, after) {
+        (a, b) if a == b => {}
+        (Value::Object(mut a), Value::Object(b)) => {
+            for (key, after) in b {
+                let before = a.remove(&key).unwrap_or_default();
+                compare(join(&key), before, after, changes);
+            }
+            for (key, before) in a {
+                compare(join(&key), before, Value::Null, changes);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            let (mut a, mut b) = (a.into_iter(), b.into_iter());
+            for i in 0.. {
+                match (a.next(), b.next()) {
+                    (None, None) => break,
+                    (before, after) => {
+                        let (before, after) =
+                            (before.unwrap_or_default(), after.unwrap_or_default());
+                        compare(join(&i.to_string()), before, after, changes);
+                    }
+                }
+            }
+        }
+        (before, after) => changes.push(Change { path, before, after }),
+    }
+}
+
+/// True when every word of a filter is in what a person sees of a record.
+pub(crate) fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
+    if filter.is_empty() {
+        return true;
+    }
+    let text = format!("{} {}", json(&named.record.event), named.node_name);
+    let text = format!("{text} {}", named.who.unwrap_or_default()).to_lowercase();
+    filter.to_lowercase().split_whitespace().all(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_names_the_paths_that_changed() {
+        let before: Value = serde_json::from_str(r#"{"a":1,"b":[1,{"c":2}],"d":0}"#).unwrap();
+        let after: Value = serde_json::from_str(r#"{"a":1,"b":[1,{"c":3},4],"e":0}"#).unwrap();
+        let paths: Vec<String> = diff(&before, &after).into_iter().map(|c| c.path).collect();
+        assert_eq!(paths, ["b.1.c", "b.2", "e", "d"]);
+    }
+}

@@ -1,0 +1,224 @@
+//! A lab over a simulated world.
+
+use core::net::{IpAddr, SocketAddr};
+
+use servent_core::node::NodeView;
+use servent_core::sim::{FaultAt, Keyframes, Role, Scenario, Standing, Timeline, World, presets};
+use servent_core::time::Instant;
+use servent_core::trace::tape::Checkpoint;
+use servent_core::trace::{NodeId, Record, qlog};
+
+use crate::answers::{
+    Board, BranchInfo, Client, Named, NamedRecord, NodeInfo, Tally, Verified, diff, json,
+};
+use crate::survey::Survey;
+
+/// How many finished clients a board names.
+const DONE: usize = 24;
+/// How many links of a chain of causes are followed to find out who it was.
+const CHAIN: usize = 12;
+
+pub(crate) struct ScenarioLab {
+    pub(crate) scenario: Scenario,
+    pub(crate) timeline: Timeline,
+    survey: Survey,
+    /// What a trace file said this world must look like.
+    claim: Option<Checkpoint>,
+}
+
+impl ScenarioLab {
+    pub(crate) fn new(scenario: Scenario, claim: Option<Checkpoint>) -> Self {
+        let timeline = Timeline::new(&scenario, Keyframes::default());
+        Self { scenario, timeline, survey: Survey::default(), claim }
+    }
+
+    /// The presets as the page lists them.
+    pub(crate) fn presets() -> String {
+        let entry = |s: Scenario| serde_json::json!({ "id": s.id, "title": s.title, "text": s.text, "scenario": s });
+        json(&presets::all().map(entry).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn horizon(&self) -> Instant {
+        Instant::ZERO + self.scenario.horizon
+    }
+
+    fn world(&self) -> &World {
+        self.timeline.world()
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        self.world().profiles().get(node.0 as usize).map_or("", |p| &p.name)
+    }
+
+    pub(crate) fn nodes(&self) -> String {
+        let world = self.world();
+        let info = |(i, p): (usize, &'_ servent_core::sim::Profile)| {
+            let id = i as u32;
+            let up = world.is_up(NodeId(id));
+            json(&NodeInfo { id, name: &p.name, role: p.role, dialect: p.dialect, up })
+        };
+        let list: Vec<String> = world.profiles().iter().enumerate().map(info).collect();
+        format!("[{}]", list.join(","))
+    }
+
+    pub(crate) fn board(&self, node: NodeId, from: u32, count: u32) -> Board {
+        let world = self.world();
+        let view = world.view(node, from, count).unwrap_or_default();
+        let peers = view.queue.uploads.iter().map(|u| &u.peer);
+        let peers: Vec<&String> = peers.chain(view.queue.cards.iter().map(|c| &c.peer)).collect();
+        let clients = peers.into_iter().filter_map(|peer| self.client(peer)).collect();
+        let (mut tally, mut done) = (Tally::default(), Vec::new());
+        for (i, profile) in world.profiles().iter().enumerate() {
+            if profile.role == Role::Server {
+                continue;
+            }
+            let node = i as u32;
+            match world.standing(NodeId(node)) {
+                Standing::Absent => tally.absent += 1,
+                Standing::Waiting => tally.waiting += 1,
+                Standing::Receiving => tally.receiving += 1,
+                Standing::Failed => tally.failed += 1,
+                Standing::Done => {
+                    tally.done += 1;
+                    done.push(Named { node, name: profile.name.clone() });
+                }
+            }
+        }
+        tally.queued = view.queue.length.min(tally.waiting);
+        tally.waiting -= tally.queued;
+        done.drain(..done.len().saturating_sub(DONE));
+        Board { at: self.timeline.now(), queue: view.queue, clients, tally, done }
+    }
+
+    /// The client behind an address on a card.
+    fn client(&self, peer: &str) -> Option<Client> {
+        let ip = peer.parse::<SocketAddr>().map(|a| a.ip()).or_else(|_| peer.parse::<IpAddr>());
+        let world = self.world();
+        let node = world.node_at(ip.ok()?)?;
+        let profile = &world.profiles()[node.0 as usize];
+        let fetch = world.view(node, 1, 0).and_then(|v| v.fetches.into_iter().next());
+        Some(Client {
+            node: node.0,
+            name: profile.name.clone(),
+            dialect: profile.dialect,
+            peer: peer.to_owned(),
+            fetch,
+        })
+    }
+
+    pub(crate) fn inspect(&self, node: NodeId) -> String {
+        json(&self.view(self.world(), node))
+    }
+
+    fn view(&self, world: &World, node: NodeId) -> Option<NodeView> {
+        if (node.0 as usize) < world.profiles().len() { world.view(node, 1, 50) } else { None }
+    }
+
+    pub(crate) fn diff(&self, node: NodeId) -> String {
+        let Some(last) = self.timeline.index().checked_sub(1) else { return String::from("[]") };
+        let before = self.timeline.world_at(last.checked_sub(1));
+        json(&diff(&self.view(&before, node), &self.view(self.world(), node)))
+    }
+
+    pub(crate) fn named(&self, i: u64) -> Option<NamedRecord<'_>> {
+        let record = self.timeline.record(i)?;
+        let who = self.who(record).map(|n| self.name(n));
+        Some(NamedRecord { record, node_name: self.name(record.node), who })
+    }
+
+    /// The client a server's record is about: whoever caused it.
+    fn who(&self, record: &Record) -> Option<NodeId> {
+        let role = |n: NodeId| self.world().profiles().get(n.0 as usize).map(|p| p.role);
+        if role(record.node) == Some(Role::Client) {
+            return Some(record.node);
+        }
+        let mut cause = record.cause;
+        for _ in 0..CHAIN {
+            let earlier = self.timeline.record(cause?)?;
+            if role(earlier.node) == Some(Role::Client) {
+                return Some(earlier.node);
+            }
+            cause = earlier.cause;
+        }
+        None
+    }
+
+    /// Everything gathered from the records known by now.
+    pub(crate) fn survey(&mut self) -> &Survey {
+        let branch = self.timeline.branches().1;
+        let end = self.horizon().max(self.timeline.frontier());
+        if !self.survey.serves(branch, end) {
+            self.survey = Survey::new(branch, Instant::ZERO, end);
+        }
+        while let Some(record) = self.timeline.record(self.survey.seen()) {
+            self.survey.see(record);
+        }
+        &self.survey
+    }
+
+    /// A fault now; the branch it is in.
+    pub(crate) fn fault(&mut self, fault: FaultAt) -> Result<usize, String> {
+        let nodes = self.world().profiles().len();
+        if fault.fault.nodes().any(|n| n.0 as usize >= nodes) {
+            return Err(String::from("there is no node of that number"));
+        }
+        self.timeline.inject(fault).ok_or_else(|| {
+            format!("there are {} branches already", Timeline::<servent_core::node::Node>::BRANCHES)
+        })
+    }
+
+    pub(crate) fn branches(&self) -> String {
+        let (branches, _) = self.timeline.branches();
+        let info = |(id, b): (usize, &'_ servent_core::sim::Branch)| {
+            let (parent, at) = b.parent.map_or((None, Instant::ZERO), |(p, _, at)| (Some(p), at));
+            json(&BranchInfo { id, parent, at, name: &b.name })
+        };
+        let list: Vec<String> = branches.iter().enumerate().map(info).collect();
+        format!("[{}]", list.join(","))
+    }
+
+    /// The scenario with the faults of the current branch.
+    pub(crate) fn played(&self) -> Scenario {
+        Scenario { faults: self.timeline.faults().to_vec(), ..self.scenario.clone() }
+    }
+
+    pub(crate) fn verified(&self) -> Verified {
+        let Some(claim) = &self.claim else { return Verified::default() };
+        let (branches, _) = self.timeline.branches();
+        let known = branches[0].known();
+        if known.1 < claim.records {
+            return Verified {
+                total: 1,
+                text: String::from("not run so far"),
+                ..Verified::default()
+            };
+        }
+        let sound = (branches[0].digest(), known.1) == (claim.digest, claim.records);
+        let text = if sound { "verified 1/1" } else { "this run differs from the file's" };
+        Verified {
+            checked: u64::from(sound),
+            total: 1,
+            diverged_at: (!sound).then_some(claim.at),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The branch as a file: its scenario, every record known, what it comes to.
+    pub(crate) fn sqlog(&self) -> Vec<u8> {
+        let scenario = self.played();
+        let zero = Instant::ZERO;
+        let mut out = qlog::frame(&qlog::header(&scenario.title, zero));
+        out += &qlog::frame(&qlog::line(zero, zero, "servent:world", &scenario));
+        let mut i = 0;
+        while let Some(record) = self.timeline.record(i) {
+            out += &qlog::frame(&qlog::record(record, zero));
+            i += 1;
+        }
+        let (branches, branch) = self.timeline.branches();
+        let (at, records) = branches[branch].known();
+        let digest = branches[branch].digest();
+        let claim = Checkpoint { at, inputs: branches[branch].events(), records, digest };
+        out += &qlog::frame(&qlog::line(at, zero, "servent:checkpoint", &claim));
+        out.into_bytes()
+    }
+}
