@@ -60,3 +60,8 @@ export function times(speed) {
   if (speed === 0.5) return '½×';
   return `${speed}×`;
 }
+
+/** The address without its port. @param {string} peer */
+export function host(peer) {
+  return /^\d+(\.\d+){3}:\d+$/.test(peer) || peer.startsWith('[') ? peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') : peer;
+}

@@ -68,8 +68,7 @@ class ServentLab extends HTMLElement {
     const { session } = this;
     const tool = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {(e: any) => void} */ run, extra = '') =>
       el('button', { class: `button plain icon ${extra}`, type: 'button', 'aria-label': t(`tool.${key}`), title: t(`tool.${key}`), data: { tool: key }, on: { click: run } }, icon(sign));
-    this.scenarioName = el('span', { class: 'scenario-name' });
-    this.scenarioButton = el('button', { class: 'button', type: 'button', data: { tool: 'scenario' }, 'aria-haspopup': 'dialog', on: { click: () => scenarioDialog(session) } }, this.scenarioName, '▾');
+    this.scenarioButton = el('button', { class: 'button', type: 'button', data: { tool: 'scenario' }, 'aria-haspopup': 'dialog', on: { click: () => scenarioDialog(session) } }, `${t('tool.scenario')} ▾`);
     this.views = el('nav', { class: 'segmented', 'aria-label': t('view.label') },
       ...VIEWS.map((view) => el('button', { class: 'button', type: 'button', data: { view }, text: t(`view.${view}`), on: { click: () => session.setView(view) } })));
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
@@ -130,7 +129,6 @@ class ServentLab extends HTMLElement {
     setText(this.story.children[0], session.title);
     setText(this.story.children[1], session.text);
     this.story.hidden = !session.title;
-    setText(this.scenarioName, session.scenario ? session.title : t('tool.scenario'));
     setAttr(this.scenarioButton, 'title', t('tool.scenario.named', { name: session.title }));
     this.boards?.forEach((board) => board.restart());
     this.#showView();

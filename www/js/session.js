@@ -6,7 +6,7 @@
  * `view`, `play` (started, stopped, other speed), `notice`.
  */
 import { announce, stillness } from './dom.js';
-import { clock } from './format.js';
+import { clock, host } from './format.js';
 import { Run, loadCore, presets } from './run.js';
 import { t, tell } from './strings.js';
 
@@ -225,7 +225,7 @@ export class Session extends EventTarget {
   named(record) {
     if (!record.who) {
       const body = Object.values(record.event)[0];
-      record.who = this.names.get(String(body.ticket)) ?? this.names.get(String(body.peer).replace(/:\d+$/, '')) ?? null;
+      record.who = this.names.get(String(body.ticket)) ?? this.names.get(host(String(body.peer))) ?? null;
     }
     return record;
   }

@@ -1,6 +1,6 @@
 /** `<queue-board>`: one server's slots and its line, in four lanes. */
 import { el, setAttr, setText } from '../dom.js';
-import { count } from '../format.js';
+import { count, host } from '../format.js';
 import { t } from '../strings.js';
 import { SendCard, WaitCard } from './card.js';
 import { Flight } from './flight.js';
@@ -40,7 +40,7 @@ export class QueueBoard extends HTMLElement {
     const redraw = () => session.touch();
     this.#lanes = Object.fromEntries(LANES.map((id) => [id, new Lane(id, redraw)]));
     this.tabs = el('div', { class: 'lane-tabs segmented', role: 'group', 'aria-label': t('view.queue') },
-      ...LANES.map((id) => el('button', { class: 'button', type: 'button', data: { lane: id } }, el('b', { text: '0' }), t(`lane.${id}`))));
+      ...LANES.map((id) => el('button', { class: 'button', type: 'button', data: { lane: id } }, el('b', { text: '0' }), t(`lane.${id}.short`))));
     const overlay = el('div', { class: 'overlay', 'aria-hidden': 'true' });
     this.flight = new Flight(overlay);
     this.replaceChildren(
@@ -74,7 +74,10 @@ export class QueueBoard extends HTMLElement {
     if (!run || !this.session || this.hidden) return;
     const board = this.#ask(run);
     const { queue } = board;
-    for (const client of board.clients) this.#clients.set(client.peer, client);
+    for (const client of board.clients) {
+      this.#clients.set(client.peer, client);
+      this.session.names.set(host(client.peer), client.name);
+    }
     this.#place(board);
     if (this.figures) setText(this.figures, `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`);
     const present = new Set([...queue.uploads, ...queue.cards].map((c) => host(c.peer)));
@@ -273,11 +276,6 @@ export class QueueBoard extends HTMLElement {
     this.#restarted = true;
     this.session?.touch();
   }
-}
-
-/** The address without its port. @param {string} peer */
-export function host(peer) {
-  return /^\d+(\.\d+){3}:\d+$/.test(peer) || peer.startsWith('[') ? peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') : peer;
 }
 
 customElements.define('queue-board', QueueBoard);

@@ -2,7 +2,7 @@
 import { badge } from '../board/card.js';
 import { GESTURES } from '../board/menu.js';
 import { el, setText } from '../dom.js';
-import { clock, span } from '../format.js';
+import { clock, host, span } from '../format.js';
 import { reason, t, tell } from '../strings.js';
 import { show, tree } from './tree.js';
 
@@ -10,7 +10,7 @@ import { show, tree } from './tree.js';
 /** @import { Session } from '../session.js' */
 
 /** How far the chain of causes is followed. */
-const CHAIN = 6;
+const CHAIN = 5;
 /** Changes shown of one event. */
 const CHANGES = 12;
 /** While playing the state is read this often, in milliseconds. */
@@ -24,7 +24,7 @@ export class LabInspector extends HTMLElement {
   /** @param {Session} session */
   connect(session) {
     this.session = session;
-    this.who = el('section', {});
+    this.who = el('section', { class: 'who' });
     this.event = el('section', {});
     this.changes = el('section', {});
     this.state = el('section', {});
@@ -110,7 +110,7 @@ export class LabInspector extends HTMLElement {
     const { run, selection } = /** @type {Session} */ (this.session);
     if (!run) return [];
     const { queue } = run.inspect(run.server.id);
-    const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.names.get(c.ticket) === selection.name;
+    const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.names.get(host(c.peer)) === selection.name;
     /** @type {[string, string][]} */
     const facts = [];
     const card = /** @type {T.Card|undefined} */ (queue.cards.find(name));

@@ -65,12 +65,12 @@ export class TimeTrack extends HTMLElement {
     canvas.height = height * scale;
     const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     ctx.scale(scale, scale);
-    const style = getComputedStyle(this);
+    const style = getComputedStyle(canvas);
     const bins = run.density(Math.max(1, Math.floor(width / 4)));
     const most = Math.log1p(Math.max(1, ...bins));
-    ctx.fillStyle = style.getPropertyValue('--track-base') || '#888';
+    ctx.fillStyle = style.outlineColor;
     ctx.fillRect(0, height - 1, width, 1);
-    ctx.fillStyle = style.getPropertyValue('--track-bar') || '#888';
+    ctx.fillStyle = style.color;
     bins.forEach((n, i) => {
       if (n === 0) return;
       const tall = Math.max(2, (Math.log1p(n) / most) * (height - 6));
