@@ -9,7 +9,6 @@ import { t } from './strings.js';
 export function openTrace(session, bytes, name) {
   try {
     const run = session.openTrace(bytes, name);
-    session.live = null;
     session.notice(t('trace.opened', { n: run.count }));
   } catch (why) {
     session.notice(t('trace.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
@@ -52,7 +51,8 @@ export function save(session, kind) {
   const { run } = session;
   if (!run) return;
   session.guard(() => {
-    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : run.raw.exportPcapng();
+    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : run.raw.exportPcapng?.();
+    if (!bytes) return;
     const url = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
     const stem = (session.preset ?? session.title).replace(/\W+/g, '-').toLowerCase() || 'servent';
     el('a', { href: url, download: `${stem}-${clock(run.now - run.origin).replace(/\W+/g, '-')}.${kind}` }).click();

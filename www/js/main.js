@@ -78,7 +78,7 @@ class ServentLab extends HTMLElement {
       el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.scenarioButton, this.sources, this.views, el('span', { class: 'spring' }),
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), (/** @type {const} */ (['sqlog', 'pcapng'])).map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), (session.run?.exports ?? []).map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
         this.projector, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
   }
 

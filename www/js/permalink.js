@@ -68,7 +68,8 @@ export async function openLink(session, fragment) {
   const [, view, query] = /^#1\/(\w+)\??(.*)$/.exec(fragment) ?? [];
   if (!view) return { opened: false };
   const args = new URLSearchParams(query);
-  session.view = ['queue', 'compare', 'events'].includes(view) ? view : 'queue';
+  const wanted = ['queue', 'compare', 'events'].includes(view) ? view : 'queue';
+  session.view = wanted;
   try {
     const packed = args.get('s');
     if (packed) session.openScenario(JSON.parse(await unpack(packed)));
@@ -77,6 +78,7 @@ export async function openLink(session, fragment) {
     if (faults && session.scenario) {
       session.openScenario(session.scenario, { preset: session.preset, faults: JSON.parse(await unpack(faults)) });
     }
+    session.setView(wanted);
   } catch {
     return { opened: false, problem: ['link.bad', {}] };
   }

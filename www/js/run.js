@@ -62,7 +62,7 @@ export class Run {
   get version() { return this.raw.version(); }
   get digest() { return this.raw.digest(); }
   get server() { return this.nodes.find((n) => n.role === 'server') ?? this.nodes[0]; }
-  /** @returns {any} */
+  /** The scenario with every field; none for a trace. @returns {any} */
   get scenario() { return JSON.parse(this.raw.scenario()); }
   refreshNodes() { this.nodes = JSON.parse(this.raw.nodes()); }
   /** @param {number} node */
@@ -77,7 +77,9 @@ export class Run {
   record(i) { return JSON.parse(this.raw.record(i)); }
   /** @param {number} from @param {number} count @param {string} filter @returns {T.LabRecord[]} */
   records(from, count, filter) { return JSON.parse(this.raw.records(from, count, filter)); }
-  /** @param {number} i @returns {T.Why} */
+  /** Kinds of file this core can write. @returns {('sqlog'|'pcapng')[]} */
+  get exports() { return this.raw.exportPcapng ? ['sqlog', 'pcapng'] : ['sqlog']; }
+  /** @param {number} i @returns {T.Why|null} */
   why(i) { return JSON.parse(this.raw.why(i)); }
   /** @returns {T.Pin[]} */
   pins() { return JSON.parse(this.raw.pins()); }

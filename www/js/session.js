@@ -59,10 +59,12 @@ export class Session extends EventTarget {
    */
   openTrace(bytes, title) {
     const run = Run.fromTrace(bytes);
-    this.scenario = null;
+    // A file exported from a scenario carries it and can be played with.
+    this.scenario = run.scenario;
     this.preset = null;
+    this.live = null;
     if (this.view === 'compare') this.view = 'queue';
-    this.#show([run], { title, text: '' });
+    this.#show([run], { title: this.scenario?.title || title, text: this.scenario?.text ?? '' });
     return run;
   }
 
@@ -72,9 +74,12 @@ export class Session extends EventTarget {
    * @param {{preset?: string|null, faults?: FaultAt[]}} [how]
    */
   openScenario(scenario, how = {}) {
-    const runs = this.#runsOf(scenario);
+    // What the core makes of it has every field.
+    const first = Run.fromScenario(scenario);
+    const whole = first.scenario;
+    const runs = this.#runsOf(whole, first);
     this.live = null;
-    this.scenario = scenario;
+    this.scenario = whole;
     this.preset = how.preset ?? null;
     this.#show(runs, { title: scenario.title || t('scenario.changed'), text: scenario.text });
     for (const { at, ...fault } of how.faults ?? []) {
@@ -87,8 +92,11 @@ export class Session extends EventTarget {
   /** @param {string} id */
   openPreset(id) {
     const found = presets().find((p) => p.id === id);
-    if (found) this.openScenario({ ...found.scenario, title: found.title, text: found.text }, { preset: id });
-    return Boolean(found);
+    if (!found) return false;
+    // A story told in two variants is told side by side.
+    if (found.scenario.variants?.length) this.view = 'compare';
+    this.openScenario(found.scenario, { preset: id });
+    return true;
   }
 
   /** @param {string} view */
@@ -107,9 +115,10 @@ export class Session extends EventTarget {
     this.touch();
   }
 
-  /** The side-by-side view runs the same arrivals under both languages. @param {T.Scenario} scenario */
-  #runsOf(scenario) {
-    if (this.view !== 'compare') return [Run.fromScenario(scenario)];
+  /** The side-by-side view runs the same arrivals under both languages. @param {T.Scenario} scenario @param {Run} plain */
+  #runsOf(scenario, plain) {
+    if (this.view !== 'compare') return [plain];
+    plain.raw.free();
     return dialects(scenario).map((dialect) => Run.fromScenario(speak(scenario, dialect)));
   }
 

@@ -24,7 +24,7 @@ export interface ClientView { node: number; name: string; dialect: DialectName; 
 export interface Tally { absent: number; waiting: number; queued: number; receiving: number; done: number; failed: number }
 export interface Board {
   at: number; queue: QueueView; clients: ClientView[];
-  tally?: Tally; lanes?: Record<LaneName, number>; done?: { node: number; name: string }[];
+  tally: Tally; done: { node: number; name: string }[]; lanes?: Record<LaneName, number>;
 }
 export interface EventBody { what: string; [field: string]: unknown }
 export interface LabRecord {
@@ -35,7 +35,7 @@ export interface Why { key: string; args: Record<string, unknown>; id: string | 
 export interface Change { path: string; before: unknown; after: unknown }
 export interface Pin { at: number; seq: number; kind: 'fault' | 'violation'; key: string; args: Record<string, unknown> }
 export interface BranchInfo { id: number; parent: number | null; at: number; name: string }
-export interface Verified { checked: number; total: number; diverged_at: number | null }
+export interface Verified { checked: number; total: number; diverged_at: number | null; text?: string }
 export interface Preset { id: string; title: string; text: string; scenario: Scenario }
 export interface Selection { node: number | null; ticket: string | null; name: string }
 export type Fault = { [name: string]: any };
@@ -63,7 +63,7 @@ export interface RawLab {
   record(i: number): string; records(from: number, count: number, filter: string): string; why(i: number): string;
   density(bins: number): Uint32Array; pins(): string;
   fault(json: string): number; branches(): string; useBranch(id: number): void; divergence(a: number, b: number): number | null | undefined;
-  digest(): string; verified(): string; exportSqlog(): Uint8Array; exportPcapng(): Uint8Array;
+  digest(): string; verified(): string; exportSqlog(): Uint8Array; exportPcapng?(): Uint8Array;
   append(bytes: Uint8Array): void; free(): void;
 }
 export interface Glue {

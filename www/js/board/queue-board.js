@@ -79,9 +79,10 @@ export class QueueBoard extends HTMLElement {
       this.session.names.set(host(client.peer), client.name);
     }
     this.#place(board);
-    if (this.figures) setText(this.figures, `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`);
-    const present = new Set([...queue.uploads, ...queue.cards].map((c) => host(c.peer)));
-    this.tray?.update(board, present, this.session.selection.node);
+    const down = queue.slots === 0 && queue.capacity === 0;
+    const busy = `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`;
+    if (this.figures) setText(this.figures, down ? t('board.down') : busy);
+    this.tray?.update(board, this.session.selection.node);
   }
 
   /** What is needed of the line: all of a short one, the parts in sight of a long one. @param {Run} run @returns {T.Board} */

@@ -58,10 +58,10 @@ export class LabInspector extends HTMLElement {
     if (!run || !record) return void this.event.replaceChildren(head, el('p', { class: 'sentence', text: t('inspect.none') }));
     const why = run.why(record.seq);
     const body = Object.values(record.event)[0];
-    const rule = reason(why.key, { ...body, ...why.args });
+    const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
     this.event.replaceChildren(head,
       el('p', { class: 'sentence' }, el('strong', { text: `${record.node_name} ` }), el('span', { text: tell(record) })),
-      rule || why.clause ? el('div', { class: 'why' }, el('p', { text: rule }), why.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
+      rule || why?.clause ? el('div', { class: 'why' }, el('p', { text: rule }), why?.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
       this.#chain(record));
     return undefined;
   }
@@ -89,7 +89,7 @@ export class LabInspector extends HTMLElement {
     if (!run || (selection.node === null && selection.ticket === null)) {
       if (this.who.dataset.of !== 'none') {
         this.who.dataset.of = 'none';
-        this.who.replaceChildren(el('h2', { text: t('inspect.title') }), el('p', { text: t('inspect.pick') }), this.#serverGesture());
+        this.who.replaceChildren(el('h2', { text: t('inspect.title') }), el('p', { text: t('inspect.pick') }), this.#picker(), this.#serverGesture());
       }
       return;
     }
@@ -109,7 +109,7 @@ export class LabInspector extends HTMLElement {
   #factsOf() {
     const { run, selection } = /** @type {Session} */ (this.session);
     if (!run) return [];
-    const { queue } = run.inspect(run.server.id);
+    const { queue } = run.inspect(run.server.id) ?? { queue: { cards: [], uploads: [] } };
     const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.names.get(host(c.peer)) === selection.name;
     /** @type {[string, string][]} */
     const facts = [];
@@ -126,7 +126,7 @@ export class LabInspector extends HTMLElement {
     const peer = card?.peer ?? slot?.peer;
     if (peer) facts.unshift([t('inspect.address'), peer]);
     if (selection.node !== null) {
-      const fetch = /** @type {T.FetchView|undefined} */ (run.inspect(selection.node).fetches?.[0]);
+      const fetch = /** @type {T.FetchView|undefined} */ (run.inspect(selection.node)?.fetches?.[0]);
       if (fetch) {
         facts.push([t('inspect.download'), t('inspect.download.of', { have: fetch.have, size: fetch.size, state: fetch.state })]);
         for (const source of fetch.sources) facts.push([t('inspect.source'), source.state]);
@@ -152,6 +152,19 @@ export class LabInspector extends HTMLElement {
     if (session.run?.kind === 'trace') return el('p', { class: 'facts', text: t('gesture.trace') });
     return el('div', { class: 'gestures', role: 'group', 'aria-label': t('gesture.group', { name: session.selection.name }) },
       ...GESTURES.map(([gesture]) => el('button', { class: 'button small', type: 'button', data: { gesture }, text: t(`gesture.${gesture}`), on: { click: () => session.gesture(gesture) } })));
+  }
+
+  /** Any node, also one that stands on no board. */
+  #picker() {
+    const session = /** @type {Session} */ (this.session);
+    const nodes = session.run?.nodes ?? [];
+    if (nodes.length < 2) return null;
+    const choice = el('select', { class: 'input picker', 'aria-label': t('inspect.pick') }, el('option', { value: '', text: '–' }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
+    choice.addEventListener('change', () => {
+      const node = session.run?.node(Number(choice.value));
+      if (node && choice.value) session.select({ node: node.id, ticket: null, name: node.name });
+    });
+    return choice;
   }
 
   #serverGesture() {

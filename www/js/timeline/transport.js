@@ -61,8 +61,8 @@ export class TimeTransport extends HTMLElement {
   /** A replay says how many of its checkpoints agreed. */
   #judge() {
     const run = this.session?.run;
-    if (!run || run.kind !== 'trace') return void setText(this.verdict, '');
-    const { checked, total, diverged_at: diverged } = run.verified();
+    const { checked, total, diverged_at: diverged } = run ? run.verified() : { checked: 0, total: 0, diverged_at: null };
+    if (!run || total === 0) return void setText(this.verdict, '');
     const state = diverged === null ? 'verified' : 'diverged';
     const text = diverged === null ? t('time.verified', { checked, total }) : t('time.diverged', { at: clock(diverged - run.origin) });
     if (this.verdict.textContent === text) return undefined;

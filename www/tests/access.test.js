@@ -1,0 +1,109 @@
+/** Everybody can use it: axe finds nothing, the keyboard is enough, targets are large, motion is optional. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BROWSERS, frame, open, start, state } from './browser.js';
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
+
+/** @param {import('puppeteer-core').Page} page */
+async function violations(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
+  return found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`);
+}
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    for (const dark of [false, true]) {
+      for (const width of [320, 1280]) {
+        test(`axe finds nothing at ${width} px, ${dark ? 'dark' : 'light'}`, async () => {
+          const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width, dark });
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'queue');
+          for (const view of ['compare', 'events']) {
+            await page.click(`[data-view="${view}"]`);
+            await frame(page);
+            assert.deepEqual(await violations(page), [], view);
+          }
+          await page.keyboard.press('?');
+          await page.waitForSelector('dialog[open]');
+          assert.deepEqual(await violations(page), [], 'keys');
+          await page.keyboard.press('Escape');
+          await page.click('[data-tool="scenario"]');
+          await page.waitForSelector('dialog[open]');
+          assert.deepEqual(await violations(page), [], 'scenario');
+          await page.close();
+        });
+      }
+    }
+
+    test('the keyboard alone plays, selects, breaks and goes back', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=60000');
+      await frame(page);
+      const reached = new Set();
+      for (let i = 0; i < 60; i += 1) {
+        await page.keyboard.press('Tab');
+        reached.add(await page.evaluate(() => {
+          const node = /** @type {HTMLElement} */ (document.activeElement);
+          return node.closest('.wait-card') ? 'card' : node.closest('.slot-card') ? 'slot' : node.getAttribute('role') ?? node.dataset.do ?? node.dataset.tool ?? node.dataset.view ?? node.tagName;
+        }));
+      }
+      for (const part of ['card', 'slot', 'slider', 'play', 'scenario', 'events']) assert.ok(reached.has(part), `Tab reaches ${part}: ${[...reached].join()}`);
+      await page.focus('.wait-card .card-main');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await frame(page);
+      assert.notEqual((await state(page)).selected, null, 'Enter selects');
+      await page.keyboard.press('d');
+      assert.equal((await state(page)).branches, 2, 'D cuts');
+      await page.keyboard.press('u');
+      assert.equal((await state(page)).branch, 0, 'U goes back');
+      await page.keyboard.press('?');
+      await page.waitForSelector('dialog[open] input[type="checkbox"]');
+      await page.focus('dialog input[type="checkbox"]');
+      await page.keyboard.press('Space');
+      await page.keyboard.press('Escape');
+      const index = (await state(page)).index;
+      await page.keyboard.press('ArrowRight');
+      assert.equal((await state(page)).index, index, 'single keys are off');
+      await page.close();
+    });
+
+    test('a step says one sentence', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=60000');
+      await page.keyboard.press('ArrowRight');
+      await frame(page);
+      const said = await page.$eval('[aria-live="polite"]', (n) => n.textContent ?? '');
+      assert.match(said, /^\S.*: .+/);
+      assert.doesNotMatch(said, /undefined|null|\{|queue\.|conn\.|fetch\.|world\./);
+      await page.close();
+    });
+
+    test('every target has 24 px', async () => {
+      for (const width of [320, 1280]) {
+        const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width });
+        await frame(page);
+        const small = await page.$$eval('button, input, select, summary, [role="slider"]', (all) => all
+          .filter((n) => n.checkVisibility()).map((n) => ({ n, r: n.getBoundingClientRect() }))
+          .filter(({ r }) => r.width > 0 && (r.width < 23.9 || r.height < 23.9)).map(({ n, r }) => `${n.className || n.tagName} ${r.width}×${r.height}`));
+        assert.deepEqual(small, []);
+        await page.close();
+      }
+    });
+
+    test('nothing is wider than a phone', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width: 320, height: 640 });
+      await frame(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 320);
+      await page.close();
+    });
+  });
+}

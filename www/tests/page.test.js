@@ -1,0 +1,190 @@
+/** What a visitor does with the page, in real browsers. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { BROWSERS, frame, open, start, state } from './browser.js';
+
+const STORY = '#1/queue?p=rush-hour';
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    test('loads without a complaint and asks nobody else', async () => {
+      const { page, complaints } = await open(started);
+      const foreign = /** @type {string[]} */ ([]);
+      page.on('request', (r) => { if (!r.url().startsWith(started.server.url) && !r.url().startsWith('data:')) foreign.push(r.url()); });
+      await page.waitForSelector('.card');
+      assert.ok((await page.$$('.card')).length > 0, 'cards are shown');
+      assert.deepEqual(complaints, []);
+      assert.deepEqual(foreign, []);
+      await page.close();
+    });
+
+    test('plays and pauses', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      const before = await state(page);
+      assert.equal(before.playing, false, 'a link with a moment does not start by itself');
+      await page.click('[data-do="play"]');
+      await page.waitForFunction((t) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.now > t, {}, before.now + 5e6);
+      await page.click('[data-do="play"]');
+      const stopped = await state(page);
+      await new Promise((done) => setTimeout(done, 200));
+      assert.equal((await state(page)).now, stopped.now, 'the clock stands');
+      await page.close();
+    });
+
+    test('one step on and one step back is where it was', async () => {
+      const { page } = await open(started, `${STORY}&t=60000`);
+      const before = await state(page);
+      assert.ok(before.index > 0);
+      await page.click('[data-do="forth"]');
+      const on = await state(page);
+      assert.equal(on.index, before.index + 1);
+      assert.notEqual(on.digest, before.digest);
+      await page.click('[data-do="back"]');
+      await page.click('[data-do="back"]');
+      await page.click('[data-do="forth"]');
+      const back = await state(page);
+      assert.deepEqual([back.index, back.digest], [before.index, before.digest]);
+      await page.close();
+    });
+
+    test('seeking by dragging and by keys leads to the same state as running', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      const box = /** @type {any} */ (await (await page.$('.track'))?.boundingBox());
+      await page.mouse.move(box.x + 20, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width / 4, box.y + box.height / 2, { steps: 4 });
+      await page.mouse.up();
+      const dragged = await state(page);
+      assert.ok(Math.abs(dragged.now / dragged.horizon - 0.25) < 0.02, `dragged to ${dragged.now / dragged.horizon}`);
+      const ran = await page.evaluate((to) => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const fresh = session.run.constructor.fromScenario(session.scenario);
+        while (fresh.now < to) if (fresh.advance(to, 100) >= to) break;
+        const digest = fresh.digest;
+        fresh.raw.free();
+        return digest;
+      }, dragged.now);
+      assert.equal(ran, dragged.digest, 'seek(t) is run(t)');
+      await page.focus('.track');
+      await page.keyboard.press('Home');
+      assert.equal((await state(page)).now, 0);
+      await page.keyboard.press('PageDown');
+      assert.ok(Math.abs((await state(page)).now / dragged.horizon - 0.1) < 0.01);
+      assert.match(String(await page.$eval('.track', (n) => n.getAttribute('aria-valuetext'))), /of/);
+      await page.close();
+    });
+
+    test('a link leads back to time, selection, faults and view', async () => {
+      const { page } = await open(started, `${STORY}&t=40000`);
+      await page.waitForSelector('.lane[data-lane="sync"] .card, .lane[data-lane="async"] .card');
+      await page.click('.wait-card .card-main');
+      await page.keyboard.press('d');
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(90e6));
+      for (let i = 0; i < 3; i += 1) await page.keyboard.press('ArrowRight');
+      const before = await state(page);
+      assert.equal(before.faults, 1);
+      await page.keyboard.press('c');
+      await page.waitForFunction(() => location.hash.includes('h='));
+      const hash = await page.evaluate(() => location.hash);
+      assert.ok(hash.length < 600, `the link has ${hash.length} characters`);
+      await page.close();
+      const again = await open(started, hash);
+      await frame(again.page);
+      const after = await state(again.page);
+      for (const key of /** @type {const} */ (['now', 'index', 'digest', 'selected', 'faults', 'view'])) assert.equal(after[key], before[key], key);
+      assert.equal(await again.page.$('.notice.bad'), null);
+      await again.page.close();
+    });
+
+    test('a link of another core or another state says so', async () => {
+      for (const [wrong, sentence] of [['core=9.9.9', /core 9\.9\.9/], ['h=0000000000000000', /not the same/]]) {
+        const { page } = await open(started, `${STORY}&t=60000&${wrong}`);
+        await page.waitForSelector('.notice.bad');
+        assert.match(await page.$eval('.notice.bad', (n) => n.textContent ?? ''), /** @type {RegExp} */ (sentence));
+        await page.close();
+      }
+    });
+
+    test('a damaged link is met with the first story and a sentence', async () => {
+      const { page } = await open(started, '#1/queue?s=%%%broken&t=5');
+      await page.waitForSelector('.notice.bad');
+      assert.equal((await state(page)).kind, 'scenario');
+      await page.close();
+    });
+
+    test('cutting a wire opens a branch and keeps the old future', async () => {
+      const { page } = await open(started, `${STORY}&t=40000`);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
+      await page.waitForSelector('.wait-card');
+      const before = await state(page);
+      await page.click('.wait-card .card-menu');
+      await page.waitForSelector('[role="menu"]');
+      await page.click('[role="menuitem"]');
+      await page.waitForSelector('.branch');
+      const cut = await state(page);
+      assert.equal(cut.branches, before.branches + 1);
+      assert.notEqual(cut.branch, before.branch);
+      await page.keyboard.press('ArrowRight');
+      await page.waitForSelector('.pin[data-kind="fault"]');
+      await page.keyboard.press('u');
+      const home = await state(page);
+      assert.equal(home.branch, before.branch);
+      assert.equal(home.digest, before.digest, 'the old branch is as it was');
+      await page.close();
+    });
+
+    test('two rules side by side follow one clock', async () => {
+      const { page } = await open(started, '#1/compare?p=aq-vs-parq&t=120000');
+      await page.waitForFunction(() => document.querySelectorAll('queue-board:not([hidden])').length === 2);
+      const [a, b, dialects] = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const of = (/** @type {any} */ run) => [...new Set(run.nodes.filter((/** @type {any} */ n) => n.role === 'client').map((/** @type {any} */ n) => n.dialect))].join();
+        return [session.run.now, session.other.now, [of(session.run), of(session.other)]];
+      });
+      assert.equal(a, b);
+      assert.deepEqual(dialects, ['active', 'parq']);
+      await page.close();
+    });
+
+    test('an own scenario runs, a senseless one is refused with a sentence', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      await page.click('[data-tool="scenario"]');
+      await page.waitForSelector('dialog[open] input[name="slots"]');
+      await page.$eval('input[name="slots"]', (n) => { const input = /** @type {HTMLInputElement} */ (n); input.value = '1'; input.dispatchEvent(new Event('input')); });
+      await page.click('dialog button[type="submit"]');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      assert.equal(await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.scenario.servers[0].queue.slots), 1);
+      const refused = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        try {
+          session.openScenario({ ...session.scenario, servers: [] });
+          return '';
+        } catch (why) {
+          return String(why);
+        }
+      });
+      assert.match(refused, /server/);
+      await page.close();
+    });
+
+    test('the events table shows, filters and leads to a moment', async () => {
+      const { page, complaints } = await open(started, `#1/events?p=rush-hour&t=60000`);
+      await page.waitForSelector('.events tr[data-seq]');
+      const rows = (await page.$$('.events tr[data-seq]')).length;
+      assert.ok(rows > 10 && rows < 120, `${rows} rows exist`);
+      await page.keyboard.press('/');
+      await page.keyboard.type('started');
+      await page.waitForFunction((n) => document.querySelectorAll('.events tr[data-seq]').length !== n, {}, rows);
+      const seq = Number(await page.$eval('.events tr[data-seq]', (n) => /** @type {HTMLElement} */ (n).dataset.seq));
+      await page.click('.events tr[data-seq] button');
+      assert.equal((await state(page)).index, seq + 1);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+  });
+}
