@@ -17,8 +17,8 @@ export class Lane {
     this.list = el('ol', { class: 'lane-list' });
     this.hint = el('p', { class: 'lane-hint' }, icon(HINTS[id]), t(`lane.${id}.hint`));
     this.scroll = el('div', { class: 'lane-scroll', on: { scroll: moved } }, this.list, this.hint);
-    this.node = el('section', { class: 'lane', data: { lane: id }, 'aria-label': t(`lane.${id}`) },
-      el('header', { class: 'lane-head' }, el('h3', { text: t(`lane.${id}`) }), this.count, el('span', { class: 'note', text: t(`lane.${id}.note`) })),
+    this.node = el('div', { class: 'lane', role: 'group', data: { lane: id }, 'aria-label': t(`lane.${id}`) },
+      el('div', { class: 'lane-head' }, el('h3', { text: t(`lane.${id}`) }), this.count, el('span', { class: 'note', text: t(`lane.${id}.note`) })),
       this.scroll);
   }
 

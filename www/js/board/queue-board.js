@@ -44,7 +44,7 @@ export class QueueBoard extends HTMLElement {
     const overlay = el('div', { class: 'overlay', 'aria-hidden': 'true' });
     this.flight = new Flight(overlay);
     this.replaceChildren(
-      el('header', {}, el('div', { class: 'board-title' }, this.heading, this.figures), this.tabs),
+      el('div', {}, el('div', { class: 'board-title' }, this.heading, this.figures), this.tabs),
       el('div', { class: 'lanes' }, ...LANES.map((id) => this.#lanes[id].node)), this.tray.node, overlay);
     this.#showLane('slots');
     this.addEventListener('click', (e) => this.#click(e));

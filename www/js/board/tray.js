@@ -16,7 +16,7 @@ export class Tray {
     this.none = el('span', { text: t('board.none.done') });
     this.rest = el('span', { class: 'rest' });
     const sign = (/** @type {string} */ kind) => el('span', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`board.legend.${kind}`));
-    this.node = el('footer', { class: 'tray' },
+    this.node = el('div', { class: 'tray' },
       el('strong', { text: t('board.tray') }), this.none, this.done, this.more, this.rest,
       el('span', { class: 'legend' }, sign('early'), sign('open'), sign('lost')));
     this.shape = '';
