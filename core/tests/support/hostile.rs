@@ -53,7 +53,7 @@ struct Play<'a> {
 /// # Panics
 /// When the node panics, grows past its limits, or the honest client loses
 /// its place.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut play = Play::begin(data);
     while let Some(op) = play.byte() {
         match op % 8 {

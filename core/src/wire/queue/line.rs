@@ -66,10 +66,11 @@ fn giv(word: &str, rest: &str) -> Option<Line> {
     if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
     Some(Line::Giv {
         index: FileIndex(index.parse().ok()?),
         servent: Guid::parse(servent.as_bytes())?,
-        name: name.into(),
+        name: name.trim_end().into(),
     })
 }
 

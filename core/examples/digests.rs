@@ -1,0 +1,14 @@
+//! Runs every preset to its horizon and prints its digest: the same on every
+//! machine, in every build, and in every browser.
+
+use servent_core::sim::{World, presets};
+use servent_core::time::Instant;
+
+fn main() {
+    for scenario in presets::all() {
+        let mut world: World = World::new(&scenario);
+        let mut records = Vec::new();
+        world.run_until(Instant::ZERO + scenario.horizon, &mut records);
+        println!("{} {:016x}", scenario.id, world.digest());
+    }
+}
