@@ -46,7 +46,8 @@ impl Claims {
 
     /// Keeps a slot that stands free since `since`.
     pub(super) fn add(&mut self, arrival: u64, entry: u32, since: Instant, until: Instant) {
-        self.by_arrival.insert(arrival, Claim { entry, since, until });
+        let before = self.by_arrival.insert(arrival, Claim { entry, since, until });
+        assert!(before.is_none(), "claims are the first present entries, so the next has none");
         self.by_end.insert((until, arrival));
     }
 
@@ -66,6 +67,11 @@ impl Claims {
         if let Some((&arrival, _)) = self.by_arrival.last_key_value() {
             self.remove(arrival, false);
         }
+    }
+
+    /// Ends all claims, to begin anew.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
     }
 
     /// Since when the slot stands free that the next claim will be for.

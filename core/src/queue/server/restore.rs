@@ -6,6 +6,9 @@ use super::{Effects, Output, Server};
 use crate::queue::{Dialect, Event, Row, RowState};
 use crate::time::Instant;
 
+/// No store of ours counted this far; rows beyond it are numbered anew.
+const ARRIVAL_MAX: u64 = 1 << 62;
+
 impl Server {
     /// Takes a row from the store. Rows come in order of arrival; a row out
     /// of order stands where it came, a row that cannot be is forgotten.
@@ -17,8 +20,10 @@ impl Server {
             }
             return;
         }
-        let arrival = row.arrival.max(self.next_arrival).min(u64::MAX - 1);
-        self.next_arrival = arrival + 1;
+        if (self.next_arrival..ARRIVAL_MAX).contains(&row.arrival) {
+            self.next_arrival = row.arrival;
+        }
+        let arrival = self.draw_arrival();
         let mut entry = Entry::new(row.ticket, arrival, row.peer.to_canonical(), now);
         entry.dialect = row.dialect;
         entry.file = row.file;
@@ -48,6 +53,8 @@ impl Server {
     /// waits may ask at once and has the full remanence to do so; slots are
     /// held for their owners; whoever can be called is called.
     pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
+        // Whoever stood between rows of the store is outranked now.
+        self.claims.clear();
         let reserve = now + self.config.scaled(self.config.slot_reserve);
         let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
         for at in owners {
