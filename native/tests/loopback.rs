@@ -33,7 +33,7 @@ async fn a_raw_client_gets_a_file_and_another_waits_in_line() {
         assert_eq!(status, 206, "{head}");
         assert_eq!(header(&head, "content-length"), Some("299990"));
         assert!(first.body(299_990) == bytes[10..]);
-        let (status, head) = first.ask("/get/0/other.bin", "");
+        let (status, head) = first.ask("/get/7/other.bin", "");
         assert_eq!(status, 404, "{head}");
     });
     raw.await.unwrap();

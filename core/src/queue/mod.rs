@@ -40,7 +40,8 @@ pub enum Dialect {
 }
 
 /// What a file is, whatever its URL says: equal keys mean equal content.
-/// Derived from the SHA-1 where it is known, else from path, size and mtime.
+/// The host derives it from path, size and mtime, so that it stays the same
+/// while the SHA-1 becomes known, and over a restart.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

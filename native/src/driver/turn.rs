@@ -51,7 +51,7 @@ pub(super) struct Loop {
     clock: Clock,
     node: Node,
     fx: FxOf<Node>,
-    store: Arc<Store>,
+    store: Store,
     downloads: Downloads,
     shared: BTreeMap<FileIndex, Arc<Shared>>,
     conns: BTreeMap<ConnId, Arc<Outbox>>,
@@ -85,7 +85,7 @@ impl Loop {
             clock: parts.clock,
             node: parts.node,
             fx: FxOf::<Node>::new(),
-            store: Arc::new(parts.store),
+            store: parts.store,
             downloads: parts.downloads,
             shared: BTreeMap::new(),
             conns: BTreeMap::new(),
@@ -393,10 +393,10 @@ impl Loop {
 
     /// Flushes the store to the disk without anybody waiting for it.
     fn flush_aside(&self) {
-        let store = Arc::clone(&self.store);
+        let flusher = self.store.flusher();
         tokio::task::spawn_blocking(move || {
-            if let Err(why) = store.flush() {
-                tracing::warn!("{why}");
+            if let Err(why) = flusher.flush() {
+                tracing::warn!(%why, "cannot flush the state to the disk");
             }
         });
     }
@@ -417,10 +417,9 @@ impl Loop {
         if !self.changes.is_empty() {
             self.commit()?;
         }
-        let store = Arc::clone(&self.store);
-        tokio::task::spawn_blocking(move || store.flush())
-            .await
-            .map_err(|_| RunError::Gone)?
-            .map_err(RunError::Store)
+        let flusher = self.store.flusher();
+        let flushed = tokio::task::spawn_blocking(move || flusher.flush());
+        let flushed = flushed.await.map_err(|_| RunError::Gone)?;
+        flushed.map_err(|why| RunError::Store(self.store.io_error(why)))
     }
 }

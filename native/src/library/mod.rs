@@ -66,7 +66,7 @@ pub struct LibraryStatus {
 impl Shared {
     fn new(found: &Found, index: FileIndex, sha1: Option<Sha1>) -> Self {
         let name = found.relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let key = key_of(found, sha1.as_ref());
+        let key = key_of(found);
         let info = FileInfo { index, name, size: found.size, sha1, key };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
         Self { info, root, relative, mtime: found.mtime }
@@ -96,17 +96,13 @@ impl Shared {
     }
 }
 
-/// Equal keys mean equal content: from the SHA-1 where it is known.
-fn key_of(found: &Found, sha1: Option<&Sha1>) -> FileKey {
+/// Equal keys mean equal content. Not from the SHA-1: that becomes known while
+/// clients already stand in line for the file, and a restart must find the key
+/// a stored place was taken with.
+fn key_of(found: &Found) -> FileKey {
+    let path = found.root.path().join(&found.relative);
     let mut digest = Digest::default();
-    match sha1 {
-        Some(sha1) => digest.add(&sha1.0),
-        None => digest.add(&(
-            found.root.path().join(&found.relative).as_os_str().as_encoded_bytes(),
-            found.size,
-            found.mtime,
-        )),
-    }
+    digest.add(&(path.as_os_str().as_encoded_bytes(), found.size, found.mtime));
     FileKey(digest.finish())
 }
 

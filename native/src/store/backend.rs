@@ -14,14 +14,14 @@ use super::Durability;
 
 /// The file behind the store, and whether the disk is behind the file.
 #[derive(Debug)]
-pub(super) struct Flusher {
+pub(crate) struct Flusher {
     file: File,
     behind: AtomicBool,
 }
 
 impl Flusher {
     /// Flushes to the disk what is not there yet.
-    pub(super) fn flush(&self) -> io::Result<()> {
+    pub(crate) fn flush(&self) -> io::Result<()> {
         if self.behind.swap(false, Ordering::AcqRel) {
             self.file.sync_data().inspect_err(|_| self.behind.store(true, Ordering::Release))?;
         }

@@ -10,6 +10,7 @@
 
 mod backend;
 mod open;
+mod overlay;
 mod rows;
 
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use servent_core::id::{FetchId, Guid};
 use servent_core::node::{Op, PartRow};
 use servent_core::queue::Row;
 
-use self::backend::Flusher;
+pub(crate) use self::backend::Flusher;
 use self::rows::{FETCHES, FILES, META, PARTS, QUEUE, decode, encode};
 pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
@@ -108,9 +109,15 @@ impl Store {
         Ok(())
     }
 
-    /// Flushes to the disk what is not there yet. May take long.
-    pub(crate) fn flush(&self) -> Result<(), StoreFailure> {
-        self.flusher.flush().map_err(|why| StoreFailure::Io { path: self.path.clone(), why })
+    /// Flushes to the disk what is not there yet, from elsewhere: it may take
+    /// long. Does not keep the store open.
+    pub(crate) fn flusher(&self) -> Arc<Flusher> {
+        Arc::clone(&self.flusher)
+    }
+
+    /// What the system said, with the file's name.
+    pub(crate) fn io_error(&self, why: std::io::Error) -> StoreFailure {
+        StoreFailure::Io { path: self.path.clone(), why }
     }
 }
 

@@ -8,9 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageError};
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError};
 
 use super::backend::{Backend, Flusher};
+use super::overlay::Overlay;
 use super::rows::{FETCHES, FILES, META, PARTS, QUEUE, SCHEMA};
 use super::{DamagedState, Durability, Remembered, Store};
 use crate::error::StoreFailure;
@@ -97,23 +98,35 @@ fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailur
         }
         Err(why) => return Err(io_error(why)),
     }
+    // Opening repairs what a crash left, which writes. Whether there is
+    // anything to repair is tried without touching the file.
+    let second = file.try_clone().map_err(io_error)?;
+    drop(read_whole(Overlay::over(second).map_err(io_error)?, path)?);
     let (backend, flusher) = Backend::new(file, durability);
+    let (db, remembered) = read_whole(backend, path)?;
+    Ok((db, flusher, remembered))
+}
+
+fn read_whole(
+    backend: impl StorageBackend,
+    path: &Path,
+) -> Result<(Database, Remembered), StoreFailure> {
+    let damaged = |why: String| StoreFailure::Damaged { path: path.to_owned(), why };
     // redb answers some damage with a panic instead of an error.
     let opened = catch_unwind(AssertUnwindSafe(|| {
-        let db = Builder::new().set_cache_size(CACHE).create_with_backend(backend)?;
-        Ok::<_, DatabaseError>(db)
+        Builder::new().set_cache_size(CACHE).create_with_backend(backend)
     }));
     let db = match opened {
         Ok(Ok(db)) => db,
         Ok(Err(DatabaseError::Storage(StorageError::Io(why)))) if is_of_the_system(&why) => {
-            return Err(io_error(why));
+            return Err(StoreFailure::Io { path: path.to_owned(), why });
         }
         Ok(Err(why)) => return Err(damaged(why.to_string())),
         Err(_) => return Err(damaged("its pages contradict each other".into())),
     };
     check_schema(&db, path)?;
-    let store = read_all(&db).map_err(damaged)?;
-    Ok((db, flusher, store))
+    let remembered = read_all(&db).map_err(damaged)?;
+    Ok((db, remembered))
 }
 
 fn is_of_the_system(why: &io::Error) -> bool {

@@ -85,11 +85,19 @@ fn a_foreign_or_truncated_state_is_refused_and_not_touched() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path()).unwrap();
     put(&store, 0..200);
-    drop(store);
     let path = dir.path().join("state.redb");
-    let good = fs::read(&path).unwrap();
+    let killed = fs::read(&path).unwrap();
+    drop(store);
+    let ended = fs::read(&path).unwrap();
     let mut bad = vec![b"#!/bin/sh\necho not a state\n".to_vec(), Vec::new()];
-    bad.extend([5, 100, 4096, good.len() / 2, good.len() - 4096].map(|n| good[..n].to_vec()));
+    for good in [killed, ended] {
+        let n = good.len();
+        let cuts = [5, 100, 4096, n / 3, n / 2, n - 4096];
+        bad.extend(cuts.map(|n| good[..n].to_vec()));
+        let mut torn = good;
+        torn[4096..].chunks_mut(512).for_each(|chunk| chunk[7] ^= 0x55);
+        bad.push(torn);
+    }
     for bytes in bad {
         fs::write(&path, &bytes).unwrap();
         let Err(StoreFailure::Damaged { .. }) = open(dir.path()) else {

@@ -1,5 +1,5 @@
 //! Servents on loopback for tests, and a raw client beside them.
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
