@@ -159,8 +159,8 @@ fn a_download_survives_cut_wires_and_restarts_of_both() {
 
 /// What the store would have remembered of a node.
 fn remembered(host: &Host) -> Restored {
-    let mut restored = Restored::default();
-    restored.listen = Some("1.1.1.1:6346".parse().unwrap());
+    let listen = Some("1.1.1.1:6346".parse().unwrap());
+    let mut restored = Restored { listen, ..Restored::default() };
     for op in host.ops.clone() {
         match op {
             Op::Servent(id) => restored.servent = Some(id),

@@ -162,7 +162,7 @@ fn everybody_is_queued_alike_on_a_connection_of_ours() {
 }
 
 #[test]
-fn a_client_that_does_not_come_back_is_called() {
+fn pq_8_a_client_that_does_not_come_back_is_called() {
     let mut few = config();
     few.queue.sync_places = 0;
     let (mut host, holder) = busy(few);
@@ -184,7 +184,7 @@ fn a_client_that_does_not_come_back_is_called() {
 }
 
 #[test]
-fn nobody_is_called_on_somebody_elses_word() {
+fn pq_8_nobody_is_called_on_somebody_elses_word() {
     let mut few = config();
     few.queue.sync_places = 0;
     let (mut host, holder) = busy(few);
@@ -195,7 +195,7 @@ fn nobody_is_called_on_somebody_elses_word() {
 }
 
 #[test]
-fn what_a_reply_promises_is_saved_before_it_is_written() {
+fn pq_12_what_a_reply_promises_is_saved_before_it_is_written() {
     let (mut host, _) = busy(config());
     let (b, first) = host.ask("9.9.9.2:1", PQ);
     host.ask("9.9.9.3:1", PQ);
@@ -226,7 +226,7 @@ fn what_a_reply_promises_is_saved_before_it_is_written() {
 }
 
 #[test]
-fn places_and_ids_survive_a_restart() {
+fn pq_12_places_and_ids_survive_a_restart() {
     let (mut host, _) = busy(config());
     let (_, b) = host.ask("9.9.9.2:1", PQ);
     let (_, c) = host.ask("9.9.9.3:1", PQ);
@@ -350,7 +350,7 @@ fn hammering_is_refused_for_a_while() {
 }
 
 #[test]
-fn alternates_travel_with_every_reply() {
+fn pq_17_alternates_travel_with_every_reply() {
     let (mut host, _) = busy(config());
     host.ask("9.9.9.2:1", &format!("{AQ}X-Alt: 8.8.4.4:99,127.0.0.1:5\r\n"));
     let partial = "X-Available-Ranges: bytes 0-10\r\nX-Node: 9.9.9.3:44\r\n";

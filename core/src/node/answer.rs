@@ -116,7 +116,7 @@ impl Node {
             place.length,
             place.retry_after.as_secs_ceil()
         );
-        self.send_text(now, conn, (503, head), "text/plain", text, ReplyForm::CLOSE, fx);
+        self.send_text(now, conn, (503, head), ("text/plain", text), ReplyForm::CLOSE, fx);
     }
 
     /// No place and no slot: a plain refusal that says when to come back.
@@ -132,7 +132,7 @@ impl Node {
         let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
         let mut head = self.head(status, reason);
         head.header("Retry-After", Seconds(retry_after));
-        self.send_text(now, conn, (status, head), "text/plain", text, ReplyForm::CLOSE, fx);
+        self.send_text(now, conn, (status, head), ("text/plain", text), ReplyForm::CLOSE, fx);
     }
 
     /// The head a `GET` of this file would have.
@@ -164,7 +164,7 @@ impl Node {
         let mut head = self.head(200, "OK");
         head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
             .header("X-Content-Type-Options", "nosniff");
-        self.send_text(now, conn, (200, head), "text/html; charset=utf-8", html, reply, fx);
+        self.send_text(now, conn, (200, head), ("text/html; charset=utf-8", html), reply, fx);
     }
 
     /// The range asked for is not in the file, or not here yet.
@@ -181,7 +181,7 @@ impl Node {
         self.describe(&mut head, conn, subject);
         head.header("Content-Range", ContentRange { range: None, size: Some(size) });
         let text = format!("The file has {size} bytes.\n");
-        self.send_text(now, conn, (416, head), "text/plain", text, reply, fx);
+        self.send_text(now, conn, (416, head), ("text/plain", text), reply, fx);
     }
 
     /// Only `GET` and `HEAD` are served here.
@@ -189,7 +189,7 @@ impl Node {
         let mut head = self.head(405, "Method Not Allowed");
         head.header("Allow", "GET, HEAD");
         let text = String::from("Only GET and HEAD.\n");
-        self.send_text(now, conn, (405, head), "text/plain", text, ReplyForm::CLOSE, fx);
+        self.send_text(now, conn, (405, head), ("text/plain", text), ReplyForm::CLOSE, fx);
     }
 
     /// A reply that says no more than its reason.
@@ -203,7 +203,14 @@ impl Node {
         fx: &mut Effects,
     ) {
         let head = self.head(status, reason);
-        self.send_text(now, conn, (status, head), "text/plain", format!("{reason}.\n"), reply, fx);
+        self.send_text(
+            now,
+            conn,
+            (status, head),
+            ("text/plain", format!("{reason}.\n")),
+            reply,
+            fx,
+        );
     }
 
     /// A limit is reached: say so, answer if there is an answer, hang up.
@@ -258,8 +265,7 @@ impl Node {
         now: Instant,
         conn: ConnId,
         (status, mut head): (u16, HeadWriter),
-        kind: &str,
-        text: String,
+        (kind, text): (&str, String),
         reply: ReplyForm,
         fx: &mut Effects,
     ) {

@@ -4,6 +4,7 @@
 use alloc::string::{String, ToString};
 
 use super::conn::{Phase, Purpose, Timer};
+use super::serve::clip;
 use super::{ConnEvent, DialError, Effects, Limit, Node, Output, tell};
 use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
@@ -54,8 +55,7 @@ impl Node {
     /// A `GIV` or `QUEUE` line opened this connection. Either makes us the
     /// one that asks on it, if we were waiting for it.
     pub(super) fn line(&mut self, now: Instant, conn: ConnId, line: &str, fx: &mut Effects) {
-        let kept: String = line.chars().take(200).collect();
-        tell(fx, ConnEvent::Line { conn, line: kept });
+        tell(fx, ConnEvent::Line { conn, line: clip(line) });
         match Line::parse(line.as_bytes()) {
             Some(line) => self.invited(now, conn, line, fx),
             None => self.refuse(now, conn, Limit::Garbage, None, fx),

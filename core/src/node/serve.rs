@@ -1,7 +1,7 @@
 //! The upload side, inwards: bytes of a connection to requests, a request to
 //! a file and a range, and from there to the queue.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -195,10 +195,10 @@ impl Node {
             fx,
             ConnEvent::Request {
                 conn,
-                method: method.to_string(),
-                target: head.target.clone(),
-                range: head.headers.get("Range").map(String::from),
-                agent: head.headers.get("User-Agent").map(String::from),
+                method: clip(method),
+                target: clip(&head.target),
+                range: head.headers.get("Range").map(clip),
+                agent: head.headers.get("User-Agent").map(clip),
             },
         );
         let reply = ReplyForm::of(head);
@@ -310,6 +310,11 @@ fn is_what_they_want(subject: &Subject, head: &RequestHead) -> bool {
         .flat_map(|v| v.split(','))
         .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
         .all(|wanted| wanted == have)
+}
+
+/// As much of a stranger's words as an event repeats.
+pub(super) fn clip(text: &str) -> String {
+    text.chars().take(256).collect()
 }
 
 /// True when a body follows the head, which no request of ours has.

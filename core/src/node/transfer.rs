@@ -1,6 +1,5 @@
 //! A body on its way out: progress, its end, and readers that stand still.
 
-use alloc::boxed::Box;
 use core::mem;
 
 use super::conn::{Phase, Timer, Transfer};
@@ -25,7 +24,7 @@ impl Node {
         self.sent(now, conn, &done, fx);
     }
 
-    fn sent(&mut self, now: Instant, conn: ConnId, done: &Box<Transfer>, fx: &mut Effects) {
+    fn sent(&mut self, now: Instant, conn: ConnId, done: &Transfer, fx: &mut Effects) {
         tell(fx, ConnEvent::Sent { conn, bytes: done.sent });
         self.queue(now, server::Input::Finished { conn, last: done.last }, fx);
         if !done.keep {
