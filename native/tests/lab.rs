@@ -1,0 +1,130 @@
+//! The lab's web server and what asks it: `servent status`, a browser, a
+//! scraper, and strangers who should not.
+
+mod program;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+
+use program::{PATIENCE, Place, Wire, lab_get, until};
+use serde_json::Value;
+
+#[test]
+fn status_finds_the_running_servent() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let mut running = place.sharing(&["--slots", "3"]);
+    let output = place.run(&["status", "--state", "state"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(text.contains("slots 0/3") && text.contains(&running.at.to_string()), "{text}");
+    let output = place.run(&["status", "--state", "state", "--json"]);
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["servents"][0]["view"]["queue"]["slots"], 3);
+    assert_eq!(status["pid"], running.pid());
+    running.signal("INT");
+    running.ended();
+    program::complains(&place.run(&["status", "--state", "state"]), 7, "no servent runs");
+}
+
+#[test]
+fn a_control_file_of_a_dead_servent_is_seen_through() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    place.sharing(&[]).kill();
+    assert!(place.path("state/control.json").exists());
+    program::complains(&place.run(&["status", "--state", "state"]), 7, "no servent runs");
+}
+
+#[test]
+fn the_tape_comes_from_its_start_and_goes_on_live() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&[]);
+    let stream = TcpStream::connect(running.lab.unwrap()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    (&stream).write_all(b"GET /api/tape HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    let mut data = lines.by_ref().filter_map(|l| l.strip_prefix("data: ").map(str::to_owned));
+    assert!(data.next().unwrap().contains("file_schema"));
+    assert!(data.next().unwrap().contains("servent:start"));
+    assert_eq!(Wire::connect(running.at).get("/get/0/file", &[]).status, 200);
+    assert!(data.any(|line| line.contains("\"queue:started\"")));
+}
+
+#[test]
+fn metrics_are_prometheus_text() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&["--slots", "2"]);
+    assert_eq!(Wire::connect(running.at).get("/get/0/file", &[]).status, 200);
+    until("the upload is counted", || {
+        let text = String::from_utf8(lab_get(running.lab.unwrap(), "/metrics").body).unwrap();
+        assert!(text.contains("# TYPE servent_slots gauge"), "{text}");
+        text.contains("servent_uploads_finished_total{servent=\"servent\"} 1")
+            && text.contains("servent_slots{servent=\"servent\"} 2")
+    });
+}
+
+#[test]
+fn forged_names_foreign_pages_and_strangers_are_refused() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&["--slots", "2"]);
+    let lab = running.lab.unwrap();
+    let raw = |text: &str| {
+        let mut wire = Wire::connect(lab);
+        wire.send(text);
+        wire.reply()
+    };
+    let rebound = raw("GET /api/info HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(rebound.status, 421);
+    let foreign = "GET /api/info HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n";
+    assert_eq!(raw(foreign).status, 403);
+
+    let command = "{\"slots\":{\"slots\":5}}";
+    let post = |token: &str| {
+        raw(&format!(
+            "POST /api/command HTTP/1.1\r\nHost: {lab}\r\nX-Servent-Token: {token}\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{command}",
+            command.len()
+        ))
+        .status
+    };
+    assert_eq!(post("guess"), 403);
+    let control = std::fs::read_to_string(place.path("state/control.json")).unwrap();
+    let control: Value = serde_json::from_str(&control).unwrap();
+    assert_eq!(post(control["token"].as_str().unwrap()), 204);
+    until("the slots changed", || lab_get(lab, "/api/view").json()["queue"]["slots"] == 5);
+}
+
+#[test]
+fn a_trace_is_found_by_its_name_and_nothing_else() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&["--trace", "run.sqlog"]);
+    let lab = running.lab.unwrap();
+    assert_eq!(lab_get(lab, "/api/info").json()["traces"], serde_json::json!(["run.sqlog"]));
+    assert_eq!(lab_get(lab, "/api/traces/run.sqlog").body[0], 0x1e);
+    for name in ["..%2Frun.sqlog", "state%2Fstate.redb", "x.sqlog", "%2Fetc%2Fpasswd"] {
+        assert_eq!(lab_get(lab, &format!("/api/traces/{name}")).status, 404, "{name}");
+    }
+}
+
+#[test]
+fn the_page_is_served_with_its_rules() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let www = place.path("www");
+    std::fs::create_dir(&www).unwrap();
+    std::fs::write(www.join("index.html"), "<meta name=\"servent-api\" content=\"none\">").unwrap();
+    std::fs::write(www.join("a.wasm"), "wasm").unwrap();
+    let running = place.sharing(&["--set", "www=www"]);
+    let lab = running.lab.unwrap();
+    let index = lab_get(lab, "/");
+    assert_eq!(index.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(index.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    assert!(String::from_utf8(index.body).unwrap().contains("content=\"here\""));
+    assert_eq!(lab_get(lab, "/a.wasm").header("content-type"), Some("application/wasm"));
+    assert_eq!(lab_get(lab, "/..%2Fstate%2Fcontrol.json").status, 404);
+}
