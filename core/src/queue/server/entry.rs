@@ -33,8 +33,6 @@ pub(super) struct Entry {
     pub(super) told_at: Instant,
     pub(super) not_before: Instant,
     pub(super) deadline: Instant,
-    /// When it has to be looked at; see [`super::wheel`].
-    pub(super) wake: Option<Instant>,
     conn: Option<NonZeroU64>,
     pub(super) peer: IpAddr,
     pub(super) dialect: Dialect,
@@ -52,6 +50,7 @@ pub(super) struct Entry {
     pub(super) call_port: Option<NonZeroU16>,
     pub(super) told: u32,
     pub(super) seat: u32,
+    /// When it has to be looked at; see [`super::wheel`].
     pub(super) links: Links,
     /// Neighbours among the entries of one address; see [`super::places`].
     pub(super) kin_prev: u32,
@@ -71,7 +70,6 @@ impl Entry {
             told_at: now,
             not_before: now,
             deadline: now,
-            wake: None,
             conn: None,
             peer,
             dialect: Dialect::Passive,

@@ -282,7 +282,9 @@ impl Engine for Server {
         self.rest = None;
         for _ in 0..BATCH {
             let Some(at) = self.wheel.due(now) else { break };
-            self.wake(now, at, fx);
+            if !self.wheel.postpone(&mut self.places.slab, at, now) {
+                self.wake(now, at, fx);
+            }
         }
         self.settle(now, fx);
         self.lapse(now, fx);

@@ -129,7 +129,7 @@ impl Server {
     /// Takes over what the request says of its sender.
     pub(super) fn note(&mut self, at: u32, request: &Request) {
         let entry = &mut self.places.slab[at];
-        if entry.phase == Phase::Waiting {
+        if entry.phase == Phase::Waiting && entry.bytes != request.bytes {
             self.line.set_bytes(entry.seat, request.bytes);
         }
         entry.bytes = request.bytes;

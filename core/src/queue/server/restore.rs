@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Phase};
 use super::slots::Upload;
+use super::wheel::Wheel;
 use super::{Effects, Output, Server};
 use crate::queue::{Dialect, Event, Row, RowState};
 use crate::time::Instant;
@@ -67,7 +68,7 @@ impl Server {
         for position in 1..=self.line.len() {
             let Some(at) = self.line.at(position) else { break };
             let entry = &mut self.places.slab[at];
-            if entry.wake.is_none() {
+            if !Wheel::has(entry) {
                 entry.not_before = entry.not_before.min(now);
                 entry.deadline = entry.deadline.max(remanence);
                 self.line.set_present(entry.seat, true);

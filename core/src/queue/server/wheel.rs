@@ -2,10 +2,15 @@
 //! tick wide. Linking and unlinking is O(1) beside the lookup of the list,
 //! whose number is bounded by the longest interval, not by the entries.
 //!
+//! A deadline that moves later leaves the entry in its list until that falls
+//! due, and only then the entry is moved: a poll touches no other entry, and
+//! whoever polls ten times costs one move each time its list comes up.
+//!
 //! A list falls due at the end of its tick. That only delays the cleaning up:
 //! whether a request is in time is judged by the entry's exact deadline.
 
 use alloc::collections::BTreeMap;
+use core::num::NonZeroU64;
 
 use super::entry::Entry;
 use super::slab::Slab;
@@ -14,6 +19,10 @@ use crate::time::{Duration, Instant};
 /// The links of an entry in its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Links {
+    /// The list it is in; the number of its tick plus one.
+    tick: Option<NonZeroU64>,
+    /// Its deadline, while it is in a list.
+    wake: Instant,
     prev: u32,
     next: u32,
 }
@@ -37,41 +46,64 @@ impl Wheel {
         Self { tick: tick.as_micros().max(1), lists: BTreeMap::new() }
     }
 
-    /// The end of the earliest tick somebody waits for.
+    /// The end of the earliest tick that has a list: no later than any
+    /// deadline, rounded up.
     pub(super) fn next(&self) -> Option<Instant> {
         let (&tick, _) = self.lists.first_key_value()?;
         Some(Instant::from_micros(tick.saturating_mul(self.tick)))
     }
 
-    /// One entry whose tick is over at `now`, in order of tick and of
-    /// setting. It stays linked.
+    /// The first entry of a list whose tick is over at `now`. It stays there.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         let (_, list) = self.lists.first_key_value()?;
         (self.next()? <= now).then_some(list.first)
     }
 
+    /// True when the deadline of a due entry had moved later: it is in the
+    /// right list now.
+    pub(super) fn postpone(&mut self, slab: &mut Slab<Entry>, key: u32, now: Instant) -> bool {
+        let Links { tick, wake, .. } = slab[key].links;
+        let right = self.tick_of(wake);
+        if Instant::from_micros(right.saturating_mul(self.tick)) <= now {
+            return false;
+        }
+        if let Some(tick) = tick {
+            self.unlink(slab, key, tick.get() - 1);
+        }
+        self.link(slab, key, right, wake);
+        true
+    }
+
+    /// True while an entry has a deadline.
+    pub(super) fn has(entry: &Entry) -> bool {
+        entry.links.tick.is_some()
+    }
+
     /// Sets, moves or clears (`None`) the deadline of an entry.
     pub(super) fn set(&mut self, slab: &mut Slab<Entry>, key: u32, at: Option<Instant>) {
-        let old = slab[key].wake;
-        if old.map(|at| self.tick_of(at)) != at.map(|at| self.tick_of(at)) {
-            if let Some(old) = old {
-                self.unlink(slab, key, self.tick_of(old));
-            }
-            if let Some(at) = at {
-                self.link(slab, key, self.tick_of(at));
+        let linked = slab[key].links.tick.map(|tick| tick.get() - 1);
+        let wanted = at.map(|at| (self.tick_of(at), at));
+        match (linked, wanted) {
+            (Some(old), Some((new, at))) if old <= new => slab[key].links.wake = at,
+            (linked, wanted) => {
+                if let Some(old) = linked {
+                    self.unlink(slab, key, old);
+                }
+                if let Some((new, at)) = wanted {
+                    self.link(slab, key, new, at);
+                }
             }
         }
-        slab[key].wake = at;
     }
 
     fn tick_of(&self, at: Instant) -> u64 {
-        at.as_micros().div_ceil(self.tick)
+        at.as_micros().div_ceil(self.tick).min(u64::MAX - 1)
     }
 
-    fn link(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64) {
+    fn link(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64, wake: Instant) {
         let list = self.lists.entry(tick).or_insert(List { first: key, last: key });
         // An end of a list points at itself.
-        slab[key].links = Links { prev: key, next: key };
+        slab[key].links = Links { tick: NonZeroU64::new(tick + 1), wake, prev: key, next: key };
         if list.last != key {
             slab[list.last].links.next = key;
             slab[key].links.prev = list.last;
@@ -80,7 +112,8 @@ impl Wheel {
     }
 
     fn unlink(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64) {
-        let Links { prev, next } = slab[key].links;
+        let Links { prev, next, .. } = slab[key].links;
+        slab[key].links.tick = None;
         if prev == key && next == key {
             self.lists.remove(&tick);
             return;
@@ -106,7 +139,6 @@ impl Wheel {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::vec::Vec;
 
     proptest! {
         #[test]
@@ -118,25 +150,27 @@ mod tests {
                 slab.insert(Entry::sample());
             }
             let mut wheel = Wheel::new(Duration::from_micros(4));
-            let mut model: Vec<(u64, u32)> = Vec::new();
+            let mut model = BTreeMap::new();
             for (key, at) in steps {
                 wheel.set(&mut slab, key, at.map(Instant::from_micros));
-                let tick = at.map(|at| at.div_ceil(4));
-                if !tick.is_some_and(|tick| model.contains(&(tick, key))) {
-                    model.retain(|one| one.1 != key);
-                    model.extend(tick.map(|tick| (tick, key)));
-                    model.sort_by_key(|one| one.0);
+                match at {
+                    Some(at) => drop(model.insert(key, at.div_ceil(4) * 4)),
+                    None => drop(model.remove(&key)),
                 }
-                let first = model.first();
-                prop_assert_eq!(wheel.next(), first.map(|one| Instant::from_micros(one.0 * 4)));
+                let first = model.values().min().map(|&at| Instant::from_micros(at));
+                prop_assert!(wheel.next().is_none() == first.is_none() && wheel.next() <= first);
             }
-            for (tick, key) in model {
-                let now = Instant::from_micros(tick * 4);
+            while let Some(now) = wheel.next() {
                 prop_assert_eq!(wheel.due(now - Duration::from_micros(1)), None);
-                prop_assert_eq!(wheel.due(now), Some(key));
-                wheel.set(&mut slab, key, None);
+                while let Some(key) = wheel.due(now) {
+                    if !wheel.postpone(&mut slab, key, now) {
+                        prop_assert_eq!(model.remove(&key), Some(now.as_micros()));
+                        wheel.set(&mut slab, key, None);
+                    }
+                }
+                prop_assert!(model.values().all(|&at| at > now.as_micros()));
             }
-            prop_assert_eq!(wheel.next(), None);
+            prop_assert!(model.is_empty());
         }
     }
 }
