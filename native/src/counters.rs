@@ -96,7 +96,6 @@ impl Counters {
         add(one, 1);
     }
 
-    #[expect(unreachable_patterns, reason = "a new limit of the core counts as another one")]
     const fn limit(&self, limit: Limit) -> &AtomicU64 {
         match limit {
             Limit::Connections => &self.limit_connections,
@@ -108,7 +107,7 @@ impl Counters {
             Limit::ReaderRate => &self.limit_reader_rate,
             Limit::Pipeline => &self.limit_pipeline,
             Limit::Backlog => &self.limit_backlog,
-            Limit::Garbage | _ => &self.limit_other,
+            Limit::Garbage => &self.limit_other,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::trace::TraceLab;
 /// The most records one question is answered with.
 const RECORDS: u32 = 10_000;
 
+#[allow(clippy::large_enum_variant)] // There is one of it, behind a pointer of wasm-bindgen.
 enum Inner {
     Scenario(ScenarioLab),
     Trace(TraceLab),

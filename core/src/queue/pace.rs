@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn the_factor_of_active_queueing_is_half_of_one_more_than_the_position() {
         for position in 1..=9 {
-            assert_eq!(poll_min(position).as_secs(), 45 * ((u64::from(position) + 1) / 2));
+            assert_eq!(poll_min(position).as_secs(), 45 * u64::from(position).div_ceil(2));
         }
         assert_eq!(poll_max(10).as_secs(), 600);
     }

@@ -51,6 +51,7 @@ impl Start {
 
 /// One line of a tape, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // Read, fed and dropped one at a time.
 pub enum Line {
     /// The qlog header; says nothing a replay needs.
     Header,

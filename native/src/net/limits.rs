@@ -29,7 +29,7 @@ impl Descriptors {
 pub fn raise_descriptors() -> Descriptors {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
-        let mut raised = limit.clone();
+        let mut raised = limit;
         raised.current = limit.maximum;
         if setrlimit(Resource::Nofile, raised).is_ok() {
             limit = getrlimit(Resource::Nofile);
