@@ -10,6 +10,7 @@
 mod cause;
 mod digest;
 pub mod hex_bytes;
+pub mod pcapng;
 pub mod qlog;
 mod record;
 pub mod reel;

@@ -1,0 +1,279 @@
+//! A tape as a capture file, so that Wireshark can read it.
+//!
+//! A tape holds what came in; what went out is found by running the node
+//! again. Every connection becomes a TCP conversation with made-up sequence
+//! numbers, the serving side on port 6346 so that the Gnutella and HTTP
+//! dissectors know it. What the node said of an input stands as a comment on
+//! the packet it led to. File bytes are not on a tape: their packets have
+//! their true length and are cut off after the headers.
+
+mod blocks;
+mod segment;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use self::segment::{ACK, Ends, FIN, PSH, SYN, Segment};
+use super::qlog::LineError;
+use super::tape::Line;
+use super::{Event, why};
+use crate::engine::{Effect, Engine, Fx};
+use crate::id::ConnId;
+use crate::node::{Input, Node, Output};
+use crate::time::Instant;
+use crate::trace::{NodeId, Record};
+
+/// The port that dissectors know.
+const PORT: u16 = 6346;
+/// Bytes of file content in one made-up packet.
+const SLICE: u64 = 32 * 1024;
+/// Longest comment on a packet.
+const COMMENT: usize = 16 * 1024;
+
+/// Turns the lines of a tape into a capture, as they come in.
+#[derive(Debug, Clone)]
+pub struct Exporter {
+    out: Vec<u8>,
+    node: Option<Node>,
+    own: SocketAddr,
+    flows: BTreeMap<ConnId, Flow>,
+    comment: String,
+    packets: u64,
+}
+
+/// One connection. Both counters are what the next byte is numbered.
+#[derive(Debug, Clone)]
+struct Flow {
+    ours: SocketAddr,
+    theirs: SocketAddr,
+    sent: u32,
+    received: u32,
+    /// Bytes of the range being served that have been shown.
+    served: u64,
+    /// The same of the range being stored.
+    stored: u64,
+    closed: bool,
+}
+
+impl Default for Exporter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Exporter {
+    /// A capture without packets.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut out = Vec::new();
+        blocks::header(&mut out);
+        Self {
+            out,
+            node: None,
+            own: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
+            flows: BTreeMap::new(),
+            comment: String::new(),
+            packets: 0,
+        }
+    }
+
+    /// Takes the next line. A line that cannot be read, or a gap, ends the
+    /// capture: what went out after it is not known.
+    pub fn feed(&mut self, line: Result<Line, LineError>) {
+        match line {
+            Ok(Line::Start(start)) => self.node = Some(Node::new(start.config, start.seed)),
+            Ok(Line::Input { at, input }) => {
+                self.before(at, &input);
+                self.run(at, |node, fx| node.handle(at, input, fx));
+            }
+            Ok(Line::Timeout { at }) => self.run(at, |node, fx| node.handle_timeout(at, fx)),
+            Ok(Line::Gap { .. }) | Err(_) => self.node = None,
+            Ok(_) => {}
+        }
+    }
+
+    /// How many packets there are.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The capture file.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// What an input looks like on the wire.
+    fn before(&mut self, at: Instant, input: &Input) {
+        if self.node.is_none() {
+            return;
+        }
+        match input {
+            Input::Start(restored) => {
+                if let Some(listen) = restored.listen {
+                    self.own = SocketAddr::new(listen.ip(), PORT);
+                }
+            }
+            Input::Accepted { conn, peer } => {
+                let ours = same_family(self.own, *peer);
+                self.open(at, *conn, Flow::new(ours, *peer), false);
+            }
+            Input::Dialed { conn, local } => {
+                if let Some(mut flow) = self.flows.remove(conn) {
+                    flow.ours = *local;
+                    self.open(at, *conn, flow, true);
+                }
+            }
+            Input::Bytes { conn, data } => self.segment(at, *conn, false, data, 0, ACK | PSH),
+            Input::Served { conn, bytes } => self.content(at, *conn, true, *bytes),
+            Input::Stored { conn, bytes } => self.content(at, *conn, false, *bytes),
+            Input::Closed { conn } => {
+                self.close(at, *conn, false);
+                self.flows.remove(conn);
+            }
+            Input::DialFailed { conn, .. } => drop(self.flows.remove(conn)),
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, at: Instant, go: impl FnOnce(&mut Node, &mut Fx<Output, Event>)) {
+        let Some(node) = &mut self.node else { return };
+        let mut fx = Fx::new();
+        go(node, &mut fx);
+        for effect in fx.drain() {
+            match effect {
+                Effect::Event(event) => self.remark(at, event),
+                Effect::Output(output) => self.after(at, output),
+            }
+        }
+    }
+
+    /// What an output looks like on the wire.
+    fn after(&mut self, at: Instant, output: Output) {
+        match output {
+            Output::Dial { conn, to } => {
+                let theirs = SocketAddr::new(to.ip(), PORT);
+                let ours = same_family(self.own, theirs);
+                self.flows.insert(conn, Flow::new(ours, theirs));
+            }
+            Output::Write { conn, data } => self.segment(at, conn, true, &data, 0, ACK | PSH),
+            Output::Serve { conn, .. } => {
+                if let Some(flow) = self.flows.get_mut(&conn) {
+                    flow.served = 0;
+                }
+            }
+            Output::Store { conn, early, .. } => {
+                if let Some(flow) = self.flows.get_mut(&conn) {
+                    // Those have been shown with the head they came with.
+                    flow.stored = early.len() as u64;
+                }
+            }
+            Output::Close { conn, .. } => self.close(at, conn, true),
+            _ => {}
+        }
+    }
+
+    /// Keeps what the node said for the next packet.
+    fn remark(&mut self, at: Instant, event: Event) {
+        let record = Record { seq: 0, at, node: NodeId(0), cause: None, event };
+        let why = why::of(&record);
+        let clause = why.clause.map(|c| format!(" [{c}]")).unwrap_or_default();
+        let line = format!("{} {}{clause}\n", why.key, why.args);
+        if self.comment.len() + line.len() <= COMMENT {
+            self.comment.push_str(&line);
+        }
+    }
+
+    /// Three packets that open a connection.
+    fn open(&mut self, at: Instant, conn: ConnId, flow: Flow, by_us: bool) {
+        self.flows.insert(conn, flow);
+        self.segment(at, conn, by_us, &[], 0, SYN);
+        self.segment(at, conn, !by_us, &[], 0, SYN | ACK);
+        self.segment(at, conn, by_us, &[], 0, ACK);
+    }
+
+    fn close(&mut self, at: Instant, conn: ConnId, by_us: bool) {
+        let Some(flow) = self.flows.get_mut(&conn).filter(|f| !f.closed) else { return };
+        flow.closed = true;
+        self.segment(at, conn, by_us, &[], 0, FIN | ACK);
+    }
+
+    /// File content up to `bytes` of its range.
+    fn content(&mut self, at: Instant, conn: ConnId, by_us: bool, bytes: u64) {
+        let Some(flow) = self.flows.get_mut(&conn) else { return };
+        let shown = if by_us { &mut flow.served } else { &mut flow.stored };
+        let mut left = bytes.saturating_sub(*shown);
+        *shown = bytes.max(*shown);
+        while left > 0 {
+            let slice = left.min(SLICE);
+            self.segment(at, conn, by_us, &[], slice as u32, ACK);
+            left -= slice;
+        }
+    }
+
+    /// One packet, or several when `data` is long. `absent` bytes follow
+    /// that are not there to be shown.
+    fn segment(
+        &mut self,
+        at: Instant,
+        conn: ConnId,
+        by_us: bool,
+        data: &[u8],
+        absent: u32,
+        flags: u8,
+    ) {
+        let Some(flow) = self.flows.get_mut(&conn) else { return };
+        let mut pieces = data.chunks(SLICE as usize);
+        let mut piece = pieces.next().unwrap_or_default();
+        loop {
+            let (from, to) =
+                if by_us { (flow.ours, flow.theirs) } else { (flow.theirs, flow.ours) };
+            let (number, acknowledged) = if by_us {
+                (&mut flow.sent, flow.received)
+            } else {
+                (&mut flow.received, flow.sent)
+            };
+            let segment = Segment {
+                ends: Ends { from, to },
+                number: *number,
+                acknowledged: if flags & ACK == 0 { 0 } else { acknowledged },
+                flags,
+                data: piece,
+                absent,
+            };
+            let phantom = u32::from(flags & (SYN | FIN) != 0);
+            *number = number.wrapping_add(piece.len() as u32 + absent + phantom);
+            let (bytes, whole) = segment.print();
+            blocks::packet(&mut self.out, from.is_ipv6(), at, &bytes, whole, &self.comment);
+            self.comment.clear();
+            self.packets += 1;
+            match pieces.next() {
+                Some(next) => piece = next,
+                None => return,
+            }
+        }
+    }
+}
+
+impl Flow {
+    const fn new(ours: SocketAddr, theirs: SocketAddr) -> Self {
+        Self { ours, theirs, sent: 0, received: 0, served: 0, stored: 0, closed: false }
+    }
+}
+
+/// Our own address as `other` sees it: of its family, and not `0.0.0.0`.
+fn same_family(own: SocketAddr, other: SocketAddr) -> SocketAddr {
+    if own.is_ipv4() == other.is_ipv4() && !own.ip().is_unspecified() {
+        own
+    } else if other.ip().is_loopback() {
+        SocketAddr::new(other.ip(), own.port())
+    } else if other.is_ipv4() {
+        SocketAddr::from(([10, 0, 0, 1], own.port()))
+    } else {
+        SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0, 1], own.port()))
+    }
+}
