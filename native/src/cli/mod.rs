@@ -11,9 +11,11 @@ mod man;
 mod replay;
 mod share;
 pub(crate) mod signal;
+mod sim;
 mod source;
 mod start;
 mod status;
+mod trace;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -69,7 +71,9 @@ enum Command {
     Share(share::Arguments),
     Get(get::Arguments),
     Status(status::Arguments),
+    Sim(sim::Arguments),
     Replay(replay::Arguments),
+    Trace(trace::Arguments),
     Lab(lab_cmd::Arguments),
     Config(config_cmd::Arguments),
     Completions(completions::Arguments),
@@ -140,6 +144,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Share(arguments) => share::run(&common, &arguments),
         Command::Get(arguments) => get::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
+        Command::Sim(arguments) => sim::run(&common, &arguments),
+        Command::Trace(arguments) => trace::run(&common, &arguments),
         Command::Replay(arguments) => replay::run(&common, &arguments),
         Command::Lab(arguments) => lab_cmd::run(&common, &arguments),
         Command::Config(arguments) => config_cmd::run(&common, &arguments),

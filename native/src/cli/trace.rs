@@ -1,0 +1,70 @@
+//! `servent trace`: a trace for other tools.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use servent_core::trace::pcapng::Exporter;
+use servent_core::trace::qlog;
+
+use super::exit::{Exit, Failure};
+use super::replay::read;
+use super::{Common, print};
+
+/// Work with recorded traces.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent trace export run.sqlog --pcapng -o run.pcapng
+  servent trace export run.sqlog --pcapng | wireshark -k -i -")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Export(Export),
+}
+
+/// Write a trace as a capture file for Wireshark.
+///
+/// The trace is run again to find what was sent. Every connection becomes a
+/// TCP conversation; comments on the packets say what the servent decided
+/// and by which clause. File bytes are not in a trace and are cut off.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent trace export run.sqlog --pcapng -o run.pcapng
+  tshark -r run.pcapng -Y http -V | less")]
+struct Export {
+    /// The trace.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// As pcapng, the format of Wireshark.
+    #[arg(long, required = true)]
+    pcapng: bool,
+    /// Write here instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let Action::Export(export) = &arguments.action;
+    let bytes = read(&export.trace)?;
+    let mut exporter = Exporter::new();
+    for line in qlog::Split::new(&bytes) {
+        exporter.feed(qlog::parse(line));
+    }
+    if exporter.packets() == 0 {
+        let what = format!("{}: no connection is in this trace", export.trace.display());
+        return Err(Failure::new(Exit::Foreign, what)
+            .next("`servent replay TRACE` says whether it is a servent's trace"));
+    }
+    let packets = exporter.packets();
+    let capture = exporter.finish();
+    match &export.output {
+        None => print(capture),
+        Some(path) => {
+            std::fs::write(path, capture).map_err(|e| Failure::file("write", path, &e))?;
+            print(format!("{} packets in {}\n", packets, path.display()))
+        }
+    }
+}
