@@ -23,6 +23,15 @@ export function el(tag, props = {}, ...children) {
 }
 
 /**
+ * Replaces what an element holds; nothing stands for nothing.
+ * @param {Element} node
+ * @param {...(Node|string|null|undefined)} children
+ */
+export function fill(node, ...children) {
+  node.replaceChildren(...children.filter((c) => c !== null && c !== undefined).map((c) => /** @type {Node|string} */ (c)));
+}
+
+/**
  * Sets text only when it differs, so that nothing is laid out for nothing.
  * @param {Node} node
  * @param {string} text

@@ -53,9 +53,9 @@ class ServentLab extends HTMLElement {
       el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.inspector),
       el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track));
     this.boards.forEach((board, i) => board.connect(session, () => session.runs()[i] ?? null, t('view.queue')));
+    session.addEventListener('frame', () => this.boards?.forEach((board) => session.guard(() => board.update())));
     for (const part of [this.table, this.inspector, this.track]) part.connect(session);
     this.transport.connect(session, () => this.live.now());
-    session.addEventListener('frame', () => this.boards?.forEach((board) => session.guard(() => board.update())));
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));

@@ -15,7 +15,7 @@ export async function loadCore() {
   // The single-file page carries the bindings as a function and the module as
   // base64, because a page from `file://` may fetch nothing.
   const fresh = /** @type {T.Glue} */ (inline.SERVENT_GLUE ? inline.SERVENT_GLUE() : await import(url.href));
-  await fresh.default(inline.SERVENT_WASM ? { module_or_path: decode(inline.SERVENT_WASM) } : undefined);
+  await fresh.default({ module_or_path: inline.SERVENT_WASM ? decode(inline.SERVENT_WASM) : new URL('pkg/servent_web_bg.wasm', document.baseURI) });
   glue = fresh;
   return fresh;
 }

@@ -69,6 +69,8 @@ export async function open({ browser, server }, hash = '', { width = 1280, heigh
     localStorage.clear();
     document.documentElement.dataset.theme = theme;
   }, dark ? 'dark' : 'light');
+  // Colours fade to the other theme.
+  await new Promise((done) => setTimeout(done, 250));
   return { page, complaints };
 }
 

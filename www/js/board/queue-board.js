@@ -193,11 +193,13 @@ export class QueueBoard extends HTMLElement {
   /** Selection, and one tab stop a lane. */
   #marks() {
     const { selection } = /** @type {Session} */ (this.session);
-    for (const [key, view] of this.#cards) view.selected(key === selection.ticket);
+    for (const [key, view] of this.#cards) view.selected(key === selection.ticket || (selection.name !== '' && view.name === selection.name));
     for (const id of LANES) {
       const { list } = this.#lanes[id];
       if (list.querySelector('.card-main[tabindex="0"]')) continue;
       const first = list.querySelector('.card[data-selected] .card-main') ?? list.querySelector('.card-main');
+      // A lane that may scroll must be reachable, also while it is empty.
+      setAttr(this.#lanes[id].scroll, 'tabindex', first ? null : '0');
       if (first) this.#stop(first.closest('.card'));
     }
   }
@@ -239,7 +241,7 @@ export class QueueBoard extends HTMLElement {
     if (!(card instanceof HTMLElement) || !card.dataset.key) return undefined;
     const selection = this.#selectionOf(card.dataset.key);
     const menu = target.closest('.card-menu');
-    const again = this.session?.selection.ticket === selection.ticket && !menu;
+    const again = this.session?.selection.name === selection.name && !menu;
     this.session?.select(again ? { node: null, ticket: null, name: '' } : selection);
     this.#stop(card);
     if (menu && this.session) gestureMenu(this.session, selection, menu);

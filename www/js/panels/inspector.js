@@ -1,7 +1,7 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
 import { badge } from '../board/card.js';
 import { GESTURES } from '../board/menu.js';
-import { el, setText } from '../dom.js';
+import { el, fill, setText } from '../dom.js';
 import { clock, host, span } from '../format.js';
 import { reason, t, tell } from '../strings.js';
 import { show, tree } from './tree.js';
@@ -59,7 +59,7 @@ export class LabInspector extends HTMLElement {
     const why = run.why(record.seq);
     const body = Object.values(record.event)[0];
     const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
-    this.event.replaceChildren(head,
+    fill(this.event, head,
       el('p', { class: 'sentence' }, el('strong', { text: `${record.node_name} ` }), el('span', { text: tell(record) })),
       rule || why?.clause ? el('div', { class: 'why' }, el('p', { text: rule }), why?.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
       this.#chain(record));
@@ -89,7 +89,7 @@ export class LabInspector extends HTMLElement {
     if (!run || (selection.node === null && selection.ticket === null)) {
       if (this.who.dataset.of !== 'none') {
         this.who.dataset.of = 'none';
-        this.who.replaceChildren(el('h2', { text: t('inspect.title') }), el('p', { text: t('inspect.pick') }), this.#picker(), this.#serverGesture());
+        fill(this.who, el('h2', { text: t('inspect.title') }), el('p', { text: t('inspect.pick') }), this.#picker(), this.#serverGesture());
       }
       return;
     }
@@ -98,11 +98,11 @@ export class LabInspector extends HTMLElement {
       this.who.dataset.of = of;
       const node = selection.node === null ? undefined : run.node(selection.node);
       this.facts = el('dl', { class: 'facts' });
-      this.who.replaceChildren(el('h2', { text: t('inspect.title') }),
+      fill(this.who, el('h2', { text: t('inspect.title') }),
         el('h3', {}, selection.name, node?.role === 'client' ? badge(node.dialect) : null),
         this.facts, this.#gestures());
     }
-    this.#fill(this.#factsOf());
+    this.#list(this.#factsOf());
   }
 
   /** @returns {[string, string][]} */
@@ -136,7 +136,7 @@ export class LabInspector extends HTMLElement {
   }
 
   /** @param {[string, string][]} facts */
-  #fill(facts) {
+  #list(facts) {
     const list = this.facts;
     if (!list) return;
     while (list.childElementCount > facts.length * 2) list.lastChild?.remove();

@@ -1,0 +1,120 @@
+/** The core in the browser: the same digest everywhere, quick seeks, traces in and out, what the page weighs. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { BROWSERS, open, start, state } from './browser.js';
+import { digests } from './digest.js';
+import { PAGE } from './serve.js';
+
+const SEEK_MS = 50;
+const PAGE_GZ = 60 * 1024;
+const WASM_GZ = 120 * 1024;
+const REQUESTS = 8;
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    test('every story has the digest it has in Node', async () => {
+      assert.deepEqual(await digests(name), await digests('node'));
+    });
+
+    test('a seek among 2 000 clients takes at most 50 ms in 95 of 100 cases', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const p95 = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { scenario } = session;
+        const group = { ...scenario.clients[0], name: 'many', count: 2000, spacing: 200_000, first: 0 };
+        const run = session.run.constructor.fromScenario({ ...scenario, clients: [group], faults: [] });
+        const { horizon } = run;
+        for (let tries = 0; tries < 1000 && !run.explore(50); tries += 1);
+        const took = /** @type {number[]} */ ([]);
+        let draw = 7;
+        for (let i = 0; i < 100; i += 1) {
+          draw = (draw * 1103515245 + 12345) % 2147483648;
+          const begun = performance.now();
+          run.raw.seek((draw / 2147483648) * horizon);
+          took.push(performance.now() - begun);
+        }
+        run.raw.free();
+        return took.sort((a, b) => a - b)[94];
+      });
+      console.log(`# ${name}: seek p95 ${p95.toFixed(1)} ms at 2 000 clients`);
+      assert.ok(p95 <= SEEK_MS, `${p95} ms`);
+      await page.close();
+    });
+
+    test('a trace that was exported opens again and is verified', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=cut-the-wire&t=0');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
+      const before = await state(page);
+      await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        session.openTrace(session.run.raw.exportSqlog(), 'again.sqlog');
+      });
+      await page.waitForFunction(() => /\d+\/\d+/.test(document.querySelector('.verdict')?.textContent ?? ''));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.verified().checked > 0);
+      const { verified, count } = await state(page);
+      assert.equal(verified.checked, verified.total);
+      assert.equal(verified.diverged_at, null);
+      assert.equal(count, before.count);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('a file that is no trace is met with a sentence', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await page.evaluate(() => {
+        const data = new DataTransfer();
+        data.items.add(new File(['not a trace\n'], 'x.sqlog'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+      });
+      await page.waitForSelector('.notice.bad');
+      assert.equal((await state(page)).kind, 'scenario', 'the run before stays');
+      await page.close();
+    });
+
+    test('a pause between frames never makes the clock jump', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const jumped = await page.evaluate(async () => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        session.play();
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const before = session.run.now;
+        const end = performance.now() + 900;
+        while (performance.now() < end);
+        await new Promise((done) => requestAnimationFrame(done));
+        session.pause();
+        return (session.run.now - before) / 1e6 / session.speed;
+      });
+      assert.ok(jumped < 0.5, `${jumped} s of wall time were caught up with`);
+      await page.close();
+    });
+
+    test('the built page stays within its budget', { skip: !process.env.SERVENT_PAGE }, async () => {
+      started.server.requests.length = 0;
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      assert.ok(started.server.requests.length <= REQUESTS, started.server.requests.join());
+      const gz = (/** @type {string} */ file) => gzipSync(readFileSync(path.join(PAGE, file)), { level: 9 }).length;
+      const text = ['index.html', 'app.css', 'app.js', 'pkg/servent_web.js'].reduce((sum, file) => sum + gz(file), 0);
+      assert.ok(text <= PAGE_GZ, `page ${text} B`);
+      const wasm = gz('pkg/servent_web_bg.wasm');
+      assert.ok(wasm <= WASM_GZ, `wasm ${wasm} B`);
+      await page.close();
+    });
+
+    test('the single file works without a server', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {
+      const url = pathToFileURL(String(process.env.SERVENT_SINGLE)).href;
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000', { url });
+      assert.ok((await state(page)).index > 0);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+  });
+}
