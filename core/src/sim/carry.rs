@@ -11,7 +11,7 @@ use crate::engine::Effect;
 use crate::id::{ConnId, FetchId, Sha1};
 use crate::node::{Answer, DialError, FileRef, Input, Output};
 use crate::time::Duration;
-use crate::trace::{Cause, NodeId, Record};
+use crate::trace::{Cause, Event, NodeId, Record, Subject, subjects};
 
 /// How long a dial waits for an answer that never comes.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -19,6 +19,38 @@ const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
 const HASH_RATE: u64 = 200_000_000;
 /// Unsent bytes beyond which a node is told of them.
 const BACKLOG: u64 = 16 * 1024;
+/// Longer lists of effects are not searched for causes within themselves.
+const CAUSES_WITHIN: usize = 64;
+
+/// For each effect, the last event of the same list about the same
+/// connection: a request is said to be sent after it was handed over.
+fn causes_within(list: &[Effect<Output, Event>], next: u64) -> Vec<Cause> {
+    if list.len() > CAUSES_WITHIN {
+        return Vec::new();
+    }
+    let mut seqs = next..;
+    let events: Vec<(u64, [Option<Subject>; 2])> = list
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Event(event) => Some((seqs.next()?, subjects(event))),
+            Effect::Output(_) => None,
+        })
+        .collect();
+    let about = |conn| {
+        let conn = Some(Subject::Conn(conn));
+        events.iter().rev().find(|(_, about)| about.contains(&conn)).map(|(seq, _)| *seq)
+    };
+    list.iter()
+        .map(|effect| match effect {
+            Effect::Output(
+                Output::Write { conn, .. }
+                | Output::Serve { conn, .. }
+                | Output::Close { conn, .. },
+            ) => about(*conn),
+            _ => None,
+        })
+        .collect()
+}
 
 impl<N: Guest> World<N> {
     /// Carries out one list of effects, in its order. Changes of durable
@@ -30,7 +62,9 @@ impl<N: Guest> World<N> {
         let mut fx = core::mem::take(&mut self.fx);
         let (mut first, mut last) = (None, cause);
         let mut unsafe_yet = false;
+        let mut causes = causes_within(fx.as_slice(), self.recorder.next()).into_iter();
         for effect in fx.drain() {
+            let within = causes.next().flatten();
             match effect {
                 Effect::Event(event) => {
                     let node = NodeId(host);
@@ -51,7 +85,7 @@ impl<N: Guest> World<N> {
                     if core::mem::take(&mut unsafe_yet) {
                         self.host_mut(host).disk.flush();
                     }
-                    self.output(host, output, last);
+                    self.output(host, output, within.or(last));
                 }
             }
         }

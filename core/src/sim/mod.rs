@@ -3,6 +3,7 @@
 
 mod calendar;
 mod carry;
+pub mod check;
 mod deliver;
 mod disk;
 mod event;

@@ -1,0 +1,107 @@
+//! Oracles: what must be true of any run, judged by its records alone.
+//!
+//! They know nothing of the engines. Each keeps its own small model of what
+//! the records claim, and speaks up when two records cannot both be right.
+
+mod download;
+mod line;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use self::download::Downloads;
+use self::line::Line;
+use super::scenario::Scenario;
+use crate::queue::Config;
+use crate::time::Instant;
+use crate::trace::{Event, NodeId, Record};
+
+/// A rule that a run broke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// The record that cannot be right.
+    pub seq: u64,
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub node: NodeId,
+    /// Which rule.
+    pub oracle: &'static str,
+    /// The key of its sentence.
+    pub key: &'static str,
+    /// What goes into the sentence, name and value.
+    pub args: Vec<(&'static str, String)>,
+}
+
+/// The most violations that are kept: the first ones matter.
+pub const LIMIT: usize = 100;
+
+/// All oracles over all nodes.
+#[derive(Debug, Clone, Default)]
+pub struct Oracles {
+    configs: Vec<Config>,
+    lines: BTreeMap<NodeId, Line>,
+    downloads: Downloads,
+    violations: Vec<Violation>,
+}
+
+/// Where an oracle puts what it found.
+pub(super) struct Verdicts<'a> {
+    pub(super) record: &'a Record,
+    pub(super) list: &'a mut Vec<Violation>,
+}
+
+impl Verdicts<'_> {
+    pub(super) fn violation(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        args: impl IntoIterator<Item = (&'static str, String)>,
+    ) {
+        if self.list.len() < LIMIT {
+            let Record { seq, at, node, .. } = *self.record;
+            let args = args.into_iter().collect();
+            self.list.push(Violation { seq, at, node, oracle, key, args });
+        }
+    }
+}
+
+impl Oracles {
+    /// For the nodes of a scenario: the rules depend on their configuration.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let configs = scenario.servers.iter().map(|s| s.queue.clone()).collect();
+        Self { configs, ..Self::default() }
+    }
+
+    /// Takes the next record.
+    pub fn see(&mut self, record: &Record) {
+        let mut verdicts = Verdicts { record, list: &mut self.violations };
+        match &record.event {
+            Event::Fetch(event) => self.downloads.see(event, &mut verdicts),
+            Event::Queue(_) | Event::Conn(_) | Event::World(_) => {
+                let config = self.configs.get(record.node.0 as usize);
+                if let Some(config) = config {
+                    let line = self.lines.entry(record.node);
+                    line.or_insert_with(|| Line::new(config)).see(record, &mut verdicts);
+                }
+            }
+        }
+    }
+
+    /// The run has ended, and long enough after its last fault: whatever was
+    /// begun must be done.
+    pub fn finish(&mut self, last: &Record) {
+        let mut verdicts = Verdicts { record: last, list: &mut self.violations };
+        self.downloads.finish(&mut verdicts);
+    }
+
+    /// What was found so far, the first [`LIMIT`] of it.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+}
