@@ -3,6 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use servent_core::node::NodeView;
+use servent_core::sim::check::Oracles;
 use servent_core::sim::{FaultAt, Keyframes, Role, Scenario, Standing, Timeline, World, presets};
 use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
@@ -148,7 +149,7 @@ impl ScenarioLab {
         let branch = self.timeline.branches().1;
         let end = self.horizon().max(self.timeline.frontier());
         if !self.survey.serves(branch, end) {
-            self.survey = Survey::new(branch, Instant::ZERO, end);
+            self.survey = Survey::new(branch, Instant::ZERO, end, Oracles::new(&self.scenario));
         }
         while let Some(record) = self.timeline.record(self.survey.seen()) {
             self.survey.see(record);

@@ -2,6 +2,7 @@
 //! the timeline and how densely they stand.
 
 use serde_json::Value;
+use servent_core::sim::check::Oracles;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record, why};
 
@@ -19,14 +20,15 @@ pub(crate) struct Survey {
     from: Instant,
     span: u64,
     columns: Vec<u32>,
+    oracles: Oracles,
     pub(crate) pins: Vec<Pin>,
 }
 
 impl Survey {
     /// Over a branch, whose records lie between two instants.
-    pub(crate) fn new(branch: usize, from: Instant, to: Instant) -> Self {
+    pub(crate) fn new(branch: usize, from: Instant, to: Instant, oracles: Oracles) -> Self {
         let span = to.since(from).as_micros().max(1);
-        Self { branch, from, span, columns: vec![0; COLUMNS as usize], ..Self::default() }
+        Self { branch, from, span, columns: vec![0; COLUMNS as usize], oracles, ..Self::default() }
     }
 
     /// True while it can be carried on for this branch and end.
@@ -47,6 +49,14 @@ impl Survey {
         let column = (u128::from(at) * u128::from(COLUMNS) / u128::from(self.span + 1)) as usize;
         if let Some(count) = self.columns.get_mut(column) {
             *count += 1;
+        }
+        let found = self.oracles.violations().len();
+        self.oracles.see(record);
+        for v in &self.oracles.violations()[found..] {
+            let args: serde_json::Map<String, Value> =
+                v.args.iter().map(|(k, v)| ((*k).to_owned(), Value::from(v.as_str()))).collect();
+            let (at, seq, key) = (v.at, v.seq, v.key.to_owned());
+            self.pins.push(Pin { at, seq, kind: "violation", key, args: args.into() });
         }
         if matches!(record.event, Event::World(_)) {
             let why = why::of(record);

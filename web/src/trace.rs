@@ -2,6 +2,7 @@
 
 use servent_core::queue::Dialect;
 use servent_core::sim::Role;
+use servent_core::sim::check::Oracles;
 use servent_core::time::Instant;
 use servent_core::trace::reel::Reel;
 
@@ -69,7 +70,7 @@ impl TraceLab {
         if !self.survey.serves(0, end) {
             // A growing trace is surveyed with room to grow.
             let room = end.since(from).ratio(1, 4);
-            self.survey = Survey::new(0, from, end + room);
+            self.survey = Survey::new(0, from, end + room, Oracles::default());
         }
         while let Some(record) = self.reel.record(self.survey.seen() as usize) {
             self.survey.see(record);

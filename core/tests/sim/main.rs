@@ -1,5 +1,6 @@
 //! Tests of the simulator.
 
+mod oracles;
 mod parrot;
 mod presets;
 mod timeline;

@@ -1,58 +1,50 @@
-//! The presets with the real node.
+//! The presets with the real node, judged by all oracles.
 
 use servent_core::sim::check::Oracles;
 use servent_core::sim::{Role, Scenario, World, presets};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 
-fn run(s: &Scenario) -> (World, Vec<Record>) {
+pub(crate) fn run(s: &Scenario) -> (World, Vec<Record>) {
     let mut world = World::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)
 }
 
-/// A tale of a run, for when a test fails.
-fn tale(world: &World, records: &[Record]) -> String {
-    let mut out = String::new();
-    for r in records {
-        let name = &world.profiles()[r.node.0 as usize].name;
-        if r.node.0 > 0 || r.seq > 1800 { continue; }
-        out += &format!("{:>5} {:?} {name}: {:?} <- {:?}\n", r.seq, r.at, r.event, r.cause);
-    }
-    out
+/// Runs a scenario and panics with the first violations, and a command that
+/// shows them.
+pub(crate) fn judge(s: &Scenario) -> (World, Vec<Record>) {
+    let (world, records) = run(s);
+    let mut oracles = Oracles::new(s);
+    records.iter().for_each(|r| oracles.see(r));
+    oracles.finish(records.last().expect("something happened"));
+    let found = oracles.violations();
+    let few = &found[..found.len().min(3)];
+    assert!(found.is_empty(), "{} violations in {}: {few:#?}", found.len(), s.id);
+    (world, records)
 }
 
 #[test]
-fn every_client_of_every_preset_has_its_file_in_the_end() {
-    for s in presets::all() {
-        let (world, records) = run(&s);
-        println!(
-            "{}: {} records, {} calendar events, digest {:016x}",
-            s.id,
-            world.records(),
-            world.events(),
-            world.digest()
-        );
-        if std::env::var_os("TALE").is_some_and(|t| t == *s.id) {
-            println!("{}", tale(&world, &records));
+fn every_preset_holds_every_oracle_and_serves_every_client() {
+    let variants = |s: Scenario| {
+        let others: Vec<_> = s.variants.iter().filter_map(|v| s.variant(&v.name)).collect();
+        std::iter::once(s).chain(others)
+    };
+    for s in presets::all().flat_map(variants) {
+        let (world, _) = judge(&s);
+        for (i, profile) in world.profiles().iter().enumerate() {
+            if profile.role == Role::Client {
+                assert_eq!(world.outcome(NodeId(i as u32)), (1, 0), "{} in {}", profile.name, s.id);
+            }
         }
-        let mut oracles = Oracles::new(&s);
-        records.iter().for_each(|r| oracles.see(r));
-        oracles.finish(records.last().expect("something happened"));
-        let text = format!("{:#?}", oracles.violations());
-        println!(
-            "{} violations: {}",
-            oracles.violations().len(),
-            text.chars().take(1500).collect::<String>()
-        );
-        let left: Vec<&str> = world
-            .profiles()
-            .iter()
-            .enumerate()
-            .filter(|(i, p)| p.role == Role::Client && world.outcome(NodeId(*i as u32)) != (1, 0))
-            .map(|(_, p)| p.name.as_str())
-            .collect();
-        println!("   left: {left:?}");
     }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_digest() {
+    let s = presets::find("cut-the-wire").expect("a preset");
+    assert_eq!(run(&s).0.digest(), run(&s).0.digest());
+    let other = Scenario { seed: s.seed + 1, ..s.clone() };
+    assert_ne!(run(&s).0.digest(), run(&other).0.digest());
 }

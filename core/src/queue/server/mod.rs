@@ -181,6 +181,7 @@ impl Server {
             if until <= now {
                 self.line.set_present(entry.seat, false);
                 self.claims.bequeath(since);
+                fx.event(Event::Lapsed { ticket: entry.ticket });
                 continue;
             }
             self.claims.add(entry.arrival, at, since, until);

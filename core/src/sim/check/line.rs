@@ -18,6 +18,10 @@ struct Place {
     ticket: Guid,
     dialect: Option<Dialect>,
     conn: Option<ConnId>,
+    /// It was told to hang up and come back: no connection is expected.
+    sent_away: bool,
+    /// It was told not to ask before.
+    not_before: Instant,
     /// Did not ask in its time: it may be passed until it asks again.
     lapsed: bool,
 }
@@ -116,18 +120,15 @@ impl Line {
                     (place.conn, place.lapsed) = (Some(*conn), false);
                 }
             }
-            Queue::Told { ticket, dialect, position, length, .. } => {
+            Queue::Told { ticket, dialect, position, length, not_before, keep, .. } => {
                 if let Some(place) = self.place(*ticket) {
-                    place.dialect = Some(*dialect);
+                    (place.dialect, place.not_before) = (Some(*dialect), *not_before);
+                    place.sent_away = !keep;
                 }
                 self.position(*ticket, *position, *length, verdicts);
                 self.told_to_wait(*ticket, verdicts);
             }
-            Queue::Lapsed { ticket } => {
-                if let Some(place) = self.place(*ticket) {
-                    place.lapsed = true;
-                }
-            }
+            Queue::Lapsed { ticket } => self.lapsed(now, *ticket, verdicts),
             Queue::Moved { ticket, arrival, .. } => self.move_back(*ticket, *arrival),
             Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, verdicts),
             Queue::Lost { ticket, length, .. } => {
@@ -154,13 +155,34 @@ impl Line {
 
     fn join(&mut self, ticket: Guid, arrival: u64, dialect: Option<Dialect>) {
         let conn = self.asking.filter(|c| dialect.is_some() && self.open.contains(c));
-        self.places.insert(arrival, Place { ticket, dialect, conn, lapsed: false });
+        self.places.insert(
+            arrival,
+            Place {
+                ticket,
+                dialect,
+                conn,
+                sent_away: false,
+                not_before: Instant::ZERO,
+                lapsed: false,
+            },
+        );
         self.arrivals.insert(ticket, arrival);
     }
 
     fn leave(&mut self, ticket: Guid) -> Option<(u64, Place)> {
         let arrival = self.arrivals.remove(&ticket)?;
         self.places.remove(&arrival).map(|place| (arrival, place))
+    }
+
+    /// A place may be passed only once its owner could have asked, or when a
+    /// slot has been kept long enough.
+    fn lapsed(&mut self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+        let kept = self.free_since.is_some_and(|since| since + self.reserve <= now);
+        let Some(place) = self.place(ticket) else { return };
+        place.lapsed = true;
+        if place.not_before > now && !kept {
+            verdicts.violation("fifo", "check.lapsed_early", [of(ticket)]);
+        }
     }
 
     fn move_back(&mut self, ticket: Guid, arrival: u64) {
@@ -188,7 +210,8 @@ impl Line {
 
     /// How many who came earlier are there, and have not let their time pass.
     fn present_before(&self, arrival: u64) -> u32 {
-        let present = |p: &&Place| p.conn.is_some_and(|c| self.open.contains(&c)) && !p.lapsed;
+        let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
+        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.lapsed;
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
