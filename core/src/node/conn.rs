@@ -239,15 +239,15 @@ impl Table {
         Some((*at, name))
     }
 
-    /// Takes the first timer that has run out.
-    pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer)> {
+    /// Takes the first timer that has run out, and when it did.
+    pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer, Instant)> {
         let (at, conn) = *self.due.first()?;
         if at > now {
             return None;
         }
         self.due.remove(&(at, conn));
         let (_, timer) = self.conns.get_mut(&conn)?.due.take()?;
-        Some((conn, timer))
+        Some((conn, timer, at))
     }
 }
 
@@ -290,7 +290,8 @@ mod tests {
         t.wake(ConnId(0), Instant::from_secs(2), Timer::Idle);
         assert_eq!(t.expired(Instant::from_secs(1)), None);
         assert_eq!(t.next_due(), Some((Instant::from_secs(2), "idle_deadline")));
-        assert_eq!(t.expired(Instant::from_secs(2)), Some((ConnId(0), Timer::Idle)));
+        let two = Instant::from_secs(2);
+        assert_eq!(t.expired(Instant::from_secs(3)), Some((ConnId(0), Timer::Idle, two)));
         assert_eq!(t.expired(Instant::from_secs(9)), None);
     }
 

@@ -200,10 +200,10 @@ impl Node {
     }
 
     /// A timer of a connection has run out.
-    fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, fx: &mut Effects) {
+    fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
         let silent = self.conns.get(conn).is_none_or(|c| c.unread.is_empty());
         match timer {
-            Timer::Rate => self.judge_reader(now, conn, fx),
+            Timer::Rate => self.judge_reader(now, conn, at, fx),
             Timer::Head if silent => self.refuse(now, conn, Limit::RequestDeadline, None, fx),
             Timer::Head => {
                 let answer = Some((408, "Request Timeout"));
@@ -258,8 +258,8 @@ impl Engine for Node {
         if self.state != State::Running {
             return;
         }
-        while let Some((conn, timer)) = self.conns.expired(now) {
-            self.run_out(now, conn, timer, fx);
+        while let Some((conn, timer, at)) = self.conns.expired(now) {
+            self.run_out(now, conn, timer, at, fx);
         }
         if self.queue.poll_timeout().is_some_and(|(at, _)| at <= now) {
             let mut said = Fx::new();

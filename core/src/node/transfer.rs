@@ -35,15 +35,24 @@ impl Node {
         self.requests(now, conn, fx);
     }
 
-    /// The window over which a reader is judged has passed.
-    pub(super) fn judge_reader(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    /// The window over which a reader is judged has passed at `due`.
+    pub(super) fn judge_reader(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        due: Instant,
+        fx: &mut Effects,
+    ) {
         let Some(state) = self.conns.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
         let limits = &self.config.limits;
         let window = u128::from(limits.reader_window.as_micros());
-        if u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
+        // When we come this late it was us who slept, and the reader is not
+        // to blame for what we did not send.
+        let slept = now.since(due) >= limits.reader_window;
+        if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
             return self.conns.wake(conn, now + limits.reader_window, Timer::Rate);
         }
         tell(fx, ConnEvent::Limit { conn, limit: Limit::ReaderRate });
