@@ -44,7 +44,11 @@ impl Download {
                 self.size = Some(0);
                 self.finish_if_whole(cx);
             }
-            Reply::Told(told) => self.told(no, told, head, cx),
+            Reply::Told(told) => {
+                self.told(no, told, head, cx);
+                // What it was asked for is free for others again.
+                self.wake(cx);
+            }
             Reply::Unsatisfiable { size } => {
                 // Among several sources only one that sends bytes is believed.
                 if self.size.is_none() && size.is_some() && self.only(no) {
@@ -198,9 +202,15 @@ impl Download {
         let fresh = (start + transfer.stored, start + upto);
         transfer.stored = upto;
         let Receiving { conn, reuse, .. } = *transfer;
-        (src.bytes, src.failures) = (src.bytes + (fresh.1 - fresh.0), 0);
+        let before = self.have.bytes();
         self.have.insert(fresh);
-        self.unsaved += fresh.1 - fresh.0;
+        let gained = self.have.bytes() - before;
+        self.unsaved += gained;
+        src.bytes += fresh.1 - fresh.0;
+        if gained > 0 {
+            // Bytes we had already are no sign of life: a liar repeats them.
+            src.failures = 0;
+        }
         let done = fresh.1 == end;
         if done {
             cx.fx.event(Event::Stored { fetch: self.id, start, end });
