@@ -157,7 +157,7 @@ fn a_server_that_lies_about_the_length() {
     let short = liar(reply("200 OK\r\nContent-Length: 5000", &noise(100)));
     let url = format!("http://{short}/get/1/file");
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-    complains(&output, 3, "no source has the file");
+    complains(&output, 3, "no source has the file: 127.0.0.1:");
     assert!(!place.path("file").exists(), "a part was taken for the whole");
 }
 
@@ -178,11 +178,11 @@ fn a_server_that_sends_garbage_or_nothing() {
     for answer in [noise(3_000), Vec::new(), reply("404 Not Found\r\nContent-Length: 0", b"")] {
         let url = format!("http://{}/get/1/file", liar(answer));
         let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-        complains(&output, 3, "no source has the file");
+        complains(&output, 3, "no source has the file: 127.0.0.1:");
     }
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-    complains(&output, 3, "no source has the file");
+    complains(&output, 3, "no source has the file: 127.0.0.1:");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `servent get`: a download that waits in line, survives and is checked.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,13 +8,17 @@ use std::time::Duration;
 use clap::Args;
 use data_encoding::HEXLOWER;
 use serde_json::json;
-use servent::Clock;
 use servent::driver::{Driver, Handle, Options};
-use servent_core::fetch::FetchFailure;
-use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{Answer, Command, Get};
+use servent::{Clock, DamagedState};
+use servent_core::fetch::{self, FetchFailure, SourceTrouble};
+use servent_core::id::Sha1;
+use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::trace::{Event, Record};
 use sha1::Digest as _;
+use tokio::sync::broadcast::channel;
 use tokio::sync::broadcast::error::RecvError;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::BroadcastStream;
 
 use super::exit::{Exit, Failure};
 use super::signal::Signals;
@@ -69,7 +74,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let config = builder.finish()?;
     let voice = Voice::new(arguments.json, common.quiet);
     let file = destination(&wanted, &config, arguments.output.as_deref())?;
-    runtime()?.block_on(get(&config, &wanted, &file, arguments.listen, voice))
+    let job = Job { wanted, file, listen: arguments.listen, damaged: common.damaged(), voice };
+    runtime()?.block_on(get(&config, &job))
 }
 
 /// The file to make. It must not be there, its folder must.
@@ -106,40 +112,64 @@ fn state_of(config: &Config, file: &Path) -> PathBuf {
     config.settings.state.join("get").join(HEXLOWER.encode(&digest[..8]))
 }
 
-async fn get(
-    config: &Config,
-    wanted: &Wanted,
-    file: &Path,
+/// What is to be done.
+struct Job {
+    wanted: Wanted,
+    file: PathBuf,
     listen: Option<SocketAddr>,
+    damaged: DamagedState,
     voice: Voice,
-) -> Result<(), Failure> {
-    let mut signals = Signals::new()?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut sources = Vec::new();
-    let mut unknown = None;
-    for place in &wanted.places {
-        match place.resolve(wanted.sha1).await {
-            Ok(source) => sources.push(source),
-            Err(failure) => unknown = Some(failure),
+}
+
+impl Job {
+    /// Every place that can be found; an error when none can.
+    async fn sources(&self) -> Result<Vec<Source>, Failure> {
+        let mut sources = Vec::new();
+        let mut unknown = None;
+        for place in &self.wanted.places {
+            match place.resolve(self.wanted.sha1).await {
+                Ok(source) => sources.push(source),
+                Err(failure) => unknown = Some(failure),
+            }
+        }
+        match unknown {
+            Some(failure) if sources.is_empty() => Err(failure),
+            _ => Ok(sources),
         }
     }
-    if let (true, Some(failure)) = (sources.is_empty(), unknown) {
-        return Err(failure);
+
+    /// Where to listen for calls back: where asked, else any free port of
+    /// the family the sources are of.
+    fn listen(&self, sources: &[Source]) -> SocketAddr {
+        let any: SocketAddr = if sources.iter().all(|s| s.at.is_ipv6()) {
+            (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
+        } else {
+            (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
+        };
+        self.listen.unwrap_or(any)
     }
+}
+
+async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
+    let Job { wanted, file, voice, .. } = job;
+    let mut signals = Signals::new()?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let sources = job.sources().await?;
     let state = state_of(config, file);
     make(&state)?;
-    let wild = if sources.iter().all(|s| s.at.is_ipv6()) { "[::]:0" } else { "0.0.0.0:0" };
     let handle = Driver::start(Options {
         name: "get".into(),
-        listen: listen.or_else(|| wild.parse().ok()).into_iter().collect(),
+        listen: vec![job.listen(&sources)],
         download_dir: file.parent().unwrap_or(Path::new("/")).to_path_buf(),
         node: config.settings.node.clone(),
         trace: config.settings.trace.clone(),
+        tape: true,
+        damaged_state: job.damaged,
         ..Options::under(&state)
     })
     .await?;
     let wish = Get { name: name.clone(), sha1: wanted.sha1, sources };
-    let mut progress = FetchProgress::new(voice, &name);
+    let mut progress = FetchProgress::new(*voice, &name);
     let outcome = tokio::select! {
         outcome = follow(&handle, wish, &mut progress) => outcome,
         () = signals.first() => Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
@@ -152,7 +182,7 @@ async fn get(
     let (size, sha1) = outcome?;
     // Nothing is left to go on with.
     let _ = std::fs::remove_dir_all(&state);
-    report(voice, file, size, sha1, wanted.sha1.is_some())
+    report(*voice, file, size, sha1, wanted.sha1.is_some())
 }
 
 /// Gives the command and waits for its end.
@@ -163,13 +193,18 @@ async fn follow(
 ) -> Result<(u64, Option<Sha1>), Failure> {
     let clock = Clock::new();
     let mut answers = handle.answers();
+    let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
+    let mut troubles = BTreeMap::new();
     handle.command(Command::Get(wish)).await?;
     let mut tick = tokio::time::interval(Duration::from_millis(200));
     loop {
         tokio::select! {
+            // What went wrong is told before the end it led to.
+            biased;
+            Some(Ok(record)) = records.next() => note(&record, &mut troubles, progress),
             answer = answers.recv() => match answer {
                 Ok(Answer::Fetched { bytes, sha1, .. }) => return Ok((bytes, sha1)),
-                Ok(Answer::Failed { fetch, why }) => return Err(failed(handle, fetch, why).await),
+                Ok(Answer::Failed { why, .. }) => return Err(failed(why, &troubles)),
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
             },
@@ -183,17 +218,44 @@ async fn follow(
     }
 }
 
+/// Keeps the last trouble of each source.
+fn note(
+    record: &Record,
+    troubles: &mut BTreeMap<SocketAddr, SourceTrouble>,
+    progress: &mut FetchProgress,
+) {
+    let (at, why) = match &record.event {
+        Event::Fetch(
+            fetch::Event::Waiting { at, why, .. } | fetch::Event::SourceLost { at, why, .. },
+        ) => (*at, *why),
+        _ => return,
+    };
+    if troubles.insert(at, why) != Some(why) {
+        progress.trouble(at, words(why));
+    }
+}
+
+/// A source's trouble in words.
+const fn words(why: SourceTrouble) -> &'static str {
+    match why {
+        SourceTrouble::Unreachable => "cannot be reached",
+        SourceTrouble::Busy => "is busy",
+        SourceTrouble::Refused => "refuses",
+        SourceTrouble::NotFound => "has no such file",
+        SourceTrouble::RangeUnavailable => "has not the bytes we need",
+        SourceTrouble::Disconnected => "hung up",
+        SourceTrouble::Stalled => "does not answer or sends too slowly",
+        SourceTrouble::LengthLie => "said one length and sent another",
+        SourceTrouble::Garbage => "sent what is not HTTP",
+        SourceTrouble::Corrupt => "sent bytes of another file",
+    }
+}
+
 /// Why there is no file, and what to do about it.
-async fn failed(handle: &Handle, fetch: FetchId, why: FetchFailure) -> Failure {
-    let view = handle.view(1, 0).await.unwrap_or_default();
-    let sources: Vec<String> = view
-        .fetches
-        .iter()
-        .filter(|f| f.fetch == fetch.0)
-        .flat_map(|f| f.sources.iter().map(|s| format!("{} {}", s.at, s.state)))
-        .collect();
-    let tried =
-        if sources.is_empty() { String::new() } else { format!(" ({})", sources.join(", ")) };
+fn failed(why: FetchFailure, troubles: &BTreeMap<SocketAddr, SourceTrouble>) -> Failure {
+    let tried: Vec<String> =
+        troubles.iter().map(|(at, why)| format!("{at} {}", words(*why))).collect();
+    let tried = if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
     match why {
         FetchFailure::NoSource => {
             Failure::new(Exit::Network, format!("no source has the file{tried}"))

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use servent::DamagedState;
 use tracing_subscriber::EnvFilter;
 
 use self::exit::{EXIT_CODES, Failure};
@@ -60,6 +61,9 @@ pub(crate) struct Common {
     /// Say nothing but results and errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
+    /// When the state cannot be read: rename it and begin with an empty one.
+    #[arg(long, global = true)]
+    put_damaged_aside: bool,
     /// Divide every interval of the protocols by this, told and enforced alike.
     #[arg(long, global = true, value_name = "N", hide = true)]
     time_scale: Option<u32>,
@@ -101,6 +105,11 @@ impl Common {
     /// The configuration in force, for commands without settings of their own.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         self.builder()?.finish()
+    }
+
+    /// What to do with a state that cannot be read.
+    pub(crate) const fn damaged(&self) -> DamagedState {
+        if self.put_damaged_aside { DamagedState::PutAside } else { DamagedState::Refuse }
     }
 
     fn log(&self) {

@@ -50,9 +50,6 @@ pub(crate) struct Arguments {
     /// Serve the lab here, or `off`.
     #[arg(long, value_name = "ADDRESS")]
     lab: Option<String>,
-    /// When the state cannot be read: rename it and begin with an empty queue.
-    #[arg(long)]
-    put_damaged_aside: bool,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -65,7 +62,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, arguments.put_damaged_aside, voice))
+    runtime()?.block_on(share(&config, common.damaged(), voice))
 }
 
 fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
@@ -90,12 +87,12 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     builder.finish()
 }
 
-async fn share(config: &Config, put_aside: bool, voice: Voice) -> Result<(), Failure> {
+async fn share(config: &Config, damaged_state: DamagedState, voice: Voice) -> Result<(), Failure> {
     let settings = &config.settings;
     let mut signals = Signals::new()?;
     make(&settings.state)?;
     let listener = start::lab(config).await?;
-    let handle = Driver::start(options(config, put_aside, listener.is_some())).await?;
+    let handle = Driver::start(options(config, damaged_state, listener.is_some())).await?;
     announce(voice, "listening", &handle.addrs())?;
 
     let token = token()?;
@@ -138,7 +135,7 @@ async fn share(config: &Config, put_aside: bool, voice: Voice) -> Result<(), Fai
     ended.map_err(Failure::from)
 }
 
-fn options(config: &Config, put_aside: bool, tape: bool) -> Options {
+fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options {
     let settings = &config.settings;
     let rate = Some(settings.upload_rate).filter(|rate| *rate > 0);
     let mut node = settings.node.clone();
@@ -155,7 +152,7 @@ fn options(config: &Config, put_aside: bool, tape: bool) -> Options {
         upload_rate: rate,
         trace: settings.trace.clone(),
         tape,
-        damaged_state: if put_aside { DamagedState::PutAside } else { DamagedState::Refuse },
+        damaged_state,
         ..Options::under(&settings.state)
     }
 }

@@ -2,6 +2,7 @@
 //! while it runs.
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -78,6 +79,19 @@ impl FetchProgress {
                     self.said = text;
                 }
             }
+        }
+    }
+
+    /// Tells a trouble of a source.
+    pub(crate) fn trouble(&self, at: SocketAddr, what: &str) {
+        match (&self.bar, self.voice) {
+            (Some(bar), _) => bar.println(format!("{at} {what}")),
+            (None, Voice::Lines) => eprint_line(&format!("{at} {what}")),
+            (None, Voice::Json) => {
+                let line = json!({ "event": "trouble", "source": at, "what": what });
+                print_line(&line.to_string());
+            }
+            _ => {}
         }
     }
 
