@@ -85,6 +85,25 @@ fn a_newcomer_never_takes_a_free_slot_past_a_waiting_client() {
 }
 
 #[test]
+fn a_slot_open_to_the_line_is_still_closed_to_newcomers() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let ahead: Vec<Client> = (0..30).map(|_| bench.queue(Active)).collect();
+    let mut obeying: Vec<Client> = (0..5).map(|_| bench.queue(Parq)).collect();
+    ahead.iter().for_each(|client| bench.gone(client));
+    bench.finish(&running);
+    bench.pass(secs(200));
+    // Told to ask after 600 s, they obey: neither blamed nor passed by strangers.
+    let mut newcomer = bench.queue(Parq);
+    assert_eq!(bench.position(&newcomer), 6);
+    bench.pass(secs(130));
+    assert_eq!(bench.ask(&mut newcomer), Got::Slot, "in line by now, and nobody else asks");
+    bench.finish(&newcomer);
+    bench.pass(secs(271));
+    assert_eq!(bench.ask(&mut obeying[0]), Got::Slot);
+}
+
+#[test]
 fn more_slots_are_for_those_who_wait_and_fewer_take_from_nobody() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);

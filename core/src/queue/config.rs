@@ -27,7 +27,8 @@ pub struct Config {
     /// How long a slot waits for the owner of a broken transfer (PQ-14).
     pub slot_reserve: Duration,
     /// Longest time a free slot is kept for an entitled client that is
-    /// present but not yet allowed to ask (decision §2.5).
+    /// present but not yet allowed to ask; then others of the line may be
+    /// served, newcomers still not (decision §2.5).
     pub entitled_reserve: Duration,
     /// How long it is kept for one that is allowed to ask and does not.
     pub ask_grace: Duration,

@@ -2,10 +2,11 @@
 //!
 //! This is the rule that lets no slot idle and nobody jump the line (decision
 //! §2.5). A free slot belongs to the first entry that is present: connected
-//! or inside its poll window. It is kept for that entry until it could have
-//! asked, and never longer than the reserve since the slot became free, even
-//! if one claim after the other lapses. Whoever lets its claim lapse keeps its
-//! place but counts as absent until it asks again.
+//! or inside its poll window. It is kept for that entry until it was allowed
+//! to ask and did not; then the entry keeps its place but counts as absent
+//! until it asks again. Once the slot has stood free for the reserve it is
+//! *open*: whoever of the line asks first is served, present or not yet due.
+//! A newcomer is served only when nobody in line obeys what it was told.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -22,10 +23,14 @@ pub(super) struct Claims {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Claim {
-    entry: u32,
-    since: Instant,
-    until: Instant,
+pub(super) struct Claim {
+    pub(super) entry: u32,
+    /// Since when the slot stands free.
+    pub(super) since: Instant,
+    /// From then on others of the line may be served.
+    pub(super) open_at: Instant,
+    /// By then the entry could have asked.
+    pub(super) until: Instant,
 }
 
 impl Claims {
@@ -37,18 +42,24 @@ impl Claims {
         self.by_arrival.contains_key(&arrival)
     }
 
-    /// True when somebody who arrived at `arrival` may have one of `free`
-    /// slots: fewer than that are kept for those before.
-    pub(super) fn let_in(&self, arrival: u64, free: u32) -> bool {
-        let last = self.by_arrival.last_key_value();
-        free > 0 && (self.len() < free || last.is_some_and(|(&last, _)| last >= arrival))
+    /// True when one of `free` slots may be given to the entry that came at
+    /// `arrival`, or to a newcomer: fewer than that are kept for others.
+    pub(super) fn let_in(&self, arrival: Option<u64>, free: u32, now: Instant) -> bool {
+        let kept = match arrival {
+            Some(arrival) => {
+                let ahead = self.by_arrival.range(..arrival);
+                ahead.filter(|(_, claim)| now < claim.open_at).count()
+            }
+            None => self.by_arrival.len(),
+        };
+        kept < free as usize
     }
 
-    /// Keeps a slot that stands free since `since`.
-    pub(super) fn add(&mut self, arrival: u64, entry: u32, since: Instant, until: Instant) {
-        let before = self.by_arrival.insert(arrival, Claim { entry, since, until });
+    /// Keeps a slot.
+    pub(super) fn add(&mut self, arrival: u64, claim: Claim) {
+        self.by_end.insert((claim.until, arrival));
+        let before = self.by_arrival.insert(arrival, claim);
         assert!(before.is_none(), "claims are the first present entries, so the next has none");
-        self.by_end.insert((until, arrival));
     }
 
     /// Ends a claim; `orphaned` when its slot stays free, so that the next in

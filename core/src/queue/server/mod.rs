@@ -19,12 +19,13 @@
 //! | survives our restart | no | yes; called back (PQ-12) | yes |
 //!
 //! **Who is next.** A free slot is kept for the first *present* client of the
-//! line: one that is connected or inside its poll window. It is kept until
-//! `ask_grace` after that client may ask, at most `entitled_reserve` since
-//! the slot became free. Whoever is absent or lets this lapse keeps its
-//! place, and a later client that is present is served past it. So no slot
-//! idles while somebody entitled is present, and nobody jumps the line
-//! (decision §2.5; [`claims`]).
+//! line: one that is connected or inside its poll window, and until
+//! `ask_grace` after it was allowed to ask. Whoever is absent or lets this
+//! lapse keeps its place, and the next one present is served. Once the slot
+//! has stood free for `entitled_reserve`, anybody in line who asks is served;
+//! a newcomer only when nobody in line obeys what it was told. So no slot
+//! idles while somebody entitled asks, and nobody jumps the line (decision
+//! §2.5; [`claims`]).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the file's
 //! last byte was sent. After any other range the slot waits `continue_hold`
@@ -66,7 +67,7 @@ mod wheel;
 
 use alloc::collections::BTreeMap;
 
-use self::claims::Claims;
+use self::claims::{Claim, Claims};
 use self::entry::Entry;
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
@@ -176,15 +177,15 @@ impl Server {
             let Some(at) = self.line.present_at(self.claims.len() + 1) else { break };
             let since = self.claims.inherit(now);
             let entry = &self.places.slab[at];
-            let patience = entry.not_before.max(since) + self.config.scaled(self.config.ask_grace);
-            let until = patience.min(since + self.config.scaled(self.config.entitled_reserve));
+            let until = entry.not_before.max(since) + self.config.scaled(self.config.ask_grace);
+            let open_at = since + self.config.scaled(self.config.entitled_reserve);
             if until <= now {
                 self.line.set_present(entry.seat, false);
                 self.claims.bequeath(since);
                 fx.event(Event::Lapsed { ticket: entry.ticket });
                 continue;
             }
-            self.claims.add(entry.arrival, at, since, until);
+            self.claims.add(entry.arrival, Claim { entry: at, since, open_at, until });
             fx.event(Event::Entitled { ticket: entry.ticket });
         }
         self.claims.settled();

@@ -154,7 +154,7 @@ impl Server {
     pub(super) fn newcomer(&mut self, now: Instant, request: &Request, fx: &mut Effects) {
         // What went before may have freed a slot; those in line come first.
         self.settle(now, fx);
-        let starts = self.claims.let_in(u64::MAX, self.free());
+        let starts = self.claims.let_in(None, self.free(), now);
         let busy = if starts {
             None
         } else if self.line.len() >= self.config.capacity {
@@ -201,7 +201,7 @@ impl Server {
     fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         self.settle(now, fx);
         let Entry { arrival, seat, ticket, .. } = self.places.slab[at];
-        if !self.claims.let_in(arrival, self.free()) {
+        if !self.claims.let_in(Some(arrival), self.free(), now) {
             return self.tell(now, at, request, fx);
         }
         let ahead = self.line.position(seat) - 1;
