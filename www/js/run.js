@@ -30,6 +30,9 @@ export function presets() {
   return glue ? JSON.parse(glue.Lab.presets()) : [];
 }
 
+/** A little time after the last event, so that it can be seen. */
+const AFTERGLOW = 1.03;
+
 /** One run: a scenario that is being simulated, or a trace that is replayed. */
 export class Run {
   /** @param {T.RawLab} raw */
@@ -58,6 +61,20 @@ export class Run {
   get now() { return this.raw.now(); }
   get index() { return this.raw.index(); }
   get count() { return this.raw.count(); }
+  /** Where there is nothing more to see: the last event once all is known, else the horizon. */
+  get end() {
+    const horizon = Math.max(this.raw.horizon(), this.raw.frontier());
+    if (!this.explored || this.kind === 'trace' || this.raw.count() === 0) return horizon;
+    const known = this.raw.count();
+    if (this.#endOf !== known) {
+      this.#endOf = known;
+      this.#end = this.record(known - 1).at * AFTERGLOW;
+    }
+    return Math.min(horizon, Math.max(this.#end, this.now));
+  }
+  #endOf = -1;
+  #end = 0;
+  /** What `density` and the links span. */
   get horizon() { return Math.max(this.raw.horizon(), this.raw.frontier()); }
   get version() { return this.raw.version(); }
   get digest() { return this.raw.digest(); }

@@ -143,6 +143,9 @@ export class Session extends EventTarget {
   /** @type {Map<number, FaultAt[]>} */
   #faults = new Map();
 
+  /** Where the timeline of all runs ends. */
+  get end() { return Math.max(0, ...this.runs().map((run) => run.end)); }
+
   runs() { return /** @type {Run[]} */ ([this.run, this.other].filter(Boolean)); }
 
   /** Something changed: draw at the next frame. */
@@ -154,7 +157,7 @@ export class Session extends EventTarget {
   play() {
     if (!this.run) return;
     if (this.live) this.live.follow = false;
-    if (this.run.now >= this.run.horizon) this.seek(this.run.origin);
+    if (this.run.now >= this.end) this.seek(this.run.origin);
     this.playing = true;
     this.#last = 0;
     this.emit('play');
@@ -362,12 +365,12 @@ export class Session extends EventTarget {
 
   /** @param {Run} run @param {number} ms */
   #advance(run, ms) {
-    const to = Math.min(run.horizon, run.now + ms * 1000 * this.speed);
+    const to = Math.min(this.end, run.now + ms * 1000 * this.speed);
     this.guard(() => {
       const reached = run.advance(to, SLICE_MS / this.runs().length);
       if (this.other) this.other.advance(reached, SLICE_MS / 2);
     });
-    if (this.run && run.now >= run.horizon) this.pause();
+    if (this.run && run.now >= this.end) this.pause();
   }
 
   /** Runs the future ahead while there is time; true when all is known. */

@@ -81,7 +81,7 @@ export function state(page) {
     const { run } = session;
     return {
       now: run.now, index: run.index, count: run.count, digest: run.digest, kind: run.kind, view: session.view, playing: session.playing,
-      branch: session.branch, branches: run.branches().length, selected: session.selection.node, horizon: run.horizon, verified: run.verified(), faults: session.faults().length,
+      branch: session.branch, branches: run.branches().length, selected: session.selection.node, end: session.end, verified: run.verified(), faults: session.faults().length,
     };
   });
 }

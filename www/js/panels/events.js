@@ -31,9 +31,16 @@ export class EventTable extends HTMLElement {
       const row = /** @type {Element} */ (e.target).closest('tr');
       if (row?.dataset.seq) session.seekEvent(Number(row.dataset.seq));
     });
-    session.addEventListener('frame', () => this.update());
+    for (const type of ['frame', 'known', 'faults']) session.addEventListener(type, () => this.update());
+    session.addEventListener('view', () => {
+      this.#centered = false;
+      this.#shape = '';
+    });
     session.addEventListener('run', () => { this.#foundFor = ''; });
   }
+
+  /** The newest event was brought into sight since the view was opened. */
+  #centered = false;
 
   update() {
     const { session } = this;
@@ -48,7 +55,12 @@ export class EventTable extends HTMLElement {
     const total = this.#found?.length ?? run.count;
     setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
     const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
-    if (session.playing && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
+    if ((session.playing || !this.#centered) && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
+    if (!this.#centered && !this.#found) {
+      // The first drawing gives the table its height, the second finds the place.
+      this.#centered = this.#shape !== '';
+      session.touch();
+    }
     const from = Math.max(0, Math.min(total - 1, Math.floor(this.frame.scrollTop / row) - MARGIN));
     const rows = Math.ceil((this.frame.clientHeight || 480) / row) + 2 * MARGIN;
     const shape = `${key}|${from}|${rows}|${run.index}`;

@@ -60,8 +60,8 @@ export class LabInspector extends HTMLElement {
     const body = Object.values(record.event)[0];
     const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
     fill(this.event, head,
-      el('p', { class: 'sentence' }, el('strong', { text: `${record.node_name} ` }), el('span', { text: tell(record) })),
-      rule || why?.clause ? el('div', { class: 'why' }, el('p', { text: rule }), why?.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
+      el('p', { class: 'sentence' }, el('span', { class: 'node', text: record.node_name }), tell(record)),
+      rule || why?.clause ? el('div', { class: 'why' }, rule ? el('p', { text: rule }) : null, why?.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
       this.#chain(record));
     return undefined;
   }

@@ -202,8 +202,10 @@ const PAGE = {
   'link.bad': 'The link could not be read; here is the first story instead.',
   'link.trace': 'A link cannot carry a recorded run; send the .sqlog file with it.',
   'link.large': 'This scenario is too large for a link. Export it as a file.',
-  'compare.active': 'Everybody speaks Active Queueing',
-  'compare.parq': 'Everybody speaks PARQ',
+  'compare.active': 'All speak Active Queueing',
+  'compare.parq': 'All speak PARQ',
+  'compare.parq11': 'All speak PARQ 1.1',
+  'compare.passive': 'All are passive',
   'compare.trace': 'A recorded run cannot be run a second way; open a scenario to compare.',
 
   'keys.title': 'Keys and signs',
@@ -227,6 +229,9 @@ const PAGE = {
   'keys.signs': 'Signs',
   'keys.signs.window': 'The bar of a card runs from the last answer to the deadline. The mark is now.',
 };
+
+/** A range without an end reaches beyond every number a page can hold. */
+const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `bytes from ${count(a.start)} on` : `bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}`);
 
 const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'a client';
 
@@ -256,7 +261,7 @@ const EVENTS = {
   'conn.dialed': 'Is connected.',
   'conn.dial_failed': (a) => `Could not connect: ${a.why}.`,
   'conn.request': (a) => `Is asked: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
-  'conn.reply': (a) => `Answers ${a.status}${a.end > a.start ? `, bytes ${count(a.start)}–${count(a.end - 1)}` : ''}.`,
+  'conn.reply': (a) => `Answers ${a.status}${a.end > a.start ? `, ${range(a)}` : ''}.`,
   'conn.response': (a) => `Hears ${a.status}.`,
   'conn.line': (a) => `Hears “${a.line}”.`,
   'conn.sent': (a) => `Has sent ${bytes(a.bytes)}.`,
@@ -267,10 +272,10 @@ const EVENTS = {
 
   'fetch.begun': (a) => `Wants ${a.name}${a.have ? `, has ${bytes(a.have)}` : ''}.`,
   'fetch.source': (a) => `Learns of a source at ${a.at}.`,
-  'fetch.asked': (a) => `Asks for bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}.`,
+  'fetch.asked': (a) => `Asks for ${range(a)}.`,
   'fetch.queued': (a) => `Stands in line at place ${a.position}${a.length ? ` of ${a.length}` : ''}.`,
   'fetch.waiting': (a) => `The source is ${TROUBLES[a.why] ?? a.why}; tries again later.`,
-  'fetch.receiving': (a) => `Bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))} are coming.`,
+  'fetch.receiving': (a) => `Receives ${range(a)}.`,
   'fetch.stored': (a) => `Bytes up to ${count(a.end)} are on disk.`,
   'fetch.source_lost': (a) => `Gives the source up: ${TROUBLES[a.why] ?? a.why}.`,
   'fetch.called_back': 'Is called back: its turn has come.',

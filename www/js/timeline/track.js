@@ -38,8 +38,8 @@ export class TimeTrack extends HTMLElement {
 
   update() {
     const run = this.session?.run;
-    if (!run || !this.track) return;
-    const length = Math.max(1, run.horizon - run.origin);
+    if (!this.session || !run || !this.track) return;
+    const length = Math.max(1, this.session.end - run.origin);
     const now = run.now - run.origin;
     this.knob.style.setProperty('--at', `${(now / length) * 100}%`);
     setAttr(this.track, 'aria-valuemax', String(Math.round(length / 1e6)));
@@ -66,7 +66,10 @@ export class TimeTrack extends HTMLElement {
     const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     ctx.scale(scale, scale);
     const style = getComputedStyle(canvas);
-    const bins = run.density(Math.max(1, Math.floor(width / 4)));
+    // The core counts up to the horizon; what is drawn may end before it.
+    const wanted = Math.max(1, Math.floor(width / 4));
+    const whole = (run.horizon - run.origin) / length;
+    const bins = [...run.density(Math.round(wanted * whole))].slice(0, wanted);
     const most = Math.log1p(Math.max(1, ...bins));
     ctx.fillStyle = style.outlineColor;
     ctx.fillRect(0, height - 1, width, 1);
@@ -144,7 +147,7 @@ export class TimeTrack extends HTMLElement {
     const to = (/** @type {PointerEvent} */ e) => {
       const { left, width } = this.track.getBoundingClientRect();
       const run = session.run;
-      if (run) session.seek(run.origin + Math.min(1, Math.max(0, (e.clientX - left) / width)) * (run.horizon - run.origin));
+      if (run) session.seek(run.origin + Math.min(1, Math.max(0, (e.clientX - left) / width)) * (session.end - run.origin));
     };
     to(event);
     this.track.onpointermove = to;
@@ -158,9 +161,9 @@ export class TimeTrack extends HTMLElement {
   #key(event) {
     const run = this.session?.run;
     if (!run || !this.session || event.ctrlKey || event.metaKey || event.altKey) return;
-    const length = run.horizon - run.origin;
+    const length = this.session.end - run.origin;
     const to = {
-      Home: run.origin, End: run.horizon,
+      Home: run.origin, End: this.session.end,
       PageUp: run.now - length * PAGE, PageDown: run.now + length * PAGE,
       ArrowDown: run.now - length / 100, ArrowUp: run.now + length / 100,
     }[event.key];
