@@ -33,7 +33,7 @@ export function tell(record) {
  * @param {Record<string, any>} args
  */
 export function reason(key, args) {
-  for (const candidate of [`${key}.${args.why}.why`, args.keep ? `${key}.keep.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
+  for (const candidate of [args.dialect ? `${key}.${args.dialect}.why` : '', args.keep ? `${key}.keep.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
     if (candidate && known(candidate)) return t(candidate, args);
   }
   return '';

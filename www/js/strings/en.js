@@ -318,6 +318,9 @@ const USERS = { ask_now: 'Its user asks now, allowed or not.', sleep: 'Its user 
 /** The rule behind an event. @type {Record<string, string>} */
 const WHYS = {
   'queue.arrived': 'All slots are taken, or somebody with a better claim waits. A new request goes to the end of the one line, whatever language it speaks.',
+  'queue.arrived.active': 'All slots are taken, so the request goes to the end of the one line. In Active Queueing the connection is the place: it must stay open.',
+  'queue.arrived.parq': 'All slots are taken, so the request goes to the end of the one line. It gets a random id: with it the place survives a broken connection.',
+  'queue.arrived.passive': 'This client knows of no queue. It stands in the same line all the same, remembered by its address as long as it keeps asking.',
   'queue.asked': 'It asked inside its window: not before the time it was told, not after its deadline. So the place is kept.',
   'queue.told': 'Every answer names the place and when to come back. The further back, the longer the pause: 30 seconds for the first place, 20 more for each behind it, ten minutes at most.',
   'queue.told.keep': 'Near the head of the line the wire is kept, so that no time is lost when a slot is free.',
@@ -340,6 +343,19 @@ const WHYS = {
   'queue.lost.replaced': 'The client took another place instead of this one.',
   'queue.refused': 'Every line has an end. Beyond it a client is told when to try again.',
   'queue.called': 'The client gave an address and its time ran out, so the server connects to it and says that its turn is near.',
+  'fetch.asked': 'A waiting client asks inside its window, and for the bytes it needs by then.',
+  'fetch.queued': 'It was told its place and its window. It will ask again comfortably inside it.',
+  'fetch.waiting': 'Without a place to lose there is only patience: each failure makes the pause longer.',
+  'fetch.called_back': 'The server connected to the address the client had given, because its turn is near.',
+  'fetch.done': 'Every byte is on disk, and where the fingerprint of the file is known it was compared.',
+  'fetch.corrupt': 'A file is only what its fingerprint says. What does not agree is thrown away.',
+  'conn.line': 'One line says that the turn has come: the id of the place, and where the server is now.',
+  'conn.limit': 'Everything a stranger can make us spend has a limit, and reaching it is said.',
+  'world.cut': 'A fault: from here on the connection between the two is gone. What each language makes of it is the story.',
+  'world.crashed': 'A fault: the program is killed. What it had promised was on disk before it was said.',
+  'world.restarted': 'It begins again from what is on disk, and calls those who gave an address.',
+  'world.stalled': 'A fault: it takes nothing in and its timers wait.',
+  'world.user': 'Somebody pressed a button.',
   'queue.restored': 'What was promised is on disk before it is said, so a restart loses nobody.',
 };
 
