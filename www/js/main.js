@@ -106,6 +106,8 @@ class ServentLab extends HTMLElement {
       if (kind === 'servent') this.live.follow(about, name);
       else this.#fetchTrace(name);
     });
+    // A story is none of them; choosing leads back.
+    this.session.addEventListener('run', () => { if (this.session.scenario) choice.selectedIndex = -1; });
     this.sources.replaceChildren(choice);
     this.sources.hidden = false;
   }

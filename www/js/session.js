@@ -233,11 +233,29 @@ export class Session extends EventTarget {
     return this.named(run.record(run.index - 1));
   }
 
+  /**
+   * Remembers what a client is called. In a simulated world every client has
+   * an address of its own; in a recorded one many may share an address.
+   * @param {string|null} ticket
+   * @param {string} peer
+   * @param {string} name
+   */
+  know(ticket, peer, name) {
+    if (ticket) this.names.set(ticket, name);
+    this.names.set(this.run?.kind === 'trace' ? peer : host(peer), name);
+  }
+
+  /** @param {string} ticket @param {string} peer */
+  nameOf(ticket, peer) {
+    const alone = this.run?.kind !== 'trace';
+    return this.names.get(ticket) ?? this.names.get(alone ? host(peer) : peer) ?? null;
+  }
+
   /** Adds the name of the client a record is about, when a board said it. @param {T.LabRecord} record */
   named(record) {
     if (!record.who) {
       const body = Object.values(record.event)[0];
-      record.who = this.names.get(String(body.ticket)) ?? this.names.get(host(String(body.peer))) ?? null;
+      record.who = this.nameOf(String(body.ticket), String(body.peer));
     }
     return record;
   }

@@ -68,6 +68,21 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a trace of a servent on real sockets is re-executed and verified', { skip: !process.env.SERVENT_TRACE }, async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const text = readFileSync(String(process.env.SERVENT_TRACE), 'latin1');
+      await page.evaluate((/** @type {string} */ latin) => {
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(latin, (c) => c.charCodeAt(0))], 'real.sqlog'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+      }, text);
+      await page.waitForFunction(() => /verified (\d+)\/\1$/.test(document.querySelector('.verdict')?.textContent ?? ''));
+      const { verified, kind } = await state(page);
+      assert.equal(kind, 'trace');
+      assert.ok(verified.total > 0);
+      await page.close();
+    });
+
     test('a file that is no trace is met with a sentence', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       await page.evaluate(() => {

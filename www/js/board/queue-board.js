@@ -76,13 +76,13 @@ export class QueueBoard extends HTMLElement {
     const { queue } = board;
     for (const client of board.clients) {
       this.#clients.set(client.peer, client);
-      this.session.names.set(host(client.peer), client.name);
+      this.session.know(null, client.peer, client.name);
     }
     this.#place(board);
     const down = queue.slots === 0 && queue.capacity === 0;
     const busy = `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`;
     if (this.figures) setText(this.figures, down ? t('board.down') : busy);
-    this.tray?.update(board, this.session.selection.node);
+    this.tray?.update(board, this.session.selection.node, run.kind === 'scenario');
   }
 
   /** What is needed of the line: all of a short one, the parts in sight of a long one. @param {Run} run @returns {T.Board} */
@@ -213,8 +213,8 @@ export class QueueBoard extends HTMLElement {
 
   /** @param {string} ticket @param {string} peer */
   #name(ticket, peer) {
-    const name = this.#clients.get(host(peer))?.name ?? this.#clients.get(peer)?.name ?? peer;
-    this.session?.names.set(ticket, name).set(host(peer), name);
+    const name = this.#clients.get(peer)?.name ?? this.#clients.get(host(peer))?.name ?? this.session?.nameOf(ticket, peer) ?? away(peer);
+    this.session?.know(ticket, peer, name);
     return name;
   }
 
@@ -279,6 +279,11 @@ export class QueueBoard extends HTMLElement {
     this.#restarted = true;
     this.session?.touch();
   }
+}
+
+/** A neighbour on this machine is told apart by its port alone. @param {string} peer */
+function away(peer) {
+  return peer.replace(/^(127\.\d+\.\d+\.\d+|\[::1\]):(?=\d)/, ':');
 }
 
 customElements.define('queue-board', QueueBoard);

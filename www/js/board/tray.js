@@ -11,25 +11,28 @@ const ELSEWHERE = /** @type {const} */ (['absent', 'waiting', 'failed']);
 
 export class Tray {
   constructor() {
+    this.head = el('strong', { text: t('board.tray') });
     this.done = el('ul', {});
     this.more = el('span', {});
     this.none = el('span', { text: t('board.none.done') });
     this.rest = el('span', { class: 'rest' });
     const sign = (/** @type {string} */ kind) => el('span', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`board.legend.${kind}`));
     this.node = el('div', { class: 'tray' },
-      el('strong', { text: t('board.tray') }), this.none, this.done, this.more, this.rest,
+      this.head, this.none, this.done, this.more, this.rest,
       el('span', { class: 'legend' }, sign('early'), sign('open'), sign('lost')));
     this.shape = '';
   }
 
-  /** @param {T.Board} board @param {number|null} selected */
-  update(board, selected) {
-    const shape = `${board.tally.done}|${board.done.at(-1)?.node}|${selected}`;
+  /** @param {T.Board} board @param {number|null} selected @param {boolean} complete the whole world is known, not one servent */
+  update(board, selected, complete) {
+    const shape = `${complete}|${board.tally.done}|${board.done.at(-1)?.node}|${selected}`;
     if (shape !== this.shape) {
       this.shape = shape;
       const names = board.done.slice(-CHIPS);
       const hidden = board.tally.done - names.length;
       this.none.hidden = board.tally.done > 0;
+      this.head.hidden = !complete;
+      if (!complete) this.none.hidden = true;
       this.done.replaceChildren(...names.map((c) => chip(c.node, c.name, selected)));
       setText(this.more, hidden > 0 ? t('board.more', { n: hidden }) : '');
     }

@@ -2,7 +2,7 @@
 import { badge } from '../board/card.js';
 import { GESTURES } from '../board/menu.js';
 import { el, fill, setText } from '../dom.js';
-import { clock, host, span } from '../format.js';
+import { clock, span } from '../format.js';
 import { reason, t, tell } from '../strings.js';
 import { show, tree } from './tree.js';
 
@@ -110,7 +110,7 @@ export class LabInspector extends HTMLElement {
     const { run, selection } = /** @type {Session} */ (this.session);
     if (!run) return [];
     const { queue } = run.inspect(run.server.id) ?? { queue: { cards: [], uploads: [] } };
-    const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.names.get(host(c.peer)) === selection.name;
+    const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.nameOf(c.ticket, c.peer) === selection.name;
     /** @type {[string, string][]} */
     const facts = [];
     const card = /** @type {T.Card|undefined} */ (queue.cards.find(name));
