@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use servent_core::sim::{Scenario, World, presets};
+use servent_core::sim::check::{Oracles, Violation};
+use servent_core::sim::{Role, Scenario, World, presets};
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 
@@ -35,6 +36,10 @@ pub(crate) struct Arguments {
     /// As one JSON object a run.
     #[arg(long)]
     json: bool,
+    /// Go on after the end of the scenario until every download has ended,
+    /// at most ten times its length; one that has not is a violation.
+    #[arg(long)]
+    settle: bool,
     /// Print the scenario as JSON, to begin one of your own.
     #[arg(long)]
     show: bool,
@@ -51,7 +56,7 @@ struct Run {
     digest: String,
     whole: u32,
     failed: u32,
-    violations: Vec<String>,
+    violations: Vec<Violation>,
 }
 
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
@@ -62,14 +67,14 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
     }
     let first = arguments.seed.unwrap_or(scenario.seed);
     for seed in first..first.saturating_add(arguments.sweep.max(1)) {
-        let run = play(Scenario { seed, ..scenario.clone() });
+        let run = play(Scenario { seed, ..scenario.clone() }, arguments.settle);
         if arguments.json {
             print(format!("{}\n", serde_json::to_string(&run).unwrap_or_default()))?;
         } else {
             print(sentence(&run))?;
         }
         if let Some(violation) = run.violations.first() {
-            let what = format!("seed {seed}: {violation}");
+            let what = format!("seed {seed}: {}", told(violation));
             return Err(Failure::new(Exit::Unverified, what)
                 .next(format!("see it again with: servent sim {name} --seed {seed}")));
         }
@@ -109,33 +114,73 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
     })
 }
 
-fn play(scenario: Scenario) -> Run {
+/// Runs a scenario to its end, the oracles watching.
+fn play(scenario: Scenario, settle: bool) -> Run {
     let mut world: World = World::new(&scenario);
+    let mut oracles = Oracles::new(&scenario);
     let end = Instant::ZERO + scenario.horizon;
-    let mut records = Vec::new();
-    while world.next_at().is_some_and(|at| at <= end) {
-        world.step(&mut records);
-        records.clear();
+    let last = Instant::ZERO + scenario.horizon.ratio(if settle { 10 } else { 1 }, 1);
+    let mut fresh = Vec::new();
+    let mut newest = None;
+    while let Some(at) = world.next_at().filter(|at| *at <= last) {
+        if at > end && everybody_done(&world) {
+            break;
+        }
+        world.step(&mut fresh);
+        fresh.iter().for_each(|record| oracles.see(record));
+        newest = fresh.pop().or(newest);
+        fresh.clear();
     }
-    let nodes = (0u32..).map(NodeId).take(world.profiles().len());
-    let (whole, failed) =
-        nodes.map(|id| world.outcome(id)).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
+    if let (true, Some(newest)) = (settle, &newest) {
+        oracles.finish(newest);
+    }
+    let (whole, failed) = outcomes(&world).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
     Run {
         scenario: scenario.id,
         seed: scenario.seed,
-        seconds: scenario.horizon.as_secs(),
+        seconds: world.now().max(end).since(Instant::ZERO).as_secs(),
         events: world.events(),
         records: world.records(),
         digest: format!("{:016x}", world.digest()),
         whole,
         failed,
-        violations: Vec::new(),
+        violations: oracles.violations().to_vec(),
     }
 }
 
-fn sentence(run: &Run) -> String {
-    let Run { scenario, seed, seconds, events, whole, failed, digest, .. } = run;
+/// Downloads that are whole and that failed, of each client.
+fn outcomes(world: &World) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let clients = world.profiles().iter().zip(0u32..).filter(|(p, _)| p.role == Role::Client);
+    clients.map(|(_, id)| world.outcome(NodeId(id)))
+}
+
+fn everybody_done(world: &World) -> bool {
+    outcomes(world).all(|(whole, failed)| whole + failed > 0)
+}
+
+/// A violation as one sentence.
+fn told(v: &Violation) -> String {
+    let arguments: Vec<String> =
+        v.args.iter().map(|(name, value)| format!("{name} {value}")).collect();
     format!(
-        "{scenario} seed {seed}: {whole} downloads whole, {failed} failed in {seconds} s, {events} events, digest {digest}\n"
+        "the {} oracle says `{}` of node {} at {:?}, record {} ({})",
+        v.oracle,
+        v.key,
+        v.node.0,
+        v.at,
+        v.seq,
+        arguments.join(", ")
+    )
+}
+
+fn sentence(run: &Run) -> String {
+    let Run { scenario, seed, seconds, events, whole, failed, digest, violations, .. } = run;
+    let oracles = match violations.len() {
+        0 => "oracles silent".to_owned(),
+        n => format!("{n} VIOLATIONS"),
+    };
+    format!(
+        "{scenario} seed {seed}: {whole} downloads whole, {failed} failed in {seconds} s, {events} events, \
+         {oracles}, digest {digest}\n"
     )
 }
