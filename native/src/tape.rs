@@ -212,7 +212,10 @@ impl FileTape {
                 self.missing = 0;
                 0
             }
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+            Err(why) => {
+                if self.missing == 0 && matches!(why, TrySendError::Disconnected(_)) {
+                    tracing::error!("the trace file takes no more lines");
+                }
                 self.missing += count;
                 count
             }

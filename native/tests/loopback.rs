@@ -8,7 +8,7 @@ use common::{FIRST, Raw, fetched, get, header, shared, sharing, start, until};
 use servent::driver::{Driver, Options};
 use servent::error::StartError;
 use servent_core::fetch::FetchFailure;
-use servent_core::node::{Answer, Command};
+use servent_core::node::{Answer, Command, Get, Source};
 
 const TARGET: &str = "/get/0/file.bin";
 
@@ -323,4 +323,32 @@ async fn a_cancelled_download_leaves_nothing() {
     assert!(!part.exists());
     client.stop().await.unwrap();
     server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_comes_in_pieces_from_two_servers() {
+    let (files, bytes) = shared("file.bin", 4_000_000);
+    let (one, two, other) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut options = sharing(one.path(), files.path(), 1, 1);
+    options.upload_rate = Some(4_000_000);
+    let first = start(options.clone()).await;
+    options.state_dir = two.path().to_owned();
+    let second = start(options).await;
+    let mut options = Options::under(other.path());
+    options.node.fetch.chunk = 100_000;
+    options.node.fetch.time_scale = 10;
+    let client = start(options).await;
+    let mut answers = client.answers();
+    let from = [&first, &second].map(|s| s.addr().unwrap());
+    let sources = from.map(|at| Source { at, target: TARGET.into(), host: at.to_string() });
+    let wanted = Get { name: "copy.bin".into(), sha1: None, sources: sources.into() };
+    client.command(Command::Get(wanted)).await.unwrap();
+    let path = fetched(&client, &mut answers).await.unwrap();
+    assert!(std::fs::read(&path).unwrap() == bytes);
+    for server in [&first, &second] {
+        assert!(server.counters()["replies_206"] > 3, "{:?}", server.counters());
+        server.stop().await.unwrap();
+    }
+    client.stop().await.unwrap();
 }

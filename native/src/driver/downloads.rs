@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{CWD, FallocateFlags, OFlags, RenameFlags};
+use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
@@ -46,13 +46,13 @@ impl PartFile {
         self.file.sync_data().map_err(|why| store_error(&why))
     }
 
-    /// Takes the room on the disk now, so that a full disk is noticed before
-    /// anything is downloaded. Not every file system can.
-    fn reserve(&self, size: u64) -> Result<(), StoreError> {
-        match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, size.max(1)) {
-            Err(why @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(store_error(&why.into())),
-            _ => Ok(()),
-        }
+    /// Notices a full disk before anything is downloaded. The room is not
+    /// taken yet: how long a file is, a stranger says.
+    fn check_room(&self, size: u64) -> Result<(), StoreError> {
+        let Ok(disk) = rustix::fs::fstatvfs(&self.file) else { return Ok(()) };
+        let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(taken);
+        if size > room { Err(StoreError::Full) } else { Ok(()) }
     }
 }
 
@@ -142,7 +142,7 @@ impl Downloads {
             self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
         }
         if let (Some(Ok(part)), Some(size)) = (self.open.get(&fetch), size)
-            && let Err(why) = part.reserve(size)
+            && let Err(why) = part.check_room(size)
         {
             self.open.insert(fetch, Err(why));
         }

@@ -87,3 +87,13 @@ fn a_full_disk_is_told_apart() {
     let part = PartFile { file: full, durability: Durability::Process };
     assert_eq!(part.write_at(b"x", 0), Err(StoreError::Full));
 }
+
+#[test]
+fn a_file_larger_than_the_disk_is_refused_before_it_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut downloads = empty(dir.path());
+    downloads.allocate(FetchId(1), "a.bin", Some(1 << 20)).unwrap();
+    assert!(downloads.part(FetchId(1)).is_ok());
+    downloads.allocate(FetchId(2), "b.bin", Some(1 << 60)).unwrap();
+    assert_eq!(downloads.part(FetchId(2)).unwrap_err(), StoreError::Full);
+}

@@ -164,9 +164,9 @@ impl Loop {
         tokio::select! {
             biased;
             control = self.controlled.recv() => Woken::Control(control),
+            _ = flush.tick() => Woken::Flush,
             _ = self.reported.recv_many(batch, TURN) => Woken::Reports,
             () = timer => Woken::Timer,
-            _ = flush.tick() => Woken::Flush,
         }
     }
 
@@ -257,6 +257,7 @@ impl Loop {
 
     fn report(&mut self, now: Instant, report: Report) {
         match report {
+            Report::Accepted { outbox, .. } if self.stopped => outbox.cut(),
             Report::Accepted { conn, peer, outbox } => {
                 self.conns.insert(conn, outbox);
                 self.feed(now, Input::Accepted { conn, peer });

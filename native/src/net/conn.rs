@@ -88,9 +88,11 @@ impl Conn {
     /// Waits for a job or for bytes.
     async fn idle(&mut self) -> Result<(), End> {
         if self.unread {
-            self.outbox.changed().await;
+            // The news may have come while something else waited for news.
             if self.outbox.take_taken() {
                 self.unread = false;
+            } else {
+                self.outbox.changed().await;
             }
             return Ok(());
         }
