@@ -24,6 +24,7 @@ pub(crate) fn build() -> Result<()> {
         .and_then(|bindgen| {
             bindgen
                 .typescript(true)
+                .omit_default_module_path(false)
                 .remove_name_section(true)
                 .remove_producers_section(true)
                 .generate(paths::www().join("pkg"))
