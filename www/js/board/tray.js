@@ -5,7 +5,7 @@ import { t } from '../strings.js';
 /** @import * as T from '../types' */
 
 /** Names that are shown; the rest is a number. */
-const CHIPS = 12;
+const CHIPS = 6;
 
 const ELSEWHERE = /** @type {const} */ (['absent', 'waiting', 'failed']);
 
