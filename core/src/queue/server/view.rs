@@ -126,12 +126,15 @@ impl Server {
     fn place_view(&self, position: u32, now: Instant) -> Option<PlaceView> {
         let at = self.line.at(position)?;
         let entry = &self.places.slab[at];
+        // Who was told to hang up and may not ask yet is not late, even where a
+        // free slot has been held for it in vain.
+        let late = !self.line.is_present(entry.seat) && now >= entry.not_before;
         let lane = if entry.conn().is_some() {
             Lane::Sync
-        } else if self.line.is_present(entry.seat) && now <= entry.deadline {
-            Lane::Async
-        } else {
+        } else if entry.unheard || late || now > entry.deadline {
             Lane::Grace
+        } else {
+            Lane::Async
         };
         Some(PlaceView {
             ticket: entry.ticket,
