@@ -68,6 +68,7 @@ export async function open({ browser, server }, hash = '', { width = 1280, heigh
   await page.evaluate((theme) => {
     localStorage.clear();
     document.documentElement.dataset.theme = theme;
+    /** @type {any} */ (document.querySelector('servent-lab')).session.keys = true;
   }, dark ? 'dark' : 'light');
   // Colours fade to the other theme.
   await new Promise((done) => setTimeout(done, 250));
