@@ -1,12 +1,14 @@
 //! The shapes of what the page is told.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use servent_core::node::{FetchView, QueueView};
 use servent_core::queue::Dialect;
 use servent_core::sim::Role;
 use servent_core::time::Instant;
-use servent_core::trace::Record;
+use servent_core::trace::{Cause, NodeId};
 
 /// JSON text of anything. What we serialise has only text keys, so it cannot
 /// fail.
@@ -63,12 +65,30 @@ pub(crate) struct Named {
 }
 
 /// A record with the names a person wants.
-#[derive(Serialize)]
 pub(crate) struct NamedRecord<'a> {
-    #[serde(flatten)]
-    pub(crate) record: &'a Record,
+    pub(crate) seq: u64,
+    pub(crate) at: Instant,
+    pub(crate) node: NodeId,
+    pub(crate) cause: Cause,
+    /// JSON.
+    pub(crate) event: Cow<'a, str>,
     pub(crate) node_name: &'a str,
     pub(crate) who: Option<&'a str>,
+}
+
+impl NamedRecord<'_> {
+    pub(crate) fn json(&self) -> String {
+        format!(
+            r#"{{"seq":{},"at":{},"node":{},"cause":{},"event":{},"node_name":{},"who":{}}}"#,
+            self.seq,
+            self.at.as_micros(),
+            self.node.0,
+            json(&self.cause),
+            self.event,
+            json(&self.node_name),
+            json(&self.who),
+        )
+    }
 }
 
 /// A mark on the timeline.
@@ -110,10 +130,10 @@ pub(crate) struct Change {
 
 /// Where two views differ.
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
-    let value = |v: Result<Value, _>| v.unwrap_or_default();
+    // By way of text: one writer for all types keeps the module small.
+    let value = |text: String| serde_json::from_str::<Value>(&text).unwrap_or_default();
     let mut changes = Vec::new();
-    let (before, after) = (serde_json::to_value(before), serde_json::to_value(after));
-    compare(String::new(), value(before), value(after), &mut changes);
+    compare(String::new(), value(json(before)), value(json(after)), &mut changes);
     changes
 }
 
@@ -152,9 +172,9 @@ pub(crate) fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
     if filter.is_empty() {
         return true;
     }
-    let text = format!("{} {}", json(&named.record.event), named.node_name);
-    let text = format!("{text} {}", named.who.unwrap_or_default()).to_lowercase();
-    filter.to_lowercase().split_whitespace().all(|word| text.contains(word))
+    let who = named.who.unwrap_or_default();
+    let text = format!("{} {} {who}", named.event, named.node_name).to_ascii_lowercase();
+    filter.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
 #[cfg(test)]

@@ -58,11 +58,7 @@ impl Lab {
         let mut reel = Reel::new();
         reel.append(bytes);
         if let Some(scenario) = reel.scenario() {
-            let claim = reel.lines().iter().rev().find_map(|l| match qlog::parse(l.as_bytes()) {
-                Ok(tape::Line::Checkpoint(claim)) => Some(claim),
-                _ => None,
-            });
-            let lab = ScenarioLab::new(scenario.clone(), claim);
+            let lab = ScenarioLab::new(scenario.clone(), reel.claim().cloned());
             return Ok(Self { inner: Inner::Scenario(lab) });
         }
         if let Some(version) = reel.report().unknown_version {
@@ -258,7 +254,7 @@ impl Lab {
     /// A record with names; `null` when there is none.
     #[must_use]
     pub fn record(&self, i: u32) -> String {
-        json(&self.named(u64::from(i)))
+        self.named(u64::from(i)).map_or_else(|| String::from("null"), |named| named.json())
     }
 
     /// Records from the `from`th on, at most so many, that fit a filter.
@@ -271,7 +267,7 @@ impl Lab {
                 break;
             }
             if fits(filter, &named) {
-                list.push(json(&named));
+                list.push(named.json());
             }
             i += 1;
         }
@@ -281,7 +277,7 @@ impl Lab {
     /// `{key, args, id, clause, cause}`; `null` when there is no such record.
     #[must_use]
     pub fn why(&self, i: u32) -> String {
-        json(&self.named(u64::from(i)).map(|named| why::of(named.record)))
+        json(&self.named(u64::from(i)).map(|named| why::of_event(&named.event, named.cause)))
     }
 
     /// Records per bin, from the beginning to the horizon.
@@ -309,8 +305,9 @@ impl Lab {
         let Inner::Scenario(lab) = &mut self.inner else {
             return Err(JsError::new("what was recorded cannot be changed"));
         };
-        let fault: FaultAt =
-            serde_json::from_str(json).map_err(|e| JsError::new(&e.to_string()))?;
+        let fault: FaultAt = serde_json::from_str::<serde_json::Value>(json)
+            .and_then(serde_json::from_value)
+            .map_err(|e| JsError::new(&e.to_string()))?;
         lab.fault(fault).map(|b| b as u32).map_err(|e| JsError::new(&e))
     }
 

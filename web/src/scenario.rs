@@ -35,8 +35,11 @@ impl ScenarioLab {
 
     /// The presets as the page lists them.
     pub(crate) fn presets() -> String {
-        let entry = |s: Scenario| serde_json::json!({ "id": s.id, "title": s.title, "text": s.text, "scenario": s });
-        json(&presets::all().map(entry).collect::<Vec<_>>())
+        let entry = |s: Scenario| {
+            let (id, title, text) = (json(&s.id), json(&s.title), json(&s.text));
+            format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
+        };
+        format!("[{}]", presets::all().map(entry).collect::<Vec<_>>().join(","))
     }
 
     pub(crate) fn horizon(&self) -> Instant {
@@ -124,7 +127,9 @@ impl ScenarioLab {
     pub(crate) fn named(&self, i: u64) -> Option<NamedRecord<'_>> {
         let record = self.timeline.record(i)?;
         let who = self.who(record).map(|n| self.name(n));
-        Some(NamedRecord { record, node_name: self.name(record.node), who })
+        let Record { seq, at, node, cause, .. } = *record;
+        let event = json(&record.event).into();
+        Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(node), who })
     }
 
     /// The client a server's record is about: whoever caused it.

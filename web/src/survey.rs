@@ -43,13 +43,19 @@ impl Survey {
         self.seen
     }
 
-    pub(crate) fn see(&mut self, record: &Record) {
+    /// Counts a record; for a trace that is all.
+    pub(crate) fn count(&mut self, at: Instant) {
         self.seen += 1;
-        let at = record.at.since(self.from).as_micros();
+        let at = at.since(self.from).as_micros();
         let column = (u128::from(at) * u128::from(COLUMNS) / u128::from(self.span + 1)) as usize;
         if let Some(count) = self.columns.get_mut(column) {
             *count += 1;
         }
+    }
+
+    /// Takes a record of a world.
+    pub(crate) fn see(&mut self, record: &Record) {
+        self.count(record.at);
         let found = self.oracles.violations().len();
         self.oracles.see(record);
         for v in &self.oracles.violations()[found..] {

@@ -4,6 +4,7 @@ use servent_core::queue::Dialect;
 use servent_core::sim::Role;
 use servent_core::sim::check::Oracles;
 use servent_core::time::Instant;
+use servent_core::trace::qlog::RawRecord;
 use servent_core::trace::reel::Reel;
 
 use crate::answers::{Board, NamedRecord, NodeInfo, Verified, diff, json};
@@ -47,7 +48,9 @@ impl TraceLab {
 
     pub(crate) fn named(&self, i: u64) -> Option<NamedRecord<'_>> {
         let record = self.reel.record(usize::try_from(i).ok()?)?;
-        Some(NamedRecord { record, node_name: self.name(), who: None })
+        let RawRecord { seq, at, node, cause, .. } = *record;
+        let event = record.event.as_str().into();
+        Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(), who: None })
     }
 
     /// One record on, or back.
@@ -73,7 +76,7 @@ impl TraceLab {
             self.survey = Survey::new(0, from, end + room, Oracles::default());
         }
         while let Some(record) = self.reel.record(self.survey.seen() as usize) {
-            self.survey.see(record);
+            self.survey.count(record.at);
         }
         &self.survey
     }

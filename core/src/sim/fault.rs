@@ -1,19 +1,33 @@
 //! What can go wrong, and what a user can do, at an instant.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::time::{Duration, Instant};
 use crate::trace::NodeId;
 
 /// A fault with its instant.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct FaultAt {
     /// When.
-    #[serde(default)]
     pub at: Instant,
     /// What.
     #[serde(flatten)]
     pub fault: Fault,
+}
+
+impl<'de> Deserialize<'de> for FaultAt {
+    /// `{"at": µs, "cut": {…}}`; without `at` it is the beginning.
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(d)?;
+        let at = match fields.remove("at") {
+            Some(at) => at.as_u64().ok_or_else(|| D::Error::custom("`at` is no instant"))?,
+            None => 0,
+        };
+        let fault = serde_json::from_value(Value::Object(fields)).map_err(D::Error::custom)?;
+        Ok(Self { at: Instant::from_micros(at), fault })
+    }
 }
 
 /// A fault, its end, or something a user does.

@@ -157,7 +157,10 @@ impl Scenario {
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(json: &str) -> Result<Self, String> {
-        let scenario: Self = serde_json::from_str(json).map_err(|e| alloc::format!("{e}"))?;
+        // By way of a value: one reader for all types keeps the page's module small.
+        let value: serde_json::Value =
+            serde_json::from_str(json).map_err(|e| alloc::format!("{e}"))?;
+        let scenario: Self = serde_json::from_value(value).map_err(|e| alloc::format!("{e}"))?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -207,31 +210,36 @@ impl Scenario {
 
 mod seed {
     use alloc::format;
-    use alloc::string::String;
+    use core::fmt;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+    use serde::de::{Error, Unexpected, Visitor};
+    use serde::{Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
         if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.serialize_str(&format!("{seed}")) }
     }
 
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Number(u64),
-        Text(String),
+    struct Written;
+
+    impl Visitor<'_> for Written {
+        type Value = u64;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a seed: a number, or text in decimal or 0x…")
+        }
+        fn visit_u64<E: Error>(self, seed: u64) -> Result<u64, E> {
+            Ok(seed)
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+            let seed = match text.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16),
+                None => text.parse(),
+            };
+            seed.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
-        let text = match Written::deserialize(d)? {
-            Written::Number(seed) => return Ok(seed),
-            Written::Text(text) => text,
-        };
-        let seed = match text.strip_prefix("0x") {
-            Some(hex) => u64::from_str_radix(hex, 16),
-            None => text.parse(),
-        };
-        seed.map_err(|_| D::Error::custom("a seed is a number, in decimal or 0x…"))
+        d.deserialize_any(Written)
     }
 }
 

@@ -10,11 +10,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::tape::{Checkpoint, Line, Start};
-use super::{Event, NodeId, Record};
+use super::{Cause, Event, NodeId, Record};
 use crate::node::Input;
 use crate::sim::Scenario;
 use crate::time::Instant;
@@ -139,10 +139,53 @@ impl<'a> Iterator for Split<'a> {
     }
 }
 
-#[derive(Deserialize)]
-struct Raw {
-    name: Option<String>,
-    data: Option<Value>,
+/// A record as it stands in a file: its event still text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRecord {
+    /// Its number.
+    pub seq: u64,
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub node: NodeId,
+    /// The record that led here.
+    pub cause: Cause,
+    /// What, as the JSON of an [`Event`].
+    pub event: String,
+}
+
+/// What stands on a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// Something the node said.
+    Record(RawRecord),
+    /// Anything else.
+    Line(Line),
+}
+
+/// Reads one line, leaving a record's event as it is.
+///
+/// # Errors
+/// When it is not JSON, or one of ours with the wrong fields.
+pub fn read(line: &[u8]) -> Result<Read, LineError> {
+    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else {
+        return Err(LineError::Damaged);
+    };
+    let (Some(Value::String(name)), Some(data)) = (fields.remove("name"), fields.remove("data"))
+    else {
+        return Ok(Read::Line(Line::Header));
+    };
+    let wrong = |name: &str, why: String| LineError::Fields { name: name.to_string(), why };
+    match name.split_once(':') {
+        Some(("servent", what)) => {
+            of_tape(what, data).map(Read::Line).map_err(|why| wrong(&name, why.to_string()))
+        }
+        Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
+            let record = of_record(space, what, data);
+            record.map(Read::Record).map_err(|why| wrong(&name, why.to_string()))
+        }
+        _ => Ok(Read::Line(Line::Foreign)),
+    }
 }
 
 /// Understands one line.
@@ -150,19 +193,13 @@ struct Raw {
 /// # Errors
 /// When it is not JSON, or one of ours with the wrong fields.
 pub fn parse(line: &[u8]) -> Result<Line, LineError> {
-    let raw: Raw = serde_json::from_slice(line).map_err(|_| LineError::Damaged)?;
-    let (Some(name), Some(data)) = (raw.name, raw.data) else { return Ok(Line::Header) };
-    match name.split_once(':') {
-        Some(("servent", what)) => {
-            of_tape(what, data).map_err(|why| LineError::Fields { name, why: why.to_string() })
-        }
-        Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
-            of_record(space, what, data)
-                .map(Line::Record)
-                .map_err(|why| LineError::Fields { name: name.clone(), why: why.to_string() })
-        }
-        _ => Ok(Line::Foreign),
-    }
+    let RawRecord { seq, at, node, cause, event } = match read(line)? {
+        Read::Line(line) => return Ok(line),
+        Read::Record(raw) => raw,
+    };
+    let event: Event = serde_json::from_str(&event)
+        .map_err(|why| LineError::Fields { name: event, why: why.to_string() })?;
+    Ok(Line::Record(Record { seq, at, node, cause, event }))
 }
 
 fn of_tape(what: &str, data: Value) -> Result<Line, serde_json::Error> {
@@ -190,22 +227,17 @@ fn of_tape(what: &str, data: Value) -> Result<Line, serde_json::Error> {
     })
 }
 
-fn of_record(space: &str, what: &str, data: Value) -> Result<Record, serde_json::Error> {
-    use serde::de::Error as _;
-    let Value::Object(mut fields) = data else {
-        return Err(serde_json::Error::custom("data is not an object"));
-    };
+fn of_record(space: &str, what: &str, data: Value) -> Result<RawRecord, &'static str> {
+    let Value::Object(mut fields) = data else { return Err("data is not an object") };
     let mut take = |key: &str| fields.remove(key).as_ref().and_then(Value::as_u64);
-    let seq = take("seq").ok_or_else(|| serde_json::Error::missing_field("seq"))?;
-    let us = take("us").ok_or_else(|| serde_json::Error::missing_field("us"))?;
-    let node = take("node").unwrap_or_default();
+    let seq = take("seq").ok_or("`seq` is missing")?;
+    let at = Instant::from_micros(take("us").ok_or("`us` is missing")?);
+    let node = u32::try_from(take("node").unwrap_or_default()).map_err(|_| "no such node")?;
     let cause = take("trigger");
-    fields.insert(String::from("what"), Value::from(what));
-    let mut outer = Map::new();
-    outer.insert(String::from(space), Value::Object(fields));
-    let event: Event = serde_json::from_value(Value::Object(outer))?;
-    let node = NodeId(u32::try_from(node).map_err(serde_json::Error::custom)?);
-    Ok(Record { seq, at: Instant::from_micros(us), node, cause, event })
+    let rest = Value::Object(fields).to_string();
+    let rest = rest.strip_prefix('{').filter(|r| *r != "}").map_or("}".into(), |r| format!(",{r}"));
+    let event = format!(r#"{{"{space}":{{"what":"{what}"{rest}}}"#);
+    Ok(RawRecord { seq, at, node: NodeId(node), cause, event })
 }
 
 #[derive(Serialize)]

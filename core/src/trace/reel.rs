@@ -4,10 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::qlog::{self, Split};
+use super::Digest;
+use super::qlog::{self, RawRecord, Read, Split};
 use super::replay::{Replay, Report};
-use super::tape::{Line, Start};
-use super::{Digest, Record};
+use super::tape::{Checkpoint, Line, Start};
 use crate::engine::{Engine, Fx};
 use crate::node::{Input, Node};
 use crate::sim::Scenario;
@@ -30,10 +30,11 @@ pub struct Reel {
     start: Option<Start>,
     given: Vec<(Instant, Given)>,
     /// Each record, with how many inputs led up to it.
-    records: Vec<(u32, Record)>,
+    records: Vec<(u32, RawRecord)>,
     keyframes: Vec<Node>,
     replay: Replay,
     checkpoints: u64,
+    claim: Option<Checkpoint>,
     last: Instant,
     partial: Vec<u8>,
     lines: Vec<String>,
@@ -62,7 +63,18 @@ impl Reel {
     }
 
     fn line(&mut self, text: &[u8]) {
-        let line = qlog::parse(text);
+        if let Ok(text) = core::str::from_utf8(text) {
+            self.lines.push(text.into());
+        }
+        let line = match qlog::read(text) {
+            Ok(Read::Record(record)) => {
+                self.last = self.last.max(record.at);
+                let given = u32::try_from(self.given.len()).unwrap_or(u32::MAX);
+                return self.records.push((given, record));
+            }
+            Ok(Read::Line(line)) => Ok(line),
+            Err(why) => Err(why),
+        };
         match &line {
             Ok(Line::Start(start)) => {
                 *self = Self { lines: core::mem::take(&mut self.lines), ..Self::default() };
@@ -72,16 +84,11 @@ impl Reel {
             Ok(Line::World(scenario)) => self.scenario = Some(scenario.clone()),
             Ok(Line::Input { at, input }) => self.give(*at, Given::Input(input.clone())),
             Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
-            Ok(Line::Checkpoint(_)) => self.checkpoints += 1,
-            Ok(Line::Record(record)) => {
-                self.last = self.last.max(record.at);
-                self.records
-                    .push((u32::try_from(self.given.len()).unwrap_or(u32::MAX), record.clone()));
+            Ok(Line::Checkpoint(claim)) => {
+                self.checkpoints += 1;
+                self.claim = Some(claim.clone());
             }
             _ => {}
-        }
-        if let Ok(text) = core::str::from_utf8(text) {
-            self.lines.push(text.into());
         }
         self.replay.feed(line);
         let sound = self.keyframes.len() == self.given.len() / EVERY;
@@ -121,6 +128,12 @@ impl Reel {
         self.checkpoints
     }
 
+    /// The last checkpoint on the tape.
+    #[must_use]
+    pub const fn claim(&self) -> Option<&Checkpoint> {
+        self.claim.as_ref()
+    }
+
     /// The lines as they were read.
     #[must_use]
     pub fn lines(&self) -> &[String] {
@@ -153,7 +166,7 @@ impl Reel {
 
     /// A record.
     #[must_use]
-    pub fn record(&self, i: usize) -> Option<&Record> {
+    pub fn record(&self, i: usize) -> Option<&RawRecord> {
         self.records.get(i).map(|(_, r)| r)
     }
 
@@ -161,7 +174,9 @@ impl Reel {
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
-        self.records[..self.index].iter().for_each(|(_, r)| digest.add(r));
+        for (_, r) in &self.records[..self.index] {
+            digest.add(&(r.seq, r.at, &r.event));
+        }
         digest.value()
     }
 

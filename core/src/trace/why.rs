@@ -60,7 +60,13 @@ const CLAUSES: &[(&str, &str, &str)] = &[
 /// Explains a record.
 #[must_use]
 pub fn of(record: &Record) -> Why {
-    let event = serde_json::to_value(&record.event).unwrap_or_default();
+    of_event(&serde_json::to_string(&record.event).unwrap_or_default(), record.cause)
+}
+
+/// Explains an event that is still text.
+#[must_use]
+pub fn of_event(event: &str, cause: Cause) -> Why {
+    let event = serde_json::from_str(event).unwrap_or_default();
     let (space, fields) = match event {
         Value::Object(outer) => outer.into_iter().next().unwrap_or_default(),
         _ => Default::default(),
@@ -72,7 +78,7 @@ pub fn of(record: &Record) -> Why {
     }
     let by_dialect = text("dialect").map(|d| format!("{key}.{d}"));
     let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&key)).unzip();
-    Why { key, args: fields, id, clause, cause: record.cause }
+    Why { key, args: fields, id, clause, cause }
 }
 
 fn clause(key: &str) -> Option<(&'static str, &'static str)> {
