@@ -6,7 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`engine`], [`time`], [`rng`], [`id`], [`keyed`] | the small tools everybody uses |
+//! | [`engine`], [`time`], [`rng`], [`id`], [`keyed`], [`choose`] | the small tools everybody uses |
 //! | [`trace`] | records, events, digests, the trace file |
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |
@@ -20,6 +20,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod choose;
 pub mod engine;
 pub mod fetch;
 pub mod id;

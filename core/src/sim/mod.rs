@@ -14,6 +14,7 @@ mod link;
 pub mod presets;
 mod scenario;
 mod strike;
+pub mod swarm;
 mod timeline;
 mod world;
 

@@ -4,5 +4,6 @@ mod handover;
 mod oracles;
 mod parrot;
 mod presets;
+mod swarm;
 mod timeline;
 mod world;

@@ -1,0 +1,151 @@
+//! Choices: one generator of test cases for random, fuzzed and exhaustive
+//! runs.
+//!
+//! Code that draws a scenario asks a [`Choose`] for numbers and does not know
+//! where they come from.
+
+use alloc::vec::Vec;
+
+use crate::rng::Rng;
+
+/// Where choices come from.
+#[derive(Debug, Clone)]
+pub struct Choose {
+    source: Source,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Dice(Rng),
+    Bytes { bytes: Vec<u8>, at: usize },
+    Every(Odometer),
+}
+
+/// The choices of an exhaustive run: what was taken, out of how many.
+#[derive(Debug, Clone, Default)]
+struct Odometer {
+    digits: Vec<(u64, u64)>,
+    at: usize,
+}
+
+impl Choose {
+    /// Random choices.
+    #[must_use]
+    pub fn random(seed: u64) -> Self {
+        Self { source: Source::Dice(Rng::new(seed)) }
+    }
+
+    /// Choices from a fuzzer's bytes; when they run out, always the first.
+    #[must_use]
+    pub const fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { source: Source::Bytes { bytes, at: 0 } }
+    }
+
+    /// The first of all possible combinations; see [`Choose::next`].
+    #[must_use]
+    pub fn every() -> Self {
+        Self { source: Source::Every(Odometer::default()) }
+    }
+
+    /// Goes on to the next combination of an exhaustive run; false when all
+    /// were had, and for the other sources.
+    pub fn next(&mut self) -> bool {
+        let Source::Every(odometer) = &mut self.source else { return false };
+        odometer.at = 0;
+        while let Some((taken, of)) = odometer.digits.pop() {
+            if taken + 1 < of {
+                odometer.digits.push((taken + 1, of));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A number in `0..n`; 0 when `n` is 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        if n <= 1 {
+            return 0;
+        }
+        match &mut self.source {
+            Source::Dice(dice) => dice.below(n),
+            Source::Bytes { bytes, at } => {
+                let mut value = 0u64;
+                let mut reach = 1u64;
+                while reach < n {
+                    let byte = bytes.get(*at).copied().unwrap_or(0);
+                    *at += 1;
+                    value = value << 8 | u64::from(byte);
+                    reach = reach.saturating_mul(256);
+                }
+                value % n
+            }
+            Source::Every(odometer) => {
+                if odometer.at == odometer.digits.len() {
+                    odometer.digits.push((0, n));
+                }
+                let (taken, _) = odometer.digits[odometer.at];
+                odometer.at += 1;
+                taken
+            }
+        }
+    }
+
+    /// A number in `low..=high`.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below((high - low).saturating_add(1))
+    }
+
+    /// One of `items`.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn one<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        let i = self.below(items.len() as u64);
+        &items[usize::try_from(i).unwrap_or(0)]
+    }
+
+    /// True `numerator` times in `denominator`.
+    pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
+        self.below(denominator) < numerator
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_is_had_once() {
+        let mut choose = Choose::every();
+        let mut seen = Vec::new();
+        loop {
+            let first = choose.below(3);
+            // How many choices follow may depend on those before.
+            let second = if first == 1 { choose.below(2) } else { 9 };
+            seen.push((first, second));
+            if !choose.next() {
+                break;
+            }
+        }
+        assert_eq!(seen, [(0, 9), (1, 0), (1, 1), (2, 9)]);
+    }
+
+    #[test]
+    fn bytes_that_run_out_choose_the_first() {
+        let mut choose = Choose::from_bytes(alloc::vec![7, 1, 2]);
+        assert_eq!(choose.below(10), 7);
+        assert_eq!(choose.below(1_000), 258);
+        assert_eq!(choose.below(1_000), 0);
+        assert!(!choose.next());
+    }
+
+    #[test]
+    fn random_choices_repeat_with_their_seed() {
+        let draw = |seed| {
+            let mut choose = Choose::random(seed);
+            (choose.between(5, 9), choose.below(1 << 40))
+        };
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1), draw(2));
+    }
+}
