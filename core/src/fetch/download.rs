@@ -235,6 +235,7 @@ impl Download {
             cx.conns.forget(conn);
             cx.fx.output(Output::Close { conn });
         }
+        src.link.tell_part(self.id, cx);
         src.link = Link::None;
     }
 

@@ -239,9 +239,7 @@ impl Download {
         if let Some(conn) = src.link.conn() {
             cx.conns.forget(conn);
         }
-        if let Link::Receiving(Receiving { range: (start, _), stored: got @ 1.., .. }) = src.link {
-            cx.fx.event(Event::Stored { fetch: self.id, start, end: start + got });
-        }
+        src.link.tell_part(self.id, cx);
         src.link = Link::None;
         if idle && !src.pushed {
             return;

@@ -3,9 +3,10 @@
 use alloc::string::String;
 use core::net::SocketAddr;
 
+use super::cx::Cx;
 use super::ranges::Range;
-use super::{Config, SourceTrouble};
-use crate::id::ConnId;
+use super::{Config, Event, SourceTrouble};
+use crate::id::{ConnId, FetchId};
 use crate::node::{Source, SourceView};
 use crate::queue::client::{Client, Place};
 use crate::time::{Duration, Instant};
@@ -68,6 +69,15 @@ impl Link {
             | Self::Kept { conn }
             | Self::Asked { conn, .. }
             | Self::Receiving(Receiving { conn, .. }) => Some(conn),
+        }
+    }
+
+    /// Says what of a range is on disk when its transfer ends before it does.
+    pub(super) fn tell_part(&self, fetch: FetchId, cx: &mut Cx<'_>) {
+        if let Self::Receiving(Receiving { range: (start, end), stored: got @ 1.., .. }) = *self
+            && start + got < end
+        {
+            cx.fx.event(Event::Stored { fetch, start, end: start + got });
         }
     }
 

@@ -18,7 +18,8 @@ struct Place {
     ticket: Guid,
     dialect: Option<Dialect>,
     conn: Option<ConnId>,
-    /// It was told to hang up and come back: no connection is expected.
+    /// It was told to hang up and come back, or its server restarted: no
+    /// connection is expected.
     sent_away: bool,
     /// It was told not to ask before.
     not_before: Instant,
@@ -161,7 +162,7 @@ impl Line {
                 ticket,
                 dialect,
                 conn,
-                sent_away: false,
+                sent_away: dialect.is_none(),
                 not_before: Instant::ZERO,
                 lapsed: false,
             },
