@@ -1,5 +1,6 @@
 //! Tests of the simulator.
 
+mod digests;
 mod handover;
 mod oracles;
 mod parrot;
