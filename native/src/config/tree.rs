@@ -15,17 +15,21 @@ pub(super) const DURATIONS: &[&str] = &[
     "queue.remanence",
     "queue.slot_reserve",
     "queue.entitled_reserve",
+    "queue.ask_grace",
+    "queue.continue_hold",
     "queue.call_spacing",
     "queue.hammer_pause",
     "fetch.dial_deadline",
     "fetch.answer_deadline",
     "fetch.stall_window",
+    "fetch.reconnect",
     "fetch.backoff",
     "fetch.backoff_most",
     "fetch.busy_retry",
     "fetch.giv_deadline",
     "fetch.place.interval",
     "fetch.place.margin",
+    "fetch.place.shortest",
     "fetch.place.lifetime_slack",
     "fetch.place.longest",
     "limits.request_deadline",
@@ -182,14 +186,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_length_of_time_is_taken_for_a_count() {
-        let counts = ["fetch.chunk", "fetch.save_bytes"];
-        let tree = Tree::new(&Settings::default());
-        for (key, value, _) in tree.rows().filter(|(key, ..)| !counts.contains(key)) {
-            if value.as_u64().is_some_and(|n| n >= 1_000_000) {
-                assert!(DURATIONS.contains(&key), "{key} = {value} looks like microseconds");
-            }
+    fn every_length_of_time_is_known_as_one() {
+        let sources = [
+            ("queue", include_str!("../../../core/src/queue/config.rs")),
+            ("limits", include_str!("../../../core/src/node/config.rs")),
+            ("fetch", include_str!("../../../core/src/fetch/config.rs")),
+            ("fetch.place", include_str!("../../../core/src/queue/client/config.rs")),
+        ];
+        let mut declared: Vec<String> = Vec::new();
+        for (table, source) in sources {
+            let fields = source.lines().filter_map(|l| l.trim().strip_suffix(": Duration,"));
+            declared.extend(
+                fields.filter_map(|f| f.strip_prefix("pub ")).map(|name| format!("{table}.{name}")),
+            );
         }
+        let mut known: Vec<&str> = DURATIONS.to_vec();
+        known.sort_unstable();
+        declared.sort();
+        assert_eq!(known, declared);
+        let tree = Tree::new(&Settings::default());
         for key in DURATIONS {
             assert!(tree.get(key).is_some_and(Value::is_u64), "{key} is no setting");
         }

@@ -79,8 +79,9 @@ fn board(now: Instant, view: &NodeView, summary: &Summary) -> String {
     for card in &queue.cards {
         let dialect = format!("{:?}", card.dialect).to_lowercase();
         let wait = Instant::from_micros(card.not_before).since(now).as_secs_ceil();
-        let when = if wait == 0 { "may ask now".to_owned() } else { format!("asks in {wait} s") };
-        let _ = writeln!(out, "   {:>3}. {dialect:<8} {when:<14} {}", card.position, card.file);
+        let when =
+            if wait == 0 { "may ask now".to_owned() } else { format!("may ask in {wait} s") };
+        let _ = writeln!(out, "   {:>3}. {dialect:<8} {when:<16} {}", card.position, card.file);
     }
     let gap = summary.median_gap_ms().map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
     let _ = write!(
