@@ -335,7 +335,7 @@ fn a_reader_that_stands_still_loses_its_slot() {
 fn a_servent_that_slept_does_not_blame_its_readers() {
     let (mut host, holder) = busy(config());
     // Suspended for an hour: the timer runs an hour late, once.
-    host.now = host.now + Duration::from_secs(3_600);
+    host.now += Duration::from_secs(3_600);
     host.wake(&mut servent_core::engine::Fx::new());
     assert!(!host.hung_up.contains(&holder));
     host.wait(Duration::from_secs(31));

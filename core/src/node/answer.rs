@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::conn::{Phase, Timer, Transfer};
 use super::parts::Subject;
@@ -56,7 +57,8 @@ impl Node {
         if let Some(ticket) = ticket {
             head.header("X-Queued", format_args!("ID={ticket}"));
         }
-        self.send_head(conn, head, asked.reply, status, (start, end), fx);
+        asked.reply.announce(&mut head);
+        say(conn, status, (start, end), head.finish(), fx);
         let last = end == size;
         if start == end {
             self.queue(now, server::Input::Finished { conn, last }, fx);
@@ -83,12 +85,10 @@ impl Node {
         if !place.keep {
             // `write_place` has said so already.
             reply.keep = false;
-        } else if !reply.keep {
-            head.header("Connection", "close");
-        } else if reply.say_keep {
-            head.header("Connection", "keep-alive");
+        } else {
+            reply.announce(&mut head);
         }
-        self.write_head(conn, head, 503, (0, 0), fx);
+        say(conn, 503, (0, 0), head.finish(), fx);
         if let (true, Some(state)) = (reply.keep, self.conns.open(conn)) {
             // The queue hangs up when the place is lost; this is only the
             // backstop for one that is lost without a word.
@@ -148,7 +148,8 @@ impl Node {
         self.describe(&mut head, conn, subject);
         head.header("Content-Type", "application/octet-stream")
             .header("Content-Length", subject.size);
-        self.send_head(conn, head, reply, 200, (0, 0), fx);
+        reply.announce(&mut head);
+        say(conn, 200, (0, 0), head.finish(), fx);
         self.replied(now, conn, reply, "the client wants no more", fx);
     }
 
@@ -270,40 +271,13 @@ impl Node {
         fx: &mut Effects,
     ) {
         head.header("Content-Type", kind).header("Content-Length", text.len());
-        self.send_head(conn, head, reply, status, (0, 0), fx);
+        reply.announce(&mut head);
+        let mut data = head.finish();
         if !reply.head_only {
-            fx.output(Output::Write { conn, data: text.into_bytes() });
+            data.extend_from_slice(text.as_bytes());
         }
+        say(conn, status, (0, 0), data, fx);
         self.replied(now, conn, reply, "the reply ends the connection", fx);
-    }
-
-    fn send_head(
-        &mut self,
-        conn: ConnId,
-        mut head: HeadWriter,
-        reply: ReplyForm,
-        status: u16,
-        (start, end): (u64, u64),
-        fx: &mut Effects,
-    ) {
-        if !reply.keep {
-            head.header("Connection", "close");
-        } else if reply.say_keep {
-            head.header("Connection", "keep-alive");
-        }
-        self.write_head(conn, head, status, (start, end), fx);
-    }
-
-    fn write_head(
-        &mut self,
-        conn: ConnId,
-        head: HeadWriter,
-        status: u16,
-        (start, end): (u64, u64),
-        fx: &mut Effects,
-    ) {
-        tell(fx, ConnEvent::Reply { conn, status, start, end });
-        fx.output(Output::Write { conn, data: head.finish() });
     }
 
     /// A reply is written whole: the connection waits for the next request,
@@ -320,4 +294,11 @@ impl Node {
             self.close(now, conn, true, why, fx);
         }
     }
+}
+
+/// Sends a reply, whole or all but its body, in one piece.
+fn say(conn: ConnId, status: u16, range: (u64, u64), data: Vec<u8>, fx: &mut Effects) {
+    let (start, end) = range;
+    tell(fx, ConnEvent::Reply { conn, status, start, end });
+    fx.output(Output::Write { conn, data });
 }

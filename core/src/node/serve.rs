@@ -15,7 +15,7 @@ use crate::queue::Dialect;
 use crate::queue::server;
 use crate::time::Instant;
 use crate::wire::http::{
-    Alts, HeadError, HeadLimits, Method, RangeSpec, RequestHead, Target, Version,
+    Alts, HeadError, HeadLimits, HeadWriter, Method, RangeSpec, RequestHead, Target, Version,
 };
 use crate::wire::queue as headers;
 
@@ -46,6 +46,16 @@ pub(super) struct ReplyForm {
 impl ReplyForm {
     /// A reply after which the connection closes.
     pub(super) const CLOSE: Self = Self { keep: false, say_keep: false, head_only: false };
+
+    /// Writes whether the connection is kept, where the client's version
+    /// would take it otherwise.
+    pub(super) fn announce(self, head: &mut HeadWriter) {
+        if !self.keep {
+            head.header("Connection", "close");
+        } else if self.say_keep {
+            head.header("Connection", "keep-alive");
+        }
+    }
 
     fn of(head: &RequestHead) -> Self {
         let keep = head.keep_alive();
