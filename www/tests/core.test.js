@@ -49,6 +49,28 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('of five thousand in line only those in sight exist', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const { cards, length } = await page.evaluate(async () => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const groups = ['active', 'parq', 'passive'].map((dialect, i) => ({ ...session.scenario.clients[0], name: dialect, dialect, count: 1700, first: i * 1e4, spacing: 3e4 }));
+        session.openScenario({ ...session.scenario, clients: groups, faults: [] });
+        session.seek(55e6);
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        return { cards: document.querySelectorAll('.card').length, length: session.run.board(1, 1).queue.length };
+      });
+      assert.equal(length, 5000);
+      assert.ok(cards > 10 && cards < 80, `${cards} cards`);
+      const last = await page.evaluate(async () => {
+        const lane = /** @type {HTMLElement} */ (document.querySelector('.lane[data-lane="async"] .lane-scroll'));
+        lane.scrollTop = lane.scrollHeight;
+        await new Promise((done) => setTimeout(done, 300));
+        return [...lane.querySelectorAll('.place')].at(-1)?.textContent;
+      });
+      assert.equal(last?.replace(/\D/g, ''), '5000');
+      await page.close();
+    });
+
     test('a trace that was exported opens again and is verified', async () => {
       const { page, complaints } = await open(started, '#1/queue?p=cut-the-wire&t=0');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);

@@ -14,9 +14,11 @@ import { Tray } from './tray.js';
 
 const LANES = /** @type {const} */ (['slots', 'sync', 'async', 'grace']);
 /** A line up to this long is asked for whole; beyond, only what is in sight. */
-const WHOLE = 240;
-/** The head of a long line: all of the synchronous part and somewhat more. */
-const HEAD = 80;
+const WHOLE = 160;
+/** The head of a long line: the synchronous part as it usually is, and somewhat more. */
+const HEAD = 64;
+/** A drawing that takes longer, in milliseconds, is dear. */
+const DEAR_MS = 4;
 /** Rem of a row: a card and the gap below it. */
 const ROW_REM = 5.75;
 
@@ -28,6 +30,9 @@ export class QueueBoard extends HTMLElement {
   /** @type {Record<string, Lane>} */ #lanes = {};
   /** @type {HTMLElement[]} */ #frames = [];
   #row = ROW_REM * 16;
+  #length = 0;
+  /** Cards in sight beyond the head of a long line. @type {T.Card[]} */ #far = [];
+  #skip = false;
   #restarted = true;
 
   /** @param {Session} session @param {() => Run|null} source @param {string} label */
@@ -72,31 +77,45 @@ export class QueueBoard extends HTMLElement {
   update() {
     const run = this.source();
     if (!run || !this.session || this.hidden) return;
+    // A costly board is drawn at every second frame, so that the page stays quick.
+    this.#skip = !this.#skip && this.#cost > DEAR_MS && this.session.playing;
+    if (this.#skip) return;
+    const begun = performance.now();
+    this.#draw(run);
+    this.#cost = performance.now() - begun;
+  }
+  #cost = 0;
+
+  /** @param {Run} run */
+  #draw(run) {
+    const session = /** @type {Session} */ (this.session);
     const board = this.#ask(run);
     const { queue } = board;
     for (const client of board.clients) {
       this.#clients.set(client.peer, client);
-      this.session.know(null, client.peer, client.name);
+      session.know(null, client.peer, client.name);
     }
     this.#place(board);
     const down = queue.slots === 0 && queue.capacity === 0;
     const busy = `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`;
     if (this.figures) setText(this.figures, down ? t('board.down') : busy);
-    this.tray?.update(board, this.session.selection.node, run.kind === 'scenario');
+    this.tray?.update(board, session.selection.node, run.kind === 'scenario');
   }
 
-  /** What is needed of the line: all of a short one, the parts in sight of a long one. @param {Run} run @returns {T.Board} */
+  /** All of a short line; of a long one the head, and what is in sight far behind. @param {Run} run @returns {T.Board} */
   #ask(run) {
-    const board = run.board(1, WHOLE);
+    const board = run.board(1, this.#length > WHOLE ? HEAD : WHOLE);
     const { queue } = board;
+    this.#length = queue.length;
+    this.#far = [];
     if (queue.length <= WHOLE) return board;
+    queue.cards.length = Math.min(HEAD, queue.cards.length);
+    const near = queue.cards.filter((c) => c.lane === 'async').length;
     const { from, to } = this.#lanes.async.sight(this.#row);
-    const first = (board.lanes?.sync ?? queue.cards.filter((c) => c.lane === 'sync').length) + from + 1;
-    if (to - from + first > queue.cards.length) {
-      const far = run.board(first, to - from);
-      queue.cards = [...queue.cards.slice(0, HEAD), ...far.queue.cards.filter((c) => c.position > HEAD)];
-      board.clients.push(...far.clients);
-    }
+    if (to <= near) return board;
+    const behind = run.board(HEAD + 1 + Math.max(0, from - near), to - Math.max(near, from));
+    this.#far = behind.queue.cards;
+    board.clients.push(...behind.clients);
     return board;
   }
 
@@ -119,15 +138,16 @@ export class QueueBoard extends HTMLElement {
     });
     for (const lane of /** @type {const} */ (['sync', 'async', 'grace'])) {
       const { from, to } = this.#lanes[lane].sight(this.#row);
-      const base = lane === 'async' && queue.length > WHOLE ? (rest.async[0]?.position ?? 1) : 0;
-      rest[lane].forEach((card, i) => {
-        const row = base && i >= HEAD ? card.position - base : i;
+      const put = (/** @type {T.Card} */ card, /** @type {number} */ row) => {
         if (row < from || row > to) return;
         const view = this.#card(card.ticket, WaitCard, lane, next);
         view.update(card, this.#name(card.ticket, card.peer), at);
         view.at(row, this.#row);
         nodes[lane].push(view.node);
-      });
+      };
+      rest[lane].forEach(put);
+      // Far behind a row stands for a position, so that none has to be counted.
+      if (lane === 'async') for (const card of this.#far) put(card, rest.async.length + card.position - HEAD - 1);
     }
     for (const [key, view] of this.#cards) if (!next.has(key) && !fast) this.flight?.note(view.node);
     this.#cards = next;
@@ -179,8 +199,7 @@ export class QueueBoard extends HTMLElement {
   /** @param {T.Board} board @param {Record<'sync'|'async'|'grace', T.Card[]>} rest */
   #sizes(board, rest) {
     const { queue, lanes } = board;
-    const long = queue.length > WHOLE;
-    const behind = long ? Math.max(rest.async.length, queue.length - (rest.async[0]?.position ?? 1) + 1) : rest.async.length;
+    const behind = rest.async.length + (queue.length > WHOLE ? queue.length - HEAD : 0);
     const rows = { slots: Math.max(queue.slots, queue.uploads.length), sync: rest.sync.length, async: behind, grace: rest.grace.length };
     const shown = { slots: queue.uploads.length, sync: lanes?.sync ?? rows.sync, async: lanes?.async ?? rows.async, grace: lanes?.grace ?? rows.grace };
     LANES.forEach((id, i) => {
