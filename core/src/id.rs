@@ -4,8 +4,12 @@
 use alloc::string::String;
 use core::fmt;
 
-use data_encoding::{BASE32_NOPAD, HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
+
+use crate::trace::hex_bytes;
+
+/// The digits of base 32, in order.
+const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// A connection of a node. The host numbers the ones it accepts with even
 /// numbers, the node numbers the ones it dials with odd ones; no number is
@@ -42,12 +46,7 @@ impl Guid {
     /// From 32 hexadecimal digits of either case.
     #[must_use]
     pub fn parse(hex: &[u8]) -> Option<Self> {
-        if hex.len() != 32 {
-            return None;
-        }
-        let mut out = [0; 16];
-        HEXLOWER_PERMISSIVE.decode_mut(hex, &mut out).ok()?;
-        Some(Self(out))
+        hex_bytes::decode(hex)?.try_into().ok().map(Self)
     }
 }
 
@@ -55,14 +54,18 @@ impl Sha1 {
     /// From 32 base-32 digits of either case.
     #[must_use]
     pub fn parse(base32: &[u8]) -> Option<Self> {
-        if base32.len() != 32 {
-            return None;
-        }
-        let mut upper = [0; 32];
-        upper.copy_from_slice(base32);
-        upper.make_ascii_uppercase();
+        let digits: &[u8; 32] = base32.try_into().ok()?;
         let mut out = [0; 20];
-        BASE32_NOPAD.decode_mut(&upper, &mut out).ok()?;
+        // Eight digits of five bits are five bytes.
+        for (digits, bytes) in digits.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<5>().0) {
+            let mut bits = 0u64;
+            for digit in digits {
+                let upper = digit.to_ascii_uppercase();
+                let value = BASE32.iter().position(|b| *b == upper)?;
+                bits = bits << 5 | value as u64;
+            }
+            bytes.copy_from_slice(&bits.to_be_bytes()[3..]);
+        }
         Some(Self(out))
     }
 
@@ -76,9 +79,7 @@ impl Sha1 {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut hex = [0; 32];
-        HEXLOWER.encode_mut(&self.0, &mut hex);
-        f.write_str(core::str::from_utf8(&hex).unwrap_or_default())
+        f.write_str(&hex_bytes::encode(&self.0))
     }
 }
 impl fmt::Debug for Guid {
@@ -88,9 +89,14 @@ impl fmt::Debug for Guid {
 }
 impl fmt::Display for Sha1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0; 32];
-        BASE32_NOPAD.encode_mut(&self.0, &mut text);
-        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
+        for bytes in self.0.as_chunks::<5>().0 {
+            let bits = bytes.iter().fold(0u64, |bits, b| bits << 8 | u64::from(*b));
+            for shift in (0..8).rev() {
+                let value = (bits >> (5 * shift)) as usize & 31;
+                fmt::Write::write_char(f, char::from(BASE32[value]))?;
+            }
+        }
+        Ok(())
     }
 }
 impl fmt::Debug for Sha1 {
@@ -131,5 +137,9 @@ mod tests {
         let sha = Sha1::parse_urn(b"URN:sha1:plstHIPQGSSZTS5FJUPAKUZWUGYQYPFB").unwrap();
         assert_eq!(sha.to_string(), "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB");
         assert_eq!(Sha1::parse_urn(b"urn:md5:plst"), None);
+        let known = Sha1(core::array::from_fn(|i| 236 + i as u8));
+        assert_eq!(known.to_string(), "5TW6537Q6HZPH5HV6337R6P27P6P37X7");
+        assert_eq!(Sha1::parse(known.to_string().as_bytes()), Some(known));
+        assert_eq!(Sha1::parse(b"PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPF1"), None);
     }
 }

@@ -3,6 +3,7 @@
 use js_sys::Uint32Array;
 use servent_core::sim::{FaultAt, Scenario};
 use servent_core::time::Instant;
+use servent_core::trace::pcapng::Exporter;
 use servent_core::trace::reel::Reel;
 use servent_core::trace::{NodeId, qlog, tape, why};
 use wasm_bindgen::JsError;
@@ -368,6 +369,24 @@ impl Lab {
                 lab.reel.lines().iter().map(|l| qlog::frame(l)).collect::<String>().into_bytes()
             }
         }
+    }
+
+    /// The trace's connections as a pcapng capture.
+    ///
+    /// # Errors
+    /// For a scenario: its links carry no packets.
+    #[wasm_bindgen(js_name = exportPcapng)]
+    pub fn export_pcapng(&self) -> Result<Vec<u8>, JsError> {
+        let Inner::Trace(lab) = &self.inner else {
+            return Err(JsError::new("only what was recorded has packets to export"));
+        };
+        let mut exporter = Exporter::new();
+        for line in lab.reel.lines() {
+            if let Ok(qlog::Read::Line(line)) = qlog::read(line.as_bytes()) {
+                exporter.feed(Ok(line));
+            }
+        }
+        Ok(exporter.finish())
     }
 }
 
