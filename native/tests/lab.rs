@@ -128,3 +128,49 @@ fn the_page_is_served_with_its_rules() {
     assert_eq!(lab_get(lab, "/a.wasm").header("content-type"), Some("application/wasm"));
     assert_eq!(lab_get(lab, "/..%2Fstate%2Fcontrol.json").status, 404);
 }
+
+#[test]
+fn lab_points_at_the_servent_that_runs() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&[]);
+    let output = place.run(&["lab", "--state", "state"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, format!("lab http://{}/\n", running.lab.unwrap()));
+}
+
+#[test]
+fn lab_serves_recorded_traces_without_a_servent() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let mut running = place.sharing(&["--trace", "run.sqlog"]);
+    running.signal("INT");
+    assert!(running.ended().success());
+    let arguments = ["lab", "run.sqlog", "--listen", "127.0.0.1:0", "--state", "other"];
+    let mut lab = program::Running::start(place.servent(&arguments));
+    let line = lab.line(|line| line.starts_with("lab http://"));
+    let at = line["lab http://".len()..].trim_end_matches('/').parse().unwrap();
+    let info = lab_get(at, "/api/info").json();
+    assert_eq!(
+        (&info["live"], &info["traces"][0]),
+        (&Value::from(false), &Value::from("run.sqlog"))
+    );
+    assert_eq!(lab_get(at, "/api/tape").status, 404);
+    lab.signal("TERM");
+    assert_eq!(lab.ended().code(), Some(0));
+}
+
+#[test]
+fn stop_by_command_ends_share_as_ctrl_c_does() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let mut running = place.sharing(&[]);
+    let control = std::fs::read_to_string(place.path("state/control.json")).unwrap();
+    let control: Value = serde_json::from_str(&control).unwrap();
+    let mut wire = Wire::connect(running.lab.unwrap());
+    wire.send(&format!(
+        "POST /api/command HTTP/1.1\r\nHost: localhost\r\nX-Servent-Token: {}\r\nContent-Length: 6\r\n\r\n\"stop\"",
+        control["token"].as_str().unwrap()
+    ));
+    assert_eq!(running.ended().code(), Some(0));
+}

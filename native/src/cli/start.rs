@@ -82,6 +82,9 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, SocketAd
     };
     let listener = lab::listen(at, chosen).await.map_err(failed)?;
     let got = listener.local_addr().map_err(failed)?;
+    if !got.ip().is_loopback() {
+        tracing::warn!("the lab on {got} can be read by everybody who reaches this machine");
+    }
     Ok(Some((listener, got)))
 }
 
