@@ -241,6 +241,7 @@ const EVENTS = {
   'queue.asked': (a) => `${name(a)} asks again in time and stays at place ${a.position}.`,
   'queue.told': (a) => `${name(a)} is told: place ${a.position} of ${a.length}${a.keep ? '' : ', hang up and come back'}.`,
   'queue.entitled': (a) => `A slot is free for ${name(a)}, who may take it.`,
+  'queue.lapsed': (a) => `${name(a)} did not take the slot in time; it goes on to the next, the place is kept.`,
   'queue.passed': (a) => `${name(a)} is away; somebody present goes first, the place is kept.`,
   'queue.started': (a) => `${name(a)} gets a slot${a.waited ? ` after ${span(a.waited)}` : ' at once'}.`,
   'queue.continued': (a) => `${name(a)} asks for the next part and keeps the slot.`,
@@ -275,6 +276,13 @@ const EVENTS = {
   'fetch.asked': (a) => `Asks for ${range(a)}.`,
   'fetch.queued': (a) => `Stands in line at place ${a.position}${a.length ? ` of ${a.length}` : ''}.`,
   'fetch.waiting': (a) => `The source is ${TROUBLES[a.why] ?? a.why}; tries again later.`,
+  'fetch.place_lost': (a) => `Its place in the line is gone: ${a.why === 'refused' ? 'the server refused it' : 'the connection was the place'}.`,
+  'fetch.call_unknown': 'Is called back for a place it does not know.',
+  'fetch.giv_unknown': 'Is offered a file it did not ask for.',
+  'fetch.alt_refused': (a) => `Does not try the source ${a.at} it was told of.`,
+  'fetch.limit': (a) => `A limit is reached: ${String(a.limit).replaceAll('_', ' ')}.`,
+  'fetch.hash_learnt': 'Learns the fingerprint of the file.',
+  'fetch.verifying': (a) => `Compares the fingerprint of ${bytes(a.bytes)}.`,
   'fetch.receiving': (a) => `Receives ${range(a)}.`,
   'fetch.stored': (a) => `Bytes up to ${count(a.end)} are on disk.`,
   'fetch.source_lost': (a) => `Gives the source up: ${TROUBLES[a.why] ?? a.why}.`,
@@ -282,6 +290,19 @@ const EVENTS = {
   'fetch.done': (a) => `Has the whole file, ${bytes(a.bytes)}${a.sha1 ? ', and it is the right one' : ''}.`,
   'fetch.corrupt': 'The bytes are not the file; begins again.',
   'fetch.failed': (a) => `Ends without the file: ${FAILURES[a.why] ?? a.why}.`,
+
+  'check.length': 'the line is not as long as was said',
+  'check.lapsed_early': 'a slot was taken away too early',
+  'check.no_place': 'somebody was told a place without having one',
+  'check.position': 'a position is behind the end of the line',
+  'check.idle_slot': 'a slot stood idle while somebody entitled was there',
+  'check.fifo': 'somebody was served before an earlier one who was there',
+  'check.slots': 'more uploads than slots',
+  'check.free': 'the free slots do not add up',
+  'check.aq_connection': 'an Active Queueing place outlived its connection',
+  'check.complete': 'a download ended without every byte',
+  'check.failed': 'a download failed that could have been finished',
+  'check.unfinished': 'a download never ended',
 
   'world.cut': 'The wire is cut.',
   'world.crashed': 'Is killed; what was not on disk is lost.',
@@ -308,10 +329,10 @@ const REFUSALS = { queue_full: 'the line is full', per_address: 'too many places
 /** @type {Record<string, string>} */
 const TROUBLES = {
   unreachable: 'not reachable', busy: 'busy', not_found: 'without the file', range_unavailable: 'without the bytes we need',
-  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes',
+  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes', refused: 'refusing us',
 };
 /** @type {Record<string, string>} */
-const FAILURES = { no_source: 'no source is left', disk: 'the disk refuses', corrupt: 'the bytes are wrong everywhere', cancelled: 'its user took it back' };
+const FAILURES = { no_source: 'no source is left', disk: 'the disk refuses', corrupt: 'the bytes are wrong everywhere', cancelled: 'its user took it back', too_many: 'there are too many downloads' };
 /** @type {Record<string, string>} */
 const USERS = { ask_now: 'Its user asks now, allowed or not.', sleep: 'Its user sends it to sleep.', get: 'Its user wants a file.', cancel: 'Its user takes the wish back.' };
 
@@ -325,6 +346,7 @@ const WHYS = {
   'queue.told': 'Every answer names the place and when to come back. The further back, the longer the pause: 30 seconds for the first place, 20 more for each behind it, ten minutes at most.',
   'queue.told.keep': 'Near the head of the line the wire is kept, so that no time is lost when a slot is free.',
   'queue.entitled': 'As many clients as there are free slots are entitled, counted from the head of the line. Nobody behind them may jump in.',
+  'queue.lapsed': 'A free slot is held for the first in line for a short while only. Whoever does not ask in that time keeps the place, but the slot goes on.',
   'queue.passed': 'A slot must not stand idle for somebody who is away. The one who is away keeps the place and is served on return.',
   'queue.started': 'It is among the first in line for whom a slot is free, and it asked.',
   'queue.continued': 'A finished part does not give the slot away: downloads in pieces keep it.',
