@@ -7,8 +7,9 @@ mod report;
 mod sim;
 
 use std::net::SocketAddr;
+use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use self::report::Report;
@@ -53,13 +54,29 @@ enum Area {
     },
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: a target was missed");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// True when no target was missed.
+fn run() -> Result<bool> {
     let cli = Cli::parse();
     let mut report = Report::new(cli.json);
     let quick = cli.quick;
     match cli.area {
         Some(Area::Hold { to, target, count, polls }) => {
-            return queue::holder::run(to, &target, count, polls);
+            queue::holder::run(to, &target, count, polls)?;
+            return Ok(true);
         }
         Some(Area::Queue) => queue::run(&mut report, quick)?,
         Some(Area::Sim) => sim::run(&mut report, quick)?,
@@ -70,5 +87,5 @@ fn main() -> Result<()> {
             sim::page::run(&mut report, quick)?;
         }
     }
-    if report.finish() { Ok(()) } else { bail!("a target was missed") }
+    Ok(report.finish())
 }

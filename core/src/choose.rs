@@ -15,6 +15,7 @@ pub struct Choose {
 }
 
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // One of it, for a whole run.
 enum Source {
     Dice(Rng),
     Bytes { bytes: Vec<u8>, at: usize },
@@ -41,7 +42,7 @@ impl Choose {
         Self { source: Source::Bytes { bytes, at: 0 } }
     }
 
-    /// The first of all possible combinations; see [`Choose::next`].
+    /// The first of all possible combinations; see [`Choose::advance`].
     #[must_use]
     pub fn every() -> Self {
         Self { source: Source::Every(Odometer::default()) }
@@ -49,7 +50,7 @@ impl Choose {
 
     /// Goes on to the next combination of an exhaustive run; false when all
     /// were had, and for the other sources.
-    pub fn next(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         let Source::Every(odometer) = &mut self.source else { return false };
         odometer.at = 0;
         while let Some((taken, of)) = odometer.digits.pop() {
@@ -123,7 +124,7 @@ mod tests {
             // How many choices follow may depend on those before.
             let second = if first == 1 { choose.below(2) } else { 9 };
             seen.push((first, second));
-            if !choose.next() {
+            if !choose.advance() {
                 break;
             }
         }
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(choose.below(10), 7);
         assert_eq!(choose.below(1_000), 258);
         assert_eq!(choose.below(1_000), 0);
-        assert!(!choose.next());
+        assert!(!choose.advance());
     }
 
     #[test]

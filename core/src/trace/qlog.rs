@@ -156,6 +156,7 @@ pub struct RawRecord {
 
 /// What stands on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // Read and looked at one at a time.
 pub enum Read {
     /// Something the node said.
     Record(RawRecord),

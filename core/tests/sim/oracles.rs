@@ -152,12 +152,12 @@ fn a_download_called_done_with_a_hole_in_it_is_seen() {
 fn doctored_records_of_a_real_run_are_noticed() {
     let s = servent_core::sim::presets::find("newcomer").expect("a preset");
     let (_, mut records) = run(&s);
-    let second = records.iter_mut().filter_map(|r| match &mut r.event {
+    let mut second = records.iter_mut().filter_map(|r| match &mut r.event {
         Event::Queue(Queue::Started { ticket, .. }) => Some(ticket),
         _ => None,
     });
     // The second upload is given to somebody further down the line.
-    *second.skip(1).next().expect("a second upload") = Guid([9; 16]);
+    *second.nth(1).expect("a second upload") = Guid([9; 16]);
     let mut oracles = Oracles::new(&s);
     records.iter().for_each(|r| oracles.see(r));
     assert!(oracles.violations().iter().any(|v| v.oracle == "fifo"));
