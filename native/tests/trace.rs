@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{Place, Wire, complains};
+use program::{Place, Wire, complains, lab_get, until};
 use serde_json::Value;
 
 /// Packets of a pcapng file: interface, captured bytes, whole length, comment.
@@ -40,6 +40,11 @@ fn a_trace_becomes_a_capture_with_reasons() {
     let reply =
         Wire::connect(running.at).get("/get/0/file", &["X-Queue: 1.0", "Connection: close"]);
     assert_eq!(reply.body.len(), 100_000);
+    // The servent hears of the last bytes a moment after we have them.
+    until("the upload is told", || {
+        let status = lab_get(running.lab.unwrap(), "/api/status").json();
+        status["servents"][0]["counters"]["uploads_finished"] == 1
+    });
     running.signal("INT");
     assert!(running.ended().success());
     let output = place.run(&["trace", "export", "run.sqlog", "--pcapng", "-o", "run.pcapng"]);
@@ -97,6 +102,6 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert!(swept.status.success());
     assert_eq!(text(swept).lines().count(), 2);
     complains(&place.run(&["sim", "dance"]), 2, "no preset dance");
-    std::fs::write(place.path("broken.json"), "{\n \"seed\": \"x\" }").unwrap();
+    std::fs::write(place.path("broken.json"), "{\n \"seed\": }").unwrap();
     complains(&place.run(&["sim", "broken.json"]), 8, "line 2");
 }
