@@ -72,7 +72,7 @@ class ServentLab extends HTMLElement {
     this.views = el('nav', { class: 'segmented', 'aria-label': t('view.label') },
       ...VIEWS.map((view) => el('button', { class: 'button', type: 'button', data: { view }, text: t(`view.${view}`), on: { click: () => session.setView(view) } })));
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
-    this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); }, 'rare');
+    this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
     return el('header', { class: 'lab-head' },
       el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.scenarioButton, this.sources, this.views, el('span', { class: 'spring' }),

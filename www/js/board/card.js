@@ -32,7 +32,7 @@ class BaseCard {
     this.menu = el('button', { class: 'card-menu button plain small icon', type: 'button', tabindex: '-1', 'aria-haspopup': 'menu' }, icon('more'));
     this.node = el('li', { class: `card ${kind}`, data: { key } }, this.main, this.menu);
     this.dialect = '';
-    this.row = -1;
+    this.top = -1;
   }
   /** @param {string} name @param {T.DialectName} dialect */
   who(name, dialect) {
@@ -60,9 +60,9 @@ class BaseCard {
   }
   /** @param {number} row @param {number} height */
   at(row, height) {
-    if (row === this.row) return;
-    this.row = row;
-    this.node.style.setProperty('--y', `${row * height}px`);
+    if (row * height === this.top) return;
+    this.top = row * height;
+    this.node.style.setProperty('--y', `${this.top}px`);
   }
 }
 

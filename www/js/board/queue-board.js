@@ -56,7 +56,6 @@ export class QueueBoard extends HTMLElement {
     this.addEventListener('contextmenu', (e) => this.#context(e));
     this.addEventListener('keydown', (e) => this.#key(e));
     new ResizeObserver(() => {
-      this.#row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
       this.#restarted = true;
       redraw();
     }).observe(this);
@@ -89,6 +88,8 @@ export class QueueBoard extends HTMLElement {
   /** @param {Run} run */
   #draw(run) {
     const session = /** @type {Session} */ (this.session);
+    // The projector's type is larger, and its cards with it.
+    this.#row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
     const board = this.#ask(run);
     const { queue } = board;
     for (const client of board.clients) {
