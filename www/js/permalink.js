@@ -2,8 +2,7 @@
  * Links to a moment, in the fragment alone:
  * `#1/<view>?p=<preset>|s=<scenario>&f=<faults>&t=<ms>&e=<event>&sel=<node>&core=<version>&h=<digest>`.
  */
-import { Run } from './run.js';
-
+/** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
 /** Longer links are cut by mail programs and chat rooms: then a file is better. */
@@ -39,16 +38,28 @@ async function unpack(packed) {
  * @returns {Promise<string|null>}
  */
 export async function linkOf(session) {
-  const { run, scenario } = session;
-  if (!run || !scenario) return null;
+  const { run } = session;
+  if (!run) return null;
+  return linkTo(session, { now: run.now, index: run.index, selected: session.selection.node, proof: [`core=${encodeURIComponent(run.version)}`, `h=${run.digest}`] });
+}
+
+/**
+ * The fragment of a moment that is no more, such as the last one before a panic.
+ * @param {Session} session
+ * @param {{now: number, index: number, selected: number|null, proof: string[]}} moment
+ * @returns {Promise<string|null>}
+ */
+export async function linkTo(session, { now, index, selected, proof }) {
+  const { scenario } = session;
+  if (!scenario) return null;
   const parts = [];
   if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
   else parts.push(`s=${await pack(JSON.stringify(scenario))}`);
   const faults = session.faults();
   if (faults.length) parts.push(`f=${await pack(JSON.stringify(faults))}`);
-  parts.push(`t=${run.now / 1000}`, `e=${run.index}`);
-  if (session.selection.node !== null) parts.push(`sel=${session.selection.node}`);
-  parts.push(`core=${encodeURIComponent(run.version)}`, `h=${run.digest}`);
+  parts.push(`t=${now / 1000}`, `e=${index}`);
+  if (selected !== null) parts.push(`sel=${selected}`);
+  parts.push(...proof);
   const link = `#1/${session.view}?${parts.join('&')}`;
   return link.length > LONGEST ? '' : link;
 }

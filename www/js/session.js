@@ -7,6 +7,7 @@
  */
 import { announce, stillness } from './dom.js';
 import { clock, host } from './format.js';
+import { linkTo } from './permalink.js';
 import { Run, loadCore, presets } from './run.js';
 import { t, tell } from './strings.js';
 
@@ -346,13 +347,15 @@ export class Session extends EventTarget {
   }
 
   #panics = 0;
+  /** The last moment that was drawn. */
+  #seen = { now: 0, index: 0 };
   /** @param {Error} error */
   async #panic(error) {
     this.pause();
-    const link = location.href;
     const { scenario, preset } = this;
     this.run = null;
     this.other = null;
+    const link = await linkTo(this, { ...this.#seen, selected: this.selection.node, proof: [] });
     this.#panics += 1;
     await loadCore();
     if (scenario && this.#panics <= PANICS) {
@@ -360,7 +363,7 @@ export class Session extends EventTarget {
       // Running ahead by itself would meet the same error again.
       for (const run of this.runs()) run.explored = true;
     }
-    this.notice(t('app.panic', { why: error.message }), { bad: true, link });
+    this.notice(t('app.panic', { why: error.message }), { bad: true, link: link ?? '' });
   }
 
   /** @param {number} at */
@@ -375,7 +378,10 @@ export class Session extends EventTarget {
     else if (this.playing) this.#advance(run, gap > GAP_MS ? 0 : gap);
     if (this.playing || this.live?.follow || this.#moved || run.index !== index) {
       this.#moved = false;
-      if (this.run) this.emit('frame');
+      if (this.run) {
+        this.#seen = { now: this.run.now, index: this.run.index };
+        this.emit('frame');
+      }
     }
     const idle = this.run ? this.#explore() : true;
     if (this.playing || !idle || this.#moved) this.touch();

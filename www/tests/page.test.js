@@ -139,6 +139,18 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('after a panic the core is loaded afresh and a link leads back', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(30e6));
+      await frame(page);
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.guard(() => { throw new WebAssembly.RuntimeError('unreachable'); }));
+      await page.waitForSelector('.notice.bad a[href*="t=30000"]');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run);
+      await page.click('[data-do="forth"]');
+      assert.equal((await state(page)).index, 1, 'the fresh core works');
+      await page.close();
+    });
+
     test('two rules side by side follow one clock', async () => {
       const { page } = await open(started, '#1/compare?p=aq-vs-parq&t=120000');
       await page.waitForFunction(() => document.querySelectorAll('queue-board:not([hidden])').length === 2);
