@@ -4,6 +4,7 @@
 //! Code that draws a scenario asks a [`Choose`] for numbers and does not know
 //! where they come from.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::rng::Rng;
@@ -17,7 +18,7 @@ pub struct Choose {
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // One of it, for a whole run.
 enum Source {
-    Dice(Rng),
+    Dice(Box<Rng>),
     Bytes { bytes: Vec<u8>, at: usize },
     Every(Odometer),
 }
@@ -33,7 +34,7 @@ impl Choose {
     /// Random choices.
     #[must_use]
     pub fn random(seed: u64) -> Self {
-        Self { source: Source::Dice(Rng::new(seed)) }
+        Self { source: Source::Dice(Box::new(Rng::new(seed))) }
     }
 
     /// Choices from a fuzzer's bytes; when they run out, always the first.

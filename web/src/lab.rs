@@ -383,7 +383,7 @@ impl Lab {
         let mut exporter = Exporter::new();
         for line in lab.reel.lines() {
             if let Ok(qlog::Read::Line(line)) = qlog::read(line.as_bytes()) {
-                exporter.feed(Ok(line));
+                exporter.feed(Ok(*line));
             }
         }
         Ok(exporter.finish())

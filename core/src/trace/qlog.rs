@@ -6,6 +6,7 @@
 //! in milliseconds since the tape began, for viewers, and `us` in `data`,
 //! exact, for us.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -161,7 +162,7 @@ pub enum Read {
     /// Something the node said.
     Record(RawRecord),
     /// Anything else.
-    Line(Line),
+    Line(Box<Line>),
 }
 
 /// Reads one line, leaving a record's event as it is.
@@ -174,18 +175,18 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
     };
     let (Some(Value::String(name)), Some(data)) = (fields.remove("name"), fields.remove("data"))
     else {
-        return Ok(Read::Line(Line::Header));
+        return Ok(Read::Line(Box::new(Line::Header)));
     };
     let wrong = |name: &str, why: String| LineError::Fields { name: name.to_string(), why };
     match name.split_once(':') {
-        Some(("servent", what)) => {
-            of_tape(what, data).map(Read::Line).map_err(|why| wrong(&name, why.to_string()))
-        }
+        Some(("servent", what)) => of_tape(what, data)
+            .map(|l| Read::Line(Box::new(l)))
+            .map_err(|why| wrong(&name, why.to_string())),
         Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
             let record = of_record(space, what, data);
             record.map(Read::Record).map_err(|why| wrong(&name, why.to_string()))
         }
-        _ => Ok(Read::Line(Line::Foreign)),
+        _ => Ok(Read::Line(Box::new(Line::Foreign))),
     }
 }
 
@@ -195,7 +196,7 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
 /// When it is not JSON, or one of ours with the wrong fields.
 pub fn parse(line: &[u8]) -> Result<Line, LineError> {
     let RawRecord { seq, at, node, cause, event } = match read(line)? {
-        Read::Line(line) => return Ok(line),
+        Read::Line(line) => return Ok(*line),
         Read::Record(raw) => raw,
     };
     let event: Event = serde_json::from_str(&event)

@@ -72,7 +72,7 @@ impl Reel {
                 let given = u32::try_from(self.given.len()).unwrap_or(u32::MAX);
                 return self.records.push((given, record));
             }
-            Ok(Read::Line(line)) => Ok(line),
+            Ok(Read::Line(line)) => Ok(*line),
             Err(why) => Err(why),
         };
         match &line {
