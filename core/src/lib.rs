@@ -11,6 +11,7 @@
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |
 //! | [`fetch`] | downloads from several sources |
+//! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
 //! | [`sim`] | a world of nodes: links, disks, faults, oracles, seek |
 #![no_std]
@@ -31,4 +32,5 @@ pub mod rng;
 pub mod sim;
 pub mod time;
 pub mod trace;
+pub mod unicast;
 pub mod wire;

@@ -1,0 +1,62 @@
+//! What goes into the endpoint and what comes out of it.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use core::net::SocketAddr;
+
+use crate::unicast::Side;
+use crate::wire::unicast::{Conn, Order, Packet, Payload};
+
+/// Something for the endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// Send a message. It is numbered and kept at once; it leaves when a
+    /// datagram is full or the turn ends ([`Input::Flush`]).
+    Send { peer: SocketAddr, payload: Payload, order: Order },
+    /// A datagram came. `bytes` is its length on the wire.
+    Packet { peer: SocketAddr, packet: Packet, bytes: u32 },
+    /// The application has consumed what was delivered: so many messages,
+    /// so many bytes. Without this the peer's window closes.
+    Taken { peer: SocketAddr, messages: u64, bytes: u64 },
+    /// Send what is kept, then end the connection (UC-7).
+    Close { peer: SocketAddr },
+    /// Drop an entry as if it had never been: for tests and faults.
+    Forget { peer: SocketAddr, side: Side },
+    /// The turn is over: whatever is due now leaves, several messages and
+    /// acknowledgements in one datagram. A host that does not say so gets
+    /// the same from [`crate::engine::Engine::handle_timeout`], because the
+    /// deadline is the present until it is done.
+    Flush,
+}
+
+/// Something for the host to do, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Send a datagram.
+    Packet { peer: SocketAddr, packet: Packet },
+    /// A message for the application, exactly once.
+    Deliver { peer: SocketAddr, conn: Conn, order: Order, payload: Payload },
+    /// A message that was not taken, back to whoever sent it.
+    Refused { peer: SocketAddr, order: Order, payload: Payload, why: Refusal },
+    /// After [`Refusal::Full`]: there is room again.
+    Writable { peer: SocketAddr },
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// The send window is full; [`Output::Writable`] will follow.
+    Full,
+    /// It is longer than [`super::Config::max_message`].
+    TooLong,
+    /// There are [`super::Config::peers`] already.
+    TooManyPeers,
+}
+
+/// What the send window of a peer would still take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Room {
+    /// Messages, or parts of long ones.
+    pub messages: u64,
+    /// Bytes.
+    pub bytes: u64,
+}

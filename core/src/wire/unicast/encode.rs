@@ -1,0 +1,130 @@
+//! Blocks to bytes, and how many bytes that will be.
+
+use alloc::vec::Vec;
+
+use super::varint::{len, put};
+use super::{Ack, Block, Close, Conn, Data, Message, Order, Packet, Request, Seal, VERSION};
+
+/// The block is about the connection of the one before it.
+pub(super) const SAME: u8 = 0x10;
+/// Kinds 0 to 7 are data with these marks.
+pub(super) const AGAIN: u8 = 1;
+pub(super) const FIRST: u8 = 2;
+pub(super) const TOKEN: u8 = 4;
+pub(super) const ACK: u8 = 8;
+pub(super) const REQUEST: u8 = 9;
+pub(super) const CLOSE: u8 = 10;
+pub(super) const ABANDON: u8 = 11;
+pub(super) const CLOSED: u8 = 12;
+pub(super) const PROBE: u8 = 13;
+/// Marks in the head of a message.
+pub(super) const AT_ONCE: u64 = 1;
+pub(super) const CONTINUES: u64 = 2;
+pub(super) const MORE: u64 = 4;
+
+impl Packet {
+    /// Appends the datagram to `out`.
+    pub fn encode(&self, seal: &Seal, out: &mut Vec<u8>) {
+        let begin = out.len();
+        let mut conn = None;
+        let last = self.blocks.len().wrapping_sub(1);
+        for (i, block) in self.blocks.iter().enumerate() {
+            head(out, kind(block), block.conn(), &mut conn);
+            match block {
+                Block::Data(it) => data(out, it, i == last),
+                Block::Ack(it) => ack(out, it),
+                Block::Request(Request { token, .. }) => out.extend(token.to_be_bytes()),
+                Block::Close(Close { last, .. }) => put(out, *last),
+                Block::Closed { upto, .. } => put(out, *upto),
+                Block::Probe { sent, .. } => put(out, *sent),
+            }
+        }
+        if let Some(seal) = seal.of(&out[begin..]) {
+            out.extend(seal);
+        }
+    }
+}
+
+const fn kind(block: &Block) -> u8 {
+    match block {
+        Block::Data(it) => {
+            (it.again as u8) * AGAIN | (it.first as u8) * FIRST | (it.token.is_some() as u8) * TOKEN
+        }
+        Block::Ack(_) => ACK,
+        Block::Request(_) => REQUEST,
+        Block::Close(Close { abandoned: false, .. }) => CLOSE,
+        Block::Close(_) => ABANDON,
+        Block::Closed { .. } => CLOSED,
+        Block::Probe { .. } => PROBE,
+    }
+}
+
+fn head(out: &mut Vec<u8>, kind: u8, conn: Conn, before: &mut Option<Conn>) {
+    if *before == Some(conn) {
+        out.push(VERSION << 5 | SAME | kind);
+    } else {
+        out.push(VERSION << 5 | kind);
+        out.extend(conn.0.to_be_bytes());
+        *before = Some(conn);
+    }
+}
+
+fn data(out: &mut Vec<u8>, data: &Data, to_the_end: bool) {
+    if let Some(token) = data.token {
+        out.extend(token.to_be_bytes());
+    }
+    put(out, data.seq);
+    put(out, if to_the_end { 0 } else { data.messages.len() as u64 });
+    for message in &data.messages {
+        let Message { order, continues, more, payload } = message;
+        let marks = u64::from(*order == Order::AtOnce) * AT_ONCE
+            | u64::from(*continues) * CONTINUES
+            | u64::from(*more) * MORE;
+        put(out, (payload.len() as u64) << 3 | marks);
+        out.extend_from_slice(payload);
+    }
+}
+
+fn ack(out: &mut Vec<u8>, ack: &Ack) {
+    put(out, ack.upto);
+    put(out, ack.newest - ack.upto);
+    put(out, ack.delay);
+    put(out, ack.messages);
+    put(out, ack.bytes);
+    put(out, ack.wanted.len() as u64);
+    let mut end = ack.upto;
+    for (first, last) in &ack.wanted {
+        put(out, first - end - 1);
+        put(out, last - first);
+        end = *last;
+    }
+}
+
+/// Bytes of a message behind the head of its block.
+#[must_use]
+pub const fn message_len(payload: usize) -> usize {
+    len((payload as u64) << 3) + payload
+}
+
+/// Bytes one wanted range takes behind a range that ends at `end`.
+#[must_use]
+pub const fn wanted_len(end: u64, first: u64, last: u64) -> usize {
+    len(first - end - 1) + len(last - first)
+}
+
+/// The most bytes a block takes, its messages and wanted ranges left out.
+#[must_use]
+pub const fn block_len(block: &Block) -> usize {
+    let body = match block {
+        Block::Data(it) => len(it.seq) + 3 + if it.token.is_some() { 8 } else { 0 },
+        Block::Ack(it) => {
+            let numbers = len(it.upto) + len(it.newest - it.upto) + len(it.delay);
+            numbers + len(it.messages) + len(it.bytes) + 3
+        }
+        Block::Request(_) => 8,
+        Block::Close(it) => len(it.last),
+        Block::Closed { upto, .. } => len(*upto),
+        Block::Probe { sent, .. } => len(*sent),
+    };
+    9 + body
+}

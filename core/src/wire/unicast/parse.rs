@@ -1,0 +1,170 @@
+//! Bytes to blocks. A datagram is taken whole or not at all.
+
+use alloc::vec::Vec;
+
+use super::encode::{
+    ABANDON, ACK, AGAIN, AT_ONCE, CLOSE, CLOSED, CONTINUES, FIRST, MORE, PROBE, REQUEST, SAME,
+    TOKEN,
+};
+use super::{
+    Ack, Block, Close, Conn, Data, Message, Order, Packet, Payload, Request, Seal, VERSION, varint,
+};
+
+/// Why a datagram is none of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum PacketError {
+    /// It ends in the middle of a field, or has no block.
+    #[error("the datagram is cut short")]
+    Short,
+    /// Another version, or another protocol.
+    #[error("version {0} is not spoken here")]
+    Version(u8),
+    /// A kind of block that this version does not have.
+    #[error("a block of the unknown kind {0}")]
+    Kind(u8),
+    /// A number that is too large, not in its shortest spelling, or not
+    /// possible beside the others.
+    #[error("an impossible number")]
+    Number,
+    /// The seal does not fit.
+    #[error("the seal does not fit")]
+    Seal,
+}
+
+struct Reader<'a> {
+    bytes: &'a Payload,
+    end: usize,
+    at: usize,
+}
+
+impl Packet {
+    /// Reads a datagram. Payloads are slices of it, not copies.
+    ///
+    /// # Errors
+    /// The first thing wrong with it; nothing of it counts then.
+    pub fn parse(datagram: &Payload, seal: &Seal) -> Result<Self, PacketError> {
+        let end = datagram.len().checked_sub(seal.len()).ok_or(PacketError::Short)?;
+        if let Some(seal) = seal.of(&datagram[..end])
+            && seal != datagram[end..]
+        {
+            return Err(PacketError::Seal);
+        }
+        let mut reader = Reader { bytes: datagram, end, at: 0 };
+        let mut blocks = Vec::with_capacity(1);
+        let mut conn = None;
+        while reader.at < end {
+            blocks.push(reader.block(&mut conn)?);
+        }
+        if blocks.is_empty() { Err(PacketError::Short) } else { Ok(Self { blocks }) }
+    }
+}
+
+impl Reader<'_> {
+    fn block(&mut self, before: &mut Option<Conn>) -> Result<Block, PacketError> {
+        let [head] = self.fixed()?;
+        if head >> 5 != VERSION {
+            return Err(PacketError::Version(head >> 5));
+        }
+        let conn = if head & SAME == 0 {
+            Conn(u64::from_be_bytes(self.fixed()?))
+        } else {
+            before.ok_or(PacketError::Number)?
+        };
+        *before = Some(conn);
+        match head & 0x0f {
+            kind @ 0..=7 => self.data(conn, kind),
+            ACK => self.ack(conn),
+            REQUEST => {
+                Ok(Block::Request(Request { conn, token: u64::from_be_bytes(self.fixed()?) }))
+            }
+            kind @ (CLOSE | ABANDON) => {
+                let (last, abandoned) = (self.number()?, kind == ABANDON);
+                Ok(Block::Close(Close { conn, last, abandoned }))
+            }
+            CLOSED => Ok(Block::Closed { conn, upto: self.number()? }),
+            PROBE => Ok(Block::Probe { conn, sent: self.number()? }),
+            kind => Err(PacketError::Kind(kind)),
+        }
+    }
+
+    fn data(&mut self, conn: Conn, kind: u8) -> Result<Block, PacketError> {
+        let marked = |mark| kind & mark != 0;
+        let token = if marked(TOKEN) { Some(u64::from_be_bytes(self.fixed()?)) } else { None };
+        let seq = self.number()?;
+        let count = self.number()?;
+        let left = (self.end - self.at) as u64;
+        if seq == 0 || count > left || seq > varint::MAX - left {
+            return Err(PacketError::Number);
+        }
+        // What is reserved is bounded by what was really sent: each message
+        // takes at least a byte.
+        let mut messages = Vec::with_capacity(if count == 0 { 4 } else { count as usize });
+        loop {
+            messages.push(self.message()?);
+            let done =
+                if count == 0 { self.at == self.end } else { messages.len() as u64 == count };
+            if done {
+                let (first, again) = (marked(FIRST), marked(AGAIN));
+                return Ok(Block::Data(Data { conn, seq, first, again, token, messages }));
+            }
+        }
+    }
+
+    fn message(&mut self) -> Result<Message, PacketError> {
+        let head = self.number()?;
+        let length = usize::try_from(head >> 3).map_err(|_| PacketError::Short)?;
+        if length > self.end - self.at {
+            return Err(PacketError::Short);
+        }
+        let payload = self.bytes.slice(self.at..self.at + length);
+        self.at += length;
+        Ok(Message {
+            order: if head & AT_ONCE == 0 { Order::InOrder } else { Order::AtOnce },
+            continues: head & CONTINUES != 0,
+            more: head & MORE != 0,
+            payload,
+        })
+    }
+
+    fn ack(&mut self, conn: Conn) -> Result<Block, PacketError> {
+        let upto = self.number()?;
+        let newest = self.sum(upto, 0)?;
+        let (delay, messages, bytes) = (self.number()?, self.number()?, self.number()?);
+        let count = self.number()?;
+        if count > (self.end - self.at) as u64 / 2 {
+            return Err(PacketError::Short);
+        }
+        let mut wanted = Vec::with_capacity(count as usize);
+        let mut end = upto;
+        for _ in 0..count {
+            let first = self.sum(end, 1)?;
+            let last = self.sum(first, 0)?;
+            wanted.push((first, last));
+            end = last;
+        }
+        Ok(Block::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted }))
+    }
+
+    /// The next number and `more` behind `base`.
+    fn sum(&mut self, base: u64, more: u64) -> Result<u64, PacketError> {
+        let sum = base + more + self.number()?;
+        if sum > varint::MAX { Err(PacketError::Number) } else { Ok(sum) }
+    }
+
+    fn number(&mut self) -> Result<u64, PacketError> {
+        let bytes = &self.bytes[..self.end];
+        let begin = self.at;
+        varint::take(bytes, &mut self.at).ok_or(if self.end - begin < 9 && self.at == self.end {
+            PacketError::Short
+        } else {
+            PacketError::Number
+        })
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], PacketError> {
+        let rest = &self.bytes[self.at..self.end];
+        let (field, _) = rest.split_first_chunk().ok_or(PacketError::Short)?;
+        self.at += N;
+        Ok(*field)
+    }
+}
