@@ -194,6 +194,8 @@ for (const name of BROWSERS) {
       await page.keyboard.press('/');
       await page.keyboard.type('started');
       await page.waitForFunction((n) => !document.querySelector('.table-tools')?.textContent?.includes(n), {}, all);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
+      await frame(page);
       const seq = Number(await page.$eval('.events tr[data-seq]', (n) => /** @type {HTMLElement} */ (n).dataset.seq));
       await page.click('.events tr[data-seq] button');
       assert.equal((await state(page)).index, seq + 1);

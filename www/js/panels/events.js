@@ -36,7 +36,10 @@ export class EventTable extends HTMLElement {
       this.#centered = false;
       this.#shape = '';
     });
-    session.addEventListener('run', () => { this.#foundFor = ''; });
+    session.addEventListener('run', () => {
+      this.#foundFor = '';
+      this.#shape = '';
+    });
   }
 
   /** The newest event was brought into sight since the view was opened. */
@@ -63,11 +66,17 @@ export class EventTable extends HTMLElement {
     }
     const from = Math.max(0, Math.min(total - 1, Math.floor(this.frame.scrollTop / row) - MARGIN));
     const rows = Math.ceil((this.frame.clientHeight || 480) / row) + 2 * MARGIN;
-    const shape = `${key}|${from}|${rows}|${run.index}`;
-    if (shape === this.#shape) return;
-    this.#shape = shape;
     const records = this.#found ? this.#found.slice(from, from + rows) : run.records(from, rows, '');
-    this.body.replaceChildren(pad(from * row), ...records.map((r) => this.#row(r)), pad(Math.max(0, total - from - records.length) * row));
+    const below = Math.max(0, total - from - records.length) * row;
+    // Rows that stay are left alone, so that a click on one is never lost
+    // while the future is still being found out.
+    const shape = `${wanted}|${from}|${records.length}|${records[0]?.seq}|${run.index}|${session.branch}|${session.title}`;
+    if (shape === this.#shape) {
+      /** @type {HTMLElement} */ (this.body.lastElementChild?.firstElementChild).style.height = `${below}px`;
+      return;
+    }
+    this.#shape = shape;
+    this.body.replaceChildren(pad(from * row), ...records.map((r) => this.#row(r)), pad(below));
   }
 
   /** @param {T.LabRecord} record */
