@@ -20,7 +20,7 @@ export class EventTable extends HTMLElement {
   /** @param {Session} session */
   connect(session) {
     this.session = session;
-    this.filter = el('input', { class: 'input', type: 'search', placeholder: t('events.placeholder'), 'aria-label': t('events.filter'), on: { input: () => session.touch() } });
+    this.filter = el('input', { class: 'input', type: 'search', placeholder: t('events.placeholder'), 'aria-label': t('events.filter'), on: { input: () => this.#refilter() } });
     this.shown = el('span', { role: 'status' });
     this.body = el('tbody');
     const head = /** @type {const} */ (['num', 'at', 'who', 'kind', 'what']).map((id) => el('th', { scope: 'col', class: id === 'at' ? 'when' : id, text: t(`events.col.${id}`) }));
@@ -40,6 +40,12 @@ export class EventTable extends HTMLElement {
       this.#foundFor = '';
       this.#shape = '';
     });
+  }
+
+  /** Another filter begins at its first event. */
+  #refilter() {
+    if (this.frame) this.frame.scrollTop = 0;
+    this.session?.touch();
   }
 
   /** The newest event was brought into sight since the view was opened. */
