@@ -2,6 +2,7 @@
 
 mod busy;
 mod decision;
+mod handover;
 mod held;
 pub(crate) mod holder;
 mod upload;
@@ -13,6 +14,7 @@ use crate::report::Report;
 /// Everything about the queue.
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     decision::run(report, quick);
+    handover::run(report)?;
     busy::run(report, quick)?;
     upload::run(report, quick)?;
     held::run(report, quick)

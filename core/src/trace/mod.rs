@@ -9,6 +9,7 @@
 
 mod cause;
 mod digest;
+mod handover;
 pub mod hex_bytes;
 pub mod pcapng;
 pub mod qlog;
@@ -20,4 +21,5 @@ pub mod why;
 
 pub use self::cause::{Causes, Subject, subjects};
 pub use self::digest::Digest;
+pub use self::handover::Handover;
 pub use self::record::{Cause, Event, NodeId, Record, Recorder};
