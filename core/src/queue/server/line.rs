@@ -4,14 +4,19 @@
 //! Entries get consecutive seats. A block of 256 seats knows by bits which
 //! are taken; trees of partial sums over the blocks count those before. Seats
 //! never move except when more than half of them stand empty: then everybody
-//! moves up, which costs each newcomer less than two moves.
+//! moves up, a few with each newcomer, so that nobody waits for all.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::sums::Sums;
+
 /// Seats of a block.
 const SEATS: usize = 256;
 const WORDS: usize = SEATS / 64;
+/// Entries that move up with each newcomer: more than one, so that whoever
+/// closes up reaches the end of the line before it has grown by half.
+const MOVES: usize = 4;
 
 /// The line. Entries are known by their number in the slab.
 #[derive(Debug, Clone)]
@@ -25,6 +30,17 @@ pub(super) struct Line {
     bytes: Sums,
     /// The next seat to give.
     next: u32,
+    closing: Option<Closing>,
+}
+
+/// How far the closing up of the line has come. No seat between the two is
+/// taken, so whoever sits behind may move up without passing anybody.
+#[derive(Debug, Clone, Copy, Default)]
+struct Closing {
+    /// The first seat that may be empty.
+    to: u32,
+    /// The next to move up sits here or behind.
+    from: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -32,6 +48,12 @@ struct Block {
     entries: [u32; SEATS],
     /// What each asks for; 0 where nobody sits.
     bytes: [u64; SEATS],
+}
+
+impl Block {
+    fn new() -> Box<Self> {
+        Box::new(Self { entries: [0; SEATS], bytes: [0; SEATS] })
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,6 +72,7 @@ impl Line {
             present: Sums::new(),
             bytes: Sums::new(),
             next: 0,
+            closing: None,
         }
     }
 
@@ -67,21 +90,26 @@ impl Line {
     pub(super) fn push(&mut self, entry: u32, bytes: u64) -> u32 {
         let seat = self.next;
         self.next += 1;
-        let (block, at) = split(seat);
-        if block == self.blocks.len() {
-            self.blocks.push(Some(Box::new(Block { entries: [0; SEATS], bytes: [0; SEATS] })));
+        if split(seat).0 == self.blocks.len() {
+            self.blocks.push(None);
             self.bits.push(Bits::default());
             for sums in [&mut self.taken, &mut self.present, &mut self.bytes] {
                 sums.push();
             }
         }
-        let it = self.blocks[block].as_mut().expect("the last block is kept");
+        self.take(seat, entry, bytes);
+        seat
+    }
+
+    /// Seats an entry where nobody sits.
+    fn take(&mut self, seat: u32, entry: u32, bytes: u64) {
+        let (block, at) = split(seat);
+        let it = self.blocks[block].get_or_insert_with(Block::new);
         it.entries[at] = entry;
         it.bytes[at] = bytes;
         self.bits[block].taken[at / 64] |= 1 << (at % 64);
         self.taken.add(block, 1);
         self.bytes.add(block, bytes);
-        seat
     }
 
     /// Takes the entry at `seat` out of the line.
@@ -137,12 +165,12 @@ impl Line {
 
     /// The entry at `position`.
     pub(super) fn at(&self, position: u32) -> Option<u32> {
-        self.select(&self.taken, |bits| &bits.taken, position)
+        self.select(&self.taken, |bits| &bits.taken, position).map(|seat| self.entry(seat))
     }
 
     /// The `nth` present entry from the front, counted from 1.
     pub(super) fn present_at(&self, nth: u32) -> Option<u32> {
-        self.select(&self.present, |bits| &bits.present, nth)
+        self.select(&self.present, |bits| &bits.present, nth).map(|seat| self.entry(seat))
     }
 
     /// Bytes asked for by everybody before `seat`.
@@ -153,31 +181,70 @@ impl Line {
     }
 
     /// True when more than half of the seats stand empty.
-    pub(super) fn is_sparse(&self) -> bool {
+    fn is_sparse(&self) -> bool {
         self.blocks.len() > 2 * (self.len() as usize).div_ceil(SEATS) + 4
     }
 
-    /// Moves everybody up; `moved` hears each entry's new seat.
+    /// Moves a few entries up when the line has to be closed up; `moved`
+    /// hears the new seat of each.
     pub(super) fn close_up(&mut self, mut moved: impl FnMut(u32, u32)) {
-        let old = core::mem::replace(self, Self::new());
-        for (bits, block) in old.bits.into_iter().zip(old.blocks) {
-            let Some(it) = block else { continue };
-            for at in 0..SEATS {
-                if bits.taken[at / 64] >> (at % 64) & 1 == 1 {
-                    let seat = self.push(it.entries[at], it.bytes[at]);
-                    moved(it.entries[at], seat);
-                    self.set_present(seat, bits.present[at / 64] >> (at % 64) & 1 == 1);
-                }
+        let begun = self.closing.or_else(|| self.is_sparse().then(Closing::default));
+        let Some(Closing { mut to, mut from }) = begun else { return };
+        for _ in 0..MOVES {
+            let Some(seat) = self.taken_from(from) else {
+                self.cut(to);
+                self.closing = None;
+                return;
+            };
+            if seat != to {
+                moved(self.move_up(seat, to), to);
             }
+            (to, from) = (to + 1, seat + 1);
         }
+        self.closing = Some(Closing { to, from });
     }
 
+    /// Moves the entry at `seat` to the empty seat `to`, and returns it.
+    fn move_up(&mut self, seat: u32, to: u32) -> u32 {
+        let (block, at) = split(seat);
+        let it = self.blocks[block].as_ref().expect("an entry keeps its block");
+        let (entry, bytes, present) = (it.entries[at], it.bytes[at], self.is_present(seat));
+        self.remove(seat);
+        self.take(to, entry, bytes);
+        self.set_present(to, present);
+        entry
+    }
+
+    /// Gives up all seats from `end` on, all of them empty.
+    fn cut(&mut self, end: u32) {
+        let blocks = (end as usize).div_ceil(SEATS);
+        self.blocks.truncate(blocks);
+        self.bits.truncate(blocks);
+        for sums in [&mut self.taken, &mut self.present, &mut self.bytes] {
+            sums.truncate(blocks);
+        }
+        self.next = end;
+    }
+
+    /// The first taken seat that is not before `seat`.
+    fn taken_from(&self, seat: u32) -> Option<u32> {
+        let (block, at) = split(seat);
+        let bits = self.bits.get(block)?;
+        let before = self.taken.before(block) as u32 + ones_before(&bits.taken, at);
+        self.select(&self.taken, |bits| &bits.taken, before + 1)
+    }
+
+    fn entry(&self, seat: u32) -> u32 {
+        let (block, at) = split(seat);
+        self.blocks[block].as_ref().expect("an entry keeps its block").entries[at]
+    }
+
+    /// The seat of the `nth` bit among those that `sums` count.
     fn select(&self, sums: &Sums, words: impl Fn(&Bits) -> &[u64; WORDS], nth: u32) -> Option<u32> {
         if nth == 0 || u64::from(nth) > sums.total() {
             return None;
         }
         let (block, mut skip) = sums.find(u64::from(nth) - 1);
-        let it = self.blocks[block].as_ref().expect("a counted entry keeps its block");
         for (word, &bits) in words(&self.bits[block]).iter().enumerate() {
             let here = u64::from(bits.count_ones());
             if skip < here {
@@ -185,7 +252,7 @@ impl Line {
                 for _ in 0..skip {
                     bits &= bits - 1;
                 }
-                return Some(it.entries[word * 64 + bits.trailing_zeros() as usize]);
+                return Some((block * SEATS + word * 64) as u32 + bits.trailing_zeros());
             }
             skip -= here;
         }
@@ -210,72 +277,6 @@ const fn mask_before(at: usize, word: usize) -> u64 {
 
 fn ones_before(words: &[u64; WORDS], at: usize) -> u32 {
     words.iter().enumerate().map(|(w, bits)| (bits & mask_before(at, w)).count_ones()).sum()
-}
-
-/// Partial sums over a growing row of numbers (a Fenwick tree). Wraps, so
-/// that absurd sizes can never panic.
-#[derive(Debug, Clone)]
-struct Sums {
-    tree: Vec<u64>,
-    total: u64,
-}
-
-impl Sums {
-    const fn new() -> Self {
-        Self { tree: Vec::new(), total: 0 }
-    }
-
-    const fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// Adds a zero at the end of the row.
-    fn push(&mut self) {
-        let i = self.tree.len() + 1;
-        let low = i & i.wrapping_neg();
-        let (all, before) = (self.before(i - 1), self.before(i - low));
-        self.tree.push(all.wrapping_sub(before));
-    }
-
-    fn add(&mut self, at: usize, n: u64) {
-        self.total = self.total.wrapping_add(n);
-        let mut i = at + 1;
-        while let Some(sum) = self.tree.get_mut(i - 1) {
-            *sum = sum.wrapping_add(n);
-            i += i & i.wrapping_neg();
-        }
-    }
-
-    fn sub(&mut self, at: usize, n: u64) {
-        self.add(at, n.wrapping_neg());
-    }
-
-    /// The sum of everything before number `at`.
-    fn before(&self, at: usize) -> u64 {
-        let (mut i, mut sum) = (at, 0_u64);
-        while i > 0 {
-            sum = sum.wrapping_add(self.tree[i - 1]);
-            i &= i - 1;
-        }
-        sum
-    }
-
-    /// The number in which the running sum first exceeds `n`, and what is
-    /// left of `n` there. `n` is below the total.
-    fn find(&self, mut n: u64) -> (usize, u64) {
-        let mut at = 0;
-        let mut step = self.tree.len().next_power_of_two();
-        while step > 0 {
-            if let Some(&sum) = self.tree.get(at + step - 1)
-                && sum <= n
-            {
-                n -= sum;
-                at += step;
-            }
-            step /= 2;
-        }
-        (at, n)
-    }
 }
 
 #[cfg(test)]

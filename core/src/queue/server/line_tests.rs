@@ -10,6 +10,8 @@ enum Step {
     Remove(usize),
     Present(usize, bool),
     Bytes(usize, u64),
+    /// Begins to close up, whether it is worth it or not.
+    Close,
 }
 
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -18,6 +20,7 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         3 => any::<usize>().prop_map(Step::Remove),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(at, p)| Step::Present(at, p)),
         1 => (any::<usize>(), any::<u64>()).prop_map(|(at, b)| Step::Bytes(at, b)),
+        1 => Just(Step::Close),
     ];
     prop::collection::vec(step, 0..most)
 }
@@ -32,7 +35,11 @@ struct Model {
 fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
     let pick = |at: usize| at % model.order.len().max(1);
     match step {
+        Step::Close => line.closing = line.closing.or(Some(Closing::default())),
         Step::Push(bytes) => {
+            line.close_up(|entry, seat| {
+                model.seats.insert(entry, seat);
+            });
             model.seats.insert(number, line.push(number, bytes));
             model.order.push((number, bytes, false));
         }
@@ -51,12 +58,6 @@ fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
             model.order[at].1 = bytes;
             line.set_bytes(model.seats[&model.order[at].0], bytes);
         }
-    }
-    if line.is_sparse() {
-        line.close_up(|entry, seat| {
-            model.seats.insert(entry, seat);
-        });
-        assert!(!line.is_sparse());
     }
 }
 
@@ -92,6 +93,27 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn closes_up_over_many_blocks_while_others_come_and_go(
+        leaving in prop::collection::vec(any::<usize>(), 0..1_400),
+        steps in steps(600),
+    ) {
+        let (mut line, mut model) = (Line::new(), Model::default());
+        let joining = (0..1_400).map(Step::Push);
+        let steps = joining.chain(leaving.into_iter().map(Step::Remove)).chain(steps);
+        for (number, step) in steps.enumerate() {
+            apply(&mut line, &mut model, number as u32, step);
+            if number > 1_400 && number % 64 == 0 {
+                compare(&line, &model);
+            }
+        }
+        compare(&line, &model);
+    }
+}
+
 #[test]
 fn a_long_life_with_few_entries_stays_small() {
     let (mut line, mut model) = (Line::new(), Model::default());
@@ -104,5 +126,5 @@ fn a_long_life_with_few_entries_stays_small() {
         }
     }
     compare(&line, &model);
-    assert!(line.blocks.len() <= 2 * 3 + 4, "{} blocks for 600 entries", line.blocks.len());
+    assert!(line.blocks.len() <= 2 * 3 + 5, "{} blocks for 600 entries", line.blocks.len());
 }

@@ -61,6 +61,8 @@ mod request;
 mod restore;
 mod slab;
 mod slots;
+mod sums;
+mod table;
 mod throttle;
 mod view;
 mod wheel;
@@ -127,7 +129,7 @@ impl Server {
         let spacing = config.call_spacing;
         let calls = throttle(config.calls_per_ip, spacing, spacing, &mut rng);
         Self {
-            places: Places::new(&mut rng),
+            places: Places::new(config.capacity, &mut rng),
             line: Line::new(),
             wheel: Wheel::new(config.scaled(TICK)),
             claims: Claims::default(),
@@ -211,10 +213,8 @@ impl Server {
 
     /// Puts an entry at the end of the line.
     fn join_line(&mut self, at: u32) {
-        if self.line.is_sparse() {
-            let slab = &mut self.places.slab;
-            self.line.close_up(|at, seat| slab[at].seat = seat);
-        }
+        let slab = &mut self.places.slab;
+        self.line.close_up(|at, seat| slab[at].seat = seat);
         let entry = &mut self.places.slab[at];
         entry.seat = self.line.push(at, entry.bytes);
     }

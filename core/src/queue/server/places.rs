@@ -1,40 +1,53 @@
 //! All places, found by id, by connection and by address.
 //!
+//! An id we draw says where its entry lies: 96 of its bits are random, the
+//! others are the number of the entry, hidden under a keyed hash of those.
+//! Without the key both parts look alike and tell nothing; an id that names
+//! an entry with another id is nobody's. Only ids from the store of an
+//! earlier run, which had another key, are found by a table.
+//!
 //! The hash tables hold nothing but the number of an entry: what is compared
 //! lies in the entry itself, which makes ten bytes an entry and table. They
 //! are keyed from our own dice and never iterated, like [`crate::keyed`].
 
-use core::hash::{BuildHasher, Hash};
+use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::IpAddr;
-
-use hashbrown::HashTable;
 
 use super::entry::{Entry, Phase};
 use super::slab::Slab;
+use super::table::Table;
 use crate::id::{ConnId, Guid};
 use crate::keyed::Key;
 use crate::queue::Dialect;
 use crate::rng::Rng;
+
+/// Random bytes of an id; the number of its entry takes the others.
+const RANDOM: usize = 12;
 
 /// The entries and their indices.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     pub(super) slab: Slab<Entry>,
     key: Key,
-    by_ticket: HashTable<u32>,
-    by_conn: HashTable<u32>,
+    /// Hides the numbers in the ids.
+    veil: Key,
+    /// Entries whose id does not say where they lie.
+    by_ticket: Table<u32>,
+    by_conn: Table<u32>,
     /// The first entry of each address; the others hang on it in a ring.
-    by_peer: HashTable<u32>,
+    by_peer: Table<u32>,
 }
 
 impl Places {
-    pub(super) fn new(rng: &mut Rng) -> Self {
+    /// Room for about `capacity` entries, taken as they come.
+    pub(super) fn new(capacity: u32, rng: &mut Rng) -> Self {
         Self {
             slab: Slab::new(),
             key: Key::new(rng),
-            by_ticket: HashTable::new(),
-            by_conn: HashTable::new(),
-            by_peer: HashTable::new(),
+            veil: Key::new(rng),
+            by_ticket: Table::new(capacity),
+            by_conn: Table::new(capacity),
+            by_peer: Table::new(capacity),
         }
     }
 
@@ -42,12 +55,40 @@ impl Places {
         self.key.hash_one(of)
     }
 
+    /// Draws an id for the next entry to be inserted: one that nobody has,
+    /// not even by a row of the store.
+    pub(super) fn draw_ticket(&self, rng: &mut Rng) -> Guid {
+        loop {
+            let mut id = rng.bytes();
+            let number = self.slab.next_key() ^ self.veil(&id);
+            id[RANDOM..].copy_from_slice(&number.to_le_bytes());
+            if self.with_ticket(Guid(id)).is_none() {
+                return Guid(id);
+            }
+        }
+    }
+
+    /// What hides the number in an id.
+    fn veil(&self, id: &[u8; 16]) -> u32 {
+        let mut hasher = self.veil.build_hasher();
+        hasher.write(&id[..RANDOM]);
+        hasher.finish() as u32
+    }
+
+    /// Where an id says that its entry lies.
+    fn named_in(&self, ticket: Guid) -> u32 {
+        let Guid([.., a, b, c, d]) = ticket;
+        u32::from_le_bytes([a, b, c, d]) ^ self.veil(&ticket.0)
+    }
+
     /// Adds an entry and links it under its id and address.
     pub(super) fn insert(&mut self, entry: Entry) -> u32 {
-        let hash = self.hash(entry.ticket);
+        let ticket = entry.ticket;
         let at = self.slab.insert(entry);
-        let (slab, key) = (&self.slab, &self.key);
-        self.by_ticket.insert_unique(hash, at, |&i| key.hash_one(slab[i].ticket));
+        if self.named_in(ticket) != at {
+            let (slab, key) = (&self.slab, &self.key);
+            self.by_ticket.insert(self.hash(ticket), at, |&i| key.hash_one(slab[i].ticket));
+        }
         if let Some(conn) = self.slab[at].conn() {
             self.slab[at].set_conn(None);
             self.bind(at, conn);
@@ -60,14 +101,21 @@ impl Places {
     pub(super) fn remove(&mut self, at: u32) -> Entry {
         self.unbind(at);
         self.unlink_kin(at);
-        let hash = self.hash(self.slab[at].ticket);
-        if let Ok(found) = self.by_ticket.find_entry(hash, |&i| i == at) {
-            found.remove();
+        let ticket = self.slab[at].ticket;
+        if self.named_in(ticket) != at {
+            self.by_ticket.remove(self.hash(ticket), |&i| i == at);
         }
         self.slab.remove(at)
     }
 
     pub(super) fn with_ticket(&self, ticket: Guid) -> Option<u32> {
+        let at = self.named_in(ticket);
+        if self.slab.get(at).is_some_and(|entry| entry.ticket == ticket) {
+            return Some(at);
+        }
+        if self.by_ticket.len() == 0 {
+            return None;
+        }
         let found = self.by_ticket.find(self.hash(ticket), |&i| self.slab[i].ticket == ticket);
         found.copied()
     }
@@ -101,15 +149,13 @@ impl Places {
         self.slab[at].set_conn(Some(conn));
         let hash = self.hash(conn);
         let (slab, key) = (&self.slab, &self.key);
-        self.by_conn.insert_unique(hash, at, |&i| key.hash_one(slab[i].conn().unwrap_or_default()));
+        self.by_conn.insert(hash, at, |&i| key.hash_one(slab[i].conn().unwrap_or_default()));
     }
 
     /// Lets the connection of an entry go.
     pub(super) fn unbind(&mut self, at: u32) {
         let Some(conn) = self.slab[at].conn() else { return };
-        if let Ok(found) = self.by_conn.find_entry(self.hash(conn), |&i| i == at) {
-            found.remove();
-        }
+        self.by_conn.remove(self.hash(conn), |&i| i == at);
         self.slab[at].set_conn(None);
     }
 
@@ -136,7 +182,7 @@ impl Places {
             (entry.kin_prev, entry.kin_next, entry.kin_count) = (at, at, 1);
             let hash = self.hash(peer);
             let (slab, key) = (&self.slab, &self.key);
-            self.by_peer.insert_unique(hash, at, |&i| key.hash_one(slab[i].peer));
+            self.by_peer.insert(hash, at, |&i| key.hash_one(slab[i].peer));
             return;
         };
         let last = self.slab[first].kin_prev;
@@ -155,9 +201,7 @@ impl Places {
         let Entry { kin_prev, kin_next, peer, .. } = self.slab[at];
         let Some(first) = self.first_of(peer) else { unreachable!("an entry has its address") };
         if kin_next == at {
-            if let Ok(found) = self.by_peer.find_entry(self.hash(peer), |&i| i == at) {
-                found.remove();
-            }
+            self.by_peer.remove(self.hash(peer), |&i| i == at);
             return;
         }
         self.slab[kin_prev].kin_next = kin_next;
@@ -195,7 +239,7 @@ mod tests {
         fn every_index_finds_what_a_search_through_all_would(
             steps in prop::collection::vec((0_u8..5, any::<u8>(), any::<u8>()), 0..60),
         ) {
-            let mut places = Places::new(&mut Rng::new(1));
+            let mut places = Places::new(4_096, &mut Rng::new(1));
             let mut all: Vec<u32> = Vec::new();
             for (step, a, b) in steps {
                 let picked = (!all.is_empty()).then(|| usize::from(a) % all.len().max(1));

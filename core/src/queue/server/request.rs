@@ -4,7 +4,6 @@ use core::net::IpAddr;
 
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
-use crate::id::Guid;
 use crate::queue::{Dialect, Event, Loss, Place, Refusal, pace};
 use crate::time::{Duration, Instant};
 
@@ -169,7 +168,7 @@ impl Server {
         if let Some(other) = self.places.with_conn(request.conn) {
             self.let_go(now, other, fx);
         }
-        let ticket = self.draw_ticket();
+        let ticket = self.places.draw_ticket(&mut self.rng);
         let arrival = self.draw_arrival();
         let mut entry = Entry::new(ticket, arrival, request.peer, now);
         entry.dialect = request.dialect;
@@ -186,16 +185,6 @@ impl Server {
         let (peer, dialect, length) = (request.peer, request.dialect, self.line.len());
         fx.event(Event::Arrived { ticket, arrival, peer, dialect, position: length, length });
         self.tell(now, at, request, fx);
-    }
-
-    /// A random id that nobody has, not even by a row of the store.
-    fn draw_ticket(&mut self) -> Guid {
-        loop {
-            let ticket = Guid(self.rng.bytes());
-            if self.places.with_ticket(ticket).is_none() {
-                return ticket;
-            }
-        }
     }
 
     fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {

@@ -30,6 +30,22 @@ impl<T> Slab<T> {
         self.len
     }
 
+    /// The number under which the next thing will be stored.
+    pub(super) fn next_key(&self) -> u32 {
+        let at_the_end = self
+            .chunks
+            .last()
+            .map_or(0, |last| ((self.chunks.len() - 1) * CHUNK + last.len()) as u32);
+        self.free.unwrap_or(at_the_end)
+    }
+
+    pub(super) fn get(&self, key: u32) -> Option<&T> {
+        match self.chunks.get(key as usize / CHUNK)?.get(key as usize % CHUNK)? {
+            Cell::Full(thing) => Some(thing),
+            Cell::Empty { .. } => None,
+        }
+    }
+
     /// Stores a thing and says under which number.
     ///
     /// # Panics
@@ -107,7 +123,12 @@ mod tests {
                 let victim = step.and_then(|n| model.keys().copied().nth(usize::from(n)));
                 match victim {
                     Some(key) => prop_assert_eq!(Some(slab.remove(key)), model.remove(&key)),
-                    None => prop_assert_eq!(model.insert(slab.insert(at), at), None),
+                    None => {
+                        let key = slab.next_key();
+                        prop_assert_eq!(slab.get(key), None);
+                        prop_assert_eq!(slab.insert(at), key);
+                        prop_assert_eq!(model.insert(key, at), None);
+                    }
                 }
                 prop_assert_eq!(slab.len(), model.len());
             }

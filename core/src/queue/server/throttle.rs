@@ -2,12 +2,14 @@
 //!
 //! Each address has a debt of time: a request adds its share of a minute, the
 //! clock pays it off. Whoever owes more than a minute is refused for a pause.
-//! Two generations of a map bound what is remembered; a full one is an early
-//! change of generation, so strangers cannot make it grow.
+//! Two generations of a table bound what is remembered; a full one is an
+//! early change of generation, so strangers cannot make it grow.
 
+use core::hash::BuildHasher;
 use core::net::IpAddr;
 
-use crate::keyed::{Key, Map};
+use super::table::Table;
+use crate::keyed::Key;
 use crate::time::{Duration, Instant};
 
 /// Debts by address.
@@ -17,8 +19,9 @@ pub(super) struct Throttle {
     share: Duration,
     pause: Duration,
     most: usize,
-    young: Map<IpAddr, Debt>,
-    old: Map<IpAddr, Debt>,
+    key: Key,
+    young: Table<(IpAddr, Debt)>,
+    old: Table<(IpAddr, Debt)>,
     turn: Instant,
 }
 
@@ -38,14 +41,14 @@ impl Throttle {
         most: u32,
         key: Key,
     ) -> Self {
-        let map = Map::with_hasher(key);
         Self {
             window,
             share: window.ratio(1, u64::from(requests.max(1))),
             pause,
             most: most.max(1) as usize,
-            young: map.clone(),
-            old: map,
+            key,
+            young: Table::new(most),
+            old: Table::new(most),
             turn: Instant::ZERO,
         }
     }
@@ -53,12 +56,19 @@ impl Throttle {
     /// Notes a request; `Some(t)` when the address is refused for `t` more.
     pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
         if now >= self.turn || self.young.len() >= self.most {
-            self.old =
-                core::mem::replace(&mut self.young, Map::with_hasher(self.old.hasher().clone()));
+            core::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
             self.turn = now + self.window + self.pause;
         }
-        let old = self.old.get(&peer).copied().unwrap_or_default();
-        let debt = self.young.entry(peer).or_insert(old);
+        let hash = self.key.hash_one(peer);
+        if self.young.find(hash, |(of, _)| *of == peer).is_none() {
+            let old = self.old.find(hash, |(of, _)| *of == peer);
+            let debt = old.map(|&(_, debt)| debt).unwrap_or_default();
+            let key = &self.key;
+            self.young.insert(hash, (peer, debt), |(of, _)| key.hash_one(of));
+        }
+        let (_, debt) =
+            self.young.find_mut(hash, |(of, _)| *of == peer).expect("it was just made sure of");
         if now < debt.refused_until {
             return Some(debt.refused_until.since(now));
         }
