@@ -114,3 +114,48 @@ fn pq_16_a_client_that_moves_to_another_address_takes_its_place_along() {
     assert_eq!(bench.ask(&mut client).place().position, 1);
     assert_eq!(bench.server.view(1, 1, bench.now).places[0].peer, client.peer);
 }
+
+/// A line whose first four, of Active Queueing, have just vanished: those
+/// behind were told to stay away longer than a slot is reserved.
+fn after_four_vanished(bench: &mut Bench, behind: usize) -> Vec<Client> {
+    let vanishing: Vec<Client> = (0..4).map(|_| bench.queue(Active)).collect();
+    let left = (0..behind).map(|_| bench.queue(Parq)).collect();
+    vanishing.iter().for_each(|client| bench.gone(client));
+    left
+}
+
+#[test]
+fn pq_16_a_head_that_may_not_ask_yet_is_passed_after_the_reserve_and_keeps_its_place() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let mut head = after_four_vanished(&mut bench, 1).remove(0);
+    let mut later = bench.queue(Passive);
+    bench.finish(&running);
+    bench.pass(secs(59));
+    assert_eq!(bench.ask(&mut later).place().position, 2, "the slot is reserved");
+    bench.pass(secs(1));
+    assert_eq!(bench.ask(&mut later), Got::Slot, "the reserve is over");
+    assert_eq!(bench.position(&head), 1);
+    bench.pass(secs(40));
+    bench.finish(&later);
+    assert_eq!(bench.arrive(Parq).1.place().position, 2, "no newcomer takes it meanwhile");
+    bench.pass(secs(10));
+    assert_eq!(bench.ask(&mut head), Got::Slot);
+}
+
+#[test]
+fn pq_16_every_slot_is_reserved_for_its_own_full_time() {
+    let mut bench = Bench::new(config(2));
+    let (first, second) = (bench.upload(Parq), bench.upload(Parq));
+    let mut heads = after_four_vanished(&mut bench, 2);
+    let (mut later, mut last) = (bench.queue(Passive), bench.queue(Passive));
+    bench.finish(&first);
+    bench.pass(secs(50));
+    bench.finish(&second);
+    bench.pass(secs(10));
+    assert_eq!(bench.ask(&mut later), Got::Slot, "the first has stood free for a minute");
+    bench.pass(secs(49));
+    assert_eq!(bench.ask(&mut last).place().position, 3, "the second has not");
+    bench.pass(secs(1));
+    assert_eq!(bench.ask(&mut heads[0]), Got::Slot);
+}

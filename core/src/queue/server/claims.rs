@@ -18,6 +18,7 @@ use crate::time::Instant;
 pub(super) struct Claims {
     by_arrival: BTreeMap<u64, Claim>,
     by_end: BTreeSet<(Instant, u64)>,
+    by_since: BTreeSet<(Instant, u64)>,
     /// Since when slots stand free whose claim ended without an upload.
     orphans: Vec<Instant>,
 }
@@ -58,6 +59,7 @@ impl Claims {
     /// Keeps a slot.
     pub(super) fn add(&mut self, arrival: u64, claim: Claim) {
         self.by_end.insert((claim.until, arrival));
+        self.by_since.insert((claim.since, arrival));
         let before = self.by_arrival.insert(arrival, claim);
         assert!(before.is_none(), "claims are the first present entries, so the next has none");
     }
@@ -67,16 +69,26 @@ impl Claims {
     pub(super) fn remove(&mut self, arrival: u64, orphaned: bool) {
         if let Some(claim) = self.by_arrival.remove(&arrival) {
             self.by_end.remove(&(claim.until, arrival));
+            self.by_since.remove(&(claim.since, arrival));
             if orphaned {
                 self.orphans.push(claim.since);
             }
         }
     }
 
-    /// Ends the claim that arrived last: its slot is gone.
+    /// Ends the claim that arrived last: a slot is gone. It was the one that
+    /// stood free longest; whoever it was kept for waits for the other one,
+    /// which is not open any sooner for that.
     pub(super) fn drop_last(&mut self) {
-        if let Some((&arrival, _)) = self.by_arrival.last_key_value() {
-            self.remove(arrival, false);
+        let Some((&arrival, &last)) = self.by_arrival.last_key_value() else { return };
+        self.remove(arrival, false);
+        if let Some(&oldest) = self.by_since.first()
+            && oldest.0 < last.since
+            && let Some(claim) = self.by_arrival.get_mut(&oldest.1)
+        {
+            (claim.since, claim.open_at) = (last.since, last.open_at);
+            self.by_since.remove(&oldest);
+            self.by_since.insert((last.since, oldest.1));
         }
     }
 
