@@ -16,34 +16,56 @@ use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
 const CAPACITY: u32 = 12;
+const START: Instant = Instant::from_secs(1_000_000);
 
 fn config() -> Config {
     Config { slots: 2, capacity: CAPACITY, per_ip: 5, sync_places: 3, ..Config::default() }
 }
 
-/// The ids our server draws first, so that strangers can know real ones.
-fn ids() -> Vec<Guid> {
+/// Names for ids: the first stands for the first id the server gives, and so
+/// on; a name the server never comes to is an id nobody has.
+fn names() -> Vec<Guid> {
+    (0..20).map(|n| Guid([n; 16])).collect()
+}
+
+/// The same steps with the ids the server will really have given by then, so
+/// that strangers know real ones.
+fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
     let mut server = Server::new(config(), Rng::new(1));
-    let mut fx = Fx::new();
-    (0..20)
-        .filter_map(|n| {
-            let peer = IpAddr::V4(Ipv4Addr::from_bits(n));
-            let (conn, dialect) = (ConnId(u64::from(n)), Dialect::Parq);
-            let (file, bytes, ticket, told, callback) = (FileKey(1), 1, None, None, None);
-            let request = Request { conn, peer, dialect, file, bytes, ticket, told, callback };
-            server.handle(Instant::ZERO, Input::Request(request), &mut fx);
-            fx.drain().find_map(|effect| match effect {
-                servent_core::engine::Effect::Output(Output::Reply { verdict, .. }) => {
-                    match verdict {
-                        Verdict::Start { ticket, .. } => Some(ticket),
-                        Verdict::Wait(place) => Some(place.ticket),
-                        _ => None,
-                    }
-                }
-                _ => None,
-            })
-        })
-        .collect()
+    let (mut now, mut fx, mut given) = (START, Fx::new(), Vec::new());
+    for step in &mut steps {
+        now += step.after;
+        while server.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            server.handle_timeout(now, &mut fx);
+        }
+        fx.drain().for_each(drop);
+        let named = match &mut step.input {
+            Input::Request(Request { ticket: Some(ticket), .. })
+            | Input::CallDone { ticket, .. }
+            | Input::Restore(Row { ticket, .. }) => Some(ticket),
+            _ => None,
+        };
+        if let Some(id) = named
+            && let Some(number) = names().iter().position(|name| name == id)
+            && let Some(real) = given.get(number)
+        {
+            *id = *real;
+        }
+        server.handle(now, step.input.clone(), &mut fx);
+        for output in fx.outputs() {
+            let Output::Reply { verdict, .. } = output else { continue };
+            let ticket = match verdict {
+                Verdict::Start { ticket, .. } => *ticket,
+                Verdict::Wait(place) => place.ticket,
+                Verdict::Busy { .. } | Verdict::Hammering { .. } => continue,
+            };
+            if !given.contains(&ticket) {
+                given.push(ticket);
+            }
+        }
+        fx.drain().for_each(drop);
+    }
+    steps
 }
 
 fn dialects() -> impl Strategy<Value = Dialect> {
@@ -59,7 +81,7 @@ fn conns() -> impl Strategy<Value = ConnId> {
 }
 
 fn requests() -> impl Strategy<Value = Input> {
-    let ticket = prop::option::of(prop::sample::select(ids()));
+    let ticket = prop::option::of(prop::sample::select(names()));
     let told = prop::option::of(0_u32..CAPACITY + 2);
     let file = (0_u64..3).prop_map(FileKey);
     let called = prop::option::of(peers().prop_map(|ip| SocketAddr::new(ip, 6346)));
@@ -75,7 +97,7 @@ fn rows() -> impl Strategy<Value = Input> {
     let states = vec![RowState::Waiting, RowState::Uploading, RowState::Reserved];
     let times = (any::<u64>(), any::<u64>())
         .prop_map(|(a, b)| (Instant::from_micros(a), Instant::from_micros(b)));
-    let who = (prop::sample::select(ids()), peers(), dialects(), prop::sample::select(states));
+    let who = (prop::sample::select(names()), peers(), dialects(), prop::sample::select(states));
     (who, any::<u64>(), times, any::<u32>(), any::<u8>()).prop_map(
         |((ticket, peer, dialect, state), arrival, (not_before, deadline), told, breaks)| {
             let (file, bytes, callback) = (FileKey(1), u64::MAX, Some(SocketAddr::new(peer, 9)));
@@ -104,7 +126,7 @@ fn inputs() -> impl Strategy<Value = Input> {
         2 => conns().prop_map(|conn| Input::Broken { conn }),
         3 => conns().prop_map(|conn| Input::Gone { conn }),
         1 => (0_u32..4).prop_map(Input::Slots),
-        1 => (prop::sample::select(ids()), any::<bool>())
+        1 => (prop::sample::select(names()), any::<bool>())
             .prop_map(|(ticket, ok)| Input::CallDone { ticket, ok }),
         1 => rows(),
         1 => Just(Input::Resume),
@@ -118,7 +140,7 @@ fn steps() -> impl Strategy<Value = Vec<Step<Input>>> {
         1 => (0_u64..700).prop_map(Duration::from_secs),
     ];
     let step = (after, inputs()).prop_map(|(after, input)| Step { after, input });
-    prop::collection::vec(step, 0..120)
+    prop::collection::vec(step, 0..120).prop_map(with_real_ids)
 }
 
 /// Everybody in line, in order, with the arrival each came with.
@@ -171,7 +193,7 @@ fn left(event: &Event) -> Option<Guid> {
 
 fn play(steps: Vec<Step<Input>>) {
     let mut server = Server::new(config(), Rng::new(1));
-    let (mut now, mut watch, mut fx) = (Instant::from_secs(1_000), Watch::default(), Fx::new());
+    let (mut now, mut watch, mut fx) = (START, Watch::default(), Fx::new());
     let mut restored = 0;
     for step in steps {
         now += step.after;
