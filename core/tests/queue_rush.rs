@@ -72,7 +72,6 @@ struct Rush {
     line: Vec<Waiting>,
     uploads: Vec<(Client, Instant)>,
     free: Free,
-    passed: u32,
     served: u32,
 }
 
@@ -81,7 +80,7 @@ impl Rush {
         let mut rng = Rng::new(seed);
         let bench = Bench::new(config(rng.between(1, 3) as u32));
         let (line, uploads, free) = (Vec::new(), Vec::new(), Free::default());
-        let mut rush = Self { bench, rng, line, uploads, free, passed: 0, served: 0 };
+        let mut rush = Self { bench, rng, line, uploads, free, served: 0 };
         rush.look();
         rush
     }
@@ -148,7 +147,6 @@ impl Rush {
                 assert!(slots > 0);
                 if obeying >= slots {
                     assert!(self.free.some_maybe_open(now), "it passed somebody who obeys");
-                    self.passed += 1;
                 }
                 self.start(one.client);
             }
