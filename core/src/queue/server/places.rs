@@ -239,13 +239,16 @@ mod tests {
         fn every_index_finds_what_a_search_through_all_would(
             steps in prop::collection::vec((0_u8..5, any::<u8>(), any::<u8>()), 0..60),
         ) {
-            let mut places = Places::new(4_096, &mut Rng::new(1));
+            let mut rng = Rng::new(1);
+            let mut places = Places::new(4_096, &mut rng);
             let mut all: Vec<u32> = Vec::new();
             for (step, a, b) in steps {
                 let picked = (!all.is_empty()).then(|| usize::from(a) % all.len().max(1));
                 match (step, picked) {
                     (0 | 1, _) => {
-                        let mut entry = Entry::new(Guid([a; 16]), 0, peer(b), Instant::ZERO);
+                        let ours = places.draw_ticket(&mut rng);
+                        let ticket = if step == 0 { ours } else { Guid([a; 16]) };
+                        let mut entry = Entry::new(ticket, 0, peer(b), Instant::ZERO);
                         let passive = places.passive_of(peer(b)).is_none() && a % 2 == 0;
                         entry.dialect = if passive { Dialect::Passive } else { Dialect::Parq };
                         if places.with_ticket(entry.ticket).is_none() {
@@ -266,6 +269,9 @@ mod tests {
                     let found = places.with_ticket(Guid([n; 16]));
                     prop_assert_eq!(Vec::from_iter(found), find(&|e| e.ticket == Guid([n; 16])));
                 }
+                for &at in &all {
+                    prop_assert_eq!(places.with_ticket(places.slab[at].ticket), Some(at));
+                }
                 for n in 0..8 {
                     let found = places.with_conn(ConnId(n));
                     prop_assert_eq!(Vec::from_iter(found), find(&|e| e.conn() == Some(ConnId(n))));
@@ -278,5 +284,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_id_of_ours_needs_no_table_and_half_of_one_finds_nothing() {
+        let mut rng = Rng::new(1);
+        let mut places = Places::new(4_096, &mut rng);
+        let ids: Vec<Guid> = (0..100)
+            .map(|_| {
+                let id = places.draw_ticket(&mut rng);
+                places.insert(Entry::new(id, 0, peer(0), Instant::ZERO));
+                id
+            })
+            .collect();
+        assert_eq!(places.by_ticket.len(), 0);
+        for (at, &id) in ids.iter().enumerate() {
+            assert_eq!(places.with_ticket(id), Some(at as u32));
+            for byte in 0..16 {
+                let mut other = id;
+                other.0[byte] ^= 1;
+                assert_eq!(places.with_ticket(other), None);
+            }
+        }
+        places.remove(7);
+        assert_eq!(places.with_ticket(ids[7]), None);
+        let next = places.draw_ticket(&mut rng);
+        assert_eq!(places.insert(Entry::new(next, 0, peer(0), Instant::ZERO)), 7);
+        assert_eq!((places.with_ticket(ids[7]), places.with_ticket(next)), (None, Some(7)));
     }
 }
