@@ -22,9 +22,11 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     }
     let single = root.join("dist/servent-lab.html");
     let single = (gzipped(&single)?, std::fs::metadata(&single)?.len());
-    for (what, (gz, raw), limit) in
-        [("module", wasm, 120.0), ("page beside it", rest, 60.0), ("single file", single, 250.0)]
-    {
+    let budgets = std::fs::read_to_string(root.join("www/budget.json"))?;
+    let budgets: serde_json::Value = serde_json::from_str(&budgets)?;
+    for (what, (gz, raw)) in [("module", wasm), ("page beside it", rest), ("single file", single)] {
+        let wanted = &budgets[what]["wanted"];
+        let limit = wanted.as_f64().with_context(|| format!("no budget for the {what}"))?;
         let beside = ("without gzip", Some(kib(raw)));
         report.add(
             ("page", format!("{what}, gzip"), "KiB"),
