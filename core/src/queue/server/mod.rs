@@ -47,9 +47,9 @@
 //! # The parts
 //!
 //! [`places`] finds entries by id, connection and address, over [`table`];
-//! [`line`] knows their order, over [`sums`]; [`wheel`] their deadlines; [`claims`] for whom slots are
-//! kept; [`throttle`] which addresses ask too often. [`request`], [`slots`],
-//! [`absence`] and [`restore`] are the rules.
+//! [`line`] knows their order, over [`sums`]; [`wheel`] their deadlines;
+//! [`claims`] for whom slots are kept; [`throttle`] which addresses ask too
+//! often. [`request`], [`slots`], [`absence`] and [`restore`] are the rules.
 
 mod absence;
 mod claims;
