@@ -1,5 +1,6 @@
 //! The rules of the house that a program can check.
 
+mod dependencies;
 mod rules;
 
 use std::path::Path;
@@ -25,6 +26,7 @@ pub(crate) fn check() -> Result<String> {
     let files = texts(&paths::root())?;
     let mut breaches: Vec<String> = files.iter().flat_map(rules::file).collect();
     breaches.extend(rules::repository(&files));
+    breaches.extend(dependencies::check(&files));
     if !breaches.is_empty() {
         bail!("{}", breaches.join("\n"));
     }

@@ -156,7 +156,7 @@ fn is_document(path: &str) -> bool {
 }
 
 /// The words of a line of code.
-fn words(code: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
