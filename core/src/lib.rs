@@ -30,6 +30,7 @@ pub mod node;
 pub mod queue;
 pub mod rng;
 pub mod sim;
+pub mod table;
 pub mod time;
 pub mod trace;
 pub mod unicast;

@@ -1,6 +1,5 @@
 //! One download: its file, its sources, and how it ends.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -13,6 +12,7 @@ use crate::engine::Fx;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::node::{Answer, FetchView, Get, PartRow, Source, Ticket};
 use crate::queue::client::{self, Remembered};
+use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::http::Target;
 
@@ -45,7 +45,7 @@ pub(super) struct Download {
     pub(super) have: RangeSet,
     /// Bytes stored since the row was saved.
     pub(super) unsaved: u64,
-    pub(super) sources: BTreeMap<u32, Src>,
+    pub(super) sources: Table<u32, Src>,
     next_source: u32,
     /// `GIV`s that are expected, and until when.
     pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
@@ -68,7 +68,7 @@ impl Download {
             resumed: have.bytes() > 0,
             have,
             unsaved: 0,
-            sources: BTreeMap::new(),
+            sources: Table::new(),
             next_source: 0,
             givs: Vec::new(),
             corrupt: 0,
@@ -145,9 +145,11 @@ impl Download {
             }
         }
         if let State::Failed(_) = self.state {
-            for src in self.sources.values_mut().filter(|s| !s.pushed) {
-                (src.lost, src.failures) = (None, 0);
-            }
+            self.sources.each_mut(|_, src| {
+                if !src.pushed {
+                    (src.lost, src.failures) = (None, 0);
+                }
+            });
             self.save(cx);
             self.begin(cx);
         } else {
@@ -313,11 +315,11 @@ impl Download {
     /// Forgets the size. Whoever seemed to lie about it may have been honest.
     fn doubt_size(&mut self) {
         (self.size, self.size_from) = (None, None);
-        for src in self.sources.values_mut() {
+        self.sources.each_mut(|_, src| {
             if src.lost == Some(SourceTrouble::LengthLie) && !src.pushed {
                 (src.lost, src.failures) = (None, 0);
             }
-        }
+        });
     }
 
     /// Gives a source up for good. If the size is its word alone, that goes

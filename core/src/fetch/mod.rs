@@ -19,7 +19,6 @@ mod reply;
 mod source;
 mod talk;
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -34,6 +33,7 @@ use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
 use crate::node::{Answer, FetchView, Get, PartRow};
 use crate::queue::{Dialect, client};
+use crate::table::Table;
 use crate::time::Instant;
 
 /// All downloads of a node.
@@ -43,9 +43,9 @@ pub struct Fetches {
     speech: Speech,
     conns: Conns,
     next: u32,
-    downloads: BTreeMap<FetchId, Download>,
+    downloads: Table<FetchId, Download>,
     /// When each download wants to be woken.
-    due: BTreeMap<FetchId, (Instant, &'static str)>,
+    due: Table<FetchId, (Instant, &'static str)>,
 }
 
 impl Fetches {
@@ -58,8 +58,8 @@ impl Fetches {
             speech: Speech { agent, dialect, callback: None },
             conns: Conns::default(),
             next: 0,
-            downloads: BTreeMap::new(),
-            due: BTreeMap::new(),
+            downloads: Table::new(),
+            due: Table::new(),
         }
     }
 
@@ -219,7 +219,9 @@ impl Fetches {
         let running = self.downloads.values().filter(|d| d.state == State::Running);
         let mut places = running.flat_map(|d| d.sources.iter().map(move |(&no, s)| (d.id, no, s)));
         let found = places.find(|(_, _, s)| s.client.claim().ticket == Some(ticket));
-        match found.map(|(fetch, no, _)| (fetch, no)) {
+        let found = found.map(|(fetch, no, _)| (fetch, no));
+        drop(places);
+        match found {
             Some((fetch, no)) => {
                 self.with(fetch, now, fx, |d, cx| d.called(no, conn, from, cx));
             }

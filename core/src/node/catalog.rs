@@ -4,7 +4,6 @@
 //! Only a number or a SHA-1 ever leads to a file. A name that comes in a URL
 //! is decoration and never looked up, so it cannot become a path.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
@@ -12,6 +11,7 @@ use core::ops::Bound;
 use super::FileInfo;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
+use crate::table::{Set, Table};
 
 /// One shared file and where else it is.
 #[derive(Debug, Clone)]
@@ -24,9 +24,10 @@ struct Entry {
 /// The shared files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
-    by_index: BTreeMap<FileIndex, Entry>,
-    by_sha1: BTreeSet<(Sha1, FileIndex)>,
-    by_key: BTreeSet<(FileKey, FileIndex)>,
+    by_index: Table<FileIndex, Entry>,
+    /// By the first bytes of the SHA-1; the entry has all of them.
+    by_sha1: Set<(u64, FileIndex)>,
+    by_key: Set<(FileKey, FileIndex)>,
 }
 
 impl Catalog {
@@ -39,7 +40,7 @@ impl Catalog {
             _ => Vec::new(),
         };
         if let Some(sha1) = info.sha1 {
-            self.by_sha1.insert((sha1, info.index));
+            self.by_sha1.insert((prefix(sha1), info.index));
         }
         self.by_key.insert((info.key, info.index));
         self.by_index.insert(info.index, Entry { info, alternates });
@@ -53,7 +54,7 @@ impl Catalog {
     fn take(&mut self, index: FileIndex) -> Option<Entry> {
         let old = self.by_index.remove(&index)?;
         if let Some(sha1) = old.info.sha1 {
-            self.by_sha1.remove(&(sha1, index));
+            self.by_sha1.remove(&(prefix(sha1), index));
         }
         self.by_key.remove(&(old.info.key, index));
         Some(old)
@@ -71,9 +72,9 @@ impl Catalog {
 
     /// A file with this content; of several, the one with the smallest number.
     pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<&FileInfo> {
-        let first = (sha1, FileIndex(0));
-        let (found, index) = self.by_sha1.range(first..).next()?;
-        if *found == sha1 { self.get(*index) } else { None }
+        let like = prefix(sha1);
+        let mut like = self.by_sha1.range((like, FileIndex(0))..=(like, FileIndex(u32::MAX)));
+        like.find_map(|(_, index)| self.get(*index).filter(|info| info.sha1 == Some(sha1)))
     }
 
     /// A file the queue knows by this key.
@@ -123,6 +124,10 @@ impl Catalog {
             entry.alternates.retain(|known| *known != at);
         }
     }
+}
+
+fn prefix(sha1: Sha1) -> u64 {
+    sha1.0.iter().take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 /// How far an address reaches.

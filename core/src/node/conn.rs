@@ -6,12 +6,12 @@
 //! a running transfer needs is boxed.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use super::{Limit, Limits};
 use crate::id::{ConnId, FileIndex, Guid};
+use crate::table;
 use crate::time::Instant;
 
 /// One connection.
@@ -124,9 +124,9 @@ impl Conn {
 /// All connections, with their deadlines in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
-    conns: BTreeMap<ConnId, Conn>,
-    per_owner: BTreeMap<IpAddr, u32>,
-    due: BTreeSet<(Instant, ConnId)>,
+    conns: table::Table<ConnId, Conn>,
+    per_owner: table::Table<IpAddr, u32>,
+    due: table::Set<(Instant, ConnId)>,
     dialed: u64,
 }
 
@@ -173,7 +173,7 @@ impl Table {
     }
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
-        *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
+        *self.per_owner.or_default(owner(state.peer.ip())) += 1;
         self.conns.insert(conn, state);
     }
 

@@ -1,11 +1,11 @@
 //! A disk that forgets what was not flushed when its node is killed.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::id::{FetchId, Guid, Sha1};
 use crate::node::{Op, PartRow, Restored};
 use crate::queue::Row;
+use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// What is written without a promise behind it reaches the platter by itself
@@ -16,12 +16,12 @@ const LAZY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
     servent: Option<Guid>,
-    queue: BTreeMap<Guid, Row>,
-    fetches: BTreeMap<FetchId, PartRow>,
+    queue: Table<Guid, Row>,
+    fetches: Table<FetchId, PartRow>,
     pending: Vec<(Instant, Op)>,
     /// Contents of downloads: virtual, so all there is to know is which file
     /// it is and whether a damaged source wrote to it.
-    contents: BTreeMap<FetchId, Content>,
+    contents: Table<FetchId, Content>,
 }
 
 /// Bytes without their bytes.
@@ -102,7 +102,7 @@ impl Disk {
 
     /// Bytes of `content` were written to a download.
     pub(super) fn stored(&mut self, fetch: FetchId, content: Content) {
-        let entry = self.contents.entry(fetch).or_insert(content);
+        let entry = self.contents.or_insert_with(fetch, || content);
         entry.sha1 = content.sha1;
         entry.damaged |= content.damaged;
     }

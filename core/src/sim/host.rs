@@ -1,6 +1,6 @@
 //! What a world keeps for each of its nodes.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,6 +13,7 @@ use crate::id::{ConnId, FetchId, FileIndex, Sha1};
 use crate::node::{Config, FileInfo, Get, Input, Source};
 use crate::queue::{Dialect, FileKey};
 use crate::rng::Rng;
+use crate::table::Table;
 use crate::time::{Duration, Instant};
 use crate::trace::{Cause, Causes};
 
@@ -55,7 +56,7 @@ pub struct Profile {
 pub(super) struct Plan {
     pub(super) profiles: Vec<Profile>,
     pub(super) files: Vec<FileInfo>,
-    pub(super) addresses: BTreeMap<IpAddr, u32>,
+    pub(super) addresses: Table<IpAddr, u32>,
     pub(super) dice: Rng,
 }
 
@@ -166,7 +167,7 @@ pub(super) struct Host<N> {
     pub(super) clock: Instant,
     /// When a timer is planned for it.
     pub(super) armed: Option<Instant>,
-    pub(super) conns: BTreeMap<ConnId, (LinkRef, Side)>,
+    pub(super) conns: Table<ConnId, (LinkRef, Side)>,
     pub(super) accepted: u64,
     pub(super) dialed: u16,
     pub(super) disk: Disk,
@@ -191,7 +192,7 @@ impl<N> Host<N> {
             offset: 0,
             clock: Instant::ZERO,
             armed: None,
-            conns: BTreeMap::new(),
+            conns: Table::new(),
             accepted: 0,
             dialed: 0,
             disk: Disk::default(),

@@ -4,10 +4,9 @@
 //! that one. For the rest, such as a timer, the cause is the last thing that
 //! happened to the same place, download or connection.
 
-use alloc::collections::BTreeMap;
-
 use super::{Cause, Event};
 use crate::id::{ConnId, FetchId, Guid};
+use crate::table::Table;
 use crate::{fetch, node::ConnEvent, queue};
 
 /// What a record is about.
@@ -19,6 +18,17 @@ pub enum Subject {
     Fetch(FetchId),
     /// A connection.
     Conn(ConnId),
+}
+
+impl Subject {
+    /// A place's id, or the kind and the number of anything else.
+    fn key(self) -> Result<Guid, (u32, u64)> {
+        match self {
+            Self::Ticket(id) => Ok(id),
+            Self::Fetch(fetch) => Err((0, fetch.0.into())),
+            Self::Conn(conn) => Err((1, conn.0)),
+        }
+    }
 }
 
 /// What an event is about, the most telling subject first.
@@ -119,7 +129,9 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
 /// what follows from it has no cause.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
-    last: BTreeMap<Subject, u64>,
+    places: Table<Guid, u64>,
+    /// Downloads and connections.
+    others: Table<(u32, u64), u64>,
 }
 
 impl Causes {
@@ -129,30 +141,47 @@ impl Causes {
     /// The last record about what `event` is about.
     #[must_use]
     pub fn of(&self, event: &Event) -> Cause {
-        subjects(event).into_iter().flatten().find_map(|s| self.last.get(&s).copied())
+        subjects(event).into_iter().flatten().find_map(|s| self.get(s))
     }
 
     /// The last record about a connection.
     #[must_use]
     pub fn of_conn(&self, conn: ConnId) -> Cause {
-        self.last.get(&Subject::Conn(conn)).copied()
+        self.get(Subject::Conn(conn))
     }
 
     /// Remembers that record `seq` is the last about its subjects.
     pub fn note(&mut self, seq: u64, event: &Event) {
         let [first, conn] = subjects(event);
         if is_last(event) {
-            first.or(conn).map(|s| self.last.remove(&s));
+            if let Some(subject) = first.or(conn) {
+                match subject.key() {
+                    Ok(place) => self.places.remove(&place),
+                    Err(other) => self.others.remove(&other),
+                };
+            }
             return;
         }
         for subject in [first, conn].into_iter().flatten() {
-            self.last.insert(subject, seq);
+            match subject.key() {
+                Ok(place) => self.places.insert(place, seq),
+                Err(other) => self.others.insert(other, seq),
+            };
         }
-        if self.last.len() > Self::LIMIT {
-            let mut seqs: alloc::vec::Vec<u64> = self.last.values().copied().collect();
-            let (_, middle, _) = seqs.select_nth_unstable(Self::LIMIT / 2);
-            let middle = *middle;
-            self.last.retain(|_, seq| *seq > middle);
+        if self.places.len() + self.others.len() > Self::LIMIT {
+            let seqs = self.places.values().chain(self.others.values());
+            let mut seqs: alloc::vec::Vec<u64> = seqs.copied().collect();
+            seqs.sort_unstable();
+            let middle = seqs[Self::LIMIT / 2];
+            self.places.retain(|_, seq| *seq > middle);
+            self.others.retain(|_, seq| *seq > middle);
+        }
+    }
+
+    fn get(&self, subject: Subject) -> Cause {
+        match subject.key() {
+            Ok(place) => self.places.get(&place).copied(),
+            Err(other) => self.others.get(&other).copied(),
         }
     }
 }

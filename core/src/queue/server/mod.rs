@@ -67,8 +67,6 @@ mod throttle;
 mod view;
 mod wheel;
 
-use alloc::collections::BTreeMap;
-
 use self::claims::{Claim, Claims};
 use self::entry::Entry;
 pub use self::io::{Input, Output, Request, Verdict};
@@ -82,6 +80,7 @@ use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
+use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
@@ -106,7 +105,7 @@ pub struct Server {
     wheel: Wheel,
     claims: Claims,
     /// Those in a slot, by order of arrival.
-    uploads: BTreeMap<u64, Upload>,
+    uploads: Table<u64, Upload>,
     knocks: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -133,7 +132,7 @@ impl Server {
             line: Line::new(),
             wheel: Wheel::new(config.scaled(TICK)),
             claims: Claims::default(),
-            uploads: BTreeMap::new(),
+            uploads: Table::new(),
             knocks,
             calls,
             next_call: Instant::ZERO,

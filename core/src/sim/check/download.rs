@@ -1,6 +1,5 @@
 //! Downloads: byte-complete before they are called done, and done in the end.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,6 +7,7 @@ use alloc::vec::Vec;
 use super::Verdicts;
 use crate::fetch::Event;
 use crate::id::FetchId;
+use crate::table::Table;
 use crate::trace::NodeId;
 
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ struct Download {
 /// Every download of every node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Downloads {
-    all: BTreeMap<(NodeId, FetchId), Download>,
+    all: Table<(NodeId, FetchId), Download>,
 }
 
 impl Downloads {
@@ -31,7 +31,7 @@ impl Downloads {
         let node = verdicts.record.node;
         match event {
             Event::Begun { fetch, name, have } => {
-                let download = self.all.entry((node, *fetch)).or_default();
+                let download = self.all.or_default((node, *fetch));
                 download.name.clone_from(name);
                 download.found = *have;
                 if *have == 0 {
@@ -39,15 +39,15 @@ impl Downloads {
                 }
             }
             Event::Stored { fetch, start, end } => {
-                insert(&mut self.all.entry((node, *fetch)).or_default().have, *start, *end);
+                insert(&mut self.all.or_default((node, *fetch)).have, *start, *end);
             }
             Event::Corrupt { fetch, .. } => {
-                let download = self.all.entry((node, *fetch)).or_default();
+                let download = self.all.or_default((node, *fetch));
                 download.have.clear();
                 download.found = 0;
             }
             Event::Done { fetch, bytes, .. } => {
-                let download = self.all.entry((node, *fetch)).or_default();
+                let download = self.all.or_default((node, *fetch));
                 download.ended = true;
                 let stored: u64 = download.have.iter().map(|(start, end)| end - start).sum();
                 if stored != *bytes && stored + download.found < *bytes {
@@ -57,7 +57,7 @@ impl Downloads {
                 }
             }
             Event::Failed { fetch, why } => {
-                let download = self.all.entry((node, *fetch)).or_default();
+                let download = self.all.or_default((node, *fetch));
                 download.ended = true;
                 if *why != crate::fetch::FetchFailure::Cancelled {
                     let args = [("name", download.name.clone()), ("why", format!("{why:?}"))];

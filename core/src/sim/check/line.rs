@@ -1,6 +1,5 @@
 //! The line and the slots of one server.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,6 +9,7 @@ use crate::id::{ConnId, Guid};
 use crate::node::ConnEvent;
 use crate::queue::{Config, Dialect, Event as Queue};
 use crate::sim::WorldEvent;
+use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Record};
 
@@ -32,10 +32,10 @@ struct Place {
 pub(super) struct Line {
     slots: u32,
     reserve: Duration,
-    places: BTreeMap<u64, Place>,
-    arrivals: BTreeMap<Guid, u64>,
-    uploads: BTreeSet<Guid>,
-    open: BTreeSet<ConnId>,
+    places: Table<u64, Place>,
+    arrivals: Table<Guid, u64>,
+    uploads: Set<Guid>,
+    open: Set<ConnId>,
     /// The connection of the last request.
     asking: Option<ConnId>,
     /// Since when a slot has been free without a break.
@@ -50,10 +50,10 @@ impl Line {
         Self {
             slots: config.slots,
             reserve: config.entitled_reserve.ratio(1, scale),
-            places: BTreeMap::new(),
-            arrivals: BTreeMap::new(),
-            uploads: BTreeSet::new(),
-            open: BTreeSet::new(),
+            places: Table::new(),
+            arrivals: Table::new(),
+            uploads: Set::new(),
+            open: Set::new(),
             asking: None,
             free_since: Some(Instant::ZERO),
             doomed: Vec::new(),
@@ -91,12 +91,15 @@ impl Line {
             ConnEvent::Request { conn, .. } => self.asking = Some(*conn),
             ConnEvent::Closed { conn } => {
                 self.open.remove(conn);
-                for place in self.places.values_mut().filter(|p| p.conn == Some(*conn)) {
-                    place.conn = None;
-                    if place.dialect == Some(Dialect::Active) {
-                        self.doomed.push((place.ticket, now));
+                let Self { places, doomed, .. } = self;
+                places.each_mut(|_, place| {
+                    if place.conn == Some(*conn) {
+                        place.conn = None;
+                        if place.dialect == Some(Dialect::Active) {
+                            doomed.push((place.ticket, now));
+                        }
                     }
-                }
+                });
             }
             _ => {}
         }

@@ -6,7 +6,6 @@
 mod download;
 mod line;
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -16,6 +15,7 @@ use self::download::Downloads;
 use self::line::Line;
 use super::scenario::Scenario;
 use crate::queue::Config;
+use crate::table::Table;
 use crate::time::Instant;
 use crate::trace::{Event, NodeId, Record};
 
@@ -43,7 +43,7 @@ pub const LIMIT: usize = 100;
 #[derive(Debug, Clone, Default)]
 pub struct Oracles {
     configs: Vec<Config>,
-    lines: BTreeMap<NodeId, Line>,
+    lines: Table<NodeId, Line>,
     downloads: Downloads,
     violations: Vec<Violation>,
 }
@@ -85,8 +85,8 @@ impl Oracles {
             Event::Queue(_) | Event::Conn(_) | Event::World(_) => {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {
-                    let line = self.lines.entry(record.node);
-                    line.or_insert_with(|| Line::new(config)).see(record, &mut verdicts);
+                    let line = self.lines.or_insert_with(record.node, || Line::new(config));
+                    line.see(record, &mut verdicts);
                 }
             }
         }

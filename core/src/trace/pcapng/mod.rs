@@ -10,7 +10,6 @@
 mod blocks;
 mod segment;
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,6 +22,7 @@ use super::{Event, why};
 use crate::engine::{Effect, Engine, Fx};
 use crate::id::ConnId;
 use crate::node::{Input, Node, Output};
+use crate::table::Table;
 use crate::time::Instant;
 use crate::trace::{NodeId, Record};
 
@@ -39,7 +39,7 @@ pub struct Exporter {
     out: Vec<u8>,
     node: Option<Node>,
     own: SocketAddr,
-    flows: BTreeMap<ConnId, Flow>,
+    flows: Table<ConnId, Flow>,
     comment: String,
     packets: u64,
 }
@@ -74,7 +74,7 @@ impl Exporter {
             out,
             node: None,
             own: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
-            flows: BTreeMap::new(),
+            flows: Table::new(),
             comment: String::new(),
             packets: 0,
         }

@@ -1,0 +1,397 @@
+//! Ordered maps and sets that share one tree.
+//!
+//! Every kind of key here is a number of at most 128 bits, so the order of all
+//! tables lives in trees of one and the same type, and only a thin shell
+//! around a list of values is compiled anew for each kind of table: the page's
+//! module stays small, and a clone copies two flat lists and one small tree.
+
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use core::ops::{Bound, Index, RangeBounds};
+
+use crate::id::{ConnId, FetchId, FileIndex, Guid};
+use crate::queue::FileKey;
+use crate::time::Instant;
+
+/// What can be a key: something with a rank. Different keys have different
+/// ranks, and the smaller key the smaller rank.
+pub trait Key: Copy {
+    /// Where the key stands among all of its kind.
+    fn rank(self) -> u128;
+}
+
+macro_rules! numbers {
+    ($($type:ty: $key:ident => $number:expr;)*) => {$(
+        impl Key for $type {
+            fn rank(self) -> u128 {
+                let $key = self;
+                u128::from($number)
+            }
+        }
+    )*};
+}
+numbers! {
+    u32: n => n;
+    u64: n => n;
+    ConnId: conn => conn.0;
+    FetchId: fetch => fetch.0;
+    FileIndex: file => file.0;
+    FileKey: file => file.0;
+    Instant: at => at.as_micros();
+    crate::trace::NodeId: node => node.0;
+    Guid: id => u128::from_be_bytes(id.0);
+}
+
+impl Key for IpAddr {
+    /// An IPv4 address is the same key as itself written as an IPv6 one.
+    fn rank(self) -> u128 {
+        match self {
+            Self::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+            Self::V6(ip) => ip.to_bits(),
+        }
+    }
+}
+
+/// A number of at most 64 bits, and one more.
+impl<A: Key + Half, B: Key + Half> Key for (A, B) {
+    fn rank(self) -> u128 {
+        self.0.rank() << 64 | self.1.rank()
+    }
+}
+
+/// Keys of which two make one.
+pub trait Half {}
+impl Half for u32 {}
+impl Half for u64 {}
+impl Half for ConnId {}
+impl Half for FetchId {}
+impl Half for FileIndex {}
+impl Half for FileKey {}
+impl Half for Instant {}
+impl Half for crate::trace::NodeId {}
+
+/// The order of a table: ranks, and in which slot each one's value is.
+#[derive(Debug, Clone, Default)]
+struct Order {
+    slots: BTreeMap<u128, u32>,
+    free: Vec<u32>,
+}
+
+// None of these is generic, so each is compiled once. The page's module is
+// built for size and would still copy them into every caller.
+impl Order {
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn find(&self, rank: u128) -> Option<usize> {
+        self.slots.get(&rank).map(|slot| *slot as usize)
+    }
+
+    /// The slot of a rank that may be new, `fresh` being the number of slots.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn place(&mut self, rank: u128, fresh: usize) -> usize {
+        let Self { slots, free } = self;
+        *slots.entry(rank).or_insert_with(|| free.pop().unwrap_or(fresh as u32)) as usize
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn remove(&mut self, rank: u128) -> Option<usize> {
+        let slot = self.slots.remove(&rank)?;
+        self.free.push(slot);
+        Some(slot as usize)
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn range(&self, from: u128, to: u128) -> Slots<'_> {
+        // An empty tree's range has no borders to mistake.
+        let (from, to) = if from <= to { (from, to) } else { (to, to) };
+        Slots(self.slots.range(from..=to))
+    }
+
+    fn all(&self) -> Slots<'_> {
+        self.range(0, u128::MAX)
+    }
+}
+
+/// Slots in the order of their keys.
+#[derive(Debug, Clone)]
+struct Slots<'a>(btree_map::Range<'a, u128, u32>);
+
+impl Iterator for Slots<'_> {
+    type Item = usize;
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn next(&mut self) -> Option<usize> {
+        self.0.next().map(|(_, slot)| *slot as usize)
+    }
+}
+impl DoubleEndedIterator for Slots<'_> {
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn next_back(&mut self) -> Option<usize> {
+        self.0.next_back().map(|(_, slot)| *slot as usize)
+    }
+}
+
+/// An ordered map.
+#[derive(Debug, Clone)]
+pub struct Table<K, V> {
+    order: Order,
+    rows: Vec<Option<(K, V)>>,
+}
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K, V> Table<K, V> {
+    /// An empty one.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { order: Order { slots: BTreeMap::new(), free: Vec::new() }, rows: Vec::new() }
+    }
+    /// How many keys there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.slots.len()
+    }
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Removes everything.
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    fn rows<'a>(&'a self, slots: Slots<'a>) -> Rows<'a, K, V> {
+        Rows { slots, rows: &self.rows }
+    }
+    /// Everything, in order.
+    #[must_use]
+    pub fn iter(&self) -> Rows<'_, K, V> {
+        self.rows(self.order.all())
+    }
+    /// The keys, in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + Clone {
+        self.iter().map(|(key, _)| key)
+    }
+    /// The values, in the order of their keys.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + Clone {
+        self.iter().map(|(_, value)| value)
+    }
+    /// Does something with every value, in the order of their keys.
+    pub fn each_mut(&mut self, mut change: impl FnMut(&K, &mut V)) {
+        for slot in self.order.all() {
+            if let Some(Some((key, value))) = self.rows.get_mut(slot) {
+                change(key, value);
+            }
+        }
+    }
+    /// What has the smallest key.
+    #[must_use]
+    pub fn first(&self) -> Option<(&K, &V)> {
+        self.iter().next()
+    }
+    /// What has the largest key.
+    #[must_use]
+    pub fn last(&self) -> Option<(&K, &V)> {
+        self.iter().next_back()
+    }
+    /// The values, in the order of their keys.
+    #[must_use]
+    pub fn into_values(mut self) -> Vec<V> {
+        let slots = self.order.all();
+        slots.filter_map(|slot| self.rows.get_mut(slot)?.take()).map(|(_, value)| value).collect()
+    }
+}
+
+impl<K: Key, V> Table<K, V> {
+    /// A value.
+    #[must_use]
+    pub fn get(&self, key: &K) -> Option<&V> {
+        let slot = self.order.find(key.rank())?;
+        self.rows.get(slot)?.as_ref().map(|(_, value)| value)
+    }
+    /// A value to change.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let slot = self.order.find(key.rank())?;
+        self.rows.get_mut(slot)?.as_mut().map(|(_, value)| value)
+    }
+    /// True when the key is there.
+    #[must_use]
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.order.find(key.rank()).is_some()
+    }
+    /// Puts a value in, giving back the one it replaces.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let slot = self.order.place(key.rank(), self.rows.len());
+        match self.rows.get_mut(slot) {
+            Some(row) => row.replace((key, value)).map(|(_, value)| value),
+            None => {
+                self.rows.push(Some((key, value)));
+                None
+            }
+        }
+    }
+    /// The value of a key, made when it is not there yet.
+    ///
+    /// # Panics
+    /// Never: the row it makes is the row it finds.
+    pub fn or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
+        let slot = self.order.place(key.rank(), self.rows.len());
+        if slot == self.rows.len() {
+            self.rows.push(None);
+        }
+        &mut self.rows[slot].get_or_insert_with(|| (key, make())).1
+    }
+    /// The value of a key, the default when it is not there yet.
+    pub fn or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(key, V::default)
+    }
+    /// Takes a value out.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let slot = self.order.remove(key.rank())?;
+        self.rows.get_mut(slot)?.take().map(|(_, value)| value)
+    }
+    /// Takes out what has the smallest key.
+    pub fn pop_first(&mut self) -> Option<(K, V)> {
+        let (key, _) = self.first()?;
+        let key = *key;
+        self.remove(&key).map(|value| (key, value))
+    }
+    /// What has keys in a range, in order.
+    pub fn range(&self, keys: impl RangeBounds<K>) -> Rows<'_, K, V> {
+        let from = match keys.start_bound() {
+            Bound::Unbounded => Some(0),
+            Bound::Included(key) => Some(key.rank()),
+            Bound::Excluded(key) => key.rank().checked_add(1),
+        };
+        let to = match keys.end_bound() {
+            Bound::Unbounded => Some(u128::MAX),
+            Bound::Included(key) => Some(key.rank()),
+            Bound::Excluded(key) => key.rank().checked_sub(1),
+        };
+        let slots = match (from, to) {
+            (Some(from), Some(to)) if from <= to => self.order.range(from, to),
+            _ => Slots(btree_map::Range::default()),
+        };
+        self.rows(slots)
+    }
+    /// Keeps only what is wanted.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&K, &V) -> bool) {
+        let gone: Vec<K> =
+            self.iter().filter(|(key, value)| !wanted(key, value)).map(|(key, _)| *key).collect();
+        for key in gone {
+            self.remove(&key);
+        }
+    }
+}
+
+impl<K: Key, V> Index<&K> for Table<K, V> {
+    type Output = V;
+    fn index(&self, key: &K) -> &V {
+        match self.get(key) {
+            Some(value) => value,
+            None => panic!("no such key in the table"),
+        }
+    }
+}
+
+impl<K: Key, V> FromIterator<(K, V)> for Table<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(rows: I) -> Self {
+        let mut table = Self::new();
+        for (key, value) in rows {
+            table.insert(key, value);
+        }
+        table
+    }
+}
+
+/// Keys and values in order.
+#[derive(Debug)]
+pub struct Rows<'a, K, V> {
+    slots: Slots<'a>,
+    rows: &'a [Option<(K, V)>],
+}
+
+impl<K, V> Clone for Rows<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { slots: self.slots.clone(), rows: self.rows }
+    }
+}
+impl<'a, K, V> Iterator for Rows<'a, K, V> {
+    type Item = (&'a K, &'a V);
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.rows.get(self.slots.next()?)?.as_ref()?;
+        Some((key, value))
+    }
+}
+impl<K, V> DoubleEndedIterator for Rows<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.rows.get(self.slots.next_back()?)?.as_ref()?;
+        Some((key, value))
+    }
+}
+
+/// An ordered set.
+#[derive(Debug, Clone)]
+pub struct Set<K>(Table<K, ()>);
+
+impl<K> Default for Set<K> {
+    fn default() -> Self {
+        Self(Table::new())
+    }
+}
+
+impl<K: Key> Set<K> {
+    /// An empty one.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Table::new())
+    }
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// True when it is there.
+    #[must_use]
+    pub fn contains(&self, key: &K) -> bool {
+        self.0.contains_key(key)
+    }
+    /// Puts one in; true when it was not there.
+    pub fn insert(&mut self, key: K) -> bool {
+        self.0.insert(key, ()).is_none()
+    }
+    /// Takes one out; true when it was there.
+    pub fn remove(&mut self, key: &K) -> bool {
+        self.0.remove(key).is_some()
+    }
+    /// The smallest.
+    #[must_use]
+    pub fn first(&self) -> Option<&K> {
+        self.0.first().map(|(key, ())| key)
+    }
+    /// All, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &K> + Clone {
+        self.0.keys()
+    }
+    /// Those in a range, in order.
+    pub fn range(&self, keys: impl RangeBounds<K>) -> impl DoubleEndedIterator<Item = &K> {
+        self.0.range(keys).map(|(key, ())| key)
+    }
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

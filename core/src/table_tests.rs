@@ -1,0 +1,79 @@
+//! A table does what the standard library's ordered map does.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn all<V: Clone>(table: &Table<u64, V>) -> Vec<(u64, V)> {
+    table.iter().map(|(key, value)| (*key, value.clone())).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_table_is_an_ordered_map(
+        steps in prop::collection::vec((0_u8..6, 0_u64..40, 0_u64..40), 0..400),
+    ) {
+        let (mut table, mut model) = (Table::new(), BTreeMap::new());
+        for (what, key, other) in steps {
+            match what {
+                0 => prop_assert_eq!(table.insert(key, other), model.insert(key, other)),
+                1 => prop_assert_eq!(table.remove(&key), model.remove(&key)),
+                2 => prop_assert_eq!(
+                    table.or_insert_with(key, || other),
+                    model.entry(key).or_insert(other)
+                ),
+                3 => prop_assert_eq!(table.pop_first(), model.pop_first()),
+                4 => {
+                    table.retain(|k, v| (k + v + other) % 3 != 0);
+                    model.retain(|k, v| (*k + *v + other) % 3 != 0);
+                }
+                _ => {
+                    table.each_mut(|k, v| *v += k);
+                    model.iter_mut().for_each(|(k, v)| *v += k);
+                }
+            }
+            prop_assert_eq!(all(&table), model.clone().into_iter().collect::<Vec<_>>());
+            prop_assert_eq!((table.len(), table.is_empty()), (model.len(), model.is_empty()));
+            prop_assert_eq!(table.get(&key), model.get(&key));
+            prop_assert_eq!(table.contains_key(&key), model.contains_key(&key));
+            prop_assert_eq!((table.first(), table.last()), (model.first_key_value(), model.last_key_value()));
+            let (low, high) = (key.min(other), key.max(other));
+            prop_assert!(table.range(low..high).eq(model.range(low..high)));
+            prop_assert!(table.range(..=low).rev().eq(model.range(..=low).rev()));
+            let after = (Bound::Excluded(low), Bound::Unbounded);
+            prop_assert!(table.range(after).eq(model.range(after)));
+            prop_assert!(table.rows.len() <= 40, "a free slot is used again");
+        }
+        let values: Vec<u64> = model.into_values().collect();
+        prop_assert_eq!(table.into_values(), values);
+    }
+
+    #[test]
+    fn ranks_keep_the_order_of_keys(a: (u64, u64), b: (u64, u64), x: u128, y: u128) {
+        prop_assert_eq!(a.rank().cmp(&b.rank()), a.cmp(&b));
+        let (x, y) = (Guid(x.to_be_bytes()), Guid(y.to_be_bytes()));
+        prop_assert_eq!(x.rank().cmp(&y.rank()), x.cmp(&y));
+    }
+}
+
+#[test]
+fn a_range_that_is_empty_by_its_borders_is_empty() {
+    let table: Table<u64, ()> = [(0, ()), (1, ())].into_iter().collect();
+    assert_eq!(table.range(..0).count(), 0);
+    assert_eq!(table.range(1..1).count(), 0);
+    let above = (Bound::Excluded(Guid([0xff; 16])), Bound::Unbounded);
+    let ids: Table<Guid, ()> = [(Guid([0xff; 16]), ())].into_iter().collect();
+    assert_eq!(ids.range(above).count(), 0);
+}
+
+#[test]
+fn a_set_holds_each_key_once() {
+    let mut set = Set::new();
+    assert!(set.insert((Instant::from_secs(2), ConnId(1))));
+    assert!(set.insert((Instant::from_secs(1), ConnId(9))));
+    assert!(!set.insert((Instant::from_secs(1), ConnId(9))));
+    assert_eq!(set.first(), Some(&(Instant::from_secs(1), ConnId(9))));
+    assert!(set.remove(&(Instant::from_secs(1), ConnId(9))));
+    assert!(!set.contains(&(Instant::from_secs(1), ConnId(9))));
+    assert_eq!((set.len(), set.iter().count()), (1, 1));
+}
