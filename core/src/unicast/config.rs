@@ -61,14 +61,19 @@ pub struct Config {
     pub recv_messages: u32,
     /// Bytes from one peer that wait here.
     pub recv_bytes: u64,
+    /// Bytes from all peers together that wait here for earlier ones.
+    pub recv_total: u64,
+    /// Messages sent before the first acknowledgement of a connection.
+    pub initial_messages: u32,
     /// Bytes sent before the first acknowledgement of a connection.
-    /// Adaptive only.
     pub initial_flight: u64,
     /// Messages sent again for one acknowledgement, at most.
     pub answer_messages: u32,
     /// Missing ranges asked for in one acknowledgement, at most; it has to
     /// fit a datagram besides.
     pub request_ranges: u32,
+    /// Datagrams of requests in one turn.
+    pub request_packets: u32,
     /// Peers there can be.
     pub peers: u32,
     /// Closed connections that are remembered (decision 6).
@@ -119,9 +124,12 @@ impl Default for Config {
             send_bytes: 4 << 20,
             recv_messages: 65_536,
             recv_bytes: 2 << 20,
+            recv_total: 256 << 20,
+            initial_messages: 1_024,
             initial_flight: 64 * 1024,
             answer_messages: 4_096,
             request_ranges: 1_024,
+            request_packets: 16,
             peers: 10_000,
             tombstones: 4_096,
             tombstone_time: Duration::from_secs(600),

@@ -1,13 +1,408 @@
 //! Reliable, ordered messages over datagrams (UNICAST3).
+//!
+//! # The protocol on one page
+//!
+//! A connection goes one way and has two halves. The **sender** numbers
+//! messages from 1, keeps them, and knows two numbers: HA, up to which
+//! everything is acknowledged, and HS, the highest one sent. The **receiver**
+//! delivers in order and exactly once (UC-1), acknowledges cumulatively
+//! (UC-2), and asks for exactly what it misses (UC-5). Two peers that talk to
+//! each other have two connections; their blocks share datagrams.
+//!
+//! | when | [`Profile::Unicast3`] | [`Profile::Adaptive`] |
+//! |---|---|---|
+//! | messages arrived | acknowledged at once, unless the last word is less than `task_interval` old: then when it is (UC-3) | after `ack_delay`; at once on a first message, a repair, a duplicate, a probe; or with data that leaves anyway |
+//! | a quarter of the window was consumed | acknowledged at once | the same |
+//! | numbers are missing | the task asks for all of them, each time (UC-5) | asked for once `reorder` datagrams have overtaken them or a round trip has passed; each again after an RTO, backing off |
+//! | HA < HS and nothing moves | the task sends HS again when it finds the same pair twice (UC-4) | HS again after about two round trips, backing off |
+//! | an unknown connection | the task asks for the first message (UC-10) | asked for at the end of the turn, again after a round trip |
+//! | Close | CLOSING; CLOSE after `conn_close` (UC-8) | CLOSE as soon as all is acknowledged, at the latest after `conn_close` |
+//!
+//! The task runs at whole multiples of `task_interval`, for all connections,
+//! and only while one of them needs it.
+//!
+//! **Turns.** `Send` numbers a message, `Packet` takes a datagram; full
+//! datagrams leave at once, everything else waits for the end of the turn
+//! ([`Input::Flush`], or the next `handle_timeout`, whose deadline is the
+//! present while something waits). So a turn's messages and acknowledgements
+//! travel together, and a batch is answered with one acknowledgement.
+//!
+//! **Windows.** The sender keeps at most `send_messages` and `send_bytes`; a
+//! message beyond that comes back as [`Output::Refused`], and
+//! [`Output::Writable`] follows when half of the window is free. The receiver
+//! says how much room is behind its cumulative number; what it delivered
+//! counts until the host says [`Input::Taken`]. Numbers beyond the room are
+//! refused.
+//!
+//! **Who is there.** An id is random and only compared. A first message opens
+//! a window at once, unless another connection of that address is open: then
+//! it has to bring the token of our request, so that nobody who merely
+//! writes that address on a datagram can end it. Whoever spoke first and has
+//! shown neither a token nor an id of ours gets three times its bytes at
+//! most; more waits behind a probe.
+//!
+//! **The end.** CLOSE carries the last number and is acknowledged. What
+//! nobody acknowledged by the deadline is named ([`Event::Undelivered`]). A
+//! receiver entry that is gone leaves a tomb: its messages are acknowledged
+//! again if it was finished, delivery goes on where it stood if our side
+//! dropped it, and nothing happens if the peer replaced it.
+//!
+//! # The parts
+//!
+//! `sender` keeps, fills datagrams and probes; `receiver` orders (`line`),
+//! knows gaps (`gaps`) and speaks (`acks`); `peer` joins both halves;
+//! `state` is OPEN and CLOSING, `tombs` what is left of CLOSED; `rtt` and
+//! `congestion` time and pace. Blocks and bytes are in [`crate::wire::unicast`].
 
 mod clause;
 mod config;
+mod congestion;
 mod counters;
+mod cx;
 mod event;
 mod io;
+mod packer;
+mod peer;
+mod peers;
+mod receiver;
+mod rtt;
+mod sender;
+mod state;
+mod tombs;
+mod view;
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::net::{IpAddr, SocketAddr};
 
 pub use self::config::{Config, Congestion, Profile};
 pub use self::counters::Counters;
+use self::cx::Cx;
 pub use self::event::{Ending, Event, Limit, Rejection, Side, Why};
 pub use self::io::{Input, Output, Refusal, Room};
+use self::peer::Peer;
+use self::peers::Peers;
+use self::sender::Sender;
+use self::tombs::Tombs;
+pub use self::view::{PeerView, ReceiverView, SenderView};
+use crate::engine::{Engine, Fx, FxOf};
+use crate::keyed::Key;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::wire::unicast::{Block, Data, Packet};
 pub use crate::wire::unicast::{Conn, Order, Payload};
+
+/// Peers handled in one [`Engine::handle_timeout`]; the rest follows a moment
+/// later, so that a thousand at once never hold up the host.
+const BATCH: usize = 256;
+/// That moment.
+const BREATH: Duration = Duration::from_micros(100);
+
+type Effects = Fx<Output, Event>;
+
+/// All connections of one address of ours.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    config: Config,
+    rng: Rng,
+    key: Key,
+    peers: Peers,
+    tombs: Tombs,
+    counters: Counters,
+    /// Bytes held for all peers together.
+    held: u64,
+    /// Who has something to say, and since when.
+    dirty: Vec<u32>,
+    dirty_since: Instant,
+    /// Who wants to be woken when.
+    agenda: BTreeSet<(Instant, u32)>,
+    /// More were due than one batch.
+    rest: Option<Instant>,
+}
+
+impl Endpoint {
+    /// Without a peer. `rng` draws the ids of connections and the key of the
+    /// tokens.
+    #[must_use]
+    pub fn new(config: Config, mut rng: Rng) -> Self {
+        Self {
+            key: Key::new(&mut rng),
+            config,
+            rng,
+            peers: Peers::default(),
+            tombs: Tombs::default(),
+            counters: Counters::default(),
+            held: 0,
+            dirty: Vec::new(),
+            dirty_since: Instant::ZERO,
+            agenda: BTreeSet::new(),
+            rest: None,
+        }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Sums over everything it did.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// What [`Input::Send`] to a peer would still take.
+    #[must_use]
+    pub fn room(&self, peer: SocketAddr) -> Room {
+        let sender = self.peers.get(peer).and_then(|peer| peer.sender.as_ref());
+        let Config { send_messages, send_bytes, .. } = self.config;
+        let all = Room { messages: u64::from(send_messages), bytes: send_bytes };
+        sender.map_or(all, |sender| sender.room(&self.config))
+    }
+
+    /// Bytes that wait here for earlier ones, from all peers.
+    #[must_use]
+    pub const fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Ended connections that are remembered.
+    #[must_use]
+    pub fn tombstones(&self) -> usize {
+        self.tombs.len()
+    }
+
+    /// All peers, by address.
+    #[must_use]
+    pub fn view(&self) -> Vec<PeerView> {
+        self.peers.iter().map(|(addr, peer)| view::peer(addr, peer)).collect()
+    }
+
+    /// A peer, and everything else it may touch.
+    fn lend<'a>(
+        &'a mut self,
+        now: Instant,
+        at: u32,
+        fx: &'a mut Effects,
+    ) -> (&'a mut Peer, Cx<'a>, &'a Key) {
+        let (addr, peer) = self.peers.at(at);
+        let cx = Cx {
+            now,
+            peer: addr,
+            config: &self.config,
+            counters: &mut self.counters,
+            tombs: &mut self.tombs,
+            rng: &mut self.rng,
+            held: &mut self.held,
+            fx,
+        };
+        (peer, cx, &self.key)
+    }
+
+    fn find_or_add(&mut self, peer: SocketAddr) -> Option<u32> {
+        self.peers.find_or_add(peer, &self.config)
+    }
+
+    /// Does something with a peer, if there is one.
+    fn with(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        fx: &mut Effects,
+        act: impl FnOnce(&mut Peer, &mut Cx<'_>),
+    ) {
+        if let Some(at) = self.peers.find(peer) {
+            let (peer, mut cx, _) = self.lend(now, at, fx);
+            act(peer, &mut cx);
+            self.soil(now, at);
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: Instant,
+        (addr, order, payload): (SocketAddr, Order, Payload),
+        fx: &mut Effects,
+    ) {
+        let refuse = |payload, why, fx: &mut Effects| {
+            fx.output(Output::Refused { peer: addr, order, payload, why });
+        };
+        if payload.len() > self.config.max_message as usize {
+            return refuse(payload, Refusal::TooLong, fx);
+        }
+        let Some(at) = self.find_or_add(addr) else {
+            fx.event(Event::Limit { peer: addr, limit: Limit::Peers });
+            return refuse(payload, Refusal::TooManyPeers, fx);
+        };
+        let (peer, mut cx, _) = self.lend(now, at, fx);
+        peer.invited();
+        peer.sender.get_or_insert_with(|| Sender::open(&mut cx)).send(payload, order, &mut cx);
+        peer.flush_full(&mut cx);
+        self.soil(now, at);
+    }
+
+    fn packet(
+        &mut self,
+        now: Instant,
+        (addr, mut packet, bytes): (SocketAddr, Packet, u32),
+        fx: &mut Effects,
+    ) {
+        self.counters.packets_in += 1;
+        let later = |block: &Block| !matches!(block, Block::Data(data) if data.first);
+        let welcome =
+            |block: &Block| matches!(block, Block::Data(_) | Block::Probe { .. } | Block::Close(_));
+        let known = self.peers.find(addr);
+        let at = if known.is_none() && packet.blocks.iter().any(welcome) {
+            self.find_or_add(addr)
+        } else {
+            known
+        };
+        let Some(at) = at else {
+            let why = if packet.blocks.iter().any(welcome) {
+                Rejection::TooManyPeers
+            } else {
+                Rejection::UnknownConnection
+            };
+            let conn = packet.blocks.first().map(Block::conn).unwrap_or_default();
+            self.counters.rejected += 1;
+            return fx.event(Event::Rejected { peer: addr, conn, why });
+        };
+        // The message that opens a window goes first, wherever it stands
+        // (UC-11).
+        packet.blocks.sort_by_key(later);
+        let payloads: usize = packet.blocks.iter().map(payload_bytes).sum();
+        let thin = (payloads as u64) < u64::from(bytes) / 4;
+        let (peer, mut cx, key) = self.lend(now, at, fx);
+        peer.received(bytes);
+        let mut counted = None;
+        for block in packet.blocks {
+            if let Block::Data(Data { conn, .. }) = &block
+                && counted.replace(*conn) != Some(*conn)
+            {
+                peer.datagram(*conn);
+            }
+            let token = token(key, addr, block.conn());
+            peer.block(block, thin, token, &mut cx);
+        }
+        self.soil(now, at);
+    }
+
+    /// Notes that a peer has something to say at the end of the turn.
+    fn soil(&mut self, now: Instant, at: u32) {
+        if self.dirty.is_empty() {
+            self.dirty_since = now;
+        }
+        let (_, peer) = self.peers.at(at);
+        if !peer.dirty {
+            peer.dirty = true;
+            self.dirty.push(at);
+        }
+    }
+
+    /// The end of a turn: everybody says what there is to say.
+    fn flush(&mut self, now: Instant, fx: &mut Effects) {
+        let mut dirty = core::mem::take(&mut self.dirty);
+        for at in dirty.drain(..) {
+            let (peer, mut cx, key) = self.lend(now, at, fx);
+            peer.dirty = false;
+            peer.run(&mut cx);
+            let addr = cx.peer;
+            peer.flush(|conn| token(key, addr, conn), &mut cx);
+            let (wake, next) = (peer.wake, peer.next_wake(now, cx.config));
+            let over = peer.is_over();
+            self.rearm(now, at, wake, next);
+            if over {
+                self.peers.remove(at);
+            }
+        }
+        self.dirty = dirty;
+    }
+
+    /// Moves a peer in the agenda, if it has to be woken earlier than it is;
+    /// who is woken too early goes to sleep again.
+    fn rearm(&mut self, now: Instant, at: u32, wake: Option<Instant>, next: Option<Instant>) {
+        let next = next.map(|next| next.max(now + Duration::from_micros(1)));
+        let stays = match (wake, next) {
+            (Some(wake), Some(next)) => wake <= next,
+            (None, None) => true,
+            _ => false,
+        };
+        if stays {
+            return;
+        }
+        if let Some(wake) = wake {
+            self.agenda.remove(&(wake, at));
+        }
+        if let Some(next) = next {
+            self.agenda.insert((next, at));
+        }
+        self.peers.at(at).1.wake = next;
+    }
+}
+
+impl Engine for Endpoint {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Send { peer, payload, order } => self.send(now, (peer, order, payload), fx),
+            Input::Packet { peer, packet, bytes } => self.packet(now, (peer, packet, bytes), fx),
+            Input::Flush => self.flush(now, fx),
+            Input::Taken { peer, messages, bytes } => {
+                self.with(now, peer, fx, |peer, cx| peer.taken(messages, bytes, cx));
+            }
+            Input::Close { peer } => self.with(now, peer, fx, Peer::close),
+            Input::Forget { peer, side } => {
+                self.with(now, peer, fx, |peer, cx| peer.forget(side, cx));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        self.rest = None;
+        for _ in 0..BATCH {
+            let Some(&(due, at)) = self.agenda.first().filter(|(due, _)| *due <= now) else {
+                break;
+            };
+            self.agenda.remove(&(due, at));
+            self.peers.at(at).1.wake = None;
+            self.soil(now, at);
+        }
+        self.flush(now, fx);
+        if self.agenda.first().is_some_and(|(due, _)| *due <= now) {
+            self.rest = Some(now + BREATH);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        if !self.dirty.is_empty() {
+            return Some((self.dirty_since, "flush"));
+        }
+        let rest = self.rest.map(|at| (at, "rest"));
+        rest.or_else(|| self.agenda.first().map(|(at, _)| (*at, "connection")))
+    }
+}
+
+fn payload_bytes(block: &Block) -> usize {
+    match block {
+        Block::Data(data) => data.messages.iter().map(|message| message.payload.len()).sum(),
+        _ => 0,
+    }
+}
+
+/// What a peer is told in order to have it say it again: the same on every
+/// machine, and known to nobody else.
+fn token(key: &Key, peer: SocketAddr, conn: Conn) -> u64 {
+    let mut hasher = key.build_hasher();
+    match peer.ip() {
+        IpAddr::V4(ip) => hasher.write(&ip.octets()),
+        IpAddr::V6(ip) => hasher.write(&ip.octets()),
+    }
+    hasher.write(&peer.port().to_be_bytes());
+    hasher.write(&conn.0.to_be_bytes());
+    hasher.finish()
+}

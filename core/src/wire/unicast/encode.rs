@@ -18,9 +18,9 @@ pub(super) const ABANDON: u8 = 11;
 pub(super) const CLOSED: u8 = 12;
 pub(super) const PROBE: u8 = 13;
 /// Marks in the head of a message.
-pub(super) const AT_ONCE: u64 = 1;
-pub(super) const CONTINUES: u64 = 2;
-pub(super) const MORE: u64 = 4;
+pub(super) const AT_ONCE: u8 = 1;
+pub(super) const CONTINUES: u8 = 2;
+pub(super) const MORE: u8 = 4;
 
 impl Packet {
     /// Appends the datagram to `out`.
@@ -48,7 +48,7 @@ impl Packet {
 const fn kind(block: &Block) -> u8 {
     match block {
         Block::Data(it) => {
-            (it.again as u8) * AGAIN | (it.first as u8) * FIRST | (it.token.is_some() as u8) * TOKEN
+            mark(it.again, AGAIN) | mark(it.first, FIRST) | mark(it.token.is_some(), TOKEN)
         }
         Block::Ack(_) => ACK,
         Block::Request(_) => REQUEST,
@@ -59,11 +59,15 @@ const fn kind(block: &Block) -> u8 {
     }
 }
 
+const fn mark(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
 fn head(out: &mut Vec<u8>, kind: u8, conn: Conn, before: &mut Option<Conn>) {
     if *before == Some(conn) {
-        out.push(VERSION << 5 | SAME | kind);
+        out.push((VERSION << 5) | SAME | kind);
     } else {
-        out.push(VERSION << 5 | kind);
+        out.push((VERSION << 5) | kind);
         out.extend(conn.0.to_be_bytes());
         *before = Some(conn);
     }
@@ -77,10 +81,10 @@ fn data(out: &mut Vec<u8>, data: &Data, to_the_end: bool) {
     put(out, if to_the_end { 0 } else { data.messages.len() as u64 });
     for message in &data.messages {
         let Message { order, continues, more, payload } = message;
-        let marks = u64::from(*order == Order::AtOnce) * AT_ONCE
-            | u64::from(*continues) * CONTINUES
-            | u64::from(*more) * MORE;
-        put(out, (payload.len() as u64) << 3 | marks);
+        let marks = mark(*order == Order::AtOnce, AT_ONCE)
+            | mark(*continues, CONTINUES)
+            | mark(*more, MORE);
+        put(out, ((payload.len() as u64) << 3) | u64::from(marks));
         out.extend_from_slice(payload);
     }
 }

@@ -112,6 +112,7 @@ impl Reader<'_> {
 
     fn message(&mut self) -> Result<Message, PacketError> {
         let head = self.number()?;
+        let marked = |mark: u8| head & u64::from(mark) != 0;
         let length = usize::try_from(head >> 3).map_err(|_| PacketError::Short)?;
         if length > self.end - self.at {
             return Err(PacketError::Short);
@@ -119,9 +120,9 @@ impl Reader<'_> {
         let payload = self.bytes.slice(self.at..self.at + length);
         self.at += length;
         Ok(Message {
-            order: if head & AT_ONCE == 0 { Order::InOrder } else { Order::AtOnce },
-            continues: head & CONTINUES != 0,
-            more: head & MORE != 0,
+            order: if marked(AT_ONCE) { Order::AtOnce } else { Order::InOrder },
+            continues: marked(CONTINUES),
+            more: marked(MORE),
             payload,
         })
     }

@@ -1,0 +1,159 @@
+//! How many bytes may be under way, beside what both windows allow.
+
+use super::{Config, Congestion};
+use crate::time::Instant;
+
+/// The congestion window of a sender.
+#[derive(Debug, Clone)]
+pub(super) enum Window {
+    None,
+    Fixed(u64),
+    Cubic(Cubic),
+}
+
+/// After RFC 9438: back to seven tenths at a loss, then along a cubic curve
+/// through the window at which it was lost. In whole bytes and milliseconds.
+#[derive(Debug, Clone)]
+pub(super) struct Cubic {
+    mtu: u64,
+    bytes: u64,
+    /// Below it the window doubles every round trip.
+    slow_until: u64,
+    /// The window before the last step back.
+    before: u64,
+    since: Instant,
+    /// Losses of numbers up to here belong to the last step back.
+    recovered: u64,
+}
+
+impl Window {
+    pub(super) fn new(config: &Config) -> Self {
+        match config.congestion {
+            Congestion::Cubic if !config.to_the_letter() => Self::Cubic(Cubic {
+                mtu: u64::from(config.mtu),
+                bytes: 10 * u64::from(config.mtu),
+                slow_until: u64::MAX,
+                before: 0,
+                since: Instant::ZERO,
+                recovered: 0,
+            }),
+            Congestion::Fixed(bytes) if !config.to_the_letter() => Self::Fixed(bytes),
+            _ => Self::None,
+        }
+    }
+
+    /// Bytes that may be under way.
+    pub(super) const fn bytes(&self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Fixed(bytes) => *bytes,
+            Self::Cubic(cubic) => cubic.bytes,
+        }
+    }
+
+    /// So many bytes were acknowledged. `limited`: the window was in use.
+    pub(super) fn acked(&mut self, now: Instant, bytes: u64, limited: bool) {
+        if let Self::Cubic(cubic) = self
+            && limited
+        {
+            cubic.acked(now, bytes);
+        }
+    }
+
+    /// Number `seq` is missing at the other end; `sent` is the highest sent.
+    pub(super) fn lost(&mut self, now: Instant, seq: u64, sent: u64) {
+        if let Self::Cubic(cubic) = self
+            && seq > cubic.recovered
+        {
+            cubic.before = cubic.bytes;
+            cubic.bytes = (cubic.bytes * 7 / 10).max(2 * cubic.mtu);
+            cubic.slow_until = cubic.bytes;
+            cubic.since = now;
+            cubic.recovered = sent;
+        }
+    }
+
+    /// Nothing moved for several probes.
+    pub(super) fn stalled(&mut self, now: Instant, sent: u64) {
+        if let Self::Cubic(cubic) = self {
+            cubic.before = cubic.bytes;
+            cubic.slow_until = (cubic.bytes * 7 / 10).max(2 * cubic.mtu);
+            cubic.bytes = 2 * cubic.mtu;
+            cubic.since = now;
+            cubic.recovered = sent;
+        }
+    }
+}
+
+impl Cubic {
+    fn acked(&mut self, now: Instant, bytes: u64) {
+        if self.bytes < self.slow_until {
+            self.bytes = (self.bytes + bytes).min(self.slow_until).min(1 << 40);
+            return;
+        }
+        let target = self.target(now);
+        let step = if target > self.bytes {
+            let wide = u128::from(target - self.bytes) * u128::from(bytes);
+            (wide / u128::from(self.bytes)) as u64
+        } else {
+            bytes / 100
+        };
+        self.bytes = (self.bytes + step.min(bytes)).min(1 << 40);
+    }
+
+    /// `before + 0.4 × (t − K)³` datagrams, `K³ = before × 0.3 ÷ 0.4`.
+    fn target(&self, now: Instant) -> u64 {
+        let k = cube_root(self.before / self.mtu * 750_000_000);
+        let t = now.since(self.since).as_millis().min(100_000);
+        let past = i128::from(t) - i128::from(k);
+        let grown = past * past * past * 4 * i128::from(self.mtu) / 10_000_000_000;
+        u64::try_from(i128::from(self.before) + grown).unwrap_or(0)
+    }
+}
+
+fn cube_root(n: u64) -> u64 {
+    let (mut low, mut high) = (0, 2_642_245);
+    while low < high {
+        let middle = u64::midpoint(low, high) + 1;
+        if middle * middle * middle <= n { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cube_roots() {
+        for n in [0, 1, 7, 8, 26, 27, 999, 1_000, u64::MAX] {
+            let root = cube_root(n);
+            assert!(u128::from(root).pow(3) <= u128::from(n));
+            assert!(u128::from(root + 1).pow(3) > u128::from(n), "{n}");
+        }
+    }
+
+    #[test]
+    fn steps_back_once_a_round_and_comes_back_to_where_it_was() {
+        let config = Config { congestion: Congestion::Cubic, ..Config::default() };
+        let mut window = Window::new(&config);
+        for _ in 0..100 {
+            window.acked(Instant::ZERO, 14_000, true);
+        }
+        let before = window.bytes();
+        assert_eq!(before, 14_000 + 100 * 14_000);
+        window.lost(Instant::ZERO, 5, 10);
+        window.lost(Instant::ZERO, 6, 10);
+        assert_eq!(window.bytes(), before * 7 / 10, "one step for one round");
+        let mut now = Instant::ZERO;
+        for second in 1..40 {
+            now = Instant::from_secs(second);
+            for _ in 0..20 {
+                window.acked(now, 140_000, true);
+            }
+        }
+        assert!(window.bytes() > before, "{} {before}", window.bytes());
+        window.stalled(now, 20);
+        assert_eq!(window.bytes(), 2_800);
+    }
+}

@@ -1,0 +1,48 @@
+//! What every rule of one connection may touch besides the connection.
+
+use core::net::SocketAddr;
+
+use super::tombs::{End, Tombs};
+use super::{Config, Conn, Counters, Event, Limit, Output, Rejection};
+use crate::engine::Fx;
+use crate::rng::Rng;
+use crate::time::Instant;
+
+/// The endpoint's own things, lent for the time of one call.
+pub(super) struct Cx<'a> {
+    pub(super) now: Instant,
+    pub(super) peer: SocketAddr,
+    pub(super) config: &'a Config,
+    pub(super) counters: &'a mut Counters,
+    pub(super) tombs: &'a mut Tombs,
+    pub(super) rng: &'a mut Rng,
+    /// Bytes held for all peers together.
+    pub(super) held: &'a mut u64,
+    pub(super) fx: &'a mut Fx<Output, Event>,
+}
+
+impl Cx<'_> {
+    /// An event that only a traced endpoint tells.
+    pub(super) fn trace(&mut self, event: impl FnOnce(SocketAddr) -> Event) {
+        if self.config.trace_messages {
+            self.fx.event(event(self.peer));
+        }
+    }
+
+    pub(super) fn reject(&mut self, conn: Conn, why: Rejection) {
+        self.counters.rejected += 1;
+        self.fx.event(Event::Rejected { peer: self.peer, conn, why });
+    }
+
+    pub(super) fn limit(&mut self, limit: Limit) {
+        self.fx.event(Event::Limit { peer: self.peer, limit });
+    }
+
+    pub(super) fn bury(&mut self, conn: Conn, next: u64, early: alloc::vec::Vec<u64>, end: End) {
+        let until = self.now + self.config.scaled(self.config.tombstone_time);
+        let (now, most) = (self.now, self.config.tombstones);
+        if self.tombs.bury((self.peer, conn), (next, early, end), (now, until), most) {
+            self.limit(Limit::Tombstones);
+        }
+    }
+}

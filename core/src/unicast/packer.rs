@@ -1,0 +1,47 @@
+//! Filling one datagram, never beyond its size.
+
+use alloc::vec::Vec;
+
+use crate::wire::unicast::{Block, Packet, block_len};
+
+/// A datagram being filled.
+#[derive(Debug)]
+pub(super) struct Packer {
+    blocks: Vec<Block>,
+    used: usize,
+    size: usize,
+}
+
+impl Packer {
+    /// An empty datagram of `size` bytes, the seal left out.
+    pub(super) const fn new(size: usize) -> Self {
+        Self { blocks: Vec::new(), used: 0, size }
+    }
+
+    /// Bytes that are still free.
+    pub(super) const fn left(&self) -> usize {
+        self.size - self.used
+    }
+
+    /// Bytes filled, at most.
+    pub(super) const fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Adds a block whose messages and ranges take `more` bytes; false, and
+    /// nothing is added, when it does not fit.
+    pub(super) fn push(&mut self, block: Block, more: usize) -> bool {
+        let takes = block_len(&block) + more;
+        if takes > self.left() {
+            return false;
+        }
+        self.used += takes;
+        self.blocks.push(block);
+        true
+    }
+
+    /// The datagram, if there is anything in it.
+    pub(super) fn finish(self) -> Option<Packet> {
+        if self.blocks.is_empty() { None } else { Some(Packet { blocks: self.blocks }) }
+    }
+}

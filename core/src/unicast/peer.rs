@@ -1,0 +1,471 @@
+//! Everything about one peer: both halves, farewells, and what may be sent
+//! to somebody who is not yet known to be there.
+
+use alloc::vec::Vec;
+
+use super::cx::Cx;
+use super::packer::Packer;
+use super::receiver::{Cause, Receiver};
+use super::rtt::Rtt;
+use super::sender::Sender;
+use super::tombs::End;
+use super::{Config, Conn, Ending, Event, Limit, Output, Rejection, Side};
+use crate::time::{Duration, Instant};
+use crate::wire::unicast::{Ack, Block, Close, Data, Packet, Request};
+
+/// How often CLOSE is said before it is left at that.
+const GOODBYES: u32 = 10;
+/// Bytes for each byte of somebody unproven (decision 9).
+const AMPLIFICATION: u64 = 3;
+
+/// A CLOSED connection whose end is not acknowledged.
+#[derive(Debug, Clone)]
+struct Farewell {
+    close: Close,
+    said: u32,
+    at: Instant,
+}
+
+/// What may be sent to whom.
+#[derive(Debug, Clone, Copy, Default)]
+struct Budget {
+    received: u64,
+    sent: u64,
+    /// It has shown that it gets what is sent to its address, or the
+    /// application spoke first.
+    free: bool,
+}
+
+/// One peer.
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) sender: Option<Sender>,
+    pub(super) receiver: Option<Receiver>,
+    pub(super) rtt: Rtt,
+    farewells: Vec<Farewell>,
+    /// A connection whose first message is to be asked for, and when it may
+    /// be (UC-10).
+    first_wanted: Option<(Conn, Instant)>,
+    /// The last one that was asked for.
+    first_asked: Option<(Conn, Instant)>,
+    /// An answer to a CLOSE, or to messages of an ended connection.
+    answer: Option<Block>,
+    budget: Budget,
+    /// The next run of the task of the text.
+    task_at: Option<Instant>,
+    /// The task is what brings this flush about.
+    task: bool,
+    /// Where it stands in the agenda of the endpoint.
+    pub(super) wake: Option<Instant>,
+    /// It stands in the list of those to be flushed.
+    pub(super) dirty: bool,
+}
+
+impl Peer {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            sender: None,
+            receiver: None,
+            rtt: Rtt::new(config),
+            farewells: Vec::new(),
+            first_wanted: None,
+            first_asked: None,
+            answer: None,
+            budget: Budget::default(),
+            task_at: None,
+            task: false,
+            wake: None,
+            dirty: false,
+        }
+    }
+
+    /// The application speaks to it. Whoever was not heard before may be
+    /// sent to without proof.
+    pub(super) fn invited(&mut self) {
+        self.budget.free |= self.budget.received == 0;
+    }
+
+    /// The application has consumed so much of what was delivered.
+    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut Cx<'_>) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.taken(messages, bytes, cx);
+        }
+    }
+
+    /// A datagram with data of a connection begins.
+    pub(super) fn datagram(&mut self, conn: Conn) {
+        if let Some(receiver) = self.receiver.as_mut().filter(|it| it.conn == conn) {
+            receiver.datagram();
+        }
+    }
+
+    /// A datagram of so many bytes came from its address.
+    pub(super) fn received(&mut self, bytes: u32) {
+        self.budget.received = self.budget.received.saturating_add(u64::from(bytes));
+    }
+
+    /// Nothing is left of it.
+    pub(super) fn is_over(&self) -> bool {
+        let halves = self.sender.is_none() && self.receiver.is_none();
+        let words = self.first_wanted.is_none() && self.answer.is_none();
+        halves && words && self.farewells.is_empty()
+    }
+
+    /// One block of a datagram.
+    pub(super) fn block(&mut self, block: Block, thin: bool, token: u64, cx: &mut Cx<'_>) {
+        match block {
+            Block::Data(data) => self.data(data, thin, token, cx),
+            Block::Ack(ack) => match &mut self.sender {
+                Some(sender) if sender.conn == ack.conn => {
+                    self.budget.free = true;
+                    sender.heard(cx);
+                    sender.ack(ack, &mut self.rtt, cx);
+                }
+                _ => self.unknown(ack.conn, cx),
+            },
+            Block::Request(request) => match &mut self.sender {
+                Some(sender) if sender.conn == request.conn => {
+                    self.budget.free = true;
+                    sender.heard(cx);
+                    sender.first_wanted(request, cx);
+                }
+                _ => self.unknown(request.conn, cx),
+            },
+            Block::Close(close) => self.closed_by_peer(close, cx),
+            Block::Closed { conn, .. } => {
+                let before = self.farewells.len();
+                self.farewells.retain(|farewell| farewell.close.conn != conn);
+                self.budget.free |= self.farewells.len() < before;
+                if self.farewells.len() == before {
+                    cx.reject(conn, Rejection::UnknownConnection);
+                }
+            }
+            Block::Probe { conn, .. } => match &mut self.receiver {
+                Some(receiver) if receiver.conn == conn => receiver.probed(cx),
+                _ => self.ask_first(conn, Rejection::NotOpen, cx),
+            },
+        }
+    }
+
+    /// A late word about a connection we have closed is nobody's fault.
+    fn unknown(&mut self, conn: Conn, cx: &mut Cx<'_>) {
+        if self.farewells.iter().all(|farewell| farewell.close.conn != conn) {
+            cx.reject(conn, Rejection::UnknownConnection);
+        }
+    }
+
+    fn data(&mut self, data: Data, thin: bool, token: u64, cx: &mut Cx<'_>) {
+        let conn = data.conn;
+        if self.receiver.as_ref().is_none_or(|receiver| receiver.conn != conn)
+            && !self.admit(&data, token, cx)
+        {
+            return;
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.heard(cx);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.data(data, thin, &mut self.rtt, cx);
+            if receiver.is_finished() {
+                self.end_receiver(Ending::Finished, cx);
+            }
+        }
+    }
+
+    /// Decides about data of a connection there is no entry for (UC-10).
+    fn admit(&mut self, data: &Data, token: u64, cx: &mut Cx<'_>) -> bool {
+        let conn = data.conn;
+        let tomb = cx.tombs.get(cx.now, cx.peer, conn).cloned();
+        match tomb.as_ref().map(|tomb| (tomb.end, tomb.next)) {
+            Some((End::Finished, next)) => {
+                self.answer = Some(Block::Ack(late_ack(conn, next - 1, cx.config)));
+                cx.reject(conn, Rejection::Ended);
+                return false;
+            }
+            Some((End::Replaced, _)) => {
+                cx.reject(conn, Rejection::Ended);
+                return false;
+            }
+            Some((End::Dropped, _)) | None => {}
+        }
+        if !data.first {
+            self.ask_first(conn, Rejection::NotOpen, cx);
+            return false;
+        }
+        let proven = data.token == Some(token);
+        self.budget.free |= proven;
+        if self.receiver.is_some() {
+            // Anybody can write an address on a datagram; only who gets what
+            // is sent there may put another connection in place of this one.
+            if !proven {
+                self.ask_first(conn, Rejection::Unproven, cx);
+                return false;
+            }
+            self.end_receiver(Ending::Replaced, cx);
+        }
+        self.first_wanted = None;
+        self.receiver = Some(Receiver::open(conn, data.seq, tomb.as_ref(), cx));
+        true
+    }
+
+    /// Flags a connection whose first message is wanted; no more than one,
+    /// and the same one not again before its answer can be here.
+    fn ask_first(&mut self, conn: Conn, why: Rejection, cx: &mut Cx<'_>) {
+        cx.reject(conn, why);
+        let pause = if cx.config.to_the_letter() {
+            cx.config.scaled(cx.config.task_interval)
+        } else {
+            self.rtt.smoothed()
+        };
+        let before = self.first_asked.filter(|(asked, _)| *asked == conn);
+        let at = before.map_or(cx.now, |(_, at)| (at + pause).max(cx.now));
+        self.first_wanted = Some((conn, at));
+    }
+
+    fn closed_by_peer(&mut self, close: Close, cx: &mut Cx<'_>) {
+        let conn = close.conn;
+        match &mut self.receiver {
+            Some(receiver) if receiver.conn == conn => {
+                let abandoned = close.abandoned;
+                if receiver.close(close) {
+                    let finished = receiver.is_finished();
+                    let why =
+                        if abandoned && !finished { Ending::Abandoned } else { Ending::Finished };
+                    self.end_receiver(why, cx);
+                }
+            }
+            _ => {
+                let upto = cx.tombs.get(cx.now, cx.peer, conn).map_or(0, |tomb| tomb.next - 1);
+                self.answer = Some(Block::Closed { conn, upto });
+            }
+        }
+    }
+
+    fn end_receiver(&mut self, why: Ending, cx: &mut Cx<'_>) {
+        let Some(receiver) = self.receiver.take() else { return };
+        if matches!(why, Ending::Finished | Ending::Abandoned) {
+            let (conn, upto) = (receiver.conn, receiver.next() - 1);
+            self.answer = Some(Block::Closed { conn, upto });
+        }
+        receiver.bury(why, cx);
+    }
+
+    /// The application closes the connection (UC-7).
+    pub(super) fn close(&mut self, cx: &mut Cx<'_>) {
+        if let Some(sender) = &mut self.sender {
+            let conn = sender.conn;
+            sender.state.close(cx, conn, Side::Sender, Ending::Asked);
+        }
+    }
+
+    /// An entry is dropped as if it had never been.
+    pub(super) fn forget(&mut self, side: Side, cx: &mut Cx<'_>) {
+        match side {
+            Side::Receiver => self.end_receiver(Ending::Forgotten, cx),
+            Side::Sender => {
+                if let Some(mut sender) = self.sender.take() {
+                    sender.abandon(cx);
+                    closed(&sender, Ending::Forgotten, cx);
+                }
+            }
+        }
+    }
+
+    /// Runs whatever is due.
+    pub(super) fn run(&mut self, cx: &mut Cx<'_>) {
+        if self.task_at.is_some_and(|at| at <= cx.now) {
+            self.task_at = None;
+            self.task = true;
+            if let Some(sender) = &mut self.sender {
+                sender.task();
+            }
+            if let Some(receiver) = &mut self.receiver {
+                receiver.task(cx.now);
+            }
+        }
+        if let Some(sender) = &mut self.sender {
+            if !cx.config.to_the_letter() {
+                sender.probe(&self.rtt, cx);
+            }
+            if let Some(done) = sender.reap(cx) {
+                self.depart(!done, cx);
+            }
+        }
+        if let Some(receiver) = &mut self.receiver {
+            let conn = receiver.conn;
+            if receiver.state.reap(cx, conn, Side::Receiver) {
+                self.end_receiver(Ending::Idle, cx);
+            }
+        }
+    }
+
+    /// The sender entry is CLOSED: the other side is told (UC-8).
+    fn depart(&mut self, abandoned: bool, cx: &mut Cx<'_>) {
+        let Some(mut sender) = self.sender.take() else { return };
+        let why = sender.state.ending().unwrap_or(Ending::Idle);
+        sender.abandon(cx);
+        closed(&sender, why, cx);
+        if self.farewells.len() >= cx.config.farewells as usize {
+            self.farewells.remove(0);
+            cx.limit(Limit::Farewells);
+        }
+        let close = Close { conn: sender.conn, last: sender.highest_sent(), abandoned };
+        self.farewells.push(Farewell { close, said: 0, at: cx.now });
+    }
+
+    /// When [`Peer::run`] or a flush has something to do.
+    pub(super) fn next_wake(&mut self, now: Instant, config: &Config) -> Option<Instant> {
+        let letter = config.to_the_letter();
+        if letter {
+            self.schedule_task(now, config);
+        }
+        let sender = self.sender.as_ref().and_then(|s| s.deadline(&self.rtt, config));
+        let receiver = self.receiver.as_ref().and_then(|r| r.deadline(config));
+        let reap = self.receiver.as_ref().and_then(|r| r.state.deadline(config));
+        let first = self.first_wanted.filter(|_| !letter).map(|(_, at)| at);
+        let farewell = self.farewells.iter().map(|farewell| farewell.at).min();
+        [sender, receiver, reap, first, farewell, self.task_at].into_iter().flatten().min()
+    }
+
+    /// One task for all: it runs at whole multiples of its period.
+    fn schedule_task(&mut self, now: Instant, config: &Config) {
+        let sends = self.sender.as_ref().is_some_and(|s| s.has_unacked() || s.is_blocked());
+        let receives = self.receiver.as_ref().is_some_and(Receiver::is_busy);
+        if !sends && !receives && self.first_wanted.is_none() {
+            self.task_at = None;
+        } else if self.task_at.is_none() {
+            let period = config.scaled(config.task_interval).as_micros();
+            let next = (now.as_micros() / period).saturating_add(1).saturating_mul(period);
+            self.task_at = Some(Instant::from_micros(next));
+        }
+    }
+
+    /// Lets everything go that may go now, in as few datagrams as possible.
+    pub(super) fn flush(&mut self, token: impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+        let mut acks = 0;
+        loop {
+            let mut packer = Packer::new(self.size(cx.config));
+            self.say_control(&mut packer, &token, cx);
+            self.say_ack(&mut packer, &mut acks, cx);
+            if let Some(sender) = &mut self.sender {
+                sender.fill_again(&mut packer, cx);
+                sender.fill_probe(&mut packer, cx);
+                sender.fill_new(&mut packer, cx);
+            }
+            let used = packer.used() + cx.config.seal.len();
+            let Some(packet) = packer.finish() else { break };
+            self.emit(packet, used, cx);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.asked_enough(cx);
+        }
+        self.knock(cx);
+        self.task = false;
+    }
+
+    /// Full datagrams need not wait for the end of the turn.
+    pub(super) fn flush_full(&mut self, cx: &mut Cx<'_>) {
+        let size = self.size(cx.config);
+        while let Some(sender) = &mut self.sender
+            && sender.unsent() >= size as u64
+            && sender.may_send()
+            && self.budget.free
+        {
+            let mut packer = Packer::new(size);
+            sender.fill_new(&mut packer, cx);
+            let used = packer.used() + cx.config.seal.len();
+            let Some(packet) = packer.finish() else { return };
+            self.emit(packet, used, cx);
+        }
+    }
+
+    fn emit(&mut self, packet: Packet, used: usize, cx: &mut Cx<'_>) {
+        self.budget.sent = self.budget.sent.saturating_add(used as u64);
+        cx.counters.packets_out += 1;
+        cx.fx.output(Output::Packet { peer: cx.peer, packet });
+    }
+
+    /// Bytes the next datagram may have, the seal left out.
+    fn size(&self, config: &Config) -> usize {
+        let mtu = config.mtu.clamp(200, 65_000) as usize;
+        let most = if self.budget.free {
+            mtu
+        } else {
+            let allowed = self.budget.received.saturating_mul(AMPLIFICATION);
+            usize::try_from(allowed.saturating_sub(self.budget.sent)).unwrap_or(mtu).min(mtu)
+        };
+        most.saturating_sub(config.seal.len())
+    }
+
+    /// Somebody who may not be there is to get more than it sent: it is
+    /// asked for a word first, and the rest waits.
+    fn knock(&mut self, cx: &mut Cx<'_>) {
+        let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
+        if !sender.may_send() && !sender.has_again() {
+            return;
+        }
+        cx.limit(Limit::Amplification);
+        let probe = Block::Probe { conn: sender.conn, sent: sender.highest_sent() };
+        let mut packer = Packer::new(self.size(cx.config));
+        if packer.push(probe, 0) {
+            let used = packer.used() + cx.config.seal.len();
+            if let Some(packet) = packer.finish() {
+                self.emit(packet, used, cx);
+            }
+        }
+    }
+
+    /// Everything that is neither an acknowledgement nor data.
+    fn say_control(&mut self, packer: &mut Packer, token: &impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+        if let Some(answer) = self.answer.take() {
+            packer.push(answer, 0);
+        }
+        if let Some((conn, at)) = self.first_wanted
+            && at <= cx.now
+            && (self.task || !cx.config.to_the_letter())
+        {
+            self.first_wanted = None;
+            if packer.push(Block::Request(Request { conn, token: token(conn) }), 0) {
+                self.first_asked = Some((conn, cx.now));
+                cx.fx.event(Event::FirstRequested { peer: cx.peer, conn });
+            }
+        }
+        let pause = if cx.config.to_the_letter() {
+            cx.config.scaled(cx.config.task_interval)
+        } else {
+            Duration::ZERO
+        };
+        let rtt = &self.rtt;
+        self.farewells.retain_mut(|farewell| {
+            if farewell.at <= cx.now && farewell.said < GOODBYES {
+                packer.push(Block::Close(farewell.close), 0);
+                farewell.at = cx.now + pause.max(rtt.timeout(farewell.said));
+                farewell.said += 1;
+            }
+            farewell.at > cx.now
+        });
+    }
+
+    fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut Cx<'_>) {
+        let Some(receiver) = &mut self.receiver else { return };
+        let sends = self.sender.as_ref().is_some_and(|s| s.has_again() || s.may_send());
+        let speaks = receiver.must_speak(Cause::Due, cx)
+            || (sends && receiver.must_speak(Cause::Company, cx));
+        if speaks && *acks < cx.config.request_packets.max(1) {
+            *acks += 1;
+            receiver.speak(packer, &self.rtt, cx);
+        }
+    }
+}
+
+/// For whoever sends on after we have seen the end.
+const fn late_ack(conn: Conn, upto: u64, config: &Config) -> Ack {
+    let (messages, bytes) = (config.recv_messages as u64, config.recv_bytes);
+    Ack { conn, upto, newest: upto, delay: 0, messages, bytes, wanted: Vec::new() }
+}
+
+fn closed(sender: &Sender, why: Ending, cx: &mut Cx<'_>) {
+    let (peer, conn, side) = (cx.peer, sender.conn, Side::Sender);
+    let last = sender.highest_acked();
+    cx.fx.event(Event::Closed { peer, conn, side, last, why });
+}

@@ -1,0 +1,83 @@
+//! Peers by address.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::Config;
+use super::peer::Peer;
+
+/// All peers: an ordered index over a slab, and the one used last, because
+/// messages come in runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peers {
+    index: BTreeMap<SocketAddr, u32>,
+    slab: Vec<Option<(SocketAddr, Peer)>>,
+    free: Vec<u32>,
+    last: Option<(SocketAddr, u32)>,
+}
+
+impl Peers {
+    pub(super) fn find(&mut self, addr: SocketAddr) -> Option<u32> {
+        if let Some((last, at)) = self.last
+            && last == addr
+        {
+            return Some(at);
+        }
+        let at = self.index.get(&addr).copied()?;
+        self.last = Some((addr, at));
+        Some(at)
+    }
+
+    pub(super) fn get(&self, addr: SocketAddr) -> Option<&Peer> {
+        let at = *self.index.get(&addr)?;
+        self.slab[at as usize].as_ref().map(|(_, peer)| peer)
+    }
+
+    /// `None` when there are too many.
+    pub(super) fn find_or_add(&mut self, addr: SocketAddr, config: &Config) -> Option<u32> {
+        if let Some(at) = self.find(addr) {
+            return Some(at);
+        }
+        if self.index.len() >= config.peers as usize {
+            return None;
+        }
+        let entry = Some((addr, Peer::new(config)));
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.slab[at as usize] = entry;
+                at
+            }
+            None => {
+                self.slab.push(entry);
+                self.slab.len() as u32 - 1
+            }
+        };
+        self.index.insert(addr, at);
+        self.last = Some((addr, at));
+        Some(at)
+    }
+
+    /// A peer by its place.
+    ///
+    /// # Panics
+    /// When nobody stands there.
+    pub(super) fn at(&mut self, at: u32) -> (SocketAddr, &mut Peer) {
+        let (addr, peer) = self.slab[at as usize].as_mut().expect("a peer stands where it was put");
+        (*addr, peer)
+    }
+
+    pub(super) fn remove(&mut self, at: u32) {
+        if let Some((addr, _)) = self.slab[at as usize].take() {
+            self.index.remove(&addr);
+            self.free.push(at);
+            self.last = None;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SocketAddr, &Peer)> {
+        self.index.iter().filter_map(|(addr, at)| {
+            self.slab[*at as usize].as_ref().map(|(_, peer)| (*addr, peer))
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! When a receiver speaks, and what it says (UC-2, UC-3, UC-5).
+
+use super::Receiver;
+use crate::time::{Duration, Instant};
+use crate::unicast::cx::Cx;
+use crate::unicast::packer::Packer;
+use crate::unicast::rtt::Rtt;
+use crate::unicast::{Event, Limit};
+use crate::wire::unicast::{Ack, Block};
+use alloc::vec::Vec;
+
+/// Bytes a wanted range takes at most: windows end below 2²¹ numbers.
+const RANGE: usize = 6;
+
+/// What makes an acknowledgement leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::unicast) enum Cause {
+    /// Its time has come.
+    Due,
+    /// A datagram leaves anyway.
+    Company,
+}
+
+impl Receiver {
+    /// Data arrived: an acknowledgement is due, at once when it is `urgent`.
+    pub(super) fn arrived(&mut self, urgent: bool, cx: &mut Cx<'_>) {
+        let config = cx.config;
+        let at = if config.to_the_letter() {
+            // At once, unless the last one is not long ago: then by the task.
+            let earliest = self.last_ack.map(|at| at + config.scaled(config.task_interval));
+            earliest.filter(|at| *at > cx.now).unwrap_or(cx.now)
+        } else if urgent {
+            cx.now
+        } else {
+            cx.now + config.scaled(config.ack_delay)
+        };
+        self.ack_by(at);
+        self.hurry_if_window_moved(cx);
+    }
+
+    /// The sender asks for an acknowledgement now.
+    pub(in crate::unicast) fn probed(&mut self, cx: &mut Cx<'_>) {
+        self.arrived(true, cx);
+        self.ack_by(cx.now);
+    }
+
+    fn ack_by(&mut self, at: Instant) {
+        self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
+    }
+
+    /// Room behind the first missing number, in messages and bytes. What was
+    /// promised once stays promised.
+    fn promise(&mut self, cx: &Cx<'_>) -> (u64, u64) {
+        let messages = u64::from(cx.config.recv_messages).saturating_sub(self.untaken_messages);
+        self.promised = self.promised.max(self.next() - 1 + messages);
+        let kept = self.untaken_bytes + self.line.part_bytes();
+        let bytes = cx.config.recv_bytes.saturating_sub(kept);
+        (self.promised + 1 - self.next(), bytes)
+    }
+
+    /// A sender that waits for room must not wait for the delay: once a
+    /// quarter of the window has been consumed, it is told.
+    pub(super) fn hurry_if_window_moved(&mut self, cx: &mut Cx<'_>) {
+        self.promise(cx);
+        let (told, told_bytes) = self.told;
+        let messages = u64::from(cx.config.recv_messages).div_ceil(4);
+        let bytes = cx.config.recv_bytes.div_ceil(4);
+        if self.promised >= told.saturating_add(messages)
+            || self.taken_bytes >= told_bytes.saturating_add(bytes)
+        {
+            self.ack_by(cx.now);
+        }
+    }
+
+    /// True when there is something to say now.
+    pub(in crate::unicast) fn must_speak(&self, cause: Cause, cx: &Cx<'_>) -> bool {
+        let now = cx.now;
+        let may_ask = self.asking || !cx.config.to_the_letter();
+        let asks = self.gaps.next_due().is_some_and(|due| due.max(self.ask_after) <= now);
+        let due = match cause {
+            Cause::Due => self.ack_due.is_some_and(|due| due <= now),
+            Cause::Company => {
+                let pause = cx.config.scaled(cx.config.ack_delay).ratio(1, 8);
+                self.ack_due.is_some() && self.last_ack.is_none_or(|at| at + pause <= now)
+            }
+        };
+        due || (asks && may_ask)
+    }
+
+    /// The task of the text (UC-5): whatever is missing is asked for.
+    pub(in crate::unicast) fn task(&mut self, now: Instant) {
+        self.gaps.hasten_fresh(now);
+        self.asking = self.is_busy();
+    }
+
+    /// Puts the acknowledgement into a datagram: false when it has to wait
+    /// for the next one.
+    pub(in crate::unicast) fn speak(
+        &mut self,
+        packer: &mut Packer,
+        rtt: &Rtt,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        let (messages, bytes) = self.promise(cx);
+        let upto = self.next() - 1;
+        let delay = cx.now.since(self.newest_at).as_micros();
+        let conn = self.conn;
+        let newest = self.newest;
+        let mut ack = Ack { conn, upto, newest, delay, messages, bytes, wanted: Vec::new() };
+        let empty = crate::wire::unicast::block_len(&Block::Ack(ack.clone()));
+        if empty > packer.left() {
+            return false;
+        }
+        let fit = (packer.left() - empty) / RANGE;
+        let most = fit.min(cx.config.request_ranges as usize);
+        let letter = cx.config.to_the_letter();
+        let most = if letter && !self.asking { 0 } else { most };
+        let soon = Duration::from_micros(1);
+        ack.wanted =
+            self.gaps.ask(cx.now, most, |times| if letter { soon } else { rtt.timeout(times) });
+        let more = RANGE * ack.wanted.len();
+        self.said(&ack, cx);
+        packer.push(Block::Ack(ack), more)
+    }
+
+    /// Takes note of what has been said.
+    fn said(&mut self, ack: &Ack, cx: &mut Cx<'_>) {
+        let (peer, conn, upto, newest) = (cx.peer, self.conn, ack.upto, ack.newest);
+        self.told = (self.promised, self.taken_bytes);
+        self.ack_due = None;
+        self.last_ack = Some(cx.now);
+        cx.counters.acks_sent += 1;
+        cx.trace(|peer| Event::AckSent { peer, conn, upto, newest });
+        let (Some((from, _)), Some((_, to))) = (ack.wanted.first(), ack.wanted.last()) else {
+            return;
+        };
+        let count = ack.wanted.iter().map(|(first, last)| last - first + 1).sum();
+        let ranges = ack.wanted.len() as u32;
+        cx.counters.requested += count;
+        cx.fx.event(Event::Requested { peer, conn, from: *from, to: *to, count, ranges });
+    }
+
+    /// As many datagrams of requests as may leave in one turn have left;
+    /// the rest follows a moment later.
+    pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
+        let letter = cx.config.to_the_letter();
+        if (self.asking || !letter) && self.gaps.next_due().is_some_and(|due| due <= cx.now) {
+            self.ask_after = cx.now + cx.config.scaled(cx.config.ack_delay);
+            cx.limit(Limit::RequestRanges);
+        }
+        self.asking = false;
+    }
+}

@@ -1,0 +1,209 @@
+//! Messages put in order, parts put together: the receive window (UC-1).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::unicast::Rejection;
+use crate::wire::unicast::{Message, Order, Payload};
+
+/// A number behind the first missing one.
+#[derive(Debug, Clone)]
+enum Place {
+    Missing,
+    /// Here, and not yet delivered.
+    Waiting(Message),
+    /// Here, and delivered at once.
+    Gone,
+}
+
+/// Parts of a message so far, in order.
+#[derive(Debug, Clone)]
+struct Parts {
+    bytes: Vec<u8>,
+    order: Order,
+    /// Too long or headless: the rest is thrown away.
+    spoilt: bool,
+}
+
+/// A message for the application, and the last number it had.
+#[derive(Debug, Clone)]
+pub(super) struct Whole {
+    pub(super) seq: u64,
+    pub(super) order: Order,
+    pub(super) payload: Payload,
+}
+
+/// Everything behind the numbers already delivered.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    /// The first number that has not arrived.
+    next: u64,
+    /// `next`, `next + 1`, …: empty while everything comes in order.
+    places: VecDeque<Place>,
+    parts: Option<Parts>,
+    /// Bytes in `places` and in `parts`.
+    early_bytes: u64,
+    part_bytes: u64,
+    max_message: usize,
+}
+
+impl Line {
+    pub(super) fn new(next: u64, early: &[u64], max_message: u32) -> Self {
+        let mut places = VecDeque::new();
+        for seq in early.iter().filter(|seq| **seq > next) {
+            let index = (seq - next) as usize;
+            places.resize_with(places.len().max(index + 1), || Place::Missing);
+            places[index] = Place::Gone;
+        }
+        let max_message = max_message as usize;
+        Self { next, places, parts: None, early_bytes: 0, part_bytes: 0, max_message }
+    }
+
+    pub(super) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that arrived early.
+    pub(super) const fn early_bytes(&self) -> u64 {
+        self.early_bytes
+    }
+
+    /// Bytes of a message whose end is missing.
+    pub(super) const fn part_bytes(&self) -> u64 {
+        self.part_bytes
+    }
+
+    pub(super) fn has(&self, seq: u64) -> bool {
+        seq < self.next
+            || !matches!(self.places.get((seq - self.next) as usize), None | Some(Place::Missing))
+    }
+
+    /// Numbers delivered at once, behind the first missing one.
+    pub(super) fn gone(&self) -> Vec<u64> {
+        let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, Place::Gone));
+        gone.map(|(index, _)| self.next + index as u64).collect()
+    }
+
+    /// Takes number `seq`, which is not here yet. `out` gets whatever that
+    /// completes.
+    pub(super) fn put(
+        &mut self,
+        seq: u64,
+        message: Message,
+        out: &mut impl FnMut(Whole),
+    ) -> Result<(), Rejection> {
+        if seq == self.next {
+            let result = self.advance(message, out);
+            if !self.places.is_empty() {
+                self.places.pop_front();
+                return result.and(self.drain(out));
+            }
+            return result;
+        }
+        let index = (seq - self.next) as usize;
+        if index >= self.places.len() {
+            self.places.resize_with(index + 1, || Place::Missing);
+        }
+        let at_once = message.order == Order::AtOnce;
+        self.early_bytes += message.payload.len() as u64;
+        self.places[index] = Place::Waiting(message);
+        if at_once {
+            self.at_once(index, out);
+        }
+        Ok(())
+    }
+
+    /// Delivers what now follows without a gap.
+    fn drain(&mut self, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
+        let mut result = Ok(());
+        while let Some(Place::Waiting(_) | Place::Gone) = self.places.front() {
+            match self.places.pop_front() {
+                Some(Place::Waiting(message)) => {
+                    self.early_bytes -= message.payload.len() as u64;
+                    result = result.and(self.advance(message, out));
+                }
+                _ => self.next += 1,
+            }
+        }
+        result
+    }
+
+    /// The next number is here.
+    fn advance(&mut self, message: Message, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
+        let seq = self.next;
+        self.next += 1;
+        let Message { order, continues, more, payload } = message;
+        if !continues && !more && self.parts.is_none() {
+            out(Whole { seq, order, payload });
+            return Ok(());
+        }
+        self.part(seq, (order, continues, more), &payload, out)
+    }
+
+    fn part(
+        &mut self,
+        seq: u64,
+        (order, continues, more): (Order, bool, bool),
+        payload: &Payload,
+        out: &mut impl FnMut(Whole),
+    ) -> Result<(), Rejection> {
+        let mut result = Ok(());
+        if self.parts.is_some() != continues {
+            // The head of this one, or the tail of the last one, is not there.
+            result = Err(Rejection::BadParts);
+            self.parts = Some(Parts { bytes: Vec::new(), order, spoilt: continues });
+        }
+        let parts = self.parts.get_or_insert(Parts { bytes: Vec::new(), order, spoilt: false });
+        if !parts.spoilt && parts.bytes.len() + payload.len() > self.max_message {
+            result = Err(Rejection::TooLong);
+            parts.spoilt = true;
+            parts.bytes = Vec::new();
+        }
+        if !parts.spoilt {
+            parts.bytes.extend_from_slice(payload);
+        }
+        self.part_bytes = parts.bytes.len() as u64;
+        if !more && let Some(parts) = self.parts.take() {
+            self.part_bytes = 0;
+            if !parts.spoilt {
+                out(Whole { seq, order: parts.order, payload: parts.bytes.into() });
+            }
+        }
+        result
+    }
+
+    /// Delivers the at-once message that `index` is a part of, if all parts
+    /// are here.
+    fn at_once(&mut self, index: usize, out: &mut impl FnMut(Whole)) {
+        let message = |i: usize| match self.places.get(i) {
+            Some(Place::Waiting(message)) if message.order == Order::AtOnce => Some(message),
+            _ => None,
+        };
+        // Forward first: parts that come in order end this at once.
+        let mut last = index;
+        while message(last).is_some_and(|m| m.more) {
+            last += 1;
+        }
+        let mut first = index;
+        while first > 0 && message(first).is_some_and(|m| m.continues) {
+            first -= 1;
+        }
+        let ends = message(first).is_some_and(|m| !m.continues)
+            && message(last).is_some_and(|m| first == last || m.continues);
+        let bytes: usize = (first..=last).filter_map(message).map(|m| m.payload.len()).sum();
+        if !ends || bytes > self.max_message {
+            return; // Incomplete, or told as wrong when its turn comes.
+        }
+        let mut payload = Payload::new();
+        let mut joined = Vec::with_capacity(if first == last { 0 } else { bytes });
+        for place in self.places.range_mut(first..=last) {
+            if let Place::Waiting(message) = core::mem::replace(place, Place::Gone) {
+                joined.extend_from_slice(if first == last { &[] } else { &message.payload });
+                payload = message.payload;
+            }
+        }
+        self.early_bytes -= bytes as u64;
+        let payload = if first == last { payload } else { joined.into() };
+        out(Whole { seq: self.next + last as u64, order: Order::AtOnce, payload });
+    }
+}

@@ -1,0 +1,241 @@
+//! The receiving half of a connection: a window, its gaps, and what to tell
+//! the sender of them.
+
+mod acks;
+mod gaps;
+mod line;
+
+pub(super) use self::acks::Cause;
+use self::gaps::Gaps;
+use self::line::Line;
+use super::cx::Cx;
+use super::rtt::Rtt;
+use super::state::State;
+use super::tombs::{End, Tomb};
+use super::{Config, Conn, Ending, Event, Output, Rejection, Side};
+use crate::time::Instant;
+use crate::wire::unicast::{Close, Data, Message, Payload};
+
+/// A receiver entry (UC-6).
+#[derive(Debug, Clone)]
+pub(super) struct Receiver {
+    pub(super) conn: Conn,
+    pub(super) state: State,
+    line: Line,
+    gaps: Gaps,
+    /// The highest number that arrived, and when.
+    newest: u64,
+    newest_at: Instant,
+    /// Datagrams with data so far.
+    datagrams: u64,
+    /// Delivered and not yet consumed.
+    untaken_messages: u64,
+    untaken_bytes: u64,
+    /// Bytes ever consumed: the window of bytes moves with it.
+    taken_bytes: u64,
+    /// The highest number there ever was room for.
+    promised: u64,
+    /// `promised` and `taken_bytes` at the last acknowledgement.
+    told: (u64, u64),
+    /// When the pending acknowledgement leaves at the latest.
+    ack_due: Option<Instant>,
+    last_ack: Option<Instant>,
+    /// More is missing than fitted; not to be asked for before this.
+    ask_after: Instant,
+    /// The task of the text is asking.
+    asking: bool,
+    /// The sender has ended it with this number.
+    closed_at: Option<u64>,
+}
+
+impl Receiver {
+    /// An entry that delivers `next` first, or what a tomb remembers.
+    pub(super) fn open(conn: Conn, next: u64, tomb: Option<&Tomb>, cx: &mut Cx<'_>) -> Self {
+        let (next, early) = tomb.map_or((next, &[][..]), |tomb| (tomb.next, &tomb.early[..]));
+        let (peer, side) = (cx.peer, Side::Receiver);
+        cx.fx.event(Event::Opened { peer, conn, side, next });
+        let promised = next - 1 + u64::from(cx.config.recv_messages);
+        Self {
+            conn,
+            state: State::open(cx.now),
+            line: Line::new(next, early, cx.config.max_message),
+            gaps: Gaps::default(),
+            newest: next - 1,
+            newest_at: cx.now,
+            datagrams: 0,
+            untaken_messages: 0,
+            untaken_bytes: 0,
+            taken_bytes: 0,
+            promised,
+            told: (0, 0),
+            ack_due: None,
+            last_ack: None,
+            ask_after: Instant::ZERO,
+            asking: false,
+            closed_at: None,
+        }
+    }
+
+    /// The first number that has not arrived.
+    pub(super) const fn next(&self) -> u64 {
+        self.line.next()
+    }
+
+    /// Numbers that are missing.
+    pub(super) const fn missing(&self) -> u64 {
+        self.gaps.missing()
+    }
+
+    /// The highest number that arrived.
+    pub(super) const fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Bytes that wait here for others.
+    pub(super) const fn held_bytes(&self) -> u64 {
+        self.line.early_bytes() + self.line.part_bytes()
+    }
+
+    /// Delivered and not yet consumed: messages and bytes.
+    pub(super) const fn untaken(&self) -> (u64, u64) {
+        (self.untaken_messages, self.untaken_bytes)
+    }
+
+    /// A datagram with data of this connection begins.
+    pub(super) fn datagram(&mut self) {
+        self.datagrams += 1;
+    }
+
+    /// Takes the messages of a block (UC-11). `thin`: the datagram is much
+    /// larger than they are, so what waits must not hold on to it.
+    pub(super) fn data(&mut self, data: Data, thin: bool, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+        self.state.touch(cx, self.conn, Side::Receiver);
+        let (conn, from, to, again) = (self.conn, data.seq, data.last(), data.again);
+        cx.trace(|peer| Event::Received { peer, conn, from, to, again });
+        let held = self.held_bytes();
+        let (mut duplicates, mut wrong) = (None, None);
+        for (seq, message) in (data.seq..).zip(data.messages) {
+            match self.message(seq, message, (again, thin), rtt, cx) {
+                Ok(true) => {}
+                Ok(false) => {
+                    cx.counters.duplicates += 1;
+                    duplicates = Some(duplicates.map_or((seq, seq), |(from, _)| (from, seq)));
+                }
+                Err(why) => wrong = Some(why),
+            }
+        }
+        *cx.held = *cx.held + self.held_bytes() - held;
+        if let Some((from, to)) = duplicates {
+            cx.fx.event(Event::Duplicate { peer: cx.peer, conn, from, to });
+        }
+        if let Some(why) = wrong {
+            cx.reject(conn, why);
+        }
+        self.gaps.overtaken(self.datagrams, u64::from(cx.config.reorder), cx.now);
+        if again {
+            // A repair says that the sender waits: no time for politeness.
+            self.gaps.hasten_fresh(cx.now);
+        }
+        let urgent = duplicates.is_some() || wrong.is_some() || data.first || again;
+        self.arrived(urgent, cx);
+    }
+
+    /// Takes one number; `Ok(false)` if it was here before.
+    fn message(
+        &mut self,
+        seq: u64,
+        mut message: Message,
+        (again, thin): (bool, bool),
+        rtt: &mut Rtt,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool, Rejection> {
+        if self.line.has(seq) {
+            return Ok(false);
+        }
+        if seq > self.promised {
+            return Err(Rejection::BeyondWindow);
+        }
+        let bytes = message.payload.len() as u64;
+        let early = seq != self.line.next();
+        if self.untaken_bytes + self.held_bytes() + bytes > cx.config.recv_bytes
+            || (early && *cx.held + bytes > cx.config.recv_total)
+        {
+            return Err(Rejection::NoRoom);
+        }
+        if seq > self.newest {
+            if seq > self.newest + 1 {
+                let due = cx.now + rtt.smoothed();
+                self.gaps.open(self.newest + 1, seq - 1, due, self.datagrams);
+            }
+            self.newest = seq;
+            self.newest_at = cx.now;
+        } else if !self.gaps.is_empty()
+            && let Some(asked) = self.gaps.fill(seq)
+            && again
+        {
+            rtt.sample(cx.now.since(asked));
+        }
+        if early && thin {
+            message.payload = Payload::copy_from_slice(&message.payload);
+        }
+        let (conn, peer) = (self.conn, cx.peer);
+        let (mut messages, mut delivered) = (0, 0);
+        let result = self.line.put(seq, message, &mut |whole| {
+            messages += 1;
+            delivered += whole.payload.len() as u64;
+            let line::Whole { seq, order, payload } = whole;
+            cx.fx.output(Output::Deliver { peer, conn, order, payload });
+            cx.trace(|peer| Event::Delivered { peer, conn, seq });
+        });
+        self.untaken_messages += messages;
+        self.untaken_bytes += delivered;
+        cx.counters.delivered += messages;
+        cx.counters.delivered_bytes += delivered;
+        result.map(|()| true)
+    }
+
+    /// The application has consumed so much.
+    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut Cx<'_>) {
+        self.untaken_messages = self.untaken_messages.saturating_sub(messages);
+        self.taken_bytes += bytes.min(self.untaken_bytes);
+        self.untaken_bytes = self.untaken_bytes.saturating_sub(bytes);
+        self.hurry_if_window_moved(cx);
+    }
+
+    /// CLOSE: true when the entry is to go now (UC-9); otherwise it goes
+    /// when everything before it has been delivered.
+    pub(super) fn close(&mut self, close: Close) -> bool {
+        self.closed_at = Some(close.last);
+        close.abandoned || self.is_finished()
+    }
+
+    /// Everything up to the sender's CLOSE has been delivered.
+    pub(super) fn is_finished(&self) -> bool {
+        self.closed_at.is_some_and(|last| self.next() > last)
+    }
+
+    /// The entry is gone; what remains is a tomb.
+    pub(super) fn bury(self, why: Ending, cx: &mut Cx<'_>) {
+        let end = match why {
+            Ending::Finished | Ending::Abandoned => End::Finished,
+            Ending::Replaced => End::Replaced,
+            _ => End::Dropped,
+        };
+        *cx.held -= self.held_bytes();
+        let (peer, conn, side, last) = (cx.peer, self.conn, Side::Receiver, self.next() - 1);
+        cx.fx.event(Event::Closed { peer, conn, side, last, why });
+        cx.bury(conn, self.next(), self.line.gone(), end);
+    }
+
+    /// When a timer of its own is due: acknowledgement or request.
+    pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
+        let ask = self.gaps.next_due().filter(|_| !config.to_the_letter());
+        let ask = ask.map(|due| due.max(self.ask_after));
+        [self.ack_due, ask].into_iter().flatten().min()
+    }
+
+    /// True when the task of the text has something to do here.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+}

@@ -1,0 +1,132 @@
+//! What a sender puts into the datagrams of a turn.
+
+use alloc::vec::Vec;
+
+use super::{Sender, Slot};
+use crate::time::Instant;
+use crate::unicast::cx::Cx;
+use crate::unicast::packer::Packer;
+use crate::unicast::{Event, Why};
+use crate::wire::unicast::{Block, Data, Message, block_len, message_len};
+
+impl Slot {
+    fn message(&mut self, now: Instant) -> Message {
+        self.sent_at = now;
+        self.sends = self.sends.saturating_add(1);
+        let Self { order, continues, more, .. } = *self;
+        Message { order, continues, more, payload: self.payload.clone() }
+    }
+}
+
+impl Sender {
+    /// True when something is to be sent again.
+    pub(in crate::unicast) fn has_again(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// An empty block that begins with `seq`.
+    fn block(&self, seq: u64, again: bool) -> Data {
+        let first = seq == self.base && !self.known;
+        let token = self.token.filter(|_| first);
+        Data { conn: self.conn, seq, first, again, token, messages: Vec::new() }
+    }
+
+    /// Puts what is to be sent again into a datagram, as far as it fits:
+    /// successive numbers share a block.
+    pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
+        while let Some((&seq, &why)) = self.again.first_key_value() {
+            let mut data = self.block(seq, true);
+            let mut left = packer.left().saturating_sub(block_len(&Block::Data(data.clone())));
+            let mut takes = 0;
+            let mut at = seq;
+            while self.again.get(&at) == Some(&why) {
+                let slot = &mut self.window[(at - self.base) as usize];
+                let cost = message_len(slot.payload.len());
+                if cost > left {
+                    break;
+                }
+                left -= cost;
+                takes += cost;
+                data.messages.push(slot.message(cx.now));
+                self.again.remove(&at);
+                at += 1;
+            }
+            if data.messages.is_empty() {
+                return;
+            }
+            let count = data.messages.len() as u64;
+            cx.counters.resent += count;
+            cx.counters.probes += if why == Why::Tail { count } else { 0 };
+            let (peer, conn, from, to) = (cx.peer, self.conn, seq, data.last());
+            cx.fx.event(Event::Resent { peer, conn, from, to, why });
+            packer.push(Block::Data(data), takes);
+            self.sent_at = cx.now;
+        }
+    }
+
+    /// Puts messages that were never sent into a datagram, as far as it and
+    /// the windows allow.
+    pub(in crate::unicast) fn fill_new(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
+        let allowed = self.allowed();
+        let mut data = self.block(self.next, false);
+        let mut left = packer.left().saturating_sub(block_len(&Block::Data(data.clone())));
+        let (mut takes, mut bytes) = (0, 0);
+        let index = (self.next - self.base) as usize;
+        if let Some(slot) = self.window.get(index) {
+            // Neighbours are alike: one guess saves growing step by step.
+            let alike = left / message_len(slot.payload.len());
+            let waiting = (self.window.len() - index).min(alike + 1);
+            let within = (self.limit + 1).saturating_sub(self.next);
+            data.messages.reserve(waiting.min(usize::try_from(within).unwrap_or(waiting)));
+        }
+        for (slot, seq) in self.window.range_mut(index..).zip(self.next..=self.limit) {
+            let length = slot.payload.len();
+            let cost = message_len(length);
+            if cost > left || self.flight + bytes + length as u64 > allowed {
+                break;
+            }
+            left -= cost;
+            takes += cost;
+            bytes += length as u64;
+            data.messages.push(slot.message(cx.now));
+            self.next = seq + 1;
+        }
+        if data.messages.is_empty() {
+            return;
+        }
+        if data.seq == self.base {
+            // Nothing was under way, so nobody owed us a word.
+            self.waiting_since = Some(cx.now);
+        }
+        self.flight += bytes;
+        self.sent_at = cx.now;
+        cx.counters.sent += data.messages.len() as u64;
+        cx.counters.sent_bytes += bytes;
+        let (conn, from, to, first) = (self.conn, data.seq, data.last(), data.first);
+        cx.trace(|peer| Event::Sent { peer, conn, from, to, bytes, first });
+        packer.push(Block::Data(data), takes);
+    }
+
+    /// Bytes that may be under way.
+    fn allowed(&self) -> u64 {
+        self.limit_bytes.min(self.congestion.bytes())
+    }
+
+    /// True when [`Sender::fill_new`] would send something.
+    pub(in crate::unicast) fn may_send(&self) -> bool {
+        let slot = self.window.get((self.next - self.base) as usize);
+        slot.is_some_and(|slot| {
+            let bytes = self.flight + slot.payload.len() as u64;
+            self.next <= self.limit && bytes <= self.allowed()
+        })
+    }
+
+    /// A question for the receiver's window, where one is due.
+    pub(in crate::unicast) fn fill_probe(&mut self, packer: &mut Packer, cx: &Cx<'_>) {
+        let probe = Block::Probe { conn: self.conn, sent: self.highest_sent() };
+        if self.ask_window && packer.push(probe, 0) {
+            self.ask_window = false;
+            self.sent_at = cx.now;
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The sending half of a connection: numbers messages and keeps them until
+//! they are acknowledged.
+
+mod fill;
+mod timers;
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use super::congestion::Window;
+use super::cx::Cx;
+use super::rtt::Rtt;
+use super::state::State;
+use super::{Config, Conn, Event, Limit, Order, Output, Refusal, Rejection, Room, Side, Why};
+use crate::time::Instant;
+use crate::wire::unicast::{Ack, Payload, Request};
+
+/// Bytes a message's number, marks and block may take of a datagram: what a
+/// part of a long message leaves free.
+const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
+
+/// A message that is not acknowledged.
+#[derive(Debug, Clone)]
+struct Slot {
+    payload: Payload,
+    sent_at: Instant,
+    sends: u32,
+    order: Order,
+    continues: bool,
+    more: bool,
+}
+
+/// A sender entry (UC-6).
+#[derive(Debug, Clone)]
+pub(super) struct Sender {
+    pub(super) conn: Conn,
+    pub(super) state: State,
+    /// The messages `base`, `base + 1`, …: first those under way, then those
+    /// that have not been sent. `base - 1` is HA.
+    window: VecDeque<Slot>,
+    base: u64,
+    /// The next to be sent for the first time; `next - 1` is HS.
+    next: u64,
+    /// Bytes in the window, and how many of them are under way.
+    bytes: u64,
+    flight: u64,
+    /// The receiver's room: the highest number, and bytes behind HA.
+    limit: u64,
+    limit_bytes: u64,
+    congestion: Window,
+    /// The receiver knows the connection.
+    known: bool,
+    /// What it wants to see with the first message.
+    token: Option<u64>,
+    /// What is to be sent again in this turn.
+    again: BTreeMap<u64, Why>,
+    /// The highest number the receiver is known to have.
+    newest: u64,
+    /// When something was last sent, when something last moved, and when the
+    /// peer was last silent for no reason of ours.
+    sent_at: Instant,
+    moved_at: Instant,
+    waiting_since: Option<Instant>,
+    /// Probes since something moved.
+    probes: u32,
+    /// The window of the receiver is to be asked for.
+    ask_window: bool,
+    /// HA and HS at the last run of the task (UC-4).
+    pair: (u64, u64),
+    full: bool,
+}
+
+impl Sender {
+    pub(super) fn open(cx: &mut Cx<'_>) -> Self {
+        let conn = Conn(cx.rng.next_u64());
+        cx.fx.event(Event::Opened { peer: cx.peer, conn, side: Side::Sender, next: 1 });
+        Self {
+            conn,
+            state: State::open(cx.now),
+            window: VecDeque::new(),
+            base: 1,
+            next: 1,
+            bytes: 0,
+            flight: 0,
+            limit: u64::from(cx.config.initial_messages),
+            limit_bytes: cx.config.initial_flight,
+            congestion: Window::new(cx.config),
+            known: false,
+            token: None,
+            again: BTreeMap::new(),
+            newest: 0,
+            sent_at: cx.now,
+            moved_at: cx.now,
+            waiting_since: None,
+            probes: 0,
+            ask_window: false,
+            pair: (0, 0),
+            full: false,
+        }
+    }
+
+    /// HA: all up to here are acknowledged.
+    pub(super) const fn highest_acked(&self) -> u64 {
+        self.base - 1
+    }
+
+    /// HS: all up to here were sent.
+    pub(super) const fn highest_sent(&self) -> u64 {
+        self.next - 1
+    }
+
+    /// The last number given to a message.
+    pub(super) fn last(&self) -> u64 {
+        self.highest_acked() + self.window.len() as u64
+    }
+
+    /// The highest number the receiver has room for.
+    pub(super) const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes kept, and of these under way.
+    pub(super) const fn bytes(&self) -> (u64, u64) {
+        (self.bytes, self.flight)
+    }
+
+    /// Bytes that were not sent yet.
+    pub(super) const fn unsent(&self) -> u64 {
+        self.bytes - self.flight
+    }
+
+    /// What the window would still take.
+    pub(super) fn room(&self, config: &Config) -> Room {
+        let messages = u64::from(config.send_messages).saturating_sub(self.window.len() as u64);
+        Room { messages, bytes: config.send_bytes.saturating_sub(self.bytes) }
+    }
+
+    /// Numbers a message and keeps it, or gives it back.
+    pub(super) fn send(&mut self, payload: Payload, order: Order, cx: &mut Cx<'_>) {
+        let part = part_size(cx.config);
+        let room = self.room(cx.config);
+        let parts = payload.len().div_ceil(part).max(1) as u64;
+        if parts > room.messages || payload.len() as u64 > room.bytes {
+            return self.refuse(payload, order, room, cx);
+        }
+        self.state.touch(cx, self.conn, Side::Sender);
+        self.bytes += payload.len() as u64;
+        let sent_at = Instant::ZERO;
+        if parts == 1 {
+            let (continues, more) = (false, false);
+            self.window.push_back(Slot { payload, sent_at, sends: 0, order, continues, more });
+            return;
+        }
+        for from in (0..payload.len()).step_by(part) {
+            let to = payload.len().min(from + part);
+            let (continues, more) = (from > 0, to < payload.len());
+            let payload = payload.slice(from..to);
+            self.window.push_back(Slot { payload, sent_at, sends: 0, order, continues, more });
+        }
+    }
+
+    fn refuse(&mut self, payload: Payload, order: Order, room: Room, cx: &mut Cx<'_>) {
+        let peer = cx.peer;
+        cx.counters.refused += 1;
+        cx.fx.output(Output::Refused { peer, order, payload, why: Refusal::Full });
+        if !self.full {
+            self.full = true;
+            let Room { messages, bytes } = room;
+            cx.fx.event(Event::Full { peer, messages, bytes });
+        }
+    }
+
+    /// The receiver's word (UC-2, UC-5).
+    pub(super) fn ack(&mut self, ack: Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+        let sent = self.highest_sent();
+        let beyond = ack.wanted.last().is_some_and(|(_, last)| *last > sent);
+        if ack.newest > sent || beyond {
+            return cx.reject(ack.conn, Rejection::BeyondSent);
+        }
+        cx.counters.acks_received += 1;
+        self.known = true;
+        self.token = None;
+        self.waiting_since = Some(cx.now);
+        if ack.upto < self.highest_acked() {
+            return; // Overtaken by a later one.
+        }
+        self.measure(&ack, rtt, cx);
+        let limited = self.flight + u64::from(cx.config.mtu) >= self.congestion.bytes();
+        let before = self.base;
+        let freed = self.forget(ack.upto);
+        self.congestion.acked(cx.now, freed, limited);
+        if self.base > before || ack.newest > self.newest {
+            self.moved_at = cx.now;
+            self.probes = 0;
+        }
+        self.newest = self.newest.max(ack.newest);
+        self.limit = ack.upto.saturating_add(ack.messages);
+        self.limit_bytes = ack.bytes;
+        let (conn, highest_acked) = (self.conn, self.highest_acked());
+        cx.trace(|peer| Event::Acked { peer, conn, highest_acked, highest_sent: sent });
+        self.want(&ack.wanted, rtt, cx);
+        self.writable(cx);
+    }
+
+    /// A round trip, if `newest` was sent once and is news.
+    fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+        if ack.newest <= self.newest || ack.newest < self.base {
+            return;
+        }
+        let Some(slot) = self.window.get((ack.newest - self.base) as usize) else { return };
+        if slot.sends != 1 {
+            return;
+        }
+        let whole = cx.now.since(slot.sent_at);
+        // A delay longer than the whole is a lie; the whole is then the trip.
+        let delay = crate::time::Duration::from_micros(ack.delay);
+        rtt.sample(if delay < whole { whole - delay } else { whole });
+        let (smoothed, variation, timeout) = (rtt.smoothed(), rtt.variation(), rtt.timeout(0));
+        cx.trace(|peer| Event::Rtt { peer, smoothed, variation, timeout });
+    }
+
+    /// Forgets all up to `upto`; the bytes this frees. What it costs depends
+    /// on what is forgotten, never on what is kept (decision 2).
+    fn forget(&mut self, upto: u64) -> u64 {
+        let mut freed = 0;
+        while self.base <= upto {
+            let Some(slot) = self.window.pop_front() else { break };
+            freed += slot.payload.len() as u64;
+            self.base += 1;
+        }
+        self.bytes -= freed;
+        self.flight -= freed;
+        if !self.again.is_empty() {
+            self.again = self.again.split_off(&self.base);
+        }
+        freed
+    }
+
+    /// Marks what the receiver misses, and nothing else (UC-5).
+    fn want(&mut self, wanted: &[(u64, u64)], rtt: &Rtt, cx: &mut Cx<'_>) {
+        let most = cx.config.answer_messages as usize;
+        for (first, last) in wanted {
+            self.congestion.lost(cx.now, *first, self.next - 1);
+            for seq in (*first).max(self.base)..=*last {
+                if self.again.len() >= most {
+                    return cx.limit(Limit::AnswerMessages);
+                }
+                let slot = &self.window[(seq - self.base) as usize];
+                // What left less than a round trip ago cannot have been
+                // missed yet: this request was sent before, or twice.
+                if slot.sent_at + rtt.least().ratio(7, 8) <= cx.now {
+                    self.again.insert(seq, Why::Missing);
+                }
+            }
+        }
+    }
+
+    fn writable(&mut self, cx: &mut Cx<'_>) {
+        let Room { messages, bytes } = self.room(cx.config);
+        let half = messages * 2 >= u64::from(cx.config.send_messages);
+        if self.full && half && bytes * 2 >= cx.config.send_bytes {
+            self.full = false;
+            let peer = cx.peer;
+            cx.fx.output(Output::Writable { peer });
+            cx.fx.event(Event::Writable { peer, messages, bytes });
+        }
+    }
+
+    /// The receiver does not know the connection (UC-10): only the first
+    /// message that is still kept goes out, marked as the first.
+    pub(super) fn first_wanted(&mut self, request: Request, cx: &mut Cx<'_>) {
+        self.known = false;
+        self.token = Some(request.token);
+        self.waiting_since = Some(cx.now);
+        if self.base < self.next {
+            self.again.insert(self.base, Why::First);
+        }
+    }
+
+    /// Names what nobody has acknowledged; none of it is kept.
+    pub(super) fn abandon(&mut self, cx: &mut Cx<'_>) {
+        let (peer, conn, from, to) = (cx.peer, self.conn, self.base, self.last());
+        if from <= to {
+            cx.counters.undelivered += to - from + 1;
+            cx.fx.event(Event::Undelivered { peer, conn, from, to });
+        }
+        if self.full {
+            let Room { messages, bytes } =
+                Room { messages: u64::from(cx.config.send_messages), bytes: cx.config.send_bytes };
+            cx.fx.output(Output::Writable { peer });
+            cx.fx.event(Event::Writable { peer, messages, bytes });
+        }
+    }
+}
+
+/// The longest part of a message that fits a datagram.
+pub(super) fn part_size(config: &Config) -> usize {
+    let mtu = config.mtu.clamp(200, 65_000) as usize;
+    mtu - OVERHEAD - config.seal.len()
+}

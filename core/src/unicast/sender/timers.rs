@@ -1,0 +1,104 @@
+//! What a sender does when nothing happens (UC-4, UC-8, UC-12).
+
+use super::Sender;
+use crate::time::Instant;
+use crate::unicast::cx::Cx;
+use crate::unicast::rtt::Rtt;
+use crate::unicast::{Config, Ending, Event, Side, Why};
+
+/// Probes without an answer after which a congestion window starts anew.
+const STALLED: u32 = 3;
+
+impl Sender {
+    /// Something was sent and is not acknowledged: HA < HS.
+    pub(in crate::unicast) const fn has_unacked(&self) -> bool {
+        self.base < self.next
+    }
+
+    /// Something waits and nothing is under way that could bring room.
+    pub(in crate::unicast) fn is_blocked(&self) -> bool {
+        !self.has_unacked() && !self.window.is_empty() && !self.may_send()
+    }
+
+    /// The task of the text (UC-4): HA < HS, and both as they were the last
+    /// time, so the highest one is sent again, and only that one.
+    pub(in crate::unicast) fn task(&mut self) {
+        let pair = (self.highest_acked(), self.highest_sent());
+        if self.has_unacked() && self.pair == pair {
+            self.again.entry(self.highest_sent()).or_insert(Why::Tail);
+        }
+        self.ask_window |= self.is_blocked();
+        self.pair = pair;
+    }
+
+    /// When the tail is to be probed.
+    pub(in crate::unicast) fn probe_at(&self, rtt: &Rtt, config: &Config) -> Option<Instant> {
+        if !self.has_unacked() && !self.is_blocked() {
+            return None;
+        }
+        let pause = rtt.probe(self.probes, config.scaled(config.ack_delay));
+        Some(self.sent_at.max(self.moved_at) + pause)
+    }
+
+    /// The same as the task, timed by the round trip and backing off.
+    pub(in crate::unicast) fn probe(&mut self, rtt: &Rtt, cx: &mut Cx<'_>) {
+        if self.probe_at(rtt, cx.config).is_none_or(|at| at > cx.now) {
+            return;
+        }
+        self.probes += 1;
+        self.sent_at = cx.now;
+        if self.probes == STALLED {
+            self.congestion.stalled(cx.now, self.highest_sent());
+        }
+        if self.has_unacked() {
+            self.again.entry(self.highest_sent()).or_insert(Why::Tail);
+            if !self.known {
+                // Nobody knows whether the first one ever arrived.
+                self.again.entry(self.base).or_insert(Why::First);
+            }
+        } else {
+            self.ask_window = true;
+        }
+    }
+
+    /// When silence becomes an event.
+    fn unreachable_at(&self, config: &Config) -> Option<Instant> {
+        let waits = (self.has_unacked() || self.is_blocked()) && !self.state.is_closing();
+        let since = self.waiting_since.filter(|_| waits)?;
+        Some(since + config.scaled(config.unreachable))
+    }
+
+    /// The peer was heard.
+    pub(in crate::unicast) fn heard(&mut self, cx: &mut Cx<'_>) {
+        if self.waiting_since.is_some() {
+            self.waiting_since = Some(cx.now);
+        }
+        if self.state.ending() == Some(Ending::Unreachable) {
+            self.state.touch(cx, self.conn, Side::Sender);
+        }
+    }
+
+    /// Silence and reaping. `Some(true)`: CLOSED with everything
+    /// acknowledged; `Some(false)`: CLOSED without.
+    pub(in crate::unicast) fn reap(&mut self, cx: &mut Cx<'_>) -> Option<bool> {
+        if self.unreachable_at(cx.config).is_some_and(|at| at <= cx.now) {
+            let since = self.waiting_since.unwrap_or(cx.now);
+            let (peer, silent) = (cx.peer, cx.now.since(since));
+            cx.fx.event(Event::PeerUnreachable { peer, silent });
+            self.state.close(cx, self.conn, Side::Sender, Ending::Unreachable);
+        }
+        let closed = self.state.reap(cx, self.conn, Side::Sender);
+        let done = self.window.is_empty();
+        // The text waits for the deadline; who closes on purpose need not.
+        let asked = self.state.ending() == Some(Ending::Asked);
+        let early = asked && done && !cx.config.to_the_letter();
+        (closed || early).then_some(done)
+    }
+
+    /// The earliest of its deadlines, those of the task left out.
+    pub(in crate::unicast) fn deadline(&self, rtt: &Rtt, config: &Config) -> Option<Instant> {
+        let probe = self.probe_at(rtt, config).filter(|_| !config.to_the_letter());
+        let ends = [self.unreachable_at(config), self.state.deadline(config)];
+        ends.into_iter().chain([probe]).flatten().min()
+    }
+}

@@ -1,0 +1,64 @@
+//! OPEN, CLOSING, CLOSED (UC-6, UC-7, UC-8). A CLOSED entry is gone.
+
+use super::cx::Cx;
+use super::{Config, Conn, Ending, Event, Side};
+use crate::time::{Duration, Instant};
+
+/// Where an entry stands.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    /// When it was last used.
+    touched: Instant,
+    /// CLOSING, since when and why.
+    closing: Option<(Instant, Ending)>,
+}
+
+impl State {
+    pub(super) const fn open(now: Instant) -> Self {
+        Self { touched: now, closing: None }
+    }
+
+    pub(super) const fn is_closing(&self) -> bool {
+        self.closing.is_some()
+    }
+
+    /// What made it CLOSING.
+    pub(super) fn ending(&self) -> Option<Ending> {
+        self.closing.map(|(_, why)| why)
+    }
+
+    /// It is used: OPEN again, if it was CLOSING (UC-7).
+    pub(super) fn touch(&mut self, cx: &mut Cx<'_>, conn: Conn, side: Side) {
+        self.touched = cx.now;
+        if self.closing.take().is_some() {
+            cx.fx.event(Event::Reopened { peer: cx.peer, conn, side });
+        }
+    }
+
+    pub(super) fn close(&mut self, cx: &mut Cx<'_>, conn: Conn, side: Side, why: Ending) {
+        if self.closing.is_none() {
+            self.touched = cx.now;
+            self.closing = Some((cx.now, why));
+            cx.fx.event(Event::Closing { peer: cx.peer, conn, side, why });
+        }
+    }
+
+    /// Reaping (UC-8): true when the entry is CLOSED now.
+    pub(super) fn reap(&mut self, cx: &mut Cx<'_>, conn: Conn, side: Side) -> bool {
+        if self.deadline(cx.config).is_none_or(|at| at > cx.now) {
+            return false;
+        }
+        let closed = self.is_closing();
+        self.close(cx, conn, side, Ending::Idle);
+        closed
+    }
+
+    /// When [`State::reap`] has something to do.
+    pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
+        match self.closing {
+            Some((since, _)) => Some(since + config.scaled(config.conn_close)),
+            None if config.conn_expiry == Duration::ZERO => None,
+            None => Some(self.touched + config.scaled(config.conn_expiry)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is remembered of receiver entries that are gone: a few numbers, for
+//! a time, so that nothing is delivered twice (decision 6).
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::time::Instant;
+use crate::wire::unicast::Conn;
+
+/// How a connection came to its end here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The sender said CLOSE.
+    Finished,
+    /// Our side dropped the entry; the sender may go on.
+    Dropped,
+    /// The sender began another one: this one never comes back.
+    Replaced,
+}
+
+/// A connection that has ended here.
+#[derive(Debug, Clone)]
+pub(super) struct Tomb {
+    /// The first number that was not delivered in order.
+    pub(super) next: u64,
+    /// Later ones that were delivered at once.
+    pub(super) early: Vec<u64>,
+    pub(super) end: End,
+    until: Instant,
+}
+
+/// All of them, the oldest first out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tombs {
+    map: BTreeMap<(SocketAddr, Conn), Tomb>,
+    order: VecDeque<(Instant, SocketAddr, Conn)>,
+}
+
+impl Tombs {
+    /// Remembers a connection until `until`. True when another one had to
+    /// be forgotten early for it.
+    pub(super) fn bury(
+        &mut self,
+        (peer, conn): (SocketAddr, Conn),
+        (next, early, end): (u64, Vec<u64>, End),
+        (now, until): (Instant, Instant),
+        limit: u32,
+    ) -> bool {
+        while self.order.front().is_some_and(|(until, ..)| *until <= now) {
+            self.forget_oldest();
+        }
+        let full = self.order.len() >= limit.max(1) as usize;
+        if full {
+            self.forget_oldest();
+        }
+        self.map.insert((peer, conn), Tomb { next, early, end, until });
+        self.order.push_back((until, peer, conn));
+        full
+    }
+
+    pub(super) fn get(&self, now: Instant, peer: SocketAddr, conn: Conn) -> Option<&Tomb> {
+        self.map.get(&(peer, conn)).filter(|tomb| tomb.until > now)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// The oldest burial; a connection buried again since keeps its tomb.
+    fn forget_oldest(&mut self) {
+        if let Some((until, peer, conn)) = self.order.pop_front()
+            && self.map.get(&(peer, conn)).is_some_and(|tomb| tomb.until == until)
+        {
+            self.map.remove(&(peer, conn));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_for_a_time_and_no_more_than_it_may() {
+        let mut tombs = Tombs::default();
+        let peer: SocketAddr = "10.0.0.1:1".parse().unwrap();
+        let bury = |tombs: &mut Tombs, n: u64, at: u64| {
+            let times = (Instant::from_secs(at), Instant::from_secs(at + 10));
+            tombs.bury((peer, Conn(n)), (n, Vec::new(), End::Dropped), times, 2)
+        };
+        assert!(!bury(&mut tombs, 1, 0));
+        assert!(!bury(&mut tombs, 2, 1));
+        assert!(bury(&mut tombs, 3, 2), "the limit was reached");
+        let known =
+            |tombs: &Tombs, n, at| tombs.get(Instant::from_secs(at), peer, Conn(n)).is_some();
+        assert!(!known(&tombs, 1, 2) && known(&tombs, 2, 2) && known(&tombs, 3, 2));
+        assert!(!known(&tombs, 2, 11), "its time is over");
+        assert!(!bury(&mut tombs, 3, 11), "what has expired makes room");
+        assert!(known(&tombs, 3, 20));
+        assert_eq!(tombs.len(), 1);
+    }
+}
