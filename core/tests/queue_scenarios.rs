@@ -3,7 +3,7 @@
 mod support;
 
 use servent_core::queue::Dialect::{Active, Parq, Passive};
-use servent_core::queue::server::{Input, Output};
+use servent_core::queue::server::{Input, Lane, Lanes, Output, Windows};
 use servent_core::queue::{Config, Event, FileKey, Loss};
 use servent_core::time::{Duration, Instant};
 use support::{Bench, Client, Got, config, secs};
@@ -165,4 +165,34 @@ fn every_event_says_which_requirement_it_obeys() {
         assert!(clause.starts_with("PARQ §") || clause.starts_with("Active Queueing"), "{clause}");
     }
     assert!(bench.events.iter().any(|e| matches!(e, Event::Moved { .. }) && e.id() == "AQ-8"));
+}
+
+#[test]
+fn the_lanes_count_everybody_and_show_what_is_in_their_windows() {
+    let mut bench = Bench::new(Config { sync_places: 2, capacity: 400, ..config(1) });
+    let served = bench.upload(Parq);
+    let near = bench.queue(Parq);
+    for _ in 0..300 {
+        bench.queue(Passive);
+    }
+    // Far behind, and its wire is kept all the same.
+    let far = bench.queue(Active);
+    let broken = bench.queue(Parq);
+    bench.gone(&broken);
+    bench.gone(&near);
+    let windows = Windows { sync: (0, 9), asynchronous: (100, 2), grace: (0, 1) };
+    let (lanes, places) = bench.server.lanes(&windows, bench.now);
+    assert_eq!(lanes, Lanes { sync: 1, asynchronous: 301, grace: 1, beyond: 0 });
+    let shown: Vec<(Lane, u32)> = places.iter().map(|p| (p.lane, p.position)).collect();
+    assert_eq!(
+        shown,
+        [(Lane::Grace, 1), (Lane::Async, 102), (Lane::Async, 103), (Lane::Sync, 302)]
+    );
+    assert_eq!(places[3].peer, far.peer);
+    let all = bench.server.view(1, 400, bench.now).places;
+    assert_eq!(places, [&all[0], &all[101], &all[102], &all[301]].map(Clone::clone));
+    bench.finish(&served);
+    let kept = bench.server.view(1, 0, bench.now).kept;
+    assert_eq!(kept.iter().map(|k| k.position).collect::<Vec<_>>(), [2]);
+    assert!(kept[0].until > kept[0].not_before && kept[0].not_before > bench.now);
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use servent_core::node::{FetchView, QueueView};
+use servent_core::node::{FetchView, LaneTotals, Node, NodeView, QueueView};
 use servent_core::queue::Dialect;
+use servent_core::queue::server::Windows;
 use servent_core::sim::Role;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
@@ -34,6 +35,31 @@ pub(crate) struct Board {
     pub(crate) clients: Vec<Client>,
     pub(crate) tally: Tally,
     pub(crate) done: Vec<Named>,
+    /// When the line was sorted into its lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lanes: Option<LaneTotals>,
+}
+
+/// Which part of a line a board is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// So many positions from one on.
+    Positions(u32, u32),
+    /// A window of each lane.
+    Lanes(Windows),
+}
+
+/// What a node looks like, with that part of its line.
+pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
+    match part {
+        Part::Positions(from, count) => (node.view(from, count), None),
+        Part::Lanes(windows) => {
+            let mut view = node.view(1, 0);
+            let (lanes, cards) = node.lanes(&windows);
+            view.queue.cards = cards;
+            (view, Some(lanes))
+        }
+    }
 }
 
 /// A client that stands on the board.

@@ -1,6 +1,7 @@
 //! The class the page talks to.
 
 use js_sys::Uint32Array;
+use servent_core::queue::server::Windows;
 use servent_core::sim::{FaultAt, Scenario};
 use servent_core::time::Instant;
 use servent_core::trace::pcapng::Exporter;
@@ -9,7 +10,7 @@ use servent_core::trace::{NodeId, qlog, tape, why};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answers::{fits, json};
+use crate::answers::{Board, Part, fits, json};
 use crate::panics;
 use crate::scenario::ScenarioLab;
 use crate::trace::TraceLab;
@@ -228,10 +229,22 @@ impl Lab {
     /// `{at, queue, clients, tally, done}`.
     #[must_use]
     pub fn board(&self, node: u32, from: u32, count: u32) -> String {
-        json(&match &self.inner {
-            Inner::Scenario(lab) => lab.board(NodeId(node), from, count),
-            Inner::Trace(lab) => lab.board(from, count),
-        })
+        json(&self.part(node, Part::Positions(from, count)))
+    }
+
+    /// The same with `lanes`, the totals of the lanes, and as cards a window
+    /// of each lane, of so many cards: which is the first, counted from 0.
+    #[must_use]
+    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> String {
+        let (sync, asynchronous, grace) = ((sync, count), (asynchronous, count), (grace, count));
+        json(&self.part(node, Part::Lanes(Windows { sync, asynchronous, grace })))
+    }
+
+    fn part(&self, node: u32, part: Part) -> Board {
+        match &self.inner {
+            Inner::Scenario(lab) => lab.board(NodeId(node), part),
+            Inner::Trace(lab) => lab.board(part),
+        }
     }
 
     /// A node's state; `null` while it is down.

@@ -10,7 +10,8 @@ use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{NodeId, Record, qlog};
 
 use crate::answers::{
-    Board, BranchInfo, Client, Named, NamedRecord, NodeInfo, Tally, Verified, diff, json,
+    Board, BranchInfo, Client, Named, NamedRecord, NodeInfo, Part, Tally, Verified, diff, json,
+    look,
 };
 use crate::survey::Survey;
 
@@ -65,11 +66,12 @@ impl ScenarioLab {
         format!("[{}]", list.join(","))
     }
 
-    pub(crate) fn board(&self, node: NodeId, from: u32, count: u32) -> Board {
+    pub(crate) fn board(&self, node: NodeId, part: Part) -> Board {
         let world = self.world();
-        let view = world.view(node, from, count).unwrap_or_default();
+        let (view, lanes) = world.node(node).map(|n| look(n, part)).unwrap_or_default();
         let peers = view.queue.uploads.iter().map(|u| &u.peer);
-        let peers: Vec<&String> = peers.chain(view.queue.cards.iter().map(|c| &c.peer)).collect();
+        let peers = peers.chain(view.queue.cards.iter().map(|c| &c.peer));
+        let peers: Vec<&String> = peers.chain(view.queue.kept.iter().map(|k| &k.peer)).collect();
         let clients = peers.into_iter().filter_map(|peer| self.client(peer)).collect();
         let (mut tally, mut done) = (Tally::default(), Vec::new());
         for (i, profile) in world.profiles().iter().enumerate() {
@@ -91,7 +93,7 @@ impl ScenarioLab {
         tally.queued = view.queue.length.min(tally.waiting);
         tally.waiting -= tally.queued;
         done.drain(..done.len().saturating_sub(DONE));
-        Board { at: self.timeline.now(), queue: view.queue, clients, tally, done }
+        Board { at: self.timeline.now(), queue: view.queue, clients, tally, done, lanes }
     }
 
     /// The client behind an address on a card.

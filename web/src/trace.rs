@@ -7,7 +7,7 @@ use servent_core::time::Instant;
 use servent_core::trace::qlog::RawRecord;
 use servent_core::trace::reel::Reel;
 
-use crate::answers::{Board, NamedRecord, NodeInfo, Verified, diff, json};
+use crate::answers::{Board, NamedRecord, NodeInfo, Part, Verified, diff, json, look};
 use crate::survey::Survey;
 
 pub(crate) struct TraceLab {
@@ -32,9 +32,9 @@ impl TraceLab {
         json(&[NodeInfo { id, name: self.name(), role: Role::Server, dialect, up }])
     }
 
-    pub(crate) fn board(&self, from: u32, count: u32) -> Board {
-        let view = self.reel.node().map(|n| n.view(from, count)).unwrap_or_default();
-        Board { at: self.reel.now(), queue: view.queue, ..Board::default() }
+    pub(crate) fn board(&self, part: Part) -> Board {
+        let (view, lanes) = self.reel.node().map(|n| look(n, part)).unwrap_or_default();
+        Board { at: self.reel.now(), queue: view.queue, lanes, ..Board::default() }
     }
 
     pub(crate) fn inspect(&self) -> String {

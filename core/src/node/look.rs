@@ -3,9 +3,10 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::conn::Phase;
-use super::{Card, Lane, Node, NodeView, QueueView, SlotCard};
+use super::{Card, Kept, Lane, LaneTotals, Node, NodeView, QueueView, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
 use crate::queue::server;
@@ -25,11 +26,22 @@ impl Node {
                 uploads: raw.uploads.iter().map(|u| self.slot_card(u)).collect(),
                 from: raw.from,
                 cards: raw.places.iter().map(|p| self.card(p)).collect(),
+                kept: raw.kept.iter().map(Kept::from).collect(),
             },
             fetches: self.fetches.view(),
             connections: u32::try_from(self.conns.len()).unwrap_or(u32::MAX),
             shared: u32::try_from(self.files.len()).unwrap_or(u32::MAX),
         }
+    }
+
+    /// The line sorted into its lanes: how many stand in each, and the cards
+    /// inside the windows, in the order of the line.
+    #[must_use]
+    pub fn lanes(&self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
+        let (totals, places) = self.queue.lanes(windows, self.now);
+        let server::Lanes { sync, asynchronous, grace, beyond } = totals;
+        let cards = places.iter().map(|p| self.card(p)).collect();
+        (LaneTotals { sync, asynchronous, grace, beyond }, cards)
     }
 
     fn slot_card(&self, upload: &server::UploadView) -> SlotCard {
@@ -89,5 +101,18 @@ impl Node {
         let shared = self.files.by_key(key).map(|f| &f.name[..]);
         let name = shared.or_else(|| self.parts.name(key));
         name.map_or_else(|| format!("#{:016x}", key.0), String::from)
+    }
+}
+
+impl From<&server::KeptView> for Kept {
+    fn from(kept: &server::KeptView) -> Self {
+        Self {
+            ticket: kept.ticket.to_string(),
+            peer: kept.peer.to_string(),
+            position: kept.position,
+            not_before: kept.not_before.as_micros(),
+            open_at: kept.open_at.as_micros(),
+            until: kept.until.as_micros(),
+        }
     }
 }

@@ -40,7 +40,9 @@ pub use self::io::{
     Answer, Command, DialError, FileInfo, FileRef, Get, Input, Op, Output, PartRow, Restored,
     Source, StoreError, Ticket,
 };
-pub use self::view::{Card, FetchView, Lane, NodeView, QueueView, SlotCard, SourceView};
+pub use self::view::{
+    Card, FetchView, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard, SourceView,
+};
 
 use self::conn::{Phase, Purpose, Timer};
 use crate::engine::{Effect, Engine, Fx, FxOf};

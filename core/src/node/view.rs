@@ -38,6 +38,39 @@ pub struct QueueView {
     pub from: u32,
     /// Places in the line, a window of it, in order.
     pub cards: Vec<Card>,
+    /// For whom free slots are kept, in order of arrival.
+    pub kept: Vec<Kept>,
+}
+
+/// A free slot and whom it is kept for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The id of the place.
+    pub ticket: String,
+    /// Its address.
+    pub peer: String,
+    /// Its position; 1 is next.
+    pub position: u32,
+    /// It may not ask before this.
+    pub not_before: u64,
+    /// From then on whoever of the line asks first is served.
+    pub open_at: u64,
+    /// By then it has to ask, or the slot is kept for the next.
+    pub until: u64,
+}
+
+/// How many places stand in which lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LaneTotals {
+    /// The wire is kept.
+    pub sync: u32,
+    /// The wire is cut on purpose.
+    #[serde(rename = "async")]
+    pub asynchronous: u32,
+    /// The place is held.
+    pub grace: u32,
+    /// Further back, in whichever lane: not looked at.
+    pub beyond: u32,
 }
 
 /// A client in a slot.

@@ -43,6 +43,11 @@ impl Claims {
         self.by_arrival.contains_key(&arrival)
     }
 
+    /// All of them, in order of arrival.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Claim> {
+        self.by_arrival.values()
+    }
+
     /// True when one of `free` slots may be given to the entry that came at
     /// `arrival`, or to a newcomer: fewer than that are kept for others.
     pub(super) fn let_in(&self, arrival: Option<u64>, free: u32, now: Instant) -> bool {

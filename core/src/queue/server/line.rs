@@ -157,6 +157,15 @@ impl Line {
         self.bits[block].present[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// Everybody, from the front.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+        let seats = self.bits.iter().enumerate().flat_map(|(block, bits)| {
+            let taken = move |at: &usize| bits.taken[at / 64] >> (at % 64) & 1 == 1;
+            (0..SEATS).filter(taken).map(move |at| (block * SEATS + at) as u32)
+        });
+        seats.map(|seat| self.entry(seat))
+    }
+
     /// Its position: 1 is next.
     pub(super) fn position(&self, seat: u32) -> u32 {
         let (block, at) = split(seat);

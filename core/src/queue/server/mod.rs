@@ -74,7 +74,7 @@ use self::line::Line;
 use self::places::Places;
 use self::slots::Upload;
 use self::throttle::Throttle;
-pub use self::view::{Lane, PlaceView, UploadView, View};
+pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows};
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf};
