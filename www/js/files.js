@@ -50,9 +50,10 @@ export function acceptDrops(session) {
 export function save(session, kind) {
   const { run } = session;
   if (!run) return;
+  // A simulated link carries bytes, but no packets that could be written down.
+  if (kind === 'pcapng' && run.kind === 'scenario') return void session.notice(t('tool.save.nopackets'));
   session.guard(() => {
-    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : run.raw.exportPcapng?.();
-    if (!bytes) return;
+    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : run.raw.exportPcapng();
     const url = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
     const stem = (session.preset ?? session.title).replace(/\W+/g, '-').toLowerCase() || 'servent';
     el('a', { href: url, download: `${stem}-${clock(run.now - run.origin).replace(/\W+/g, '-')}.${kind}` }).click();

@@ -7,6 +7,8 @@ import { t } from './strings.js';
 
 /** A tape line is handed on with its neighbours, at most so often, in milliseconds. */
 const GATHER_MS = 100;
+/** After a lost connection it is tried again after this long; each failure doubles it, up to the last. */
+const AGAIN_MS = [1000, 15_000];
 const RS = '\x1e';
 
 /** Asks the servent that serves the page, if one does. @returns {Promise<Info|null>} */
@@ -22,7 +24,10 @@ export class Live {
   /** @type {EventSource|null} */ #stream = null;
   #lines = /** @type {string[]} */ ([]);
   #timer = 0;
+  #again = 0;
+  #wait = AGAIN_MS[0];
   #begun = false;
+  #lost = false;
 
   /** @param {Session} session */
   constructor(session) { this.session = session; }
@@ -31,17 +36,35 @@ export class Live {
   follow(about, id) {
     this.stop();
     this.name = about.servents?.find((s) => s.id === id)?.name ?? about.name;
+    this.id = id;
+    this.#wait = AGAIN_MS[0];
+    this.#open();
+  }
+
+  /** Every stream begins with the first line of the tape. */
+  #open() {
+    const stream = new EventSource(this.id ? `api/tape?servent=${encodeURIComponent(this.id)}` : 'api/tape');
+    this.#stream = stream;
     this.#begun = false;
-    this.#stream = new EventSource(id ? `api/tape?servent=${encodeURIComponent(id)}` : 'api/tape');
-    this.#stream.onmessage = (event) => {
+    stream.onmessage = (event) => {
       this.#lines.push(`${RS}${event.data}\n`);
       this.#timer ||= window.setTimeout(() => this.#hand(), GATHER_MS);
     };
-    this.#stream.onerror = () => {
-      // The stream cannot be resumed in the middle: what is there stays.
-      this.stop();
-      this.session.notice(t('time.live.lost'));
-    };
+    // A stream that reconnects by itself would go on in the middle of ours.
+    stream.onerror = () => this.#retry();
+  }
+
+  /** The servent is gone or was restarted: what came in stays, until its tape begins again. */
+  #retry() {
+    this.#close();
+    if (!this.#lost) {
+      this.#lost = true;
+      if (this.session.live) this.session.live.lost = true;
+      this.session.notice(t('time.live.lost', { name: this.name }));
+      this.session.emit('play');
+    }
+    this.#again = window.setTimeout(() => this.#open(), this.#wait);
+    this.#wait = Math.min(2 * this.#wait, AGAIN_MS[1]);
   }
 
   /** Hands the gathered lines to the core. */
@@ -51,21 +74,45 @@ export class Live {
     this.#lines = [];
     const { session } = this;
     try {
-      if (!this.#begun) {
-        this.#begun = true;
-        session.openTrace(bytes, t('trace.live', { name: this.name }));
-        session.live = { name: String(this.name), follow: true };
-      } else if (session.live && session.run) {
+      if (!this.#begun) this.#begin(bytes);
+      else if (session.live && session.run) {
         session.run.raw.append(bytes);
         session.run.setOrigin();
         session.run.refreshNodes();
         session.emit('known');
       } else this.stop();
+      this.#return();
     } catch (why) {
       this.stop();
       session.notice(t('trace.bad', { why: String(why) }), { bad: true });
     }
     session.touch();
+  }
+
+  /** The first lines of a tape; of the same tape once more, whoever looked back stays there. @param {Uint8Array} bytes */
+  #begin(bytes) {
+    const { session } = this;
+    const { run, live } = session;
+    const back = live && run && !live.follow ? { origin: run.origin, now: run.now } : null;
+    this.#begun = true;
+    session.openTrace(bytes, t('trace.live', { name: this.name }));
+    this.#back = back && session.run?.origin === back.origin ? back.now : null;
+    session.live = { name: String(this.name), follow: this.#back === null, lost: false };
+    if (this.#lost) session.notice(t('time.live.again', { name: this.name }));
+    this.#lost = false;
+    this.#wait = AGAIN_MS[0];
+    session.emit('play');
+  }
+
+  /** Where the user was looking when the stream was lost. @type {number|null} */
+  #back = null;
+
+  /** Goes there as soon as the tape has come so far. */
+  #return() {
+    const { run } = this.session;
+    if (this.#back === null || !run || run.horizon < this.#back) return;
+    this.session.seek(this.#back);
+    this.#back = null;
   }
 
   /** Back to the newest event. */
@@ -79,6 +126,14 @@ export class Live {
   }
 
   stop() {
+    this.#close();
+    clearTimeout(this.#again);
+    this.#again = 0;
+    this.#lost = false;
+    this.#back = null;
+  }
+
+  #close() {
     this.#stream?.close();
     this.#stream = null;
     clearTimeout(this.#timer);

@@ -14,11 +14,13 @@ import { linkOf, openLink } from './permalink.js';
 import { loadCore, presets } from './run.js';
 import { Session, dialects, mayAutoplay } from './session.js';
 import { t } from './strings.js';
-import { keysWanted, nextTheme, projecting, restoreTheme, themeNow, toggleProjector } from './theme.js';
+import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from './theme.js';
 
 /** @import { Info } from './live.js' */
 /** @import { QueueBoard } from './board/queue-board.js' */
 
+/** What a run can be exported as. */
+const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
 const VIEWS = /** @type {const} */ (['queue', 'compare', 'events']);
 
 class ServentLab extends HTMLElement {
@@ -49,7 +51,7 @@ class ServentLab extends HTMLElement {
     this.story = el('div', { class: 'story' }, el('strong'), el('p'));
     this.notices = el('div', { class: 'notices' });
     this.replaceChildren(this.#head(),
-      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.notices), el('div', { class: 'panes' }, ...this.boards, this.table)),
+      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.notices), el('div', { class: 'panes' }, ...this.boards, this.table)),
       el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.inspector),
       el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track));
     this.boards.forEach((board, i) => board.connect(session, () => session.runs()[i] ?? null, t('view.queue')));
@@ -78,8 +80,19 @@ class ServentLab extends HTMLElement {
       el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.scenarioButton, this.sources, this.views, el('span', { class: 'spring' }),
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), (session.run?.exports ?? []).map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), KINDS.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
         this.projector, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
+  }
+
+  /** One line for whoever is here for the first time. */
+  #hint() {
+    if (recall('hint') === 'seen') return null;
+    const close = () => {
+      remember('hint', 'seen');
+      hint.remove();
+    };
+    const hint = el('p', { class: 'hint' }, el('span', { text: t('app.hint') }), el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
+    return hint;
   }
 
   /** What to show first: a link's moment, a servent at work, or the first story. */

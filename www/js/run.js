@@ -86,6 +86,8 @@ export class Run {
   node(node) { return this.nodes.find((n) => n.id === node); }
   /** @param {number} from @param {number} count @returns {T.Board} */
   board(from, count) { return JSON.parse(this.raw.board(this.server.id, from, count)); }
+  /** The board with so many cards of each lane, from the given one on. @param {{sync: number, async: number, grace: number}} from @param {number} count @returns {T.Board} */
+  lanes(from, count) { return JSON.parse(this.raw.lanes(this.server.id, from.sync, from.async, from.grace, count)); }
   /** @param {number} node @returns {any} */
   inspect(node) { return JSON.parse(this.raw.inspect(node)); }
   /** @param {number} node @returns {T.Change[]} */
@@ -94,8 +96,6 @@ export class Run {
   record(i) { return JSON.parse(this.raw.record(i)); }
   /** @param {number} from @param {number} count @param {string} filter @returns {T.LabRecord[]} */
   records(from, count, filter) { return JSON.parse(this.raw.records(from, count, filter)); }
-  /** Kinds of file this core can write. @returns {('sqlog'|'pcapng')[]} */
-  get exports() { return this.raw.exportPcapng ? ['sqlog', 'pcapng'] : ['sqlog']; }
   /** @param {number} i @returns {T.Why|null} */
   why(i) { return JSON.parse(this.raw.why(i)); }
   /** @returns {T.Pin[]} */

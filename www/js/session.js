@@ -31,7 +31,7 @@ export class Session extends EventTarget {
   speed = 20;
   keys = true;
   /** Follow the newest event of a growing trace. */
-  live = /** @type {null|{name: string, follow: boolean}} */ (null);
+  live = /** @type {null|{name: string, follow: boolean, lost: boolean}} */ (null);
   selection = /** @type {T.Selection} */ ({ node: null, ticket: null, name: '' });
   preset = /** @type {string|null} */ (null);
   /** The scenario as it was opened; none for a trace. @type {T.Scenario|null} */
@@ -224,7 +224,7 @@ export class Session extends EventTarget {
   /** One sentence into the live region: what the newest event says. */
   say() {
     const record = this.current();
-    if (record) announce(`${clock(record.at - (this.run?.origin ?? 0))}. ${record.node_name}: ${tell(record)}`);
+    if (record) announce(`${clock(record.at - (this.run?.origin ?? 0))}: ${tell(record)}`);
   }
 
   /** The newest record at or before now. @returns {T.LabRecord|null} */
@@ -258,6 +258,8 @@ export class Session extends EventTarget {
       const body = Object.values(record.event)[0];
       record.who = this.nameOf(String(body.ticket), String(body.peer));
     }
+    const [body] = Object.values(record.event);
+    if (typeof body.other === 'number') body.other = this.run?.node(body.other)?.name ?? body.other;
     return record;
   }
 

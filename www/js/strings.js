@@ -24,7 +24,7 @@ export const known = (key) => key in en;
 export function tell(record) {
   const [area, body] = Object.entries(record.event)[0];
   const key = `${area}.${body.what}`;
-  return known(key) ? t(key, { ...body, who: record.who ?? null }) : key;
+  return known(key) ? t(key, { ...body, who: record.who ?? null, node: record.node_name || 'the servent' }) : key;
 }
 
 /**

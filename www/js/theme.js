@@ -3,7 +3,7 @@
 const THEMES = /** @type {const} */ (['system', 'light', 'dark']);
 
 /** @param {string} key @returns {string|null} */
-function recall(key) {
+export function recall(key) {
   try {
     return localStorage.getItem(key);
   } catch {

@@ -14,9 +14,10 @@ export interface SlotCard {
   ticket: string; peer: string; dialect: DialectName; file: string; conn: number | null;
   start: number; end: number; sent: number; since: number; reserved_until: number | null;
 }
+export interface Kept { ticket: string; peer: string; position: number; not_before: number; open_at: number; until: number }
 export interface QueueView {
   slots: number; free: number; length: number; capacity: number;
-  uploads: SlotCard[]; from: number; cards: Card[];
+  uploads: SlotCard[]; from: number; cards: Card[]; kept: Kept[];
 }
 export interface SourceView { at: string; state: string; position: number | null; length: number | null; ask_at: number | null; deadline: number | null; eta: number | null }
 export interface FetchView { fetch: number; name: string; size: number | null; have: number; sources: SourceView[]; state: string }
@@ -24,7 +25,7 @@ export interface ClientView { node: number; name: string; dialect: DialectName; 
 export interface Tally { absent: number; waiting: number; queued: number; receiving: number; done: number; failed: number }
 export interface Board {
   at: number; queue: QueueView; clients: ClientView[];
-  tally: Tally; done: { node: number; name: string }[]; lanes?: Record<LaneName, number>;
+  tally: Tally; done: { node: number; name: string }[]; lanes?: Record<LaneName|'beyond', number>;
 }
 export interface EventBody { what: string; [field: string]: unknown }
 export interface LabRecord {
@@ -59,11 +60,12 @@ export interface RawLab {
   advance(us: number, maxEvents: number): number;
   seek(us: number): void; seekEvent(i: number): void; step(by: number): void; stepNode(node: number, by: number): void;
   nodes(): string; board(node: number, from: number, count: number): string;
+  lanes(node: number, sync: number, async: number, grace: number, count: number): string;
   inspect(node: number): string; diff(node: number): string;
   record(i: number): string; records(from: number, count: number, filter: string): string; why(i: number): string;
   density(bins: number): Uint32Array; pins(): string;
   fault(json: string): number; branches(): string; useBranch(id: number): void; divergence(a: number, b: number): number | null | undefined;
-  digest(): string; verified(): string; exportSqlog(): Uint8Array; exportPcapng?(): Uint8Array;
+  digest(): string; verified(): string; exportSqlog(): Uint8Array; exportPcapng(): Uint8Array;
   append(bytes: Uint8Array): void; free(): void;
 }
 export interface Glue {

@@ -83,7 +83,7 @@ for (const name of BROWSERS) {
       await page.keyboard.press('ArrowRight');
       await frame(page);
       const said = await page.$eval('[aria-live="polite"]', (n) => n.textContent ?? '');
-      assert.match(said, /^\S.*: .+/);
+      assert.match(said, /^\d.*: \S+ .+\.$/);
       assert.doesNotMatch(said, /undefined|null|\{|queue\.|conn\.|fetch\.|world\./);
       await page.close();
     });

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { reason, tell } from '../js/strings.js';
-import { PAGE } from './serve.js';
+import { known, reason, tell } from '../js/strings.js';
+import { PAGE, WWW } from './serve.js';
 
 /** @type {any} */
 let Lab;
@@ -42,4 +42,42 @@ test('every event that obeys a clause is explained', () => {
     lab.free();
   }
   assert.deepEqual([...silent], []);
+});
+
+/** Kinds of events as the core declares them, by area. */
+const DECLARED = /** @type {const} */ ([
+  ['queue', 'queue/event.rs', 'Event'], ['conn', 'node/event.rs', 'ConnEvent'], ['fetch', 'fetch/event.rs', 'Event'], ['world', 'sim/event.rs', 'WorldEvent'],
+]);
+
+/** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
+function variants(source, name) {
+  const body = new RegExp(`pub enum ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1] ?? '';
+  return [...body.matchAll(/^ {4}([A-Z]\w*)/gm)].map(([, variant]) => variant.replace(/(?!^)[A-Z]/g, '_$&').toLowerCase());
+}
+
+/** @param {string} file */
+const core = (file) => readFile(path.join(WWW, '..', 'core', 'src', file), 'utf8');
+
+test('every kind of event the core declares has a sentence', async () => {
+  for (const [area, file, name] of DECLARED) {
+    const kinds = variants(await core(file), name);
+    assert.ok(kinds.length >= 8, `${area}: ${kinds}`);
+    assert.deepEqual(kinds.filter((kind) => !known(`${area}.${kind}`)), [], area);
+  }
+});
+
+test('every reason the core declares reads as words', async () => {
+  const reasons = /** @type {const} */ ([
+    ['queue/event.rs', 'Loss', 'queue', 'lost'], ['queue/event.rs', 'Refusal', 'queue', 'refused'], ['node/io.rs', 'DialError', 'conn', 'dial_failed'],
+    ['fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost'], ['fetch/event.rs', 'FetchFailure', 'fetch', 'failed'],
+  ]);
+  for (const [file, name, area, what] of reasons) {
+    const kinds = variants(await core(file), name);
+    assert.ok(kinds.length > 2, name);
+    for (const why of kinds) {
+      const sentence = tell(/** @type {any} */ ({ event: { [area]: { what, why } }, node_name: 'ada', who: 'bob' }));
+      assert.match(sentence, /^(ada|bob) .+ .+\.$/);
+      assert.ok(!new RegExp(`[ :]${why}\\.$`).test(sentence) || ['busy'].includes(why), `${name}.${why}: ${sentence}`);
+    }
+  }
 });

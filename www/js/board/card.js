@@ -1,6 +1,6 @@
-/** The two kinds of cards of the board: somebody in line, somebody in a slot. */
+/** The cards of the board: somebody in line, somebody in a slot, a free slot. */
 import { el, icon, setAttr, setText } from '../dom.js';
-import { bytes, count, span } from '../format.js';
+import { count, span } from '../format.js';
 import { t } from '../strings.js';
 
 /** @import * as T from '../types' */
@@ -78,8 +78,8 @@ export class WaitCard extends BaseCard {
     this.main.append(this.bar, this.state);
     this.shape = '';
   }
-  /** @param {T.Card} card @param {string} name @param {number} now */
-  update(card, name, now) {
+  /** @param {T.Card} card @param {string} name @param {number} now @param {T.Kept|undefined} kept the free slot that is kept for it */
+  update(card, name, now, kept) {
     this.who(name, card.dialect);
     setText(this.place, count(card.position));
     setAttr(this.node, 'data-wire', card.present ? 'kept' : 'cut');
@@ -95,7 +95,42 @@ export class WaitCard extends BaseCard {
     const phase = now < card.not_before ? 'early' : now <= card.deadline ? 'open' : 'lost';
     setAttr(this.state, 'data-phase', phase);
     const left = phase === 'early' ? card.not_before - now : card.deadline - now;
-    this.says(t(`card.${phase}`, { left }), card.eta === null ? '' : t('card.eta', { eta: card.eta }));
+    this.says(t(`card.${phase}`, { left }), kept ? t(now < kept.open_at ? 'card.kept' : 'card.first') : outlook(card, phase, left));
+  }
+}
+
+/**
+ * When a slot may come. The estimate counts the bytes ahead alone; nobody gets
+ * a slot before it may ask, so what can be said is the later of the two.
+ * @param {T.Card} card @param {string} phase @param {number} left until it may ask
+ */
+function outlook(card, phase, left) {
+  if (card.eta === null || phase === 'lost') return '';
+  const eta = card.eta * 1e6;
+  if (phase === 'early') return eta > left ? t('card.eta', { eta }) : t('card.least', { left });
+  return eta > 0 ? t('card.eta', { eta }) : t('card.soon');
+}
+
+/** Shorter than this a rate is a guess, in microseconds. */
+const SAMPLE = 500_000;
+/** A sample that is older is begun anew. */
+const STALE = 20_000_000;
+
+/** How fast a transfer goes, from two looks at it. */
+class Pace {
+  /** @type {{at: number, sent: number, start: number}|null} */ #from = null;
+  #rate = 0;
+  /** Bytes a second, or 0 when nothing can be said. @param {T.SlotCard} card @param {number} now */
+  of(card, now) {
+    const from = this.#from;
+    if (!from || from.start !== card.start || now < from.at || card.sent < from.sent || now - from.at > STALE) {
+      this.#from = { at: now, sent: card.sent, start: card.start };
+      if (from?.start !== card.start) this.#rate = 0;
+    } else if (now - from.at >= SAMPLE && card.sent > from.sent) {
+      this.#rate = (card.sent - from.sent) / ((now - from.at) / 1e6);
+      if (now - from.at > STALE / 2) this.#from = { at: now, sent: card.sent, start: card.start };
+    }
+    return this.#rate;
   }
 }
 
@@ -105,6 +140,7 @@ export class SendCard extends BaseCard {
   constructor(key) {
     super(key, 'slot-card');
     this.place.append(icon('upload'));
+    this.pace = new Pace();
     this.done = el('span', { class: 'bar progress', 'aria-hidden': 'true' });
     this.main.append(this.done, this.state);
   }
@@ -117,9 +153,36 @@ export class SendCard extends BaseCard {
     setAttr(this.node, 'data-wire', held ? 'cut' : 'kept');
     this.done.style.setProperty('--done', String(Math.min(1, card.sent / size)));
     if (held) this.says(t('slot.held', { left: Number(card.reserved_until) - now }), '');
+    // Between two parts nothing is on its way out.
+    else if (card.end === card.start) this.says(t('slot.between'), span(now - card.since));
     else {
-      const rate = card.sent / Math.max(1e-6, (now - card.since) / 1e6);
-      this.says(t('slot.sent', { sent: card.sent, size: card.end - card.start }), card.sent ? `${bytes(Math.round(rate))}/s` : span(now - card.since));
+      const rate = this.pace.of(card, now);
+      const left = rate > 0 ? t('slot.left', { left: ((size - card.sent) / rate) * 1e6 }) : '';
+      this.says(t('slot.sent', { sent: card.sent, size }), left);
+      setAttr(this.node, 'title', rate > 0 ? t('slot.rate', { rate }) : null);
     }
+  }
+}
+
+/** A free slot: anybody's, or kept for somebody who has not asked yet. */
+export class FreeSlot {
+  constructor() {
+    this.free = el('span', { class: 'name' });
+    this.title = el('span', { class: 'name' });
+    this.state = el('span', { class: 'state' });
+    this.main = el('button', { class: 'card-main', type: 'button', tabindex: '-1', hidden: true }, this.title, this.state);
+    this.node = el('li', { class: 'slot-frame' }, this.free, this.main);
+  }
+  /** @param {number} nth @param {T.Kept|undefined} kept @param {string} name @param {number} now */
+  update(nth, kept, name, now) {
+    setAttr(this.node, 'data-kept', kept ? kept.ticket : null);
+    this.main.hidden = !kept;
+    this.free.hidden = Boolean(kept);
+    setText(this.free, t('slot.free', { n: nth }));
+    if (!kept) return;
+    const open = now >= kept.open_at;
+    setText(this.title, t('slot.kept', { name }));
+    setText(this.state, open ? t('slot.kept.open_to_all') : now < kept.not_before ? t('slot.kept.early', { left: kept.not_before - now }) : t('slot.kept.open', { left: kept.until - now }));
+    setAttr(this.main, 'title', t(open ? 'slot.kept.why_open' : 'slot.kept.why', { name }));
   }
 }

@@ -2,7 +2,7 @@
 import { el, setAttr, setText } from '../dom.js';
 import { count, host } from '../format.js';
 import { t } from '../strings.js';
-import { SendCard, WaitCard } from './card.js';
+import { FreeSlot, SendCard, WaitCard } from './card.js';
 import { Flight } from './flight.js';
 import { Lane } from './lane.js';
 import { gestureMenu } from './menu.js';
@@ -13,10 +13,12 @@ import { Tray } from './tray.js';
 /** @import { Session } from '../session.js' */
 
 const LANES = /** @type {const} */ (['slots', 'sync', 'async', 'grace']);
-/** A line up to this long is asked for whole; beyond, only what is in sight. */
-const WHOLE = 160;
-/** The head of a long line: the synchronous part as it usually is, and somewhat more. */
-const HEAD = 64;
+/** The lanes of those who wait. */
+const LINE = /** @type {const} */ (['sync', 'async', 'grace']);
+/** At a higher speed cards jump: sliding ones would never arrive. */
+const RAPID = 50;
+/** What the arrow keys go along. */
+const STOPS = '.card, .slot-frame[data-kept]';
 /** A drawing that takes longer, in milliseconds, is dear. */
 const DEAR_MS = 4;
 /** Rem of a row: a card and the gap below it. */
@@ -28,10 +30,10 @@ export class QueueBoard extends HTMLElement {
   /** @type {Map<string, WaitCard|SendCard>} */ #cards = new Map();
   /** @type {Map<string, T.ClientView>} */ #clients = new Map();
   /** @type {Record<string, Lane>} */ #lanes = {};
-  /** @type {HTMLElement[]} */ #frames = [];
+  /** @type {FreeSlot[]} */ #frames = [];
   #row = ROW_REM * 16;
-  #length = 0;
-  /** Cards in sight beyond the head of a long line. @type {T.Card[]} */ #far = [];
+  /** The first card of each lane that is asked for. */
+  #from = { sync: 0, async: 0, grace: 0 };
   #skip = false;
   #restarted = true;
 
@@ -68,6 +70,7 @@ export class QueueBoard extends HTMLElement {
     this.#clients.clear();
     LANES.forEach((id) => this.#lanes[id].list.replaceChildren());
     this.#frames = [];
+    this.flight?.land();
   }
 
   /** @param {string} label */
@@ -103,28 +106,17 @@ export class QueueBoard extends HTMLElement {
     this.tray?.update(board, session.selection.node, run.kind === 'scenario');
   }
 
-  /** All of a short line; of a long one the head, and what is in sight far behind. @param {Run} run @returns {T.Board} */
+  /** What is in sight of each lane. @param {Run} run @returns {T.Board} */
   #ask(run) {
-    const board = run.board(1, this.#length > WHOLE ? HEAD : WHOLE);
-    const { queue } = board;
-    this.#length = queue.length;
-    this.#far = [];
-    if (queue.length <= WHOLE) return board;
-    queue.cards.length = Math.min(HEAD, queue.cards.length);
-    const near = queue.cards.filter((c) => c.lane === 'async').length;
-    const { from, to } = this.#lanes.async.sight(this.#row);
-    if (to <= near) return board;
-    const behind = run.board(HEAD + 1 + Math.max(0, from - near), to - Math.max(near, from));
-    this.#far = behind.queue.cards;
-    board.clients.push(...behind.clients);
-    return board;
+    const sights = LINE.map((id) => this.#lanes[id].sight(this.#row));
+    const [sync, async, grace] = sights.map(({ from }) => from);
+    this.#from = { sync, async, grace };
+    return run.lanes(this.#from, Math.max(...sights.map(({ from, to }) => to - from)));
   }
 
   /** @param {T.Board} board */
   #place(board) {
     const { queue, at } = board;
-    const rest = { sync: /** @type {T.Card[]} */ ([]), async: /** @type {T.Card[]} */ ([]), grace: /** @type {T.Card[]} */ ([]) };
-    for (const card of queue.cards) rest[card.lane].push(card);
     /** @type {Map<string, WaitCard|SendCard>} */
     const next = new Map();
     const fast = this.#restarted;
@@ -137,33 +129,43 @@ export class QueueBoard extends HTMLElement {
       view.at(i, this.#row);
       nodes.slots.push(view.node);
     });
-    for (const lane of /** @type {const} */ (['sync', 'async', 'grace'])) {
-      const { from, to } = this.#lanes[lane].sight(this.#row);
-      const put = (/** @type {T.Card} */ card, /** @type {number} */ row) => {
-        if (row < from || row > to) return;
-        const view = this.#card(card.ticket, WaitCard, lane, next);
-        view.update(card, this.#name(card.ticket, card.peer), at);
-        view.at(row, this.#row);
-        nodes[lane].push(view.node);
-      };
-      rest[lane].forEach(put);
-      // Far behind a row stands for a position, so that none has to be counted.
-      if (lane === 'async') for (const card of this.#far) put(card, rest.async.length + card.position - HEAD - 1);
+    const kept = new Map(queue.kept.map((k) => [k.ticket, k]));
+    const row = { ...this.#from };
+    for (const card of queue.cards) {
+      const view = this.#card(card.ticket, WaitCard, card.lane, next);
+      view.update(card, this.#name(card.ticket, card.peer), at, kept.get(card.ticket));
+      view.at(row[card.lane], this.#row);
+      row[card.lane] += 1;
+      nodes[card.lane].push(view.node);
     }
-    for (const [key, view] of this.#cards) if (!next.has(key) && !fast) this.flight?.note(view.node);
+    for (const [key, view] of this.#cards) if (!next.has(key) && !fast) this.#leave(view);
     this.#cards = next;
-    this.#freeSlots(queue, nodes.slots);
+    this.#freeSlots(queue, nodes.slots, at);
     LANES.forEach((id) => this.#lanes[id].order(nodes[id]));
-    this.#sizes(board, rest);
+    this.#sizes(board);
+    for (const id of LANES) this.#scrolled.set(this.#lanes[id].scroll, this.#lanes[id].scroll.scrollTop);
     this.#marks();
-    const speed = this.session?.speed ?? 1;
-    if (fast) this.flight && (this.flight.leaving = []);
-    else this.flight?.fly(this.tray?.node ?? null, speed > 50 ? 180 : 420);
+    const speed = this.session?.playing ? this.session.speed : 1;
+    setAttr(this, 'data-rapid', speed > RAPID ? '' : null);
+    if (fast) this.flight?.land();
+    else this.flight?.fly(this.tray?.node ?? null, speed);
     if (fast && queue.slots) {
       this.#restarted = false;
       requestAnimationFrame(() => this.removeAttribute('data-still'));
     }
   }
+
+  /** Who was served flies to the tray, who lost its place fades; who was only scrolled out of sight does neither. @param {WaitCard|SendCard} view */
+  #leave(view) {
+    if (view instanceof SendCard) return this.flight?.note(view.node);
+    const scroll = view.node.closest('.lane-scroll');
+    if (!scroll || scroll.scrollTop !== this.#scrolled.get(scroll)) return undefined;
+    const { top, bottom } = scroll.getBoundingClientRect();
+    const card = view.node.getBoundingClientRect();
+    return card.top < bottom && card.bottom > top ? this.flight?.note(view.node, true) : undefined;
+  }
+  /** Where each lane stood when it was drawn last. @type {WeakMap<Element, number>} */
+  #scrolled = new WeakMap();
 
   /**
    * The card of a place. When it stood in another lane it is measured, so
@@ -186,28 +188,31 @@ export class QueueBoard extends HTMLElement {
     return view;
   }
 
-  /** Dashed frames where nobody uploads. @param {T.QueueView} queue @param {HTMLElement[]} nodes */
-  #freeSlots(queue, nodes) {
+  /** Dashed frames where nobody uploads; a kept one says for whom. @param {T.QueueView} queue @param {HTMLElement[]} nodes @param {number} at */
+  #freeSlots(queue, nodes, at) {
     const busy = nodes.length;
     const { to } = this.#lanes.slots.sight(this.#row);
     for (let i = busy; i < Math.min(queue.slots, to); i += 1) {
-      this.#frames[i] ??= el('li', { class: 'slot-frame', text: t('slot.free', { n: i + 1 }) });
-      this.#frames[i].style.setProperty('--y', `${i * this.#row}px`);
-      nodes.push(this.#frames[i]);
+      const kept = queue.kept[i - busy];
+      this.#frames[i] ??= new FreeSlot();
+      this.#frames[i].update(i + 1, kept, kept ? this.#name(kept.ticket, kept.peer) : '', at);
+      this.#frames[i].node.style.setProperty('--y', `${i * this.#row}px`);
+      nodes.push(this.#frames[i].node);
     }
   }
 
-  /** @param {T.Board} board @param {Record<'sync'|'async'|'grace', T.Card[]>} rest */
-  #sizes(board, rest) {
-    const { queue, lanes } = board;
-    const behind = rest.async.length + (queue.length > WHOLE ? queue.length - HEAD : 0);
-    const rows = { slots: Math.max(queue.slots, queue.uploads.length), sync: rest.sync.length, async: behind, grace: rest.grace.length };
-    const shown = { slots: queue.uploads.length, sync: lanes?.sync ?? rows.sync, async: lanes?.async ?? rows.async, grace: lanes?.grace ?? rows.grace };
+  /** @param {T.Board} board */
+  #sizes({ queue, lanes }) {
+    const beyond = lanes?.beyond ?? 0;
+    const shown = { slots: queue.uploads.length, sync: lanes?.sync ?? 0, async: (lanes?.async ?? 0) + beyond, grace: lanes?.grace ?? 0 };
+    const rows = { ...shown, slots: Math.max(queue.slots, queue.uploads.length), async: lanes?.async ?? 0 };
     LANES.forEach((id, i) => {
       this.#lanes[id].size(rows[id], this.#row, shown[id]);
       const figure = this.tabs?.children[i]?.firstChild;
       if (figure) setText(figure, count(shown[id]));
     });
+    const { count: head } = this.#lanes.async;
+    setAttr(head, 'title', beyond ? t('lane.beyond', { n: beyond }) : null);
   }
 
   /** Selection, and one tab stop a lane. */
@@ -216,11 +221,11 @@ export class QueueBoard extends HTMLElement {
     for (const [key, view] of this.#cards) view.selected(key === selection.ticket || (selection.name !== '' && view.name === selection.name));
     for (const id of LANES) {
       const { list } = this.#lanes[id];
-      if (list.querySelector('.card-main[tabindex="0"]')) continue;
-      const first = list.querySelector('.card[data-selected] .card-main') ?? list.querySelector('.card-main');
+      if (list.querySelector('.card-main[tabindex="0"]:not([hidden])')) continue;
+      const first = list.querySelector('.card[data-selected] .card-main') ?? list.querySelector('.card-main:not([hidden])');
       // A lane that may scroll must be reachable, also while it is empty.
       setAttr(this.#lanes[id].scroll, 'tabindex', first ? null : '0');
-      if (first) this.#stop(first.closest('.card'));
+      if (first) this.#stop(first.closest(STOPS));
     }
   }
 
@@ -236,6 +241,13 @@ export class QueueBoard extends HTMLElement {
     const name = this.#clients.get(peer)?.name ?? this.#clients.get(host(peer))?.name ?? this.session?.nameOf(ticket, peer) ?? away(peer);
     this.session?.know(ticket, peer, name);
     return name;
+  }
+
+  /** A kept slot selects the client it is kept for. @param {string} ticket */
+  #selectKept(ticket) {
+    const name = this.session?.nameOf(ticket, '') ?? ticket;
+    const node = this.source()?.nodes.find((n) => n.name === name)?.id ?? null;
+    this.session?.select({ ticket, node, name });
   }
 
   /** @param {string} key @returns {T.Selection} */
@@ -257,6 +269,8 @@ export class QueueBoard extends HTMLElement {
       this.session?.select({ node, ticket: null, name });
       return undefined;
     }
+    const frame = target.closest('.slot-frame');
+    if (frame instanceof HTMLElement && frame.dataset.kept) return void this.#selectKept(frame.dataset.kept);
     const card = target.closest('.card');
     if (!(card instanceof HTMLElement) || !card.dataset.key) return undefined;
     const selection = this.#selectionOf(card.dataset.key);
@@ -281,10 +295,10 @@ export class QueueBoard extends HTMLElement {
   /** Up and down within a lane. @param {KeyboardEvent} event */
   #key(event) {
     const by = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity }[event.key];
-    const card = /** @type {Element} */ (event.target).closest('.card');
+    const card = /** @type {Element} */ (event.target).closest(STOPS);
     if (by === undefined || !card) return;
     event.preventDefault();
-    const all = [...(card.parentElement?.querySelectorAll('.card') ?? [])];
+    const all = [...(card.parentElement?.querySelectorAll(STOPS) ?? [])];
     const to = all[Math.min(all.length - 1, Math.max(0, by === -Infinity ? 0 : by === Infinity ? all.length - 1 : all.indexOf(card) + by))];
     this.#stop(to);
     const button = /** @type {HTMLElement|null} */ (to.querySelector('.card-main'));

@@ -47,7 +47,7 @@ export class LabInspector extends HTMLElement {
     const node = session.selection.node ?? session.current()?.node ?? run.server.id;
     const name = run.node(node)?.name ?? run.server.name;
     this.#showChanges(node, name);
-    this.state?.replaceChildren(el('h2', { text: t('inspect.state', { name }) }), el('div', { class: 'tree' }, tree(run.inspect(node), 'state', this.#open)));
+    this.state?.replaceChildren(el('h2', { text: t('inspect.state', { name }) }), el('div', { class: 'tree' }, tree(run.inspect(node), 'state', this.#open, run.origin)));
   }
 
   #showEvent() {
@@ -60,10 +60,18 @@ export class LabInspector extends HTMLElement {
     const body = Object.values(record.event)[0];
     const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
     fill(this.event, head,
-      el('p', { class: 'sentence' }, el('span', { class: 'node', text: record.node_name }), tell(record)),
-      rule || why?.clause ? el('div', { class: 'why' }, rule ? el('p', { text: rule }) : null, why?.clause ? el('span', { class: 'clause', text: [why.clause, why.id].filter(Boolean).join(' · ') }) : null) : null,
+      el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
+      this.#rule(rule, why),
       this.#chain(record));
     return undefined;
+  }
+
+  /** The rule that was followed: its sentence, its clause, its number. @param {string} rule @param {T.Why|null} why */
+  #rule(rule, why) {
+    if (!rule && !why?.clause) return null;
+    const { id = null, clause = null } = why ?? {};
+    return el('div', { class: 'why' }, el('h3', { text: t('inspect.why') }), rule ? el('p', { text: rule }) : null,
+      clause ? el('p', { class: 'clause' }, el('span', { text: clause }), id ? el('code', { text: id, title: t('inspect.requirement', { id }) }) : null) : null);
   }
 
   /** The records that led here, each a button that goes there. @param {T.LabRecord} record */
@@ -75,11 +83,12 @@ export class LabInspector extends HTMLElement {
     while (run && cause !== null && steps.length < CHAIN) {
       const before = session.named(run.record(cause));
       const { seq } = before;
+      const { id } = run.why(seq) ?? {};
       steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => session.seekEvent(seq) } },
-        el('time', { text: clock(before.at - run.origin) }), `${before.node_name}: ${tell(before)}`)));
+        el('time', { text: clock(before.at - run.origin) }), tell(before), id ? el('code', { text: id }) : null)));
       cause = before.cause;
     }
-    return steps.length ? el('div', {}, el('h2', { class: 'quiet', text: t('inspect.chain') }), el('ol', { class: 'chain', 'aria-label': t('inspect.chain') }, ...steps)) : null;
+    return steps.length ? el('div', {}, el('h2', { text: t('inspect.chain') }), el('ol', { class: 'chain', 'aria-label': t('inspect.chain') }, ...steps)) : null;
   }
 
   #showSelection() {
@@ -181,7 +190,7 @@ export class LabInspector extends HTMLElement {
     this.changes?.replaceChildren(el('h2', { text: t('inspect.diff', { name }) }),
       changes.length === 0 ? el('p', { text: t('inspect.diff.none') })
         : el('ul', { class: 'diff' }, ...changes.map(({ path, before, after }) => el('li', {}, el('code', { text: path }),
-          el('span', {}, before === null ? null : el('del', { text: show(before) }), ' ', after === null ? null : el('ins', { text: show(after) }))))));
+          el('span', {}, before === null ? null : el('del', { text: show(before, path, run.origin) }), ' ', after === null ? null : el('ins', { text: show(after, path, run.origin) }))))));
   }
 }
 

@@ -1,5 +1,6 @@
 /** Data as a tree that folds. */
 import { el } from '../dom.js';
+import { clock } from '../format.js';
 
 /** Members of a list shown at once. */
 const MOST = 100;
@@ -8,19 +9,20 @@ const MOST = 100;
  * @param {unknown} value
  * @param {string} key
  * @param {Set<string>} open paths that are unfolded; kept by the caller
+ * @param {number} origin where the clock of the run begins
  * @param {string} path
  * @returns {HTMLElement}
  */
-export function tree(value, key, open, path = key) {
+export function tree(value, key, open, origin, path = key) {
   if (value === null || typeof value !== 'object') {
-    return el('div', { class: 'leaf' }, el('span', { class: 'key', text: `${key}: ` }), show(value));
+    return el('div', { class: 'leaf' }, el('span', { class: 'key', text: `${key}: ` }), show(value, key, origin));
   }
   const entries = Array.isArray(value) ? value.map((v, i) => /** @type {[string, unknown]} */ ([String(i), v])) : Object.entries(value);
   const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   const node = el('details', { open: open.has(path) }, el('summary', {}, el('span', { class: 'key', text: `${key} ` }), size));
   const fill = () => {
     if (node.childElementCount > 1) return;
-    node.append(...entries.slice(0, MOST).map(([k, v]) => tree(v, k, open, `${path}.${k}`)));
+    node.append(...entries.slice(0, MOST).map(([k, v]) => tree(v, k, open, origin, `${path}.${k}`)));
     if (entries.length > MOST) node.append(el('div', { class: 'leaf', text: `… ${entries.length - MOST}` }));
   };
   if (open.has(path)) fill();
@@ -32,7 +34,17 @@ export function tree(value, key, open, path = key) {
   return node;
 }
 
-/** @param {unknown} value */
-export function show(value) {
-  return value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+/** Fields that hold an instant. */
+const INSTANT = /(^|[._])(at|before|deadline|since|until)$/;
+
+/**
+ * A value in a word; an instant as the clock of the page shows it.
+ * @param {unknown} value
+ * @param {string} key
+ * @param {number} origin
+ */
+export function show(value, key, origin) {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'number' && INSTANT.test(key)) return clock(value - origin);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -3,10 +3,13 @@ import { el, icon, setAttr } from '../dom.js';
 import { clock, count } from '../format.js';
 import { known, t } from '../strings.js';
 
+/** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
 
 /** Pins nearer than this many pixels share one sign. */
 const PIN_APART = 26;
+/** A pin with so many pixels before the next says what it is. */
+const PIN_WORDS = 96;
 /** What PgUp and PgDn move, as a part of the whole. */
 const PAGE = 0.1;
 
@@ -20,16 +23,54 @@ export class TimeTrack extends HTMLElement {
     this.session = session;
     this.canvas = /** @type {HTMLCanvasElement} */ (el('canvas', { 'aria-hidden': 'true' }));
     this.knob = el('span', { class: 'knob', 'aria-hidden': 'true' });
+    this.tip = el('span', { class: 'tip', 'aria-hidden': 'true', hidden: true });
     this.track = el('div', { class: 'track', role: 'slider', tabindex: '0', 'aria-label': t('time.track'), 'aria-valuemin': '0' }, this.canvas, this.knob);
     this.pins = el('div', { class: 'pins' });
     this.branches = el('div', { class: 'branches', role: 'group', 'aria-label': t('time.branches') });
-    this.replaceChildren(this.track, this.pins, this.branches);
+    this.replaceChildren(this.track, this.pins, this.branches, this.tip);
     this.track.addEventListener('pointerdown', (/** @type {PointerEvent} */ e) => this.#drag(e));
     this.track.addEventListener('keydown', (/** @type {KeyboardEvent} */ e) => this.#key(e));
+    this.#hints();
     for (const type of ['frame', 'run', 'faults', 'known']) session.addEventListener(type, () => this.update());
     new ResizeObserver(() => this.update()).observe(this);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
   }
+
+  /** What lies under the pointer, or under the focus of the keyboard. */
+  #hints() {
+    const hide = () => { this.tip.hidden = true; };
+    this.track.addEventListener('pointermove', (/** @type {PointerEvent} */ e) => {
+      const { left, width } = this.track.getBoundingClientRect();
+      this.#say(Math.min(1, Math.max(0, (e.clientX - left) / width)));
+    });
+    this.track.addEventListener('pointerleave', hide);
+    this.track.addEventListener('focus', () => { if (this.track.matches(':focus-visible')) this.#say(null); });
+    this.track.addEventListener('blur', hide);
+    for (const type of ['pointerover', 'focusin']) {
+      this.pins.addEventListener(type, (/** @type {Event} */ e) => {
+        const pin = /** @type {Element} */ (e.target).closest('.pin');
+        if (pin instanceof HTMLElement) this.#say(Number(pin.dataset.at), pin.getAttribute('aria-label') ?? '');
+      });
+    }
+    for (const type of ['pointerout', 'focusout']) this.pins.addEventListener(type, hide);
+  }
+
+  /** Shows a time above the track, or a sentence; without a place, where the knob is. @param {number|null} at part of the whole @param {string} [text] */
+  #say(at, text) {
+    const { session } = this;
+    const run = session?.run;
+    if (!session || !run) return;
+    const length = Math.max(1, session.end - run.origin);
+    this.#follows = at === null;
+    const there = at ?? (run.now - run.origin) / length;
+    this.tip.textContent = text ?? clock(there * length);
+    this.tip.hidden = false;
+    const room = this.clientWidth;
+    const half = this.tip.offsetWidth / 2;
+    this.tip.style.setProperty('--x', `${Math.min(room - half, Math.max(half, there * this.track.clientWidth + this.track.offsetLeft))}px`);
+  }
+  /** The hint goes where the knob goes. */
+  #follows = false;
 
   redraw() {
     this.#drawn = '';
@@ -45,6 +86,7 @@ export class TimeTrack extends HTMLElement {
     setAttr(this.track, 'aria-valuemax', String(Math.round(length / 1e6)));
     setAttr(this.track, 'aria-valuenow', String(Math.round(now / 1e6)));
     setAttr(this.track, 'aria-valuetext', t('time.at', { now: clock(now), end: clock(length), i: run.index }));
+    if (this.#follows && !this.tip.hidden) this.#say(null);
     this.#draw(length);
     this.#pin(length);
     this.#branch(length);
@@ -91,20 +133,29 @@ export class TimeTrack extends HTMLElement {
     if (shape === this.#pinShape) return;
     this.#pinShape = shape;
     let last = -Infinity;
-    /** @type {HTMLElement[]} */
-    const nodes = [];
-    for (const pin of pins) {
+    const nodes = pins.flatMap((pin, i) => {
       const at = (pin.at - run.origin) / length;
-      if (at * width - last < PIN_APART) continue;
+      if (at * width - last < PIN_APART) return [];
       last = at * width;
-      const text = known(pin.key) ? t(pin.key, pin.args) : pin.key;
-      const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text });
-      const node = el('button', { class: 'pin', type: 'button', title: label, 'aria-label': label, data: { kind: pin.kind }, on: { click: () => this.session?.seekEvent(pin.seq) } },
-        icon(pin.kind === 'fault' ? 'flag' : 'alert'));
-      node.style.setProperty('--at', `${at * 100}%`);
-      nodes.push(node);
-    }
+      const next = pins.slice(i + 1).map((p) => ((p.at - run.origin) / length) * width).find((x) => x - last >= PIN_APART) ?? width;
+      return [this.#sign(pin, at, next - last)];
+    });
     this.pins.replaceChildren(...nodes);
+  }
+
+  /** A sign on the line; in words too, where there is room for them. @param {T.Pin} pin @param {number} at @param {number} room */
+  #sign(pin, at, room) {
+    const run = /** @type {import('../run.js').Run} */ (this.session?.run);
+    const called = (/** @type {unknown} */ id) => run.node(Number(id ?? NaN))?.name ?? '';
+    const [node, other] = [called(pin.args.node), called(pin.args.other)];
+    const text = known(pin.key) ? t(pin.key, { ...pin.args, node, other }) : pin.key;
+    const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text });
+    const short = pin.kind === 'fault' ? t('time.pin.short', { deed: t(`${pin.key}.short`), node: other || node }) : text;
+    const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.seekEvent(pin.seq) } },
+      icon(pin.kind === 'fault' ? 'flag' : 'alert'), room > PIN_WORDS ? el('span', { text: short }) : null);
+    sign.style.setProperty('--at', `${at * 100}%`);
+    sign.style.setProperty('--room', `${room}px`);
+    return sign;
   }
 
   /** One line a branch, from where it left its parent. @param {number} length */

@@ -53,7 +53,8 @@ export class TimeTransport extends HTMLElement {
     this.#judge();
     this.live.hidden = !session.live;
     if (session.live) {
-      setText(this.live, t(session.live.follow ? 'time.live.on' : 'time.live.off'));
+      setText(this.live, t(session.live.lost ? 'time.live.waits' : session.live.follow ? 'time.live.on' : 'time.live.off'));
+      this.live.disabled = session.live.lost;
       setAttr(this.live, 'aria-pressed', String(session.live.follow));
     }
   }
