@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{PATIENCE, fetched, get, shared, sharing, start};
+use common::{PATIENCE, fetched, get, shared, sharing, start, until};
 use servent::driver::Options;
 use servent_core::fetch;
 use servent_core::id::Guid;
@@ -15,11 +15,14 @@ use servent_core::sim::{Group, Scenario, Server, World};
 use servent_core::time::{self, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 
+/// Chosen so that nothing the server decides hangs on less than [`APART`]:
+/// a machine that hesitates for less does not change the course of events.
 const SIZE: u64 = 400_000;
-const RATE: u64 = 400_000;
+const RATE: u64 = 181_818;
 const CLIENTS: u32 = 3;
-const SCALE: u32 = 60;
-const SPACING: Duration = Duration::from_millis(300);
+const SCALE: u32 = 25;
+const SPACING: Duration = Duration::from_millis(650);
+const APART: time::Duration = time::Duration::from_millis(500);
 
 /// What the server's queue did, with places named by their order of arrival
 /// and without instants.
@@ -78,7 +81,7 @@ fn simulated() -> Vec<Vec<String>> {
         size: SIZE,
         down: 1 << 30,
         latency: time::Duration::from_micros(50),
-        spacing: time::Duration::from_millis(300),
+        spacing: time::Duration::from_micros(SPACING.as_micros() as u64),
         ..Group::default()
     };
     let scenario = Scenario { servers: vec![server], clients: vec![client], ..Scenario::default() };
@@ -86,6 +89,11 @@ fn simulated() -> Vec<Vec<String>> {
     let mut records = Vec::new();
     world.run_until(Instant::from_secs(60), &mut records);
     let of = |n| records.iter().filter(move |r| r.node == NodeId(n));
+    let decided = of(0).filter(|r| matches!(r.event, Event::Queue(_))).map(|r| r.at);
+    let decided: Vec<Instant> = decided.collect();
+    for pair in decided.windows(2).filter(|pair| pair[0] != pair[1]) {
+        assert!(pair[1].since(pair[0]) > APART, "too close to tell which is first: {pair:?}");
+    }
     std::iter::once(of_server(of(0))).chain((1..=CLIENTS).map(|n| of_client(of(n)))).collect()
 }
 
@@ -99,18 +107,19 @@ async fn real() -> Vec<Vec<String>> {
     let server = start(options).await;
     let mut queue = server.records().unwrap();
     let mut running = Vec::new();
-    for n in 0..CLIENTS {
-        if n > 0 {
-            tokio::time::sleep(SPACING).await; // The scenario's own arrivals.
-        }
+    for _ in 0..CLIENTS {
         let dir = tempfile::tempdir().unwrap();
         let mut options = Options::under(dir.path());
         options.tape = true;
         let client = start(options).await;
         let (answers, records) = (client.answers(), client.records().unwrap());
+        running.push((dir, client, answers, records));
+    }
+    let mut arrivals = tokio::time::interval(SPACING); // The scenario's own.
+    for (_, client, ..) in &running {
+        arrivals.tick().await;
         let command = get("copy.bin", server.addr().unwrap(), "/get/0/file.bin");
         client.command(command).await.unwrap();
-        running.push((dir, client, answers, records));
     }
     let mut all = Vec::new();
     for (_dir, client, answers, records) in &mut running {
@@ -119,6 +128,9 @@ async fn real() -> Vec<Vec<String>> {
         client.stop().await.unwrap();
         all.push(of_client(drain(records).iter().map(AsRef::as_ref)));
     }
+    // The server hears of the last byte a moment after the client has it.
+    let served = async || server.counters()["uploads_finished"] == u64::from(CLIENTS);
+    until("the last transfer has ended", served).await;
     server.stop().await.unwrap();
     all.insert(0, of_server(drain(&mut queue).iter().map(AsRef::as_ref)));
     all
