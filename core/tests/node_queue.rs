@@ -361,6 +361,55 @@ fn hammering_is_refused_for_a_while() {
 }
 
 #[test]
+fn pq_11_heads_lists_and_misses_are_hammering_too_and_cost_nobody_his_place() {
+    for line in ["HEAD /get/0/name", "GET /", "GET /get/77/none", "GET /get/0/name"] {
+        let extra = if line == "GET /get/0/name" { "Range: bytes=100000-\r\n" } else { "" };
+        let text = format!("{line} HTTP/1.1\r\nHost: x\r\n{extra}\r\n");
+        let mut strict = config();
+        strict.queue.hammer_requests = 10;
+        let (mut host, holder) = busy(strict);
+        // Behind the same address: one with an id, one with a connection.
+        let (_, told) = host.ask("9.9.9.2:1", PQ);
+        let (held, _) = host.ask("9.9.9.2:2", AQ);
+        let flood = host.accept("9.9.9.2:3");
+        let mut replies = Vec::new();
+        while !host.hung_up.contains(&flood) {
+            assert!(replies.len() < 30, "{line} may be asked without end");
+            let reply = host.say(flood, &text);
+            replies.push(status(&reply));
+            if status(&reply) == 429 {
+                assert_eq!(header(&reply, "Retry-After"), Some("60"), "{reply}");
+                let body = reply.split("\r\n\r\n").nth(1).unwrap();
+                assert_eq!(body.is_empty(), line.starts_with("HEAD"), "{reply}");
+            }
+        }
+        assert!(replies.len() > 5 && replies.last() == Some(&429), "{line}: {replies:?}");
+        assert_eq!(status(&host.ask("9.9.9.3:1", "").1), 503, "others are not concerned");
+        assert_eq!(status(&host.ask("9.9.9.2:4", PQ).1), 429, "newcomers from there are");
+        // Who holds a place may even be refused a list, and keeps it.
+        assert_eq!(status(&host.say(held, &text)), 429);
+        assert!(!host.hung_up.contains(&held));
+        trickle(&mut host, holder, 50, &mut 0);
+        let reply = host.say(held, &get(0, AQ));
+        assert_eq!((status(&reply), var(&reply, "position")), (503, "2"), "{reply}");
+        let (_, reply) = host.ask("9.9.9.2:5", &claim(&told));
+        assert_eq!((status(&reply), var(&reply, "position")), (503, "1"), "{reply}");
+    }
+}
+
+#[test]
+fn a_head_request_does_not_shorten_the_life_of_a_place() {
+    let mut patient = config();
+    patient.limits.idle_deadline = Duration::from_secs(5);
+    let (mut host, _) = busy(patient);
+    let (held, reply) = host.ask("9.9.9.2:1", AQ);
+    assert_eq!(status(&reply), 503);
+    assert_eq!(status(&host.say(held, "HEAD /get/0/name HTTP/1.1\r\nHost: x\r\n\r\n")), 200);
+    host.wait(Duration::from_secs(29));
+    assert!(!host.hung_up.contains(&held));
+}
+
+#[test]
 fn pq_17_alternates_travel_with_every_reply() {
     let (mut host, _) = busy(config());
     host.ask("9.9.9.2:1", &format!("{AQ}X-Alt: 8.8.4.4:99,127.0.0.1:5\r\n"));

@@ -8,10 +8,12 @@ use super::conn::{Phase, Timer, Transfer};
 use super::parts::Subject;
 use super::serve::{Asked, ReplyForm};
 use super::{ConnEvent, Effects, FileRef, Limit, Node, Output, tell};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::Verdict;
 use crate::queue::{Dialect, Place, server};
 use crate::time::{Duration, Instant};
+use crate::trace::Event;
 use crate::wire::http::{Alts, ContentRange, HeadWriter};
 use crate::wire::queue::{self as headers, Seconds};
 
@@ -31,10 +33,11 @@ impl Node {
             }
             Verdict::Wait(place) => self.wait(now, &asked, &place, fx),
             Verdict::Busy { retry_after, .. } => {
-                self.come_back(now, conn, 503, "Busy", retry_after, fx);
+                let says = (503, "Busy", retry_after);
+                self.come_back(now, conn, says, ReplyForm::CLOSE, fx);
             }
             Verdict::Hammering { retry_after } => {
-                self.come_back(now, conn, 429, "Too Many Requests", retry_after, fx);
+                self.hammering(now, conn, retry_after, ReplyForm::CLOSE, fx);
             }
         }
     }
@@ -119,20 +122,63 @@ impl Node {
         self.send_text(now, conn, (503, head), ("text/plain", text), ReplyForm::CLOSE, fx);
     }
 
+    /// Counts a request that needs no slot towards hammering; true when it
+    /// was refused for that. Who holds a place keeps place and connection.
+    pub(super) fn hammers(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        mut reply: ReplyForm,
+        fx: &mut Effects,
+    ) -> bool {
+        let Some(state) = self.conns.get(conn) else { return true };
+        let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > now);
+        let light = server::Input::Light { conn, peer: state.peer.ip() };
+        let mut said = Fx::new();
+        self.queue.handle(now, light, &mut said);
+        let mut refused = false;
+        for effect in said.drain() {
+            match effect {
+                Effect::Event(event) => fx.event(Event::Queue(event)),
+                Effect::Output(server::Output::Reply {
+                    verdict: Verdict::Hammering { retry_after },
+                    ..
+                }) => {
+                    refused = true;
+                    reply.keep &= placed;
+                    self.hammering(now, conn, retry_after, reply, fx);
+                }
+                Effect::Output(other) => unreachable!("{other:?} for a request without a place"),
+            }
+        }
+        refused
+    }
+
+    /// An address asks too often.
+    fn hammering(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        retry_after: Duration,
+        reply: ReplyForm,
+        fx: &mut Effects,
+    ) {
+        self.come_back(now, conn, (429, "Too Many Requests", retry_after), reply, fx);
+    }
+
     /// No place and no slot: a plain refusal that says when to come back.
     fn come_back(
         &mut self,
         now: Instant,
         conn: ConnId,
-        status: u16,
-        reason: &str,
-        retry_after: Duration,
+        (status, reason, retry_after): (u16, &str, Duration),
+        reply: ReplyForm,
         fx: &mut Effects,
     ) {
         let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
         let mut head = self.head(status, reason);
         head.header("Retry-After", Seconds(retry_after));
-        self.send_text(now, conn, (status, head), ("text/plain", text), ReplyForm::CLOSE, fx);
+        self.send_text(now, conn, (status, head), ("text/plain", text), reply, fx);
     }
 
     /// The head a `GET` of this file would have.

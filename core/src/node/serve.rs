@@ -169,7 +169,9 @@ impl Node {
         match RequestHead::parse(bytes, &self.head_limits()) {
             Ok(None) => None,
             Ok(Some((head, used))) => {
-                if let Some(state) = self.conns.open(conn) {
+                if let Some(state) = self.conns.open(conn)
+                    && matches!(state.phase, Phase::Fresh)
+                {
                     state.phase = Phase::Serving { place_until: Instant::ZERO };
                 }
                 self.request(now, conn, &head, fx);
@@ -212,6 +214,16 @@ impl Node {
             },
         );
         let reply = ReplyForm::of(head);
+        let found = match Target::parse(&head.target) {
+            Target::File { index, .. } => self.files.get(index).map(Subject::from),
+            Target::Urn(sha1) => self.content(sha1),
+            Target::Root { .. } | Target::Other => None,
+        };
+        let found = found.filter(|subject| is_what_they_want(subject, head));
+        let light = found.is_none() || head.method != Method::Get;
+        if light && self.hammers(now, conn, reply, fx) {
+            return;
+        }
         if let Method::Other(_) = head.method {
             return self.not_allowed(now, conn, fx);
         }
@@ -219,21 +231,14 @@ impl Node {
             // What follows would be read as the next request.
             return self.short(now, conn, 400, "Bad Request", ReplyForm::CLOSE, fx);
         }
-        let found = match Target::parse(&head.target) {
-            Target::Root { query } => {
-                let most = self.config.limits.index_page as usize;
-                let html = page::page(&self.files, &Wanted::parse(&query), most);
-                return self.page(now, conn, html, reply, fx);
-            }
-            Target::File { index, .. } => self.files.get(index).map(Subject::from),
-            Target::Urn(sha1) => self.content(sha1),
-            Target::Other => None,
-        };
+        if let Target::Root { query } = Target::parse(&head.target) {
+            let most = self.config.limits.index_page as usize;
+            let html = page::page(&self.files, &Wanted::parse(&query), most);
+            return self.page(now, conn, html, reply, fx);
+        }
         match found {
-            Some(subject) if is_what_they_want(&subject, head) => {
-                self.file_request(now, conn, subject, head, reply, fx);
-            }
-            _ => self.short(now, conn, 404, "Not Found", reply, fx),
+            Some(subject) => self.file_request(now, conn, subject, head, reply, fx),
+            None => self.short(now, conn, 404, "Not Found", reply, fx),
         }
     }
 
@@ -265,8 +270,15 @@ impl Node {
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
-            return self.unsatisfiable(now, conn, &subject, reply, fx);
+            if !self.hammers(now, conn, reply, fx) {
+                self.unsatisfiable(now, conn, &subject, reply, fx);
+            }
+            return;
         };
+        if let Some(state) = self.conns.open(conn) {
+            // The queue says anew whether there is a place.
+            state.phase = Phase::Serving { place_until: Instant::ZERO };
+        }
         let dialect = headers::spoken(&head.headers);
         let claim = headers::Claim::parse(&head.headers);
         let request = server::Request {

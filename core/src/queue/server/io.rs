@@ -18,6 +18,10 @@ pub enum Input {
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
     /// [`Output::Hangup`] for its connection in the same list.
     Request(Request),
+    /// A request that needs no slot: a `HEAD`, a list, a file we do not have.
+    /// Counts like any other towards hammering; refused with one
+    /// [`Output::Reply`], else there is no output.
+    Light { conn: ConnId, peer: IpAddr },
     /// All bytes of the range have left. `last`: the file's last byte was
     /// among them.
     Finished { conn: ConnId, last: bool },

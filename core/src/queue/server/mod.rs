@@ -270,6 +270,7 @@ impl Engine for Server {
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Broken { conn } => self.broken(now, conn, fx),
             Input::Gone { conn } => self.gone(now, conn, fx),
+            Input::Light { conn, peer } => self.light(now, conn, peer, fx),
             Input::Slots(slots) => {
                 self.config.slots = slots;
                 fx.event(Event::Slots { slots });

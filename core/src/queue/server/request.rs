@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
+use crate::id::ConnId;
 use crate::queue::{Dialect, Event, Loss, Place, Refusal, pace};
 use crate::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ impl Server {
         if !matches!(known, Known::Surely(_))
             && let Some(left) = self.knocks.knock(request.peer, now)
         {
-            return self.refuse(&request, Refusal::Hammering, left, fx);
+            return self.refuse((request.conn, request.peer), Refusal::Hammering, left, fx);
         }
         match known {
             Known::Surely(at) | Known::ByAddress(at) => match self.places.slab[at].phase {
@@ -71,7 +72,7 @@ impl Server {
         }
         if entry.peer != request.peer && self.address_is_full(request.peer) {
             let retry = self.config.scaled(pace::BUSY_RETRY);
-            return self.refuse(request, Refusal::PerAddress, retry, fx);
+            return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
         }
         self.take_connection(now, at, request, fx);
         self.places.move_to(at, request.peer);
@@ -163,7 +164,7 @@ impl Server {
         };
         if let Some(why) = busy {
             let retry = self.config.scaled(pace::BUSY_RETRY);
-            return self.refuse(request, why, retry, fx);
+            return self.refuse((request.conn, request.peer), why, retry, fx);
         }
         if let Some(other) = self.places.with_conn(request.conn) {
             self.let_go(now, other, fx);
@@ -251,8 +252,23 @@ impl Server {
         self.places.count_of(peer) >= self.config.per_ip
     }
 
-    fn refuse(&self, request: &Request, why: Refusal, wait: Duration, fx: &mut Effects) {
-        fx.event(Event::Refused { peer: request.peer, conn: request.conn, why });
+    /// A request that needs no slot was made: too many of them are hammering
+    /// too, and then whoever asks for one without a place waits as well.
+    pub(super) fn light(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
+        let peer = peer.to_canonical();
+        if let Some(left) = self.knocks.knock(peer, now) {
+            self.refuse((conn, peer), Refusal::Hammering, left, fx);
+        }
+    }
+
+    fn refuse(
+        &self,
+        (conn, peer): (ConnId, IpAddr),
+        why: Refusal,
+        wait: Duration,
+        fx: &mut Effects,
+    ) {
+        fx.event(Event::Refused { peer, conn, why });
         // Whole seconds at full scale, rounded up: a promise.
         let second = self.config.scaled(Duration::from_secs(1)).as_micros().max(1);
         let retry_after = Duration::from_micros(wait.as_micros().div_ceil(second) * second);
@@ -260,6 +276,6 @@ impl Server {
             Refusal::Hammering => Verdict::Hammering { retry_after },
             Refusal::QueueFull | Refusal::PerAddress => Verdict::Busy { retry_after, why },
         };
-        fx.output(Output::Reply { conn: request.conn, verdict });
+        fx.output(Output::Reply { conn, verdict });
     }
 }
