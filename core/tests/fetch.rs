@@ -191,6 +191,97 @@ fn back_off_doubles_and_ends() {
     assert_eq!((desk.fetches.view().len(), desk.state().as_str()), (1, "running"));
 }
 
+fn impatient() -> Desk {
+    let config = Config { first_contact: Duration::from_secs(10), ..Config::default() };
+    Desk::new(config, Dialect::Parq)
+}
+
+#[test]
+fn where_nobody_listens_it_gives_up_soon_when_told_to() {
+    let mut desk = impatient();
+    desk.input(Input::Get(get(None, &[A, B])));
+    // A refuses every time, B never says a word.
+    let mut told = 0;
+    while desk.state() == "running" {
+        let dials = desk.dials();
+        for &(conn, _) in dials[told..].iter().filter(|(_, to)| *to == addr(A)) {
+            desk.input(Input::DialFailed { conn, why: DialError::Refused });
+        }
+        told = dials.len();
+        desk.secs(1);
+    }
+    assert_eq!(desk.now.since(Instant::from_secs(1_000)).as_secs(), 10);
+    assert_eq!(desk.dials().iter().filter(|(_, to)| *to == addr(A)).count(), 5);
+    assert!(lost(&desk, A, SourceTrouble::Unreachable));
+    assert!(lost(&desk, B, SourceTrouble::Unreachable));
+    assert!(failed(&desk, FetchFailure::NoSource));
+    // The same command tries for as long again.
+    desk.input(Input::Get(get(None, &[A, B])));
+    desk.secs(9);
+    assert_eq!(desk.state(), "running");
+    desk.secs(1);
+    assert_eq!(desk.state(), "no source");
+}
+
+#[test]
+fn whoever_was_reached_once_is_waited_for() {
+    let mut desk = impatient();
+    desk.input(Input::Get(get(None, &[A])));
+    let first = desk.connect();
+    desk.input(Input::Closed { conn: first.conn });
+    desk.secs(10);
+    let (conn, _) = *desk.dials().last().unwrap();
+    desk.input(Input::DialFailed { conn, why: DialError::Refused });
+    desk.secs(15);
+    assert_eq!((desk.state().as_str(), desk.dials().len()), ("running", 2), "20 s of pause");
+    // So is one who was reached before a restart.
+    let mut row = desk.row();
+    row.size = Some(10);
+    let mut desk = impatient();
+    desk.input(Input::Restore(row));
+    desk.input(Input::Resume);
+    let (conn, _) = *desk.dials().last().unwrap();
+    desk.input(Input::DialFailed { conn, why: DialError::Refused });
+    desk.secs(11);
+    assert_eq!(desk.state(), "running");
+}
+
+#[test]
+fn what_cannot_be_read_to_be_checked_ends_it() {
+    let mut desk = Desk::getting(Some(GOOD), &[A]);
+    let first = desk.connect();
+    desk.serve(first.conn, 0, 10, 10);
+    assert_eq!(desk.state(), "verifying");
+    desk.input(Input::VerifyFailed { fetch: FETCH, why: StoreError::Failed });
+    assert!(failed(&desk, FetchFailure::Disk));
+    assert_eq!(desk.row().have, [(0, 10)], "kept for another attempt");
+    desk.input(Input::VerifyFailed { fetch: FETCH, why: StoreError::Failed });
+    assert_eq!(desk.answers().len(), 2, "said once");
+    // Once it can be read again the same command finds nothing missing.
+    desk.input(Input::Get(get(Some(GOOD), &[A])));
+    assert_eq!((desk.state().as_str(), desk.dials().len()), ("verifying", 1));
+}
+
+#[test]
+fn a_hash_learnt_on_the_way_is_demanded_after_a_restart_too() {
+    let mut desk = Desk::getting(None, &[A]);
+    let first = desk.connect();
+    let head = "HTTP/1.1 200 OK\nContent-Length: 10\nX-Gnutella-Content-URN: ";
+    desk.reply(first.conn, &format!("{head}urn:sha1:{GOOD}"));
+    let row = desk.row();
+    assert_eq!(row.get.sha1, Some(GOOD), "remembered before any byte is there");
+    let mut desk = Desk::new(Config::default(), Dialect::Parq);
+    desk.input(Input::Restore(row));
+    desk.input(Input::Resume);
+    // The same command, without a hash, means the same download.
+    desk.input(Input::Get(get(None, &[A])));
+    assert_eq!(desk.fetches.view().len(), 1);
+    let again = desk.connect();
+    desk.serve(again.conn, 0, 10, 10);
+    desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
+    assert!(failed(&desk, FetchFailure::Corrupt));
+}
+
 #[test]
 fn errors_of_a_server_cost_what_they_should() {
     for (status, why) in [

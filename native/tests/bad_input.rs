@@ -6,6 +6,8 @@ mod program;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use program::{Place, Running, Wire, assert_same, complains, finish, lab_get, noise};
 
@@ -183,6 +185,30 @@ fn a_server_that_sends_garbage_or_nothing() {
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
     complains(&output, 3, "no source has the file: 127.0.0.1:");
+}
+
+#[test]
+fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 50_000);
+    let at = format!("127.0.0.1:{}", program::free_port());
+    let url = format!("http://{at}/get/0/file");
+    // As a user calls it; finish() allows 15 s.
+    let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
+    complains(&output, 3, &format!("nobody is there: {at} cannot be reached"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--wait"));
+    // A hundred times faster: given up after 0.1 s, unless told to wait.
+    let get = ["get", &url, "-o", "file", "--state", "get", "--time-scale", "100", "--json"];
+    let output = place.run(&get);
+    complains(&output, 3, "nobody is there");
+    let mut waiting = Running::start(place.servent(&[&get[..], &["--wait"]].concat()));
+    waiting.event("trouble");
+    let (_never_used, pause) = channel::<()>();
+    // Nothing is ever sent: ten times as long as it waited above.
+    let _ = pause.recv_timeout(Duration::from_secs(1));
+    let _servent = place.sharing(&["--listen", &at]);
+    waiting.event("done");
+    assert_same(&place.path("file"), &bytes);
 }
 
 #[test]

@@ -51,6 +51,10 @@ pub struct Config {
     pub backoff_most: Duration,
     /// Failures in a row before a source is given up.
     pub attempts: u32,
+    /// Time in which some source must be reached for the first time, or the
+    /// download ends; until then pauses are a fifth of it at most. Zero: no
+    /// such limit.
+    pub first_contact: Duration,
     /// Pause after a plain busy reply that names none (AQ-13).
     pub busy_retry: Duration,
     /// Time for an expected `GIV` to come.
@@ -84,6 +88,7 @@ impl Default for Config {
             backoff: Duration::from_secs(10),
             backoff_most: Duration::from_secs(600),
             attempts: 8,
+            first_contact: Duration::ZERO,
             busy_retry: Duration::from_secs(60),
             giv_deadline: Duration::from_secs(60),
             place: crate::queue::client::Config::default(),

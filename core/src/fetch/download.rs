@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::contact::first_contact;
 use super::cx::Cx;
 use super::event::Limit;
 use super::ranges::RangeSet;
@@ -49,6 +50,8 @@ pub(super) struct Download {
     next_source: u32,
     /// `GIV`s that are expected, and until when.
     pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
+    /// Somebody must be reached by then; `None` when somebody was.
+    pub(super) first_contact: Option<Instant>,
     /// Some bytes came from an earlier run, nobody knows from whom.
     resumed: bool,
     /// How often the hash did not agree.
@@ -59,6 +62,8 @@ impl Download {
     pub(super) fn new(row: PartRow, cx: &Cx<'_>) -> Self {
         let PartRow { fetch, get, size, have, tickets } = row;
         let have = RangeSet::new(&have);
+        // Who told the size or a place was reached in an earlier run.
+        let strangers = size.is_none() && tickets.is_empty();
         let mut new = Self {
             id: fetch,
             state: State::Resting,
@@ -71,6 +76,7 @@ impl Download {
             sources: Table::new(),
             next_source: 0,
             givs: Vec::new(),
+            first_contact: first_contact(strangers, cx),
             corrupt: 0,
             get,
         };
@@ -150,6 +156,8 @@ impl Download {
                     (src.lost, src.failures) = (None, 0);
                 }
             });
+            let placed = self.sources.values().any(|s| s.client.remembered().is_some());
+            self.first_contact = first_contact(self.size.is_none() && !placed, cx);
             self.save(cx);
             self.begin(cx);
         } else {
@@ -216,7 +224,8 @@ impl Download {
         }
         PartRow {
             fetch: self.id,
-            get: self.get.clone(),
+            // A hash learnt on the way is demanded after a restart too.
+            get: Get { sha1: self.sha1, ..self.get.clone() },
             size: self.size,
             have: self.have.largest(most),
             tickets: tickets.collect(),
@@ -282,6 +291,13 @@ impl Download {
                 cx.fx.event(Event::Done { fetch, bytes, sha1: Some(found) });
                 cx.fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: Some(found) }));
             }
+        }
+    }
+
+    /// The bytes are there and nobody can read them.
+    pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>) {
+        if self.state == State::Verifying {
+            self.fail(FetchFailure::Disk, cx);
         }
     }
 
@@ -376,7 +392,8 @@ impl Download {
             return None;
         }
         let givs = self.givs.iter().map(|&(_, _, until)| (until, "giv"));
-        self.sources.values().filter_map(Src::due).chain(givs).min()
+        let contact = self.first_contact.map(|until| (until, "first contact"));
+        self.sources.values().filter_map(Src::due).chain(givs).chain(contact).min()
     }
 
     pub(super) fn view(&self) -> FetchView {

@@ -26,9 +26,7 @@ impl Download {
         };
         let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
         let reply = reply::read(head, &Asked { range, size, sha1, largest });
-        if reply != Reply::Interim {
-            self.learn(no, head, cx);
-        }
+        let learnt = reply != Reply::Interim && self.learn(no, head, cx);
         match reply {
             Reply::Interim => {}
             Reply::Body { range: given, size } => {
@@ -39,6 +37,9 @@ impl Download {
                 }
                 self.believe(no, size);
                 self.receive(no, given, head, cx);
+                if learnt {
+                    self.save(cx);
+                }
             }
             Reply::Empty => {
                 self.size = Some(0);
@@ -152,14 +153,15 @@ impl Download {
     }
 
     /// What a reply tells besides: the hash, the parts a partial source has,
-    /// and who else has the file.
-    fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
-        let Some(src) = self.sources.get_mut(&no) else { return };
+    /// and who else has the file. True when the hash is new.
+    fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
+        let Some(src) = self.sources.get_mut(&no) else { return false };
         let told = head.headers.get("X-Available-Ranges");
         if told.is_some() || matches!(head.status, 200 | 206) {
             src.available = told.and_then(AvailableRanges::parse);
         }
         let teller = src.at();
+        let unknown = self.sha1.is_none();
         if let (None, Some(sha1), 200 | 206) = (self.sha1, reply::content_sha1(head), head.status) {
             self.sha1 = Some(sha1);
             cx.fx.event(Event::HashLearnt { fetch: self.id, sha1 });
@@ -170,6 +172,7 @@ impl Download {
                 self.alternate(at, teller, cx);
             }
         }
+        unknown && self.sha1.is_some()
     }
 
     fn alternate(&mut self, at: SocketAddr, teller: SocketAddr, cx: &mut Cx<'_>) {
@@ -263,7 +266,10 @@ impl Download {
         if src.pushed || src.failures >= cx.config.attempts {
             return self.lose(no, why, cx);
         }
-        let pause = src.pause(cx.config);
+        let mut pause = src.pause(cx.config);
+        if self.first_contact.is_some() {
+            pause = pause.min(cx.config.scaled(cx.config.first_contact.ratio(1, 5)));
+        }
         self.client(no, client::Input::Broken(pause), cx);
         self.waiting(no, why, cx);
         if self.unsaved > 0 {
@@ -274,6 +280,7 @@ impl Download {
 
     /// Runs everything that is due.
     pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
+        self.give_up_strangers(cx);
         let due = |s: &Src| s.due().is_some_and(|(at, _)| at <= cx.now);
         let late: Vec<u32> = self.sources.iter().filter(|(_, s)| due(s)).map(|(&n, _)| n).collect();
         for no in late {
@@ -337,6 +344,7 @@ impl Download {
         if let Some(src) = self.sources.get_mut(&no) {
             (src.pushed, src.link) = (true, Link::Kept { conn });
         }
+        self.first_contact = None;
         cx.conns.adopt(conn, fetch, no);
         cx.fx.event(Event::Source { fetch, at: peer });
         self.client(no, client::Input::Want, cx);
@@ -363,6 +371,7 @@ impl Download {
         }
         src.link = Link::Kept { conn };
         src.failures = 0;
+        self.first_contact = None;
         cx.conns.adopt(conn, self.id, no);
         cx.fx.event(Event::CalledBack { fetch: self.id, conn, ticket });
         self.save(cx);

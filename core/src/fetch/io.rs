@@ -55,6 +55,8 @@ pub enum Input {
     Called { conn: ConnId, peer: SocketAddr, ticket: Guid, server: Option<SocketAddr> },
     /// The SHA-1 of what [`Output::Verify`] named.
     Verified { fetch: FetchId, sha1: Sha1 },
+    /// What [`Output::Verify`] named cannot be read.
+    VerifyFailed { fetch: FetchId, why: StoreError },
 }
 
 /// Something a download asks of its host, mostly in the node's own words.
@@ -74,7 +76,8 @@ pub enum Output {
     Close { conn: ConnId },
     /// Make room for a download, or open it again.
     Allocate { fetch: FetchId, name: String, size: Option<u64> },
-    /// Hash a whole download; answered with [`Input::Verified`].
+    /// Hash a whole download; answered with [`Input::Verified`] or
+    /// [`Input::VerifyFailed`].
     Verify { fetch: FetchId },
     /// A download is whole and right.
     Complete { fetch: FetchId },

@@ -9,6 +9,7 @@
 
 mod alts;
 mod config;
+mod contact;
 mod cx;
 mod download;
 mod event;
@@ -309,6 +310,9 @@ impl Engine for Fetches {
             }
             Input::Verified { fetch, sha1 } => {
                 self.with(fetch, now, fx, |d, cx| d.verified(sha1, cx));
+            }
+            Input::VerifyFailed { fetch, .. } => {
+                self.with(fetch, now, fx, Download::unreadable);
             }
         }
     }

@@ -40,6 +40,7 @@ impl Download {
     /// A dial succeeded: ask, for what is wanted by now.
     pub(super) fn dialed(&mut self, no: u32, conn: ConnId, cx: &mut Cx<'_>) {
         if matches!(self.sources.get(&no), Some(Src { link: Link::Dialing { .. }, .. })) {
+            self.first_contact = None;
             self.request(no, conn, cx);
         }
     }

@@ -46,6 +46,8 @@ pub enum Input {
     /// The range being stored cannot be written, or the file being served
     /// cannot be read any more.
     DiskFailed { conn: ConnId, why: StoreError },
+    /// The answer to [`Output::Verify`] when the part file cannot be read.
+    VerifyFailed { fetch: FetchId, why: StoreError },
     /// The answer to [`Output::Verify`].
     Verified { fetch: FetchId, sha1: Sha1 },
     /// A file is shared from now on, or its entry changed (a hash came in).

@@ -249,6 +249,9 @@ impl Engine for Node {
             Input::Verified { fetch, sha1 } => {
                 self.fetch(now, fetch::Input::Verified { fetch, sha1 }, fx);
             }
+            Input::VerifyFailed { fetch, why } => {
+                self.fetch(now, fetch::Input::VerifyFailed { fetch, why }, fx);
+            }
             Input::Shared(info) => self.files.put(info),
             Input::Unshared { index } => self.files.remove(index),
             Input::Command(command) => self.command(now, command, fx),

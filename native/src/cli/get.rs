@@ -13,6 +13,7 @@ use servent::{Clock, DamagedState};
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
 use servent_core::id::Sha1;
 use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::time;
 use servent_core::trace::{Event, Record};
 use sha1::Digest as _;
 use tokio::sync::broadcast::channel;
@@ -54,6 +55,9 @@ pub(crate) struct Arguments {
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
+    /// Keep trying where nobody answers yet, instead of giving up soon.
+    #[arg(long)]
+    wait: bool,
     /// Record every input and decision in this file.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -71,11 +75,24 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     if let Some(trace) = &arguments.trace {
         builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
     }
-    let config = builder.finish()?;
+    let mut config = builder.finish()?;
+    be_patient(&mut config.settings.node.fetch, arguments.wait);
     let voice = Voice::new(arguments.json, common.quiet);
     let file = destination(&wanted, &config, arguments.output.as_deref())?;
     let job = Job { wanted, file, listen: arguments.listen, damaged: common.damaged(), voice };
     runtime()?.block_on(get(&config, &job))
+}
+
+/// How long somebody may take to be there for the first time.
+const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
+
+/// A wrong address is told soon, unless the user wants to wait for somebody.
+fn be_patient(fetch: &mut fetch::Config, wait: bool) {
+    if wait {
+        (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
+    } else if fetch.first_contact == time::Duration::ZERO {
+        fetch.first_contact = FIRST_CONTACT;
+    }
 }
 
 /// The file to make. It must not be there, its folder must.
@@ -256,7 +273,12 @@ fn failed(why: FetchFailure, troubles: &BTreeMap<SocketAddr, SourceTrouble>) -> 
     let tried: Vec<String> =
         troubles.iter().map(|(at, why)| format!("{at} {}", words(*why))).collect();
     let tried = if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
+    let nobody = troubles.values().all(|why| *why == SourceTrouble::Unreachable);
     match why {
+        FetchFailure::NoSource if nobody && !troubles.is_empty() => {
+            Failure::new(Exit::Network, format!("nobody is there{tried}"))
+                .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
+        }
         FetchFailure::NoSource => {
             Failure::new(Exit::Network, format!("no source has the file{tried}"))
                 .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")

@@ -26,6 +26,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "fetch.backoff",
     "fetch.backoff_most",
     "fetch.busy_retry",
+    "fetch.first_contact",
     "fetch.giv_deadline",
     "fetch.place.interval",
     "fetch.place.margin",
