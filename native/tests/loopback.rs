@@ -5,7 +5,8 @@ mod common;
 use std::path::Path;
 
 use common::{FIRST, Raw, fetched, get, header, shared, sharing, start, until};
-use servent::driver::{Driver, Options};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use servent::driver::{Driver, Handle, Options};
 use servent::error::StartError;
 use servent_core::fetch::FetchFailure;
 use servent_core::node::{Answer, Command, Get, Source};
@@ -271,9 +272,26 @@ async fn both_families_on_one_port() {
     servent.stop().await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_that_cannot_be_read_to_be_checked_ends_with_a_reason() {
+    // A file without bytes is whole before anything is written.
+    let (files, _) = shared("file.bin", 0);
+    let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = start(sharing(state.path(), files.path(), 1, 1)).await;
+    let options = Options::under(other.path());
+    std::fs::write(&options.download_dir, "in the way of the folder").unwrap();
+    let client = start(options).await;
+    let mut answers = client.answers();
+    client.command(get("copy.bin", server.addr().unwrap(), TARGET)).await.unwrap();
+    let end = fetched(&client, &mut answers).await;
+    assert_eq!(end, Err(Answer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
+    client.stop().await.unwrap();
+    server.stop().await.unwrap();
+}
+
 /// The child half of the next test: a download that does not fit.
 #[tokio::test]
-#[ignore = "run by a_full_disk_ends_a_download_with_a_reason under a file size limit"]
+#[ignore = "run by the tests of a full disk, under a limit of the size of files"]
 async fn full_disk_child() {
     let dir = std::env::var_os("SERVENT_TEST_DIR").expect("set by the other half");
     let at = std::env::var("SERVENT_TEST_FROM").unwrap().parse().unwrap();
@@ -282,26 +300,64 @@ async fn full_disk_child() {
     client.command(get("copy.bin", at, TARGET)).await.unwrap();
     let end = fetched(&client, &mut answers).await;
     assert_eq!(end, Err(Answer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
+    let before = client.view(0, 0).await.unwrap().fetches[0].have;
+    assert!(before > 1_000_000, "{before} of the bytes that fit are kept");
+    if std::env::var_os("SERVENT_TEST_ROOM").is_some() {
+        // Room is made: the same command goes on with the same file.
+        let mut limit = getrlimit(Resource::Fsize);
+        limit.current = limit.maximum;
+        setrlimit(Resource::Fsize, limit).unwrap();
+        client.command(get("copy.bin", at, TARGET)).await.unwrap();
+        let path = fetched(&client, &mut answers).await.unwrap();
+        assert_eq!(path, Path::new(&dir).join("downloads/copy.bin"));
+    }
     client.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_ends_a_download_with_a_reason() {
-    let (files, _) = shared("file.bin", 12_000_000);
+    let (files, bytes) = shared("file.bin", 12_000_000);
     let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = start(sharing(state.path(), files.path(), 1, 1)).await;
-    // A limit of 8 MB a file; its signal is ignored, so writes fail instead.
-    let script = "trap '' XFSZ; ulimit -f 16000; exec \"$0\" --ignored --exact full_disk_child";
+    full_disk(other.path(), &server, false).await;
+    let before = server.counters()["bytes_sent"];
+    // Room is made and it is started again: it goes on by itself.
+    let client = start(Options::under(other.path())).await;
+    let path = other.path().join("downloads/copy.bin");
+    until("the rest is there", async || path.exists()).await;
+    assert!(std::fs::read(&path).unwrap() == bytes);
+    client.stop().await.unwrap();
+    let again = server.counters()["bytes_sent"] - before;
+    assert!(again < 8_000_000, "{again} bytes came a second time");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_room_is_made_the_same_command_goes_on() {
+    let (files, bytes) = shared("file.bin", 12_000_000);
+    let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = start(sharing(state.path(), files.path(), 1, 1)).await;
+    full_disk(other.path(), &server, true).await;
+    assert!(std::fs::read(other.path().join("downloads/copy.bin")).unwrap() == bytes);
+    server.stop().await.unwrap();
+}
+
+/// Runs [`full_disk_child`] where files may have 8 MB: the signal of that
+/// limit is ignored, so that writes fail instead. `room`: later it is lifted.
+async fn full_disk(dir: &Path, server: &Handle, room: bool) {
+    let script = "trap '' XFSZ; ulimit -S -f 16000; exec \"$0\" --ignored --exact full_disk_child";
     let mut child = std::process::Command::new("sh");
     child
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())
-        .env("SERVENT_TEST_DIR", other.path())
+        .env("SERVENT_TEST_DIR", dir)
         .env("SERVENT_TEST_FROM", server.addr().unwrap().to_string());
+    if room {
+        child.env("SERVENT_TEST_ROOM", "yes");
+    }
     // The child ends by itself: it waits for nothing longer than we do.
     let child = tokio::task::spawn_blocking(move || child.output()).await.unwrap().unwrap();
     assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
-    server.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -217,11 +217,18 @@ impl Downloads {
         }
     }
 
-    /// Forgets a download; its file goes only when the user took it back.
-    pub(crate) fn forget(&mut self, fetch: FetchId, remove: bool) -> Option<Change> {
+    /// Closes the file of a download that has ended for now; it keeps its
+    /// name and is opened again when the download goes on.
+    pub(crate) fn rest(&mut self, fetch: FetchId) {
+        self.open.remove(&fetch);
+    }
+
+    /// Forgets a download that nobody wants or whose bytes are wrong, and
+    /// removes its file.
+    pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<Change> {
         self.open.remove(&fetch);
         let name = self.names.remove(&fetch)?;
-        if remove && let Err(why) = fs::remove_file(self.part_path(&name)) {
+        if let Err(why) = fs::remove_file(self.part_path(&name)) {
             tracing::warn!(%why, name, "cannot remove the partial file");
         }
         Some(Change::PartGone(fetch))

@@ -32,6 +32,21 @@ fn a_download_gets_its_name_when_it_is_whole_and_overwrites_nothing() {
 }
 
 #[test]
+fn a_download_that_rests_goes_on_in_the_same_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut downloads = empty(dir.path());
+    downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
+    downloads.part(FetchId(1)).unwrap().write_at(b"hel", 0).unwrap();
+    downloads.rest(FetchId(1));
+    assert_eq!(downloads.part(FetchId(1)).unwrap_err(), StoreError::Failed);
+    downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
+    downloads.part(FetchId(1)).unwrap().write_at(b"lo", 3).unwrap();
+    downloads.complete(FetchId(1)).unwrap();
+    assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_renaming_interrupted_by_a_crash_is_done_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), "whole").unwrap();

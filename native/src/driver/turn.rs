@@ -364,10 +364,13 @@ impl Loop {
 
     fn answer(&mut self, answer: Answer) {
         match &answer {
-            Answer::Failed { fetch, why } => {
-                let remove = *why == FetchFailure::Cancelled;
-                self.changes.extend(self.downloads.forget(*fetch, remove));
-            }
+            Answer::Failed { fetch, why } => match why {
+                // The node remembers these: the same command goes on with them.
+                FetchFailure::NoSource | FetchFailure::Disk => self.downloads.rest(*fetch),
+                FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
+                    self.changes.extend(self.downloads.forget(*fetch));
+                }
+            },
             Answer::Stopped => self.stopped = true,
             _ => {}
         }
@@ -382,13 +385,12 @@ impl Loop {
                 let file = part.reader()?;
                 sha1_of(&file, |_| !reports.is_closed()).map_err(|why| store_error(&why))
             });
-            match hashed {
-                Ok(Some(sha1)) => {
-                    let _ = reports.blocking_send(Report::Input(Input::Verified { fetch, sha1 }));
-                }
-                Ok(None) => {}
-                Err(why) => tracing::error!(?fetch, ?why, "cannot read the download to check it"),
-            }
+            let input = match hashed {
+                Ok(Some(sha1)) => Input::Verified { fetch, sha1 },
+                Ok(None) => return, // The servent has ended.
+                Err(why) => Input::VerifyFailed { fetch, why },
+            };
+            let _ = reports.blocking_send(Report::Input(input)); // It may just have ended.
         });
     }
 

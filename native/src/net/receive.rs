@@ -33,6 +33,10 @@ impl Conn {
                 let written;
                 (buffer, written) = write_at(&part, buffer, at).await;
                 if let Err(why) = written {
+                    // What came before it is kept.
+                    if at > start && settle(&part).await.is_ok() {
+                        self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
+                    }
                     return self.disk_failed(why).await;
                 }
                 at += buffer.len() as u64;
