@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use redb::StorageBackend;
 
@@ -17,6 +17,7 @@ use super::Durability;
 pub(crate) struct Flusher {
     file: File,
     behind: AtomicBool,
+    flushes: AtomicU64,
 }
 
 impl Flusher {
@@ -24,8 +25,15 @@ impl Flusher {
     pub(crate) fn flush(&self) -> io::Result<()> {
         if self.behind.swap(false, Ordering::AcqRel) {
             self.file.sync_data().inspect_err(|_| self.behind.store(true, Ordering::Release))?;
+            self.flushes.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// How often the disk was made to catch up.
+    #[cfg(test)]
+    pub(super) fn flushes(&self) -> u64 {
+        self.flushes.load(Ordering::Relaxed)
     }
 }
 
@@ -39,7 +47,8 @@ pub(super) struct Backend {
 
 impl Backend {
     pub(super) fn new(file: File, durability: Durability) -> (Self, Arc<Flusher>) {
-        let flusher = Arc::new(Flusher { file, behind: AtomicBool::new(false) });
+        let flusher =
+            Arc::new(Flusher { file, behind: AtomicBool::new(false), flushes: AtomicU64::new(0) });
         (Self { flusher: Arc::clone(&flusher), durability }, flusher)
     }
 }

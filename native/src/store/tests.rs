@@ -1,10 +1,12 @@
 use std::fs;
+use std::time::Duration;
 
 use servent_core::id::FileIndex;
 use servent_core::queue::{Dialect, FileKey, RowState};
 use servent_core::time::Instant;
 
 use super::*;
+use crate::clock::Stopwatch;
 
 fn row(n: u8) -> Row {
     Row {
@@ -68,6 +70,27 @@ fn every_commit_survives_the_death_of_the_process() {
             assert_eq!(all.queue.len(), usize::from(n) + 1);
         }
     }
+}
+
+/// How often `commits` commits flush to the disk, and how long one takes.
+fn flushes(durability: Durability, commits: u8) -> (u64, Duration) {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(dir.path(), durability, DamagedState::Refuse).unwrap();
+    let (before, watch) = (store.flusher().flushes(), Stopwatch::start());
+    for n in 0..commits {
+        put(&store, [n]);
+    }
+    let each = watch.elapsed() / u32::from(commits);
+    (store.flusher().flushes() - before, each)
+}
+
+#[test]
+fn only_the_stronger_durability_flushes_every_commit_to_the_disk() {
+    let (process, cheap) = flushes(Durability::Process, 50);
+    let (power, dear) = flushes(Durability::Power, 50);
+    println!("a commit: {cheap:?} for the process, {dear:?} for the machine");
+    assert_eq!(process, 0, "somebody waits for the disk without need");
+    assert!(power >= 50, "{power} flushes for 50 promises");
 }
 
 #[test]
