@@ -22,7 +22,7 @@ use tokio::sync::broadcast;
 /// Turns that may wait for the file.
 const FILE_TURNS: usize = 4_096;
 /// Bytes of lines kept in memory.
-const MEMORY: usize = 64 << 20;
+const MEMORY: usize = if cfg!(test) { 64 << 10 } else { 64 << 20 };
 /// Lines and records a slow listener may be behind.
 const BEHIND: usize = 16_384;
 
@@ -179,7 +179,9 @@ impl Tape {
         if let Some(memory) = &self.memory {
             memory.add(&lines);
         }
-        let Some(FileTape { turns, thread, .. }) = self.file else { return Ok(()) };
+        let Some(file) = self.file else { return Ok(()) };
+        let lines = file.after_gap(at, lines, &self.writer);
+        let FileTape { turns, thread, .. } = file;
         let _ = turns.send(lines); // A writer that is gone tells why below.
         drop(turns);
         thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the trace writer failed")))
@@ -201,13 +203,7 @@ impl FileTape {
 
     fn add(&mut self, at: Instant, lines: Vec<String>, writer: &Writer) -> u64 {
         let count = lines.len() as u64;
-        let mut all = Vec::new();
-        if self.missing > 0 {
-            let why = format!("{} lines came faster than the file takes them", self.missing);
-            writer.clone().gap(at, &why, &mut all);
-        }
-        all.extend(lines);
-        match self.turns.try_send(all) {
+        match self.turns.try_send(self.after_gap(at, lines, writer)) {
             Ok(()) => {
                 self.missing = 0;
                 0
@@ -220,6 +216,18 @@ impl FileTape {
                 count
             }
         }
+    }
+
+    /// The next lines for the file, after a word about those that are missing.
+    fn after_gap(&self, at: Instant, lines: Vec<String>, writer: &Writer) -> Vec<String> {
+        if self.missing == 0 {
+            return lines;
+        }
+        let why = format!("{} lines came faster than the file takes them", self.missing);
+        let mut all = Vec::new();
+        writer.clone().gap(at, &why, &mut all);
+        all.extend(lines);
+        all
     }
 }
 
@@ -242,3 +250,7 @@ fn write(mut file: BufWriter<File>, turns: &Receiver<Vec<String>>) -> std::io::R
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tape_tests.rs"]
+mod tests;
