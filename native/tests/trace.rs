@@ -92,6 +92,21 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
+fn a_broken_rule_is_told_and_has_its_exit_code() {
+    let place = Place::new();
+    // Ten times its horizon is all the time a run gets to settle: 100 MB do
+    // not come through in that, so a download is left undone.
+    let scenario = r#"{"id":"hurry","horizon":1000000,
+        "clients":[{"count":1,"size":100000000,"down":100000}]}"#;
+    std::fs::write(place.path("hurry.json"), scenario).unwrap();
+    assert!(place.run(&["sim", "hurry.json"]).status.success(), "safe as far as it came");
+    complains(&place.run(&["sim", "hurry.json", "--settle"]), 5, "the finish oracle says");
+    let output = place.run(&["sim", "hurry.json", "--settle"]);
+    let again = "next: see it again with: servent sim hurry.json --settle --seed 1";
+    assert!(String::from_utf8_lossy(&output.stderr).contains(again));
+}
+
+#[test]
 fn scenarios_are_listed_shown_swept_and_checked() {
     let place = Place::new();
     let text = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();

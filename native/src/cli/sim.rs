@@ -75,8 +75,9 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         }
         if let Some(violation) = run.violations.first() {
             let what = format!("seed {seed}: {}", told(violation));
+            let settle = if arguments.settle { " --settle" } else { "" };
             return Err(Failure::new(Exit::Unverified, what)
-                .next(format!("see it again with: servent sim {name} --seed {seed}")));
+                .next(format!("see it again with: servent sim {name}{settle} --seed {seed}")));
         }
     }
     Ok(())
