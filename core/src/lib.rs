@@ -21,6 +21,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod address;
 pub mod choose;
 pub mod engine;
 pub mod fetch;

@@ -7,12 +7,13 @@ use core::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Config;
+use crate::address::{Reach, plausible, reach};
 
 /// Why an alternate location was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AltRefusal {
-    /// It is not on the public network, and the one who told it is.
+    /// Nobody can have it, or only somebody nearer than the one who told it.
     Private,
     /// Its port is below [`Config::alt_port`].
     Port,
@@ -29,42 +30,18 @@ pub(super) fn judge(
     at_ip: usize,
     all: usize,
 ) -> Result<(), AltRefusal> {
-    if !reachable(at.ip()) || (!public(at.ip()) && public(teller)) {
-        return Err(AltRefusal::Private);
-    }
-    // From outside nothing of ours may be reached, not even from the same
-    // host: a loopback address is only believed from a loopback address.
-    if at.ip().is_loopback() && !teller.is_loopback() {
+    if !plausible(at.ip(), teller) {
         return Err(AltRefusal::Private);
     }
     if at.port() < config.alt_port {
         return Err(AltRefusal::Port);
     }
     if all >= config.sources as usize
-        || at_ip >= config.alts_per_ip as usize && !at.ip().is_loopback()
+        || at_ip >= config.alts_per_ip as usize && reach(at.ip()) != Reach::Machine
     {
         return Err(AltRefusal::TooMany);
     }
     Ok(())
-}
-
-/// Could be somebody's address at all.
-fn reachable(ip: IpAddr) -> bool {
-    let broadcast = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
-    !(ip.is_unspecified() || ip.is_multicast() || broadcast)
-}
-
-/// On the public network.
-fn public(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(v4) => {
-            let [a, b, ..] = v4.octets();
-            let shared = a == 100 && (64..128).contains(&b);
-            let reserved = a == 0 || a >= 240;
-            !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || shared || reserved)
-        }
-        IpAddr::V6(v6) => !(v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()),
-    }
 }
 
 #[cfg(test)]
@@ -86,6 +63,7 @@ mod tests {
             "[::1]:6346",
             "[fc00::1]:6346",
             "[::ffff:10.0.0.1]:6346",
+            "[::ffff:224.0.0.1]:6346",
             "224.0.0.1:6346",
             "255.255.255.255:6346",
         ] {
@@ -99,6 +77,7 @@ mod tests {
         assert_eq!(judged("10.0.0.2:6346", "10.0.0.1"), Ok(()));
         assert_eq!(judged("127.0.0.1:6346", "127.0.0.1"), Ok(()));
         assert_eq!(judged("127.0.0.1:6346", "10.0.0.1"), Err(AltRefusal::Private));
+        assert_eq!(judged("[::ffff:127.0.0.1]:6346", "10.0.0.1"), Err(AltRefusal::Private));
         assert_eq!(judged("224.0.0.1:6346", "10.0.0.1"), Err(AltRefusal::Private));
     }
 

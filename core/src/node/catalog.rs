@@ -9,6 +9,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
 
 use super::FileInfo;
+use crate::address::plausible;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
 use crate::table::{Set, Table};
@@ -103,7 +104,7 @@ impl Catalog {
     /// `teller`. At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
-        if !plausible(at, teller) {
+        if at.port() == 0 || !plausible(at.ip(), teller) {
             return;
         }
         entry.alternates.retain(|known| *known != at);
@@ -128,50 +129,6 @@ impl Catalog {
 
 fn prefix(sha1: Sha1) -> u64 {
     sha1.0.iter().take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte))
-}
-
-/// How far an address reaches.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
-    Nowhere,
-    Machine,
-    Site,
-    World,
-}
-
-fn reach(ip: IpAddr) -> Reach {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => {
-            let first = ip.octets()[0];
-            if first == 0 || first >= 224 {
-                Reach::Nowhere
-            } else if ip.is_loopback() {
-                Reach::Machine
-            } else if ip.is_private() || ip.is_link_local() {
-                Reach::Site
-            } else {
-                Reach::World
-            }
-        }
-        IpAddr::V6(ip) => {
-            if ip.is_unspecified() || ip.is_multicast() {
-                Reach::Nowhere
-            } else if ip.is_loopback() {
-                Reach::Machine
-            } else if ip.is_unique_local() || ip.is_unicast_link_local() {
-                Reach::Site
-            } else {
-                Reach::World
-            }
-        }
-    }
-}
-
-/// True when a client at `teller` can honestly know a holder at `at`: never
-/// nowhere, and an address that is only good nearby only from nearby.
-fn plausible(at: SocketAddr, teller: IpAddr) -> bool {
-    let there = reach(at.ip());
-    at.port() != 0 && there != Reach::Nowhere && there >= reach(teller)
 }
 
 #[cfg(test)]

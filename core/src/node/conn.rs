@@ -7,9 +7,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use super::{Limit, Limits};
+use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::table;
 use crate::time::Instant;
@@ -248,15 +249,6 @@ impl Table {
         self.due.remove(&(at, conn));
         let (_, timer) = self.conns.get_mut(&conn)?.due.take()?;
         Some((conn, timer, at))
-    }
-}
-
-/// Who a limit per address is counted for: an IPv4 address, or the /64
-/// network that one IPv6 host can draw addresses from.
-fn owner(ip: IpAddr) -> IpAddr {
-    match ip.to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
-        v4 => v4,
     }
 }
 

@@ -31,12 +31,14 @@ impl Alts {
     }
 }
 
-/// One address, with the default port when it names none; port 0 is none.
+/// One address, with the default port when it names none; port 0 is none. An
+/// IPv4 address in IPv6 clothes is undressed, so that no address has two names.
 fn address(text: &str) -> Option<SocketAddr> {
     let at = match text.parse::<SocketAddr>() {
         Ok(at) => at,
         Err(_) => SocketAddr::new(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
     };
+    let at = SocketAddr::new(at.ip().to_canonical(), at.port());
     (at.port() != 0 && !at.ip().is_unspecified()).then_some(at)
 }
 
@@ -65,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_missing_port_is_the_usual_one() {
-        let alts = Alts::parse("1.2.3.4:99, 5.6.7.8 ,tls=C0,1.2.3.4:99,::1,9.9.9.9:0,0.0.0.0:1");
+        let alts =
+            Alts::parse("1.2.3.4:99, 5.6.7.8 ,tls=C0,[::ffff:1.2.3.4]:99,::1,9.9.9.9:0,0.0.0.0:1");
         assert_eq!(alts.to_string(), "1.2.3.4:99,5.6.7.8,[::1]:6346");
     }
 

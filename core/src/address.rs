@@ -1,0 +1,106 @@
+//! What an address tells of whoever has it: how far it reaches, and which
+//! addresses one owner can have.
+
+use core::net::{IpAddr, Ipv6Addr};
+
+/// From how far away an address can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Nobody's: unspecified, reserved, for many at once.
+    Nowhere,
+    /// From the same machine.
+    Machine,
+    /// From the same network of a house or a provider.
+    Site,
+    /// From everywhere.
+    World,
+}
+
+/// How far an address reaches; an IPv4 address in IPv6 clothes as far as
+/// without them.
+pub(crate) const fn reach(ip: IpAddr) -> Reach {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            let carrier = first == 100 && second >= 64 && second < 128;
+            if first == 0 || first >= 224 {
+                Reach::Nowhere
+            } else if ip.is_loopback() {
+                Reach::Machine
+            } else if ip.is_private() || ip.is_link_local() || carrier {
+                Reach::Site
+            } else {
+                Reach::World
+            }
+        }
+        IpAddr::V6(ip) => {
+            if ip.is_unspecified() || ip.is_multicast() {
+                Reach::Nowhere
+            } else if ip.is_loopback() {
+                Reach::Machine
+            } else if ip.is_unique_local() || ip.is_unicast_link_local() {
+                Reach::Site
+            } else {
+                Reach::World
+            }
+        }
+    }
+}
+
+/// True when somebody at `teller` can honestly know somebody at `at`: never
+/// nobody, and who is only reached from nearby only from nearby. A stranger
+/// must not make us, or others, knock inside a network of ours.
+pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
+    let there = reach(at);
+    there != Reach::Nowhere && there >= reach(teller)
+}
+
+/// Who a limit per address is counted for: an IPv4 address, or the /64
+/// network that one IPv6 host can draw addresses from.
+pub(crate) const fn owner(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !(u64::MAX as u128))),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearby_is_believed_only_from_nearby() {
+        let told = |at: &str, by: &str| plausible(at.parse().unwrap(), by.parse().unwrap());
+        for at in ["10.0.0.1", "127.0.0.1", "169.254.0.1", "100.64.0.1", "::1", "fc00::1"] {
+            assert!(!told(at, "80.1.2.3") && !told(at, "2001:db8::1"), "{at}");
+        }
+        for at in ["0.0.0.0", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "ff02::1"] {
+            assert!(!told(at, "80.1.2.3") && !told(at, "10.0.0.1"), "{at}");
+        }
+        assert!(told("10.0.0.2", "192.168.0.1") && told("127.0.0.1", "127.0.0.1"));
+        assert!(told("81.1.2.3", "10.0.0.1") && told("81.1.2.3", "::1"));
+        assert!(!told("127.0.0.1", "10.0.0.1"));
+    }
+
+    #[test]
+    fn ipv6_clothes_change_nothing() {
+        for (plain, dressed) in [
+            ("127.0.0.1", "::ffff:127.0.0.1"),
+            ("10.0.0.1", "::ffff:10.0.0.1"),
+            ("224.0.0.1", "::ffff:224.0.0.1"),
+            ("81.1.2.3", "::ffff:81.1.2.3"),
+        ] {
+            let (plain, dressed) = (plain.parse().unwrap(), dressed.parse().unwrap());
+            assert_eq!(reach(plain), reach(dressed));
+            assert_eq!(owner(plain), owner(dressed));
+        }
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_owner() {
+        let of = |ip: &str| owner(ip.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:2"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_ne!(of("1.1.1.1"), of("1.1.1.2"));
+    }
+}
