@@ -332,6 +332,15 @@ fn a_reader_that_stands_still_loses_its_slot() {
 }
 
 #[test]
+fn a_window_of_no_length_does_not_stop_the_clock() {
+    let mut config = config();
+    config.limits.reader_window = Duration::ZERO;
+    let (mut host, holder) = busy(config);
+    host.wait(Duration::from_secs(1));
+    assert!(host.hung_up.contains(&holder));
+}
+
+#[test]
 fn a_servent_that_slept_does_not_blame_its_readers() {
     let (mut host, holder) = busy(config());
     // Suspended for an hour: the timer runs an hour late, once.

@@ -6,7 +6,7 @@ use super::conn::{Phase, Timer, Transfer};
 use super::{ConnEvent, Effects, Limit, Node, StoreError, tell};
 use crate::id::ConnId;
 use crate::queue::server;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 impl Node {
     /// The host tells how much of the range has left.
@@ -48,12 +48,14 @@ impl Node {
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
         let limits = &self.config.limits;
-        let window = u128::from(limits.reader_window.as_micros());
+        // A window of no length would be due again in the same instant.
+        let length = limits.reader_window.max(Duration::from_millis(1));
+        let window = u128::from(length.as_micros());
         // When we come this late it was us who slept, and the reader is not
         // to blame for what we did not send.
-        let slept = now.since(due) >= limits.reader_window;
+        let slept = now.since(due) >= length;
         if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
-            return self.conns.wake(conn, now + limits.reader_window, Timer::Rate);
+            return self.conns.wake(conn, now + length, Timer::Rate);
         }
         tell(fx, ConnEvent::Limit { conn, limit: Limit::ReaderRate });
         // Ended by us, so the slot is free at once and not held for the owner.
