@@ -7,6 +7,7 @@ use fetch_support::{Desk, FETCH, GOOD, ID, addr, get, id};
 use servent_core::fetch::{Config, Event, Input, Output};
 use servent_core::node::DialError;
 use servent_core::queue::Dialect;
+use servent_core::time::Duration;
 
 const A: &str = "80.1.1.1:6346";
 
@@ -179,6 +180,19 @@ fn pq_12_after_a_restart_the_place_is_claimed_and_no_earlier_than_allowed() {
     let conn = servent_core::id::ConnId(2);
     later.input(Input::Called { conn, peer: addr("80.1.1.1:5"), ticket: id(), server: None });
     assert_eq!(later.last().header("X-Queued").unwrap(), format!("position=1503; ID={ID}"));
+}
+
+#[test]
+fn pq_12_a_clock_that_was_set_back_does_not_make_us_wait_for_years() {
+    let mut desk = Desk::getting(None, &[A]);
+    desk.now += Duration::from_secs(10 * 365 * 86_400);
+    let first = desk.connect();
+    desk.reply(first.conn, &far(1503));
+    let mut again = Desk::new(Config::default(), Dialect::Parq);
+    again.input(Input::Restore(desk.row()));
+    again.input(Input::Resume);
+    again.secs(24 * 3_600);
+    assert_eq!(again.dials().len(), 1);
 }
 
 #[test]

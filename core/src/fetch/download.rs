@@ -121,7 +121,7 @@ impl Download {
         };
         let Ticket { ticket, told, not_before, deadline, .. } = *row;
         if let Some(src) = self.sources.get_mut(&no) {
-            src.client.restore(Remembered { ticket, told, not_before, deadline });
+            src.client.restore(Remembered { ticket, told, not_before, deadline }, cx.now);
         }
     }
 

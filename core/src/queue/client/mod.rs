@@ -159,9 +159,13 @@ impl Client {
         }
     }
 
-    /// Takes a place up again that the store remembered (PQ-12).
-    pub const fn restore(&mut self, row: Remembered) {
+    /// Takes a place up again that the store remembered (PQ-12). No server's
+    /// wait is longer than [`Config::longest`]; a row that says more was
+    /// written by a clock that has been set back since.
+    pub fn restore(&mut self, row: Remembered, now: Instant) {
         let Remembered { ticket, told, not_before, deadline } = row;
+        let longest = self.config.longest.ratio(1, u64::from(self.config.time_scale.max(1)));
+        let not_before = not_before.min(now + longest);
         self.place = Some(Place {
             dialect: Dialect::Parq,
             ticket: Some(ticket),

@@ -4,7 +4,7 @@ use super::entry::{Entry, Phase};
 use super::slots::Upload;
 use super::wheel::Wheel;
 use super::{Effects, Output, Server};
-use crate::queue::{Dialect, Event, Row, RowState};
+use crate::queue::{Dialect, Event, Row, RowState, pace};
 use crate::time::Instant;
 
 /// No store of ours counted this far; rows beyond it are numbered anew.
@@ -65,12 +65,15 @@ impl Server {
             }
         }
         let remanence = now + self.config.scaled(self.config.remanence);
+        // Nothing we tell is longer; a row that says more was written by a
+        // clock that has been set back since.
+        let longest = now + self.config.scaled(pace::lifetime(pace::FAR_RETRY));
         for position in 1..=self.line.len() {
             let Some(at) = self.line.at(position) else { break };
             let entry = &mut self.places.slab[at];
             if !Wheel::has(entry) {
                 entry.not_before = entry.not_before.min(now);
-                entry.deadline = entry.deadline.max(remanence);
+                entry.deadline = entry.deadline.min(longest).max(remanence);
                 self.line.set_present(entry.seat, true);
                 self.await_or_call(now, at, fx);
             }
