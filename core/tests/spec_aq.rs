@@ -118,6 +118,18 @@ fn aq_8_another_file_while_queued_moves_to_the_back() {
 }
 
 #[test]
+fn aq_8_leaving_the_header_out_does_not_keep_the_place_for_another_file() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Active);
+    let (mut first, mut second) = (bench.queue(Active), bench.queue(Active));
+    bench.finish(&running);
+    bench.pass(secs(45));
+    (first.file, first.dialect) = (FileKey(2), Passive);
+    assert_eq!(bench.ask(&mut first).place().position, 2);
+    assert_eq!(bench.ask(&mut second), Got::Slot);
+}
+
+#[test]
 fn aq_8_the_same_file_with_another_range_keeps_the_place() {
     let mut bench = Bench::new(config(1));
     bench.upload(Active);
@@ -212,6 +224,21 @@ fn aq_10_one_address_gets_a_bounded_number_of_places() {
     assert_eq!(same(&mut bench).place().position, 1);
     assert_eq!(same(&mut bench), Got::Busy(Refusal::PerAddress));
     bench.queue(Active);
+}
+
+#[test]
+fn aq_10_a_host_with_a_whole_network_of_addresses_gets_no_more_places_than_one() {
+    let mut bench = Bench::new(servent_core::queue::Config { per_ip: 2, ..config(1) });
+    bench.upload(Active);
+    let from = |bench: &mut Bench, peer: &str| {
+        let mut client = bench.client(Active);
+        client.peer = peer.parse().unwrap();
+        bench.ask(&mut client)
+    };
+    assert_eq!(from(&mut bench, "2001:db8::1").place().position, 1);
+    assert_eq!(from(&mut bench, "2001:db8::2").place().position, 2);
+    assert_eq!(from(&mut bench, "2001:db8::3"), Got::Busy(Refusal::PerAddress));
+    assert_eq!(from(&mut bench, "2001:db8:0:1::3").place().position, 3);
 }
 
 #[test]

@@ -502,3 +502,27 @@ fn pq_9_the_time_scale_divides_what_is_told_and_what_is_enforced() {
     bench.pass(secs(4));
     assert_eq!(bench.lost(), [Loss::Overdue]);
 }
+
+#[test]
+fn pq_7_whoever_asks_too_early_again_and_again_is_refused_as_hammering() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    let mut hasty = bench.queue(Parq);
+    let early = (0..100).take_while(|_| matches!(bench.ask(&mut hasty), Got::Place(_))).count();
+    assert_eq!(early, 59, "sixty requests a minute, the first one counted");
+    assert_eq!((bench.server.length(), bench.store().len()), (0, 1));
+    bench.pass(secs(61));
+    assert_eq!(bench.ask(&mut hasty).place().position, 1);
+}
+
+#[test]
+fn pq_12_a_clock_that_was_set_back_keeps_no_place_longer_than_any_is_told() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    let (_silent, other) = (bench.queue(Parq), bench.queue(Passive));
+    bench.now = servent_core::time::Instant::from_secs(1_000);
+    bench.restart(secs(0));
+    assert_eq!(bench.position(&other), 2);
+    bench.pass(secs(661));
+    assert_eq!((bench.server.length(), bench.store()), (0, vec![]));
+}

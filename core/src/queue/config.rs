@@ -13,7 +13,7 @@ pub struct Config {
     pub slots: u32,
     /// Places in the line; beyond it a plain 503 (AQ-10).
     pub capacity: u32,
-    /// Places in the line for one address.
+    /// Places in the line for one address; a /64 network of IPv6 is one.
     pub per_ip: u32,
     /// How many first places keep their connection: PARQ's Sq (PQ-1).
     pub sync_places: u32,

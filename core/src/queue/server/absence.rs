@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Server};
+use crate::address::owner;
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, Event, Loss, pace};
 use crate::time::{Duration, Instant};
@@ -102,7 +103,7 @@ impl Server {
             self.places.slab[at].call_booked = false;
             return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
         };
-        if let Some(wait) = self.calls.knock(peer, now) {
+        if let Some(wait) = self.calls.knock(owner(peer), now) {
             return self.wake_at(at, Some(now + wait.max(TOUCH)));
         }
         let entry = &mut self.places.slab[at];

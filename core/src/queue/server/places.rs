@@ -16,6 +16,7 @@ use core::net::IpAddr;
 use super::entry::{Entry, Phase};
 use super::slab::Slab;
 use super::table::Table;
+use crate::address::owner;
 use crate::id::{ConnId, Guid};
 use crate::keyed::Key;
 use crate::queue::Dialect;
@@ -36,6 +37,9 @@ pub(super) struct Places {
     by_conn: Table<u32>,
     /// The first entry of each address; the others hang on it in a ring.
     by_peer: Table<u32>,
+    /// How many entries each network has whose host can draw addresses at
+    /// will. An IPv4 address is counted in its ring.
+    networks: Table<(IpAddr, u32)>,
 }
 
 impl Places {
@@ -48,6 +52,7 @@ impl Places {
             by_ticket: Table::new(capacity),
             by_conn: Table::new(capacity),
             by_peer: Table::new(capacity),
+            networks: Table::new(0),
         }
     }
 
@@ -132,9 +137,41 @@ impl Places {
         waits.then_some(first)
     }
 
-    /// How many entries an address has.
+    /// How many entries an address has, or the network it was drawn from.
     pub(super) fn count_of(&self, peer: IpAddr) -> u32 {
+        if peer.is_ipv6() {
+            let network = owner(peer);
+            let found = self.networks.find(self.hash(network), |(of, _)| *of == network);
+            return found.map_or(0, |&(_, count)| count);
+        }
         self.first_of(peer).map_or(0, |first| self.slab[first].kin_count)
+    }
+
+    /// One entry more of this address.
+    fn count_in(&mut self, peer: IpAddr) {
+        if peer.is_ipv6() {
+            let network = owner(peer);
+            let hash = self.hash(network);
+            match self.networks.find_mut(hash, |(of, _)| *of == network) {
+                Some((_, count)) => *count += 1,
+                None => {
+                    let key = &self.key;
+                    self.networks.insert(hash, (network, 1), |(of, _)| key.hash_one(of));
+                }
+            }
+        }
+    }
+
+    /// One entry fewer of this address.
+    fn count_out(&mut self, peer: IpAddr) {
+        if peer.is_ipv6() {
+            let network = owner(peer);
+            let hash = self.hash(network);
+            match self.networks.find_mut(hash, |(of, _)| *of == network) {
+                Some((_, count)) if *count > 1 => *count -= 1,
+                _ => self.networks.remove(hash, |(of, _)| *of == network),
+            }
+        }
     }
 
     /// Ties an entry to a connection. What was tied to it before is let go.
@@ -177,6 +214,7 @@ impl Places {
     /// A waiting passive client goes to the front, where it is looked for.
     fn link_kin(&mut self, at: u32) {
         let peer = self.slab[at].peer;
+        self.count_in(peer);
         let Some(first) = self.first_of(peer) else {
             let entry = &mut self.slab[at];
             (entry.kin_prev, entry.kin_next, entry.kin_count) = (at, at, 1);
@@ -199,6 +237,7 @@ impl Places {
 
     fn unlink_kin(&mut self, at: u32) {
         let Entry { kin_prev, kin_next, peer, .. } = self.slab[at];
+        self.count_out(peer);
         let Some(first) = self.first_of(peer) else { unreachable!("an entry has its address") };
         if kin_next == at {
             self.by_peer.remove(self.hash(peer), |&i| i == at);
@@ -226,12 +265,17 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
     use crate::time::Instant;
-    use core::net::Ipv4Addr;
+    use core::net::{Ipv4Addr, Ipv6Addr};
     use proptest::prelude::*;
     use std::vec::Vec;
 
+    /// Two addresses of IPv4, two of one network of IPv6, one of another.
     fn peer(n: u8) -> IpAddr {
-        IpAddr::V4(Ipv4Addr::new(10, 0, 0, n % 3))
+        match n % 5 {
+            n @ 0..2 => IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)),
+            n @ 2..4 => IpAddr::V6(Ipv6Addr::new(1, 2, 3, 4, 0, 0, 0, u16::from(n))),
+            n => IpAddr::V6(Ipv6Addr::new(1, 2, 3, 5, 0, 0, 0, u16::from(n))),
+        }
     }
 
     proptest! {
@@ -276,8 +320,8 @@ mod tests {
                     let found = places.with_conn(ConnId(n));
                     prop_assert_eq!(Vec::from_iter(found), find(&|e| e.conn() == Some(ConnId(n))));
                 }
-                for n in 0..3 {
-                    let of = find(&|e| e.peer == peer(n));
+                for n in 0..5 {
+                    let of = find(&|e| owner(e.peer) == owner(peer(n)));
                     prop_assert_eq!(places.count_of(peer(n)) as usize, of.len());
                     let passive = find(&|e| e.peer == peer(n) && e.dialect == Dialect::Passive);
                     prop_assert_eq!(Vec::from_iter(places.passive_of(peer(n))), passive);

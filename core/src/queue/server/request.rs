@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
+use crate::address::owner;
 use crate::id::ConnId;
 use crate::queue::{Dialect, Event, Loss, Place, Refusal, pace};
 use crate::time::{Duration, Instant};
@@ -28,10 +29,9 @@ impl Server {
         request.peer = request.peer.to_canonical();
         request.bytes = request.bytes.min(BYTES_MAX);
         let known = self.recognise(&request);
-        if !matches!(known, Known::Surely(_))
-            && let Some(left) = self.knocks.knock(request.peer, now)
+        if !matches!(known, Known::Surely(_)) && self.hammers(now, (request.conn, request.peer), fx)
         {
-            return self.refuse((request.conn, request.peer), Refusal::Hammering, left, fx);
+            return;
         }
         match known {
             Known::Surely(at) | Known::ByAddress(at) => match self.places.slab[at].phase {
@@ -41,6 +41,14 @@ impl Server {
             },
             Known::Stranger => self.newcomer(now, &request, fx),
         }
+    }
+
+    /// Counts a request against its address; true when that asks too often,
+    /// and has been told so.
+    fn hammers(&mut self, now: Instant, (conn, peer): (ConnId, IpAddr), fx: &mut Effects) -> bool {
+        let Some(left) = self.knocks.knock(owner(peer), now) else { return false };
+        self.refuse((conn, peer), Refusal::Hammering, left, fx);
+        true
     }
 
     fn recognise(&self, request: &Request) -> Known {
@@ -64,11 +72,13 @@ impl Server {
         if let Some(why) = self.offence(now, entry, request) {
             let hangup = entry.dialect == Dialect::Active;
             self.lose(at, why, fx);
-            return if hangup {
+            if hangup {
                 fx.output(Output::Hangup { conn: request.conn, why });
-            } else {
+            } else if !self.hammers(now, (request.conn, request.peer), fx) {
+                // Whoever has lost its place is a stranger, and counted as one.
                 self.newcomer(now, request, fx);
-            };
+            }
+            return;
         }
         if entry.peer != request.peer && self.address_is_full(request.peer) {
             let retry = self.config.scaled(pace::BUSY_RETRY);
@@ -76,7 +86,11 @@ impl Server {
         }
         self.take_connection(now, at, request, fx);
         self.places.move_to(at, request.peer);
-        if request.dialect == Dialect::Active && self.places.slab[at].file != request.file {
+        let entry = &self.places.slab[at];
+        // Who leaves the header out for once speaks what it spoke before.
+        let silent = request.dialect == Dialect::Passive;
+        let dialect = if silent { entry.dialect } else { request.dialect };
+        if dialect == Dialect::Active && entry.file != request.file {
             self.move_to_end(at, fx);
         }
         self.note(at, request);
@@ -255,10 +269,7 @@ impl Server {
     /// A request that needs no slot was made: too many of them are hammering
     /// too, and then whoever asks for one without a place waits as well.
     pub(super) fn light(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
-        let peer = peer.to_canonical();
-        if let Some(left) = self.knocks.knock(peer, now) {
-            self.refuse((conn, peer), Refusal::Hammering, left, fx);
-        }
+        self.hammers(now, (conn, peer.to_canonical()), fx);
     }
 
     fn refuse(
