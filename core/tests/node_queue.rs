@@ -469,3 +469,21 @@ fn stopping_says_goodbye_and_keeps_what_was_promised() {
     assert_eq!(host.ops.len(), saved, "nothing promised is taken back");
     assert_eq!(servent_core::engine::Engine::poll_timeout(&host.node), None);
 }
+
+#[test]
+fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close() {
+    let (mut host, _) = busy(config());
+    for (peer, header) in [("9.9.9.2:1", AQ), ("9.9.9.3:1", PQ)] {
+        let conn = host.accept(peer);
+        let request = format!("GET /get/0/x HTTP/1.0\r\n{header}\r\n");
+        let reply = host.say(conn, &request);
+        assert_eq!(status(&reply), 503);
+        assert!(reply.contains("Connection: keep-alive\r\n"), "{reply}");
+        assert!(!host.hung_up.contains(&conn));
+    }
+    let (conn, _) = host.ask("9.9.9.4:1", "X-Queue: 0.1\r\nConnection: close\r\n");
+    assert!(host.hung_up.contains(&conn));
+    let plain = host.accept("9.9.9.5:1");
+    host.say(plain, "HEAD /get/0/x HTTP/1.0\r\n\r\n");
+    assert!(host.hung_up.contains(&plain));
+}

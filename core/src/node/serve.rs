@@ -58,7 +58,11 @@ impl ReplyForm {
     }
 
     fn of(head: &RequestHead) -> Self {
-        let keep = head.keep_alive();
+        // A place in the near part of the line is waited at on its connection,
+        // so whoever says that it can queue can keep one, of whatever version.
+        let queues = headers::spoken(&head.headers) != Dialect::Passive
+            && !head.headers.lists("Connection", "close");
+        let keep = head.keep_alive() || queues;
         Self {
             keep,
             say_keep: keep && head.version == Version::Http10,
