@@ -26,6 +26,7 @@ pub mod choose;
 pub mod engine;
 pub mod fetch;
 pub mod id;
+pub mod json;
 pub mod keyed;
 pub mod node;
 pub mod queue;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::Value;
+use servent_core::json::Json;
 use servent_core::node::{FetchView, LaneTotals, Node, NodeView, QueueView};
 use servent_core::queue::Dialect;
 use servent_core::queue::server::Windows;
@@ -124,7 +124,7 @@ pub(crate) struct Pin {
     pub(crate) seq: u64,
     pub(crate) kind: &'static str,
     pub(crate) key: String,
-    pub(crate) args: Value,
+    pub(crate) args: Json,
 }
 
 /// A branch in a list.
@@ -150,43 +150,42 @@ pub(crate) struct Verified {
 #[derive(Serialize)]
 pub(crate) struct Change {
     path: String,
-    before: Value,
-    after: Value,
+    before: Json,
+    after: Json,
 }
 
 /// Where two views differ.
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
     // By way of text: one writer for all types keeps the module small.
-    let value = |text: String| serde_json::from_str::<Value>(&text).unwrap_or_default();
+    let tree = |text: String| Json::parse(&text).unwrap_or_default();
     let mut changes = Vec::new();
-    compare(String::new(), value(json(before)), value(json(after)), &mut changes);
+    compare(String::new(), tree(json(before)), tree(json(after)), &mut changes);
     changes
 }
 
-fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>) {
-    let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+/// A list as an object: its items by their numbers.
+fn numbered(list: Vec<Json>) -> Json {
+    Json::Object(list.into_iter().enumerate().map(|(i, item)| (i.to_string(), item)).collect())
+}
+
+fn compare(path: String, before: Json, after: Json, changes: &mut Vec<Change>) {
+    if before == after {
+        return;
+    }
+    let join =
+        |key: &str| if path.is_empty() { key.to_owned() } else { [&path, ".", key].concat() };
     match (before, after) {
-        (a, b) if a == b => {}
-        (Value::Object(mut a), Value::Object(b)) => {
-            for (key, after) in b {
-                let before = a.remove(&key).unwrap_or_default();
-                compare(join(&key), before, after, changes);
-            }
-            for (key, before) in a {
-                compare(join(&key), before, Value::Null, changes);
-            }
+        (Json::List(before), Json::List(after)) => {
+            compare(path, numbered(before), numbered(after), changes);
         }
-        (Value::Array(a), Value::Array(b)) => {
-            let (mut a, mut b) = (a.into_iter(), b.into_iter());
-            for i in 0.. {
-                match (a.next(), b.next()) {
-                    (None, None) => break,
-                    (before, after) => {
-                        let (before, after) =
-                            (before.unwrap_or_default(), after.unwrap_or_default());
-                        compare(join(&i.to_string()), before, after, changes);
-                    }
-                }
+        (Json::Object(mut before), Json::Object(after)) => {
+            for (key, after) in after {
+                let old = before.iter().position(|(k, _)| *k == key);
+                let old = old.map(|i| before.remove(i).1).unwrap_or_default();
+                compare(join(&key), old, after, changes);
+            }
+            for (key, old) in before {
+                compare(join(&key), old, Json::Null, changes);
             }
         }
         (before, after) => changes.push(Change { path, before, after }),
@@ -209,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_diff_names_the_paths_that_changed() {
-        let before: Value = serde_json::from_str(r#"{"a":1,"b":[1,{"c":2}],"d":0}"#).unwrap();
-        let after: Value = serde_json::from_str(r#"{"a":1,"b":[1,{"c":3},4],"e":0}"#).unwrap();
+        let before = Json::parse(r#"{"a":1,"b":[1,{"c":2}],"d":0}"#).unwrap();
+        let after = Json::parse(r#"{"a":1,"b":[1,{"c":3},4],"e":0}"#).unwrap();
         let paths: Vec<String> = diff(&before, &after).into_iter().map(|c| c.path).collect();
         assert_eq!(paths, ["b.1.c", "b.2", "e", "d"]);
     }

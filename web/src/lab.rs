@@ -1,6 +1,7 @@
 //! The class the page talks to.
 
 use js_sys::Uint32Array;
+use servent_core::json::{Json, read};
 use servent_core::queue::server::Windows;
 use servent_core::sim::{FaultAt, Scenario};
 use servent_core::time::Instant;
@@ -319,9 +320,8 @@ impl Lab {
         let Inner::Scenario(lab) = &mut self.inner else {
             return Err(JsError::new("what was recorded cannot be changed"));
         };
-        let fault: FaultAt = serde_json::from_str::<serde_json::Value>(json)
-            .and_then(serde_json::from_value)
-            .map_err(|e| JsError::new(&e.to_string()))?;
+        let fault = Json::parse(json).and_then(|tree| read::<FaultAt>(&tree));
+        let fault = fault.map_err(|wrong| JsError::new(&String::from(wrong)))?;
         lab.fault(fault).map(|b| b as u32).map_err(|e| JsError::new(&e))
     }
 

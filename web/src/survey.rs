@@ -1,7 +1,7 @@
 //! What is gathered from the records once, as they become known: pins for
 //! the timeline and how densely they stand.
 
-use serde_json::Value;
+use servent_core::json::Json;
 use servent_core::sim::check::Oracles;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record, why};
@@ -59,16 +59,16 @@ impl Survey {
         let found = self.oracles.violations().len();
         self.oracles.see(record);
         for v in &self.oracles.violations()[found..] {
-            let args: serde_json::Map<String, Value> =
-                v.args.iter().map(|(k, v)| ((*k).to_owned(), Value::from(v.as_str()))).collect();
+            let args = v.args.iter().map(|(k, v)| ((*k).to_owned(), Json::Text(v.clone())));
+            let args = Json::Object(args.collect());
             let (at, seq, key) = (v.at, v.seq, v.key.to_owned());
-            self.pins.push(Pin { at, seq, kind: "violation", key, args: args.into() });
+            self.pins.push(Pin { at, seq, kind: "violation", key, args });
         }
         if matches!(record.event, Event::World(_)) {
             let why = why::of(record);
             let mut args = why.args;
-            if let Value::Object(fields) = &mut args {
-                fields.insert("node".into(), record.node.0.into());
+            if let Json::Object(fields) = &mut args {
+                fields.push((String::from("node"), Json::Whole(record.node.0.into())));
             }
             self.pins.push(Pin {
                 at: record.at,

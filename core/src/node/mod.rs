@@ -23,6 +23,7 @@ mod conn;
 mod download;
 mod event;
 mod io;
+mod io_json;
 mod lines;
 mod look;
 mod page;

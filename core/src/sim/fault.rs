@@ -1,38 +1,25 @@
 //! What can go wrong, and what a user can do, at an instant.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use alloc::string::String;
+use alloc::vec::Vec;
 
+use serde::{Serialize, Serializer};
+
+use crate::json::{self, Fill, FromJson, Json, Wrong, enum_from_json};
 use crate::time::{Duration, Instant};
 use crate::trace::NodeId;
 
 /// A fault with its instant.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FaultAt {
     /// When.
     pub at: Instant,
     /// What.
-    #[serde(flatten)]
     pub fault: Fault,
 }
 
-impl<'de> Deserialize<'de> for FaultAt {
-    /// `{"at": µs, "cut": {…}}`; without `at` it is the beginning.
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let mut fields = Map::deserialize(d)?;
-        let at = match fields.remove("at") {
-            Some(at) => at.as_u64().ok_or_else(|| D::Error::custom("`at` is no instant"))?,
-            None => 0,
-        };
-        let fault = serde_json::from_value(Value::Object(fields)).map_err(D::Error::custom)?;
-        Ok(Self { at: Instant::from_micros(at), fault })
-    }
-}
-
 /// A fault, its end, or something a user does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// Every connection between two nodes breaks.
     Cut {
@@ -104,5 +91,105 @@ impl Fault {
             | Self::Sleep { node, .. } => (*node, None),
         };
         [Some(first), second].into_iter().flatten()
+    }
+}
+
+enum_from_json!(Fault, Self::Crash { node: NodeId(0) }, {
+    "cut" => Cut { a, b },
+    "crash" => Crash { node },
+    "restart" => Restart { node },
+    "stall" => Stall { node },
+    "resume" => Resume { node },
+    "firewall" => Firewall { node, closed },
+    "clock" => Clock { node, offset },
+    "ask_now" => AskNow { node },
+    "sleep" => Sleep { node, length },
+});
+
+/// `{"at": µs, "cut": {…}}`; without `at` it is the beginning.
+impl Fill for FaultAt {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
+        let mut faults = entries.iter().filter(|(name, _)| name != "at");
+        let (Some((name, content)), None) = (faults.next(), faults.next()) else {
+            return Err(json::expected("one fault, and `at`"));
+        };
+        self.fault = Fault::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
+        self.at = Instant::ZERO;
+        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
+    }
+}
+impl FromJson for FaultAt {
+    fn blank() -> Self {
+        Self { at: Instant::ZERO, fault: Fault::blank() }
+    }
+}
+
+impl Serialize for FaultAt {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let number = |node: &NodeId| Json::Whole(node.0.into());
+        let one = |name, node: &NodeId| (name, [Some(("node", number(node))), None]);
+        let two = |name, node: &NodeId, what, value| {
+            (name, [Some(("node", number(node))), Some((what, value))])
+        };
+        let (name, fields) = match &self.fault {
+            Fault::Cut { a, b } => ("cut", [Some(("a", number(a))), Some(("b", number(b)))]),
+            Fault::Crash { node } => one("crash", node),
+            Fault::Restart { node } => one("restart", node),
+            Fault::Stall { node } => one("stall", node),
+            Fault::Resume { node } => one("resume", node),
+            Fault::Firewall { node, closed } => {
+                two("firewall", node, "closed", Json::Bool(*closed))
+            }
+            Fault::Clock { node, offset } => {
+                let whole = u64::try_from(*offset).map(Json::Whole);
+                two("clock", node, "offset", whole.unwrap_or(Json::Negative(*offset)))
+            }
+            Fault::AskNow { node } => one("ask_now", node),
+            Fault::Sleep { node, length } => {
+                two("sleep", node, "length", Json::Whole(length.as_micros()))
+            }
+        };
+        let entry = |(name, value)| (String::from(name), value);
+        let content: Vec<_> = fields.into_iter().flatten().map(entry).collect();
+        let at = Json::Whole(self.at.as_micros());
+        Json::Object([entry(("at", at)), entry((name, Json::Object(content)))].into()).serialize(s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_comes_back_from_its_text() {
+        let node = NodeId(3);
+        for fault in [
+            Fault::Cut { a: node, b: NodeId(4) },
+            Fault::Crash { node },
+            Fault::Restart { node },
+            Fault::Stall { node },
+            Fault::Resume { node },
+            Fault::Firewall { node, closed: true },
+            Fault::Clock { node, offset: -5 },
+            Fault::Clock { node, offset: 5 },
+            Fault::AskNow { node },
+            Fault::Sleep { node, length: Duration::from_secs(1) },
+        ] {
+            let fault = FaultAt { at: Instant::from_secs(7), fault };
+            let text = serde_json::to_string(&fault).unwrap();
+            assert_eq!(json::read(&Json::parse(&text).unwrap()), Ok(fault), "{text}");
+        }
+        let early = Json::parse(r#"{"stall":{"node":1}}"#).unwrap();
+        assert_eq!(json::read::<FaultAt>(&early).unwrap().at, Instant::ZERO);
+        for (text, what) in [
+            (r#"{"at":1}"#, "one fault"),
+            (r#"{"at":1,"stall":{}}"#, "missing field `node`"),
+            (r#"{"at":-1,"stall":{"node":1}}"#, "`at`"),
+            (r#"{"flood":{"node":1}}"#, "unknown variant `flood`"),
+        ] {
+            let why = json::read::<FaultAt>(&Json::parse(text).unwrap()).unwrap_err();
+            assert!(alloc::format!("{why}").contains(what), "{text}: {why}");
+        }
     }
 }

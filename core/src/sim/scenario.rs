@@ -3,15 +3,15 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::fault::FaultAt;
+use crate::json::{self, Fill, FromJson, Json, Rule, Wrong, struct_from_json};
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
 
 /// A world to be: who is in it, what they want, what goes wrong, and when.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
@@ -21,7 +21,7 @@ pub struct Scenario {
     pub text: String,
     /// Every draw follows from it. In JSON a number, or text in decimal or
     /// `0x…`: JavaScript's numbers end at 2^53.
-    #[serde(with = "seed")]
+    #[serde(serialize_with = "write_seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -37,8 +37,7 @@ pub struct Scenario {
 }
 
 /// Somebody who shares every file of the scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Server {
     /// What it is called.
     pub name: String,
@@ -53,8 +52,7 @@ pub struct Server {
 }
 
 /// Clients alike.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Group {
     /// What each is called, followed by its number.
     pub name: String,
@@ -85,8 +83,7 @@ pub struct Group {
 }
 
 /// Other rules for the same arrivals.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Variant {
     /// What it is called.
     pub name: String,
@@ -156,11 +153,8 @@ impl Scenario {
     ///
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
-    pub fn parse(json: &str) -> Result<Self, String> {
-        // By way of a value: one reader for all types keeps the page's module small.
-        let value: serde_json::Value =
-            serde_json::from_str(json).map_err(|e| alloc::format!("{e}"))?;
-        let scenario: Self = serde_json::from_value(value).map_err(|e| alloc::format!("{e}"))?;
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let scenario: Self = json::read(&Json::parse(text)?)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -208,40 +202,58 @@ impl Scenario {
     }
 }
 
-mod seed {
-    use alloc::format;
-    use core::fmt;
+fn write_seed<S: serde::Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
+    if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.collect_str(seed) }
+}
 
-    use serde::de::{Error, Unexpected, Visitor};
-    use serde::{Deserializer, Serializer};
+/// A seed: a number, or text in decimal or `0x…`.
+struct Seed<'a>(&'a mut u64);
 
-    pub(super) fn serialize<S: Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
-        if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.serialize_str(&format!("{seed}")) }
-    }
-
-    struct Written;
-
-    impl Visitor<'_> for Written {
-        type Value = u64;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a seed: a number, or text in decimal or 0x…")
-        }
-        fn visit_u64<E: Error>(self, seed: u64) -> Result<u64, E> {
-            Ok(seed)
-        }
-        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
-            let seed = match text.strip_prefix("0x") {
-                Some(hex) => u64::from_str_radix(hex, 16),
-                None => text.parse(),
-            };
-            seed.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
-        d.deserialize_any(Written)
+impl Fill for Seed<'_> {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let seed = match from {
+            Json::Text(text) => match text.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16).ok(),
+                None => text.parse().ok(),
+            },
+            _ => from.as_u64(),
+        };
+        *self.0 = seed.ok_or_else(|| json::expected("a number, or text in decimal or 0x…"))?;
+        Ok(())
     }
 }
+
+impl Fill for Scenario {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Self { id, title, text, seed, horizon, servers, clients, faults, variants } = self;
+        json::fields(
+            from,
+            Rule::Known,
+            &mut [
+                ("id", id),
+                ("title", title),
+                ("text", text),
+                ("seed", &mut Seed(seed)),
+                ("horizon", horizon),
+                ("servers", servers),
+                ("clients", clients),
+                ("faults", faults),
+                ("variants", variants),
+            ],
+        )
+    }
+}
+impl FromJson for Scenario {
+    fn blank() -> Self {
+        Self::default()
+    }
+}
+struct_from_json!(Server, default, Known, { name, queue, up, latency, corrupt });
+struct_from_json!(Group, default, Known, {
+    name, count, dialect, size, down, up, latency, first, spacing, jitter, callable, firewalled,
+    servers,
+});
+struct_from_json!(Variant, blank, Exact, { name, dialect });
 
 #[cfg(test)]
 mod tests {

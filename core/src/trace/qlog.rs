@@ -10,14 +10,13 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-use super::tape::{Checkpoint, Line, Start};
+use super::tape::Line;
 use super::{Cause, Event, NodeId, Record};
+use crate::json::{self, Fill, FromJson as _, Json, Rule, Wrong};
 use crate::node::Input;
-use crate::sim::Scenario;
 use crate::time::Instant;
 
 /// What begins a record of a JSON text sequence.
@@ -45,7 +44,7 @@ pub enum LineError {
 /// counts from.
 #[must_use]
 pub fn header(title: &str, at: Instant) -> String {
-    let title = Value::from(title);
+    let title = Json::Text(title.into()).print();
     let (ms, us) = (at.as_micros() / 1_000, at.as_micros() % 1_000);
     format!(
         concat!(
@@ -170,21 +169,30 @@ pub enum Read {
 /// # Errors
 /// When it is not JSON, or one of ours with the wrong fields.
 pub fn read(line: &[u8]) -> Result<Read, LineError> {
-    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else {
+    let Some(Json::Object(fields)) =
+        core::str::from_utf8(line).ok().and_then(|l| Json::parse(l).ok())
+    else {
         return Err(LineError::Damaged);
     };
-    let (Some(Value::String(name)), Some(data)) = (fields.remove("name"), fields.remove("data"))
-    else {
+    let (mut name, mut data) = (None, None);
+    for (key, value) in fields {
+        match (key.as_str(), value) {
+            ("name", Json::Text(text)) => name = Some(text),
+            ("data", value) => data = Some(value),
+            _ => {}
+        }
+    }
+    let (Some(name), Some(data)) = (name, data) else {
         return Ok(Read::Line(Box::new(Line::Header)));
     };
     let wrong = |name: &str, why: String| LineError::Fields { name: name.to_string(), why };
     match name.split_once(':') {
-        Some(("servent", what)) => of_tape(what, data)
+        Some(("servent", what)) => of_tape(what, &data)
             .map(|l| Read::Line(Box::new(l)))
-            .map_err(|why| wrong(&name, why.to_string())),
+            .map_err(|why| wrong(&name, why.into())),
         Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
             let record = of_record(space, what, data);
-            record.map(Read::Record).map_err(|why| wrong(&name, why.to_string()))
+            record.map(Read::Record).map_err(|why| wrong(&name, why.into()))
         }
         _ => Ok(Read::Line(Box::new(Line::Foreign))),
     }
@@ -204,42 +212,47 @@ pub fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(Line::Record(Record { seq, at, node, cause, event }))
 }
 
-fn of_tape(what: &str, data: Value) -> Result<Line, serde_json::Error> {
+fn of_tape(what: &str, data: &Json) -> Result<Line, Wrong> {
+    let mut at = Instant::ZERO;
     Ok(match what {
         "start" => {
-            let version = data.get("version").and_then(Value::as_u64).unwrap_or_default();
+            let version = data.get("version").and_then(Json::as_u64).unwrap_or_default();
             if version != u64::from(super::tape::VERSION) {
                 // A start of another version need not have our fields.
                 return Ok(Line::Unknown(version));
             }
-            Line::Start(serde_json::from_value::<Start>(data)?)
+            Line::Start(json::read(data)?)
         }
-        "world" => Line::World(serde_json::from_value::<Scenario>(data)?),
+        "world" => Line::World(json::read(data)?),
         "input" => {
-            let InputOwned { us, input } = serde_json::from_value(data)?;
-            Line::Input { at: us, input }
+            let mut input = Input::blank();
+            json::fields(data, Rule::Whole, &mut [("us", &mut at), ("input", &mut input)])?;
+            Line::Input { at, input }
         }
-        "timeout" => Line::Timeout { at: serde_json::from_value::<OnlyAt>(data)?.us },
-        "checkpoint" => Line::Checkpoint(serde_json::from_value::<Checkpoint>(data)?),
+        "timeout" => {
+            json::fields(data, Rule::Whole, &mut [("us", &mut at)])?;
+            Line::Timeout { at }
+        }
+        "checkpoint" => Line::Checkpoint(json::read(data)?),
         "gap" => {
-            let GapOwned { us, why } = serde_json::from_value(data)?;
-            Line::Gap { at: us, why }
+            let mut why = String::new();
+            json::fields(data, Rule::Whole, &mut [("us", &mut at), ("why", &mut why)])?;
+            Line::Gap { at, why }
         }
         _ => Line::Foreign,
     })
 }
 
-fn of_record(space: &str, what: &str, data: Value) -> Result<RawRecord, &'static str> {
-    let Value::Object(mut fields) = data else { return Err("data is not an object") };
-    let mut take = |key: &str| fields.remove(key).as_ref().and_then(Value::as_u64);
-    let seq = take("seq").ok_or("`seq` is missing")?;
-    let at = Instant::from_micros(take("us").ok_or("`us` is missing")?);
-    let node = u32::try_from(take("node").unwrap_or_default()).map_err(|_| "no such node")?;
-    let cause = take("trigger");
-    let rest = Value::Object(fields).to_string();
-    let rest = rest.strip_prefix('{').filter(|r| *r != "}").map_or("}".into(), |r| format!(",{r}"));
-    let event = format!(r#"{{"{space}":{{"what":"{what}"{rest}}}"#);
-    Ok(RawRecord { seq, at, node: NodeId(node), cause, event })
+fn of_record(space: &str, what: &str, data: Json) -> Result<RawRecord, Wrong> {
+    let (mut seq, mut at, mut node, mut cause) = (0, Instant::ZERO, None, None);
+    let head: &mut [(&str, &mut dyn Fill)] =
+        &mut [("seq", &mut seq), ("us", &mut at), ("node", &mut node), ("trigger", &mut cause)];
+    json::fields(&data, Rule::Whole, head)?;
+    let Json::Object(mut fields) = data else { return Err(json::expected("an object")) };
+    fields.retain(|(name, _)| !matches!(name.as_str(), "seq" | "us" | "node" | "trigger"));
+    fields.insert(0, (String::from("what"), Json::Text(what.into())));
+    let event = Json::Object([(String::from(space), Json::Object(fields))].into()).print();
+    Ok(RawRecord { seq, at, node: node.unwrap_or_default(), cause, event })
 }
 
 #[derive(Serialize)]
@@ -253,12 +266,7 @@ pub(super) struct InputLine<'a> {
     pub(super) us: Instant,
     pub(super) input: &'a Input,
 }
-#[derive(Deserialize)]
-struct InputOwned {
-    us: Instant,
-    input: Input,
-}
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 pub(super) struct OnlyAt {
     pub(super) us: Instant,
 }
@@ -267,33 +275,10 @@ pub(super) struct GapLine<'a> {
     pub(super) us: Instant,
     pub(super) why: &'a str,
 }
-#[derive(Deserialize)]
-struct GapOwned {
-    us: Instant,
-    why: String,
-}
-
 /// A 64-bit number as 16 hexadecimal digits: JavaScript cannot hold it.
-pub mod hex_u64 {
-    use alloc::format;
-    use alloc::string::String;
-
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    /// Writes it.
-    ///
-    /// # Errors
-    /// Those of the serializer.
-    pub fn serialize<S: Serializer>(v: &u64, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&format!("{v:016x}"))
-    }
-
-    /// Reads it.
-    ///
-    /// # Errors
-    /// Those of the deserializer, and text that is not hexadecimal.
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(d)?;
-        u64::from_str_radix(&text, 16).map_err(|_| serde::de::Error::custom("not hexadecimal"))
-    }
+///
+/// # Errors
+/// Those of the serializer.
+pub fn hex_u64<S: Serializer>(v: &u64, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_str(&format_args!("{v:016x}"))
 }

@@ -7,12 +7,13 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::qlog;
 use super::{Causes, Digest, Event, NodeId, Record, Recorder};
 use crate::engine::Effect;
 use crate::id::ConnId;
+use crate::json::{self, Fill, FromJson, Json, Rule, Wrong};
 use crate::node::{Config, Input, Output};
 use crate::sim::Scenario;
 use crate::time::Instant;
@@ -23,7 +24,7 @@ pub const VERSION: u32 = 1;
 pub const CHECKPOINT: u64 = 64;
 
 /// How a tape begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Start {
     /// The tape's version, [`VERSION`] when written.
     pub version: u32,
@@ -34,7 +35,7 @@ pub struct Start {
     /// A name for people.
     pub name: String,
     /// The seed given to [`crate::node::Node::new`].
-    #[serde(with = "qlog::hex_u64")]
+    #[serde(serialize_with = "qlog::hex_u64")]
     pub seed: u64,
     /// The configuration given to it.
     pub config: Config,
@@ -89,7 +90,7 @@ pub enum Line {
 }
 
 /// What a run looks like at a point.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checkpoint {
     /// When.
     #[serde(rename = "us")]
@@ -99,7 +100,7 @@ pub struct Checkpoint {
     /// Records until here.
     pub records: u64,
     /// [`Running::value`] here.
-    #[serde(with = "qlog::hex_u64")]
+    #[serde(serialize_with = "qlog::hex_u64")]
     pub digest: u64,
 }
 
@@ -229,5 +230,60 @@ pub const fn conn_of(input: &Input) -> Option<ConnId> {
         | Input::Stored { conn, .. }
         | Input::DiskFailed { conn, .. } => Some(*conn),
         _ => None,
+    }
+}
+
+/// A 64-bit number as hexadecimal digits: JavaScript cannot hold it.
+struct Hex<'a>(&'a mut u64);
+
+impl Fill for Hex<'_> {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let number = from.as_str().and_then(|text| u64::from_str_radix(text, 16).ok());
+        *self.0 = number.ok_or_else(|| json::expected("hexadecimal digits"))?;
+        Ok(())
+    }
+}
+
+impl Fill for Start {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Self { version, core, node, name, seed, config } = self;
+        json::fields(
+            from,
+            Rule::Whole,
+            &mut [
+                ("version", version),
+                ("core", core),
+                ("node", node),
+                ("name", name),
+                ("seed", &mut Hex(seed)),
+                ("config", config),
+            ],
+        )
+    }
+}
+impl FromJson for Start {
+    fn blank() -> Self {
+        Self::new(NodeId(0), "", 0, Config::default())
+    }
+}
+
+impl Fill for Checkpoint {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Self { at, inputs, records, digest } = self;
+        json::fields(
+            from,
+            Rule::Whole,
+            &mut [
+                ("us", at),
+                ("inputs", inputs),
+                ("records", records),
+                ("digest", &mut Hex(digest)),
+            ],
+        )
+    }
+}
+impl FromJson for Checkpoint {
+    fn blank() -> Self {
+        Self { at: Instant::ZERO, inputs: 0, records: 0, digest: 0 }
     }
 }

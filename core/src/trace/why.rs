@@ -4,9 +4,9 @@ use alloc::format;
 use alloc::string::String;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{Cause, Record};
+use crate::json::Json;
 
 /// Why a record is there. The sentence is the page's, found by its key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,7 +14,7 @@ pub struct Why {
     /// `engine.event`, or `engine.event.reason` where there are several.
     pub key: String,
     /// The event's fields.
-    pub args: Value,
+    pub args: Json,
     /// The requirement, as in the table of requirements.
     pub id: Option<&'static str>,
     /// Where the specification says so.
@@ -66,12 +66,11 @@ pub fn of(record: &Record) -> Why {
 /// Explains an event that is still text.
 #[must_use]
 pub fn of_event(event: &str, cause: Cause) -> Why {
-    let event = serde_json::from_str(event).unwrap_or_default();
-    let (space, fields) = match event {
-        Value::Object(outer) => outer.into_iter().next().unwrap_or_default(),
+    let (space, fields) = match Json::parse(event) {
+        Ok(Json::Object(outer)) => outer.into_iter().next().unwrap_or_default(),
         _ => Default::default(),
     };
-    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let text = |key: &str| fields.get(key).and_then(Json::as_str);
     let mut key = format!("{space}.{}", text("what").unwrap_or_default());
     if let Some(why) = text("why") {
         key = format!("{key}.{why}");
@@ -104,7 +103,7 @@ mod tests {
         let record = Record { seq: 4, at: Instant::ZERO, node: NodeId(0), cause: Some(2), event };
         let why = of(&record);
         assert_eq!((why.key.as_str(), why.id), ("queue.lost.too_early", Some("AQ-5")));
-        assert_eq!(why.args["length"], 2);
+        assert_eq!(why.args.get("length").and_then(Json::as_u64), Some(2));
         assert_eq!(why.cause, Some(2));
     }
 
