@@ -47,7 +47,7 @@
 //! # The parts
 //!
 //! [`places`] finds entries by id, connection and address, over [`table`];
-//! [`line`] knows their order, over [`sums`]; [`wheel`] their deadlines;
+//! [`mod@line`] knows their order, over [`sums`]; [`wheel`] their deadlines;
 //! [`claims`] for whom slots are kept; [`throttle`] which addresses ask too
 //! often. [`request`], [`slots`], [`absence`] and [`restore`] are the rules.
 
