@@ -58,7 +58,10 @@ impl Rtt {
 
     /// RTO, doubled `times` times, within its limits.
     pub(super) fn timeout(&self, times: u32) -> Duration {
-        let base = self.smoothed().as_micros() + 4 * self.variation().as_micros();
+        let smoothed = self.smoothed().as_micros();
+        // A steady path must not bring the timeout down to the round trip
+        // itself: the least step of its clock is a quarter of it here.
+        let base = smoothed + (4 * self.variation().as_micros()).max(smoothed / 4);
         let base = base.clamp(self.rto.0, self.rto.1.max(self.rto.0));
         let doubled = base.saturating_mul(1 << times.min(20));
         Duration::from_micros(doubled.min(self.rto.1.max(self.rto.0)))

@@ -365,6 +365,12 @@ impl World {
         self.sender(at, to).map_or(0, |s| s.last - s.highest_acked)
     }
 
+    /// What `pick` finds in the events of a node, with its instant.
+    pub fn found<T>(&self, at: usize, pick: impl Fn(&Event) -> Option<T>) -> Vec<(Instant, T)> {
+        let events = self.nodes[at].events.iter();
+        events.filter_map(|(at, event)| pick(event).map(|found| (*at, found))).collect()
+    }
+
     /// How often an event happened at a node.
     pub fn count(&self, at: usize, what: impl Fn(&Event) -> bool) -> usize {
         self.nodes[at].events.iter().filter(|(_, event)| what(event)).count()
