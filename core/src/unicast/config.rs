@@ -59,7 +59,8 @@ pub struct Config {
     /// Messages from one peer that wait here for earlier ones or for the
     /// application.
     pub recv_messages: u32,
-    /// Bytes from one peer that wait here.
+    /// Bytes from one peer that wait here for the application; as many again
+    /// may wait for earlier ones, from a sender that oversteps its window.
     pub recv_bytes: u64,
     /// Bytes from all peers together that wait here for earlier ones.
     pub recv_total: u64,

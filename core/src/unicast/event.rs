@@ -61,7 +61,8 @@ pub enum Event {
     /// acknowledged, or delivered.
     Closed { peer: SocketAddr, conn: Conn, side: Side, last: u64, why: Ending },
     /// Nobody said that messages `from..=to` arrived, and nobody will: they
-    /// may or may not have (decision 5).
+    /// may or may not have (decision 5). From a receiver: parts of one message
+    /// that it dropped before the end of it came.
     Undelivered { peer: SocketAddr, conn: Conn, from: u64, to: u64 },
     /// No word from the peer for so long while messages are unacknowledged
     /// (decision 7).

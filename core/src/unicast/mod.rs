@@ -174,10 +174,11 @@ impl Endpoint {
         self.tombs.len()
     }
 
-    /// All peers, by address.
+    /// Everybody there is a connection with, by address.
     #[must_use]
     pub fn view(&self) -> Vec<PeerView> {
-        self.peers.iter().map(|(addr, peer)| view::peer(addr, peer)).collect()
+        let views = self.peers.iter().map(|(addr, peer)| view::peer(addr, peer));
+        views.filter(|view| view.sender.is_some() || view.receiver.is_some()).collect()
     }
 
     /// A peer, and everything else it may touch.
@@ -275,7 +276,7 @@ impl Endpoint {
         let payloads: usize = packet.blocks.iter().map(payload_bytes).sum();
         let thin = (payloads as u64) < u64::from(bytes) / 4;
         let (peer, mut cx, key) = self.lend(now, at, fx);
-        peer.received(bytes);
+        peer.received(bytes, now);
         let mut counted = None;
         for block in packet.blocks {
             if let Block::Data(Data { conn, .. }) = &block
@@ -311,8 +312,8 @@ impl Endpoint {
             let addr = cx.peer;
             peer.flush(|conn| token(key, addr, conn), &mut cx);
             let (wake, next) = (peer.wake, peer.next_wake(now, cx.config));
-            let over = peer.is_over();
-            self.rearm(now, at, wake, next);
+            let over = peer.is_over(now, cx.config);
+            self.rearm(now, at, wake, next.filter(|_| !over));
             if over {
                 self.peers.remove(at);
             }

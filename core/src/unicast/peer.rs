@@ -34,6 +34,7 @@ struct Budget {
     /// It has shown that it gets what is sent to its address, or the
     /// application spoke first.
     free: bool,
+    heard_at: Instant,
 }
 
 /// One peer.
@@ -100,15 +101,29 @@ impl Peer {
     }
 
     /// A datagram of so many bytes came from its address.
-    pub(super) fn received(&mut self, bytes: u32) {
+    pub(super) fn received(&mut self, bytes: u32, now: Instant) {
+        self.budget.heard_at = now;
         self.budget.received = self.budget.received.saturating_add(u64::from(bytes));
     }
 
-    /// Nothing is left of it.
-    pub(super) fn is_over(&self) -> bool {
+    /// Nothing is left of it but what it may be sent.
+    fn is_idle(&self) -> bool {
         let halves = self.sender.is_none() && self.receiver.is_none();
         let words = self.first_wanted.is_none() && self.answer.is_none();
         halves && words && self.farewells.is_empty()
+    }
+
+    /// Until when somebody unproven is remembered after its last word: an
+    /// answer of the application must find that it was not the first to
+    /// speak.
+    fn remembered_until(&self, config: &Config) -> Option<Instant> {
+        let Budget { received, free, heard_at, .. } = self.budget;
+        (received > 0 && !free).then(|| heard_at + config.scaled(config.conn_close))
+    }
+
+    /// Nothing at all is left of it.
+    pub(super) fn is_over(&self, now: Instant, config: &Config) -> bool {
+        self.is_idle() && self.remembered_until(config).is_none_or(|until| until <= now)
     }
 
     /// One block of a datagram.
@@ -118,7 +133,6 @@ impl Peer {
             Block::Ack(ack) => match &mut self.sender {
                 Some(sender) if sender.conn == ack.conn => {
                     self.budget.free = true;
-                    sender.heard(cx);
                     sender.ack(ack, &mut self.rtt, cx);
                 }
                 _ => self.unknown(ack.conn, cx),
@@ -127,23 +141,33 @@ impl Peer {
                 Some(sender) if sender.conn == request.conn => {
                     self.budget.free = true;
                     sender.heard(cx);
-                    sender.first_wanted(request, cx);
+                    sender.first_wanted(request);
                 }
                 _ => self.unknown(request.conn, cx),
             },
             Block::Close(close) => self.closed_by_peer(close, cx),
-            Block::Closed { conn, .. } => {
-                let before = self.farewells.len();
-                self.farewells.retain(|farewell| farewell.close.conn != conn);
-                self.budget.free |= self.farewells.len() < before;
-                if self.farewells.len() == before {
-                    cx.reject(conn, Rejection::UnknownConnection);
-                }
-            }
+            Block::Closed { conn, upto } => self.closed_confirmed(conn, upto, cx),
             Block::Probe { conn, .. } => match &mut self.receiver {
                 Some(receiver) if receiver.conn == conn => receiver.probed(cx),
                 _ => self.ask_first(conn, Rejection::NotOpen, cx),
             },
+        }
+    }
+
+    /// The receiver says that a connection has ended.
+    fn closed_confirmed(&mut self, conn: Conn, upto: u64, cx: &mut Cx<'_>) {
+        let before = self.farewells.len();
+        self.farewells.retain(|farewell| farewell.close.conn != conn);
+        if self.farewells.len() < before {
+            self.budget.free = true;
+        } else if let Some(mut sender) = self.sender.take_if(|sender| sender.conn == conn) {
+            // Nothing we still have will ever be delivered there.
+            self.budget.free = true;
+            sender.settle(upto);
+            sender.abandon(cx);
+            closed(&sender, Ending::Finished, cx);
+        } else {
+            cx.reject(conn, Rejection::UnknownConnection);
         }
     }
 
@@ -178,7 +202,12 @@ impl Peer {
         let tomb = cx.tombs.get(cx.now, cx.peer, conn).cloned();
         match tomb.as_ref().map(|tomb| (tomb.end, tomb.next)) {
             Some((End::Finished, next)) => {
-                self.answer = Some(Block::Ack(late_ack(conn, next - 1, cx.config)));
+                let upto = next - 1;
+                self.answer = Some(if data.last() > upto {
+                    Block::Closed { conn, upto }
+                } else {
+                    Block::Ack(late_ack(conn, upto, cx.config))
+                });
                 cx.reject(conn, Rejection::Ended);
                 return false;
             }
@@ -324,7 +353,9 @@ impl Peer {
         let reap = self.receiver.as_ref().and_then(|r| r.state.deadline(config));
         let first = self.first_wanted.filter(|_| !letter).map(|(_, at)| at);
         let farewell = self.farewells.iter().map(|farewell| farewell.at).min();
-        [sender, receiver, reap, first, farewell, self.task_at].into_iter().flatten().min()
+        let forget = self.remembered_until(config).filter(|_| self.is_idle());
+        let own = [reap, first, farewell, forget, self.task_at];
+        own.into_iter().chain([sender, receiver]).flatten().min()
     }
 
     /// One task for all: it runs at whole multiples of its period.

@@ -21,6 +21,8 @@ enum Place {
 struct Parts {
     bytes: Vec<u8>,
     order: Order,
+    /// The number of the first.
+    first: u64,
     /// Too long or headless: the rest is thrown away.
     spoilt: bool,
 }
@@ -82,6 +84,12 @@ impl Line {
     pub(super) fn gone(&self) -> Vec<u64> {
         let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, Place::Gone));
         gone.map(|(index, _)| self.next + index as u64).collect()
+    }
+
+    /// The numbers of a message whose end is missing: they are acknowledged,
+    /// and lost if the line is dropped.
+    pub(super) fn unfinished(&self) -> Option<(u64, u64)> {
+        self.parts.as_ref().map(|parts| (parts.first, self.next - 1))
     }
 
     /// Takes number `seq`, which is not here yet. `out` gets whatever that
@@ -151,9 +159,10 @@ impl Line {
         if self.parts.is_some() != continues {
             // The head of this one, or the tail of the last one, is not there.
             result = Err(Rejection::BadParts);
-            self.parts = Some(Parts { bytes: Vec::new(), order, spoilt: continues });
+            self.parts = Some(Parts { bytes: Vec::new(), order, first: seq, spoilt: continues });
         }
-        let parts = self.parts.get_or_insert(Parts { bytes: Vec::new(), order, spoilt: false });
+        let parts =
+            self.parts.get_or_insert(Parts { bytes: Vec::new(), order, first: seq, spoilt: false });
         if !parts.spoilt && parts.bytes.len() + payload.len() > self.max_message {
             result = Err(Rejection::TooLong);
             parts.spoilt = true;

@@ -55,12 +55,20 @@ impl Receiver {
         let (peer, side) = (cx.peer, Side::Receiver);
         cx.fx.event(Event::Opened { peer, conn, side, next });
         let promised = next - 1 + u64::from(cx.config.recv_messages);
+        // What was delivered at once before is here; the rest is missing.
+        let (mut gaps, mut newest) = (Gaps::default(), next - 1);
+        for seq in early {
+            if *seq > newest + 1 {
+                gaps.open(newest + 1, seq - 1, cx.now, 0);
+            }
+            newest = *seq;
+        }
         Self {
             conn,
             state: State::open(cx.now),
             line: Line::new(next, early, cx.config.max_message),
-            gaps: Gaps::default(),
-            newest: next - 1,
+            gaps,
+            newest,
             newest_at: cx.now,
             datagrams: 0,
             untaken_messages: 0,
@@ -157,7 +165,12 @@ impl Receiver {
         }
         let bytes = message.payload.len() as u64;
         let early = seq != self.line.next();
-        if self.untaken_bytes + self.held_bytes() + bytes > cx.config.recv_bytes
+        // What comes in its turn never waits for room that early ones hold:
+        // they wait for it. So the bound is twice the window, and a sender
+        // that keeps to the window stays within it once.
+        let kept = self.untaken_bytes + self.line.part_bytes();
+        let held = if early { self.line.early_bytes() } else { 0 };
+        if kept + held + bytes > cx.config.recv_bytes
             || (early && *cx.held + bytes > cx.config.recv_total)
         {
             return Err(Rejection::NoRoom);
@@ -223,6 +236,11 @@ impl Receiver {
         };
         *cx.held -= self.held_bytes();
         let (peer, conn, side, last) = (cx.peer, self.conn, Side::Receiver, self.next() - 1);
+        if let Some((from, to)) = self.line.unfinished() {
+            // Its parts are acknowledged, so the sender cannot name it.
+            cx.counters.undelivered += 1;
+            cx.fx.event(Event::Undelivered { peer, conn, from, to });
+        }
         cx.fx.event(Event::Closed { peer, conn, side, last, why });
         cx.bury(conn, self.next(), self.line.gone(), end);
     }

@@ -51,6 +51,8 @@ pub(super) struct Sender {
     known: bool,
     /// What it wants to see with the first message.
     token: Option<u64>,
+    /// It asked for the first message and may miss all the others.
+    opening: bool,
     /// What is to be sent again in this turn.
     again: BTreeMap<u64, Why>,
     /// The highest number the receiver is known to have.
@@ -86,6 +88,7 @@ impl Sender {
             congestion: Window::new(cx.config),
             known: false,
             token: None,
+            opening: false,
             again: BTreeMap::new(),
             newest: 0,
             sent_at: cx.now,
@@ -179,7 +182,7 @@ impl Sender {
         cx.counters.acks_received += 1;
         self.known = true;
         self.token = None;
-        self.waiting_since = Some(cx.now);
+        self.heard(cx);
         if ack.upto < self.highest_acked() {
             return; // Overtaken by a later one.
         }
@@ -198,6 +201,10 @@ impl Sender {
         let (conn, highest_acked) = (self.conn, self.highest_acked());
         cx.trace(|peer| Event::Acked { peer, conn, highest_acked, highest_sent: sent });
         self.want(&ack.wanted, rtt, cx);
+        if core::mem::take(&mut self.opening) && self.has_unacked() && !cx.config.to_the_letter() {
+            // Its window is open now; the highest one shows it the rest.
+            self.resend_tail();
+        }
         self.writable(cx);
     }
 
@@ -267,12 +274,19 @@ impl Sender {
 
     /// The receiver does not know the connection (UC-10): only the first
     /// message that is still kept goes out, marked as the first.
-    pub(super) fn first_wanted(&mut self, request: Request, cx: &mut Cx<'_>) {
+    pub(super) fn first_wanted(&mut self, request: Request) {
         self.known = false;
+        self.opening = true;
         self.token = Some(request.token);
-        self.waiting_since = Some(cx.now);
         if self.base < self.next {
             self.again.insert(self.base, Why::First);
+        }
+    }
+
+    /// The last word about it: all up to `upto` was delivered.
+    pub(super) fn settle(&mut self, upto: u64) {
+        if upto <= self.highest_sent() {
+            self.forget(upto);
         }
     }
 

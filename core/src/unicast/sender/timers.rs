@@ -25,10 +25,21 @@ impl Sender {
     pub(in crate::unicast) fn task(&mut self) {
         let pair = (self.highest_acked(), self.highest_sent());
         if self.has_unacked() && self.pair == pair {
-            self.again.entry(self.highest_sent()).or_insert(Why::Tail);
+            self.resend_tail();
         }
         self.ask_window |= self.is_blocked();
         self.pair = pair;
+    }
+
+    /// The highest one sent is to go again: of those the receiver has room
+    /// for, because before its first word we can only guess how many.
+    pub(super) fn resend_tail(&mut self) {
+        let seq = self.highest_sent().min(self.limit);
+        if seq >= self.base {
+            self.again.entry(seq).or_insert(Why::Tail);
+        } else {
+            self.ask_window = true;
+        }
     }
 
     /// When the tail is to be probed.
@@ -51,7 +62,7 @@ impl Sender {
             self.congestion.stalled(cx.now, self.highest_sent());
         }
         if self.has_unacked() {
-            self.again.entry(self.highest_sent()).or_insert(Why::Tail);
+            self.resend_tail();
             if !self.known {
                 // Nobody knows whether the first one ever arrived.
                 self.again.entry(self.base).or_insert(Why::First);
