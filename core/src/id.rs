@@ -46,7 +46,12 @@ impl Guid {
     /// From 32 hexadecimal digits of either case.
     #[must_use]
     pub fn parse(hex: &[u8]) -> Option<Self> {
-        hex_bytes::decode(hex)?.try_into().ok().map(Self)
+        let digits: &[u8; 32] = hex.try_into().ok()?;
+        let mut id = Self::default();
+        for (byte, pair) in id.0.iter_mut().zip(digits.as_chunks::<2>().0) {
+            *byte = hex_bytes::byte(*pair)?;
+        }
+        Some(id)
     }
 }
 
@@ -79,7 +84,9 @@ impl Sha1 {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex_bytes::encode(&self.0))
+        let mut text = [0; 32];
+        hex_bytes::digits(&self.0, &mut text);
+        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
     }
 }
 impl fmt::Debug for Guid {
@@ -89,14 +96,14 @@ impl fmt::Debug for Guid {
 }
 impl fmt::Display for Sha1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for bytes in self.0.as_chunks::<5>().0 {
+        let mut text = [0; 32];
+        for (bytes, digits) in self.0.as_chunks::<5>().0.iter().zip(text.as_chunks_mut::<8>().0) {
             let bits = bytes.iter().fold(0u64, |bits, b| bits << 8 | u64::from(*b));
-            for shift in (0..8).rev() {
-                let value = (bits >> (5 * shift)) as usize & 31;
-                fmt::Write::write_char(f, char::from(BASE32[value]))?;
+            for (digit, shift) in digits.iter_mut().zip((0..8).rev()) {
+                *digit = BASE32[(bits >> (5 * shift)) as usize & 31];
             }
         }
-        Ok(())
+        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
     }
 }
 impl fmt::Debug for Sha1 {

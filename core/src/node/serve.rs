@@ -340,7 +340,8 @@ fn is_what_they_want(subject: &Subject, head: &RequestHead) -> bool {
 
 /// As much of a stranger's words as an event repeats.
 pub(super) fn clip(text: &str) -> String {
-    text.chars().take(256).collect()
+    const MOST: usize = 256;
+    if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
 }
 
 /// True when a body follows the head, which no request of ours has.

@@ -22,34 +22,25 @@ const BACKLOG: u64 = 16 * 1024;
 /// Longer lists of effects are not searched for causes within themselves.
 const CAUSES_WITHIN: usize = 64;
 
-/// For each effect, the last event of the same list about the same
-/// connection: a request is said to be sent after it was handed over.
-fn causes_within(list: &[Effect<Output, Event>], next: u64) -> Vec<Cause> {
-    if list.len() > CAUSES_WITHIN {
-        return Vec::new();
-    }
-    let mut seqs = next..;
-    let events: Vec<(u64, [Option<Subject>; 2])> = list
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Event(event) => Some((seqs.next()?, subjects(event))),
-            Effect::Output(_) => None,
-        })
-        .collect();
-    let about = |conn| {
-        let conn = Some(Subject::Conn(conn));
-        events.iter().rev().find(|(_, about)| about.contains(&conn)).map(|(seq, _)| *seq)
+/// The connections that the events of a list are about, with the numbers
+/// their records will get: a request is said to be sent after it was handed
+/// over, wherever in the list that stands.
+fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(ConnId, u64)>) {
+    let ties = |effect: &Effect<Output, Event>| {
+        use Output::{Close, Serve, Write};
+        matches!(effect, Effect::Output(Write { .. } | Serve { .. } | Close { .. }))
     };
-    list.iter()
-        .map(|effect| match effect {
-            Effect::Output(
-                Output::Write { conn, .. }
-                | Output::Serve { conn, .. }
-                | Output::Close { conn, .. },
-            ) => about(*conn),
-            _ => None,
-        })
-        .collect()
+    if list.len() > CAUSES_WITHIN || !list.iter().any(ties) {
+        return;
+    }
+    let events = list.iter().filter_map(|effect| match effect {
+        Effect::Event(event) => Some(event),
+        Effect::Output(_) => None,
+    });
+    about.extend(events.zip(next..).filter_map(|(event, seq)| match subjects(event)[1] {
+        Some(Subject::Conn(conn)) => Some((conn, seq)),
+        _ => None,
+    }));
 }
 
 impl<N: Guest> World<N> {
@@ -60,19 +51,18 @@ impl<N: Guest> World<N> {
             return;
         }
         let mut fx = core::mem::take(&mut self.fx);
+        let mut about = core::mem::take(&mut self.about);
         let (mut first, mut last) = (None, cause);
         let mut unsafe_yet = false;
-        let mut causes = causes_within(fx.as_slice(), self.recorder.next()).into_iter();
+        causes_within(fx.as_slice(), self.recorder.next(), &mut about);
         for effect in fx.drain() {
-            let within = causes.next().flatten();
             match effect {
                 Effect::Event(event) => {
-                    let node = NodeId(host);
-                    let h = self.host_mut(host);
-                    let why = first.or(cause).or_else(|| h.causes.of(&event));
-                    let subject = event.clone();
-                    let seq = self.recorder.record(self.now, node, why, event, out);
-                    self.host_mut(host).causes.note(seq, &subject);
+                    let next = self.recorder.next();
+                    let causes = &mut self.host_mut(host).causes;
+                    let why = first.or(cause).or_else(|| causes.of(&event));
+                    causes.note(next, &event);
+                    let seq = self.recorder.record(self.now, NodeId(host), why, event, out);
                     first = first.or(Some(seq));
                     last = Some(seq);
                 }
@@ -85,11 +75,20 @@ impl<N: Guest> World<N> {
                     if core::mem::take(&mut unsafe_yet) {
                         self.host_mut(host).disk.flush();
                     }
+                    let within = match &output {
+                        Output::Write { conn, .. }
+                        | Output::Serve { conn, .. }
+                        | Output::Close { conn, .. } => {
+                            about.iter().rev().find(|(of, _)| of == conn).map(|(_, seq)| *seq)
+                        }
+                        _ => None,
+                    };
                     self.output(host, output, within.or(last));
                 }
             }
         }
-        self.fx = fx;
+        about.clear();
+        (self.fx, self.about) = (fx, about);
     }
 
     fn output(&mut self, host: u32, output: Output, cause: Cause) {

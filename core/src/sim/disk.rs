@@ -50,10 +50,11 @@ impl Disk {
 
     /// Makes everything written so far safe.
     pub(super) fn flush(&mut self) {
-        let pending = core::mem::take(&mut self.pending);
-        for (_, op) in pending {
+        let mut pending = core::mem::take(&mut self.pending);
+        for (_, op) in pending.drain(..) {
             self.apply(op);
         }
+        self.pending = pending;
     }
 
     /// The node was killed: what had not reached the platter is lost. How

@@ -29,7 +29,7 @@ pub struct Keyframes {
 
 impl Default for Keyframes {
     fn default() -> Self {
-        Self { every: 512, most: 256 }
+        Self { every: 2_048, most: 128 }
     }
 }
 

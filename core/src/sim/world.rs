@@ -10,6 +10,7 @@ use super::host::{Host, Plan, Profile};
 use super::link::Links;
 use super::scenario::Scenario;
 use crate::engine::{Engine, Fx};
+use crate::id::ConnId;
 use crate::node::{self, Config, Input, Node, Output};
 use crate::time::Instant;
 use crate::trace::{Cause, Event, NodeId, Record, Recorder};
@@ -55,6 +56,8 @@ pub struct World<N: Guest = Node> {
     pub(super) recorder: Recorder,
     pub(super) events: u64,
     pub(super) fx: Fx<Output, Event>,
+    /// Empty between two events, like `fx`: kept for its memory alone.
+    pub(super) about: Vec<(ConnId, u64)>,
 }
 
 impl World<Node> {
@@ -99,6 +102,7 @@ impl<N: Guest> World<N> {
             recorder: Recorder::default(),
             events: 0,
             fx: Fx::new(),
+            about: Vec::new(),
         }
     }
 

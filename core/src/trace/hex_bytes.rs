@@ -8,17 +8,30 @@ use serde::{Deserialize, Deserializer, Serializer};
 /// Bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
+    let mut text = alloc::vec![0; 2 * bytes.len()];
+    digits(bytes, &mut text);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Writes the two lower-case digits of every byte.
+pub(crate) fn digits(bytes: &[u8], text: &mut [u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
-    digits.map(|d| char::from(DIGITS[usize::from(d)])).collect()
+    for (byte, pair) in bytes.iter().zip(text.as_chunks_mut::<2>().0) {
+        *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    }
 }
 
 /// Bytes from hexadecimal digits of either case; `None` when they are not.
 #[must_use]
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let (pairs, []) = text.as_chunks::<2>() else { return None };
+    pairs.iter().copied().map(byte).collect()
+}
+
+/// The byte that two hexadecimal digits of either case stand for.
+pub(crate) fn byte([high, low]: [u8; 2]) -> Option<u8> {
     let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+    Some(digit(high)? << 4 | digit(low)?)
 }
 
 /// Writes bytes as lower-case hexadecimal text.

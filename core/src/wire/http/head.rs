@@ -234,7 +234,7 @@ fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     }
     let mut headers = Headers::default();
     for field in response.headers.iter() {
-        headers.push(field.name, unfold(&String::from_utf8_lossy(field.value)));
+        headers.push(field.name, &unfold(&String::from_utf8_lossy(field.value)));
     }
     Ok(headers)
 }

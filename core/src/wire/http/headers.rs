@@ -7,13 +7,20 @@ use alloc::vec::Vec;
 /// occur several times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Headers {
-    fields: Vec<(String, String)>,
+    /// Names and values, one after the other: two allocations for a head
+    /// instead of two for every field.
+    text: String,
+    /// For each field where its name ends, and where its value does.
+    ends: Vec<(usize, usize)>,
 }
 
 impl Headers {
     /// Adds a field after the others.
-    pub fn push(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.fields.push((name.into(), value.into()));
+    pub fn push(&mut self, name: &str, value: &str) {
+        self.text.push_str(name);
+        let name_end = self.text.len();
+        self.text.push_str(value);
+        self.ends.push((name_end, self.text.len()));
     }
 
     /// The first value of a name.
@@ -24,7 +31,7 @@ impl Headers {
 
     /// Every value of a name, in order.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.fields.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| &v[..])
+        self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v)
     }
 
     /// Every value of a name in one list, with commas between; empty when
@@ -50,19 +57,24 @@ impl Headers {
 
     /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.fields.iter().map(|(n, v)| (&n[..], &v[..]))
+        let mut start = 0;
+        self.ends.iter().map(move |&(name, value)| {
+            let field = (&self.text[start..name], &self.text[name..value]);
+            start = value;
+            field
+        })
     }
 
     /// How many fields there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.fields.len()
+        self.ends.len()
     }
 
     /// True when there is no field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
+        self.ends.is_empty()
     }
 }
 

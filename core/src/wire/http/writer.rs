@@ -19,10 +19,10 @@ impl HeadWriter {
     #[must_use]
     pub fn request(method: &str, target: &str) -> Self {
         let mut head = Self { text: String::with_capacity(256) };
-        head.put(&method, " ");
+        head.word(method, " ");
         head.text.push(' ');
         let from = head.text.len();
-        head.put(&target, "%20");
+        head.word(target, "%20");
         if head.text[from..].contains(' ') {
             let escaped = head.text[from..].replace(' ', "%20");
             head.text.truncate(from);
@@ -43,7 +43,7 @@ impl HeadWriter {
 
     /// Adds a field.
     pub fn header(&mut self, name: &str, value: impl Display) -> &mut Self {
-        self.put(&name, "-");
+        self.word(name, "-");
         self.text.push_str(": ");
         self.put(&value, " ");
         self.text.push_str("\r\n");
@@ -55,6 +55,10 @@ impl HeadWriter {
     pub fn finish(mut self) -> Vec<u8> {
         self.text.push_str("\r\n");
         self.text.into_bytes()
+    }
+
+    fn word(&mut self, text: &str, instead: &'static str) {
+        let _ = OneLine { text: &mut self.text, instead }.write_str(text);
     }
 
     fn put(&mut self, value: &dyn Display, instead: &'static str) {
@@ -73,6 +77,12 @@ struct OneLine<'a> {
 
 impl Write for OneLine<'_> {
     fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        // Nearly everything is plain; 0xc2 begins the control characters
+        // beyond ASCII.
+        if s.bytes().all(|b| b >= b' ' && b != 0x7f && b != 0xc2) {
+            self.text.push_str(s);
+            return Ok(());
+        }
         for piece in s.split_inclusive(char::is_control) {
             match piece.chars().next_back() {
                 Some(last) if last.is_control() => {
@@ -93,9 +103,10 @@ mod tests {
     #[test]
     fn a_value_cannot_end_its_line() {
         let mut head = HeadWriter::status(503, "Queued\r\nX: y");
-        head.header("A\nB", "c\r\nSet: d\0");
+        head.header("A\nB", "c\r\nSet: d\0\u{7f}\u{85}\u{a0}é");
         let text = String::from_utf8(head.finish()).unwrap();
-        assert_eq!(text, "HTTP/1.1 503 Queued  X: y\r\nA-B: c  Set: d \r\n\r\n");
+        let wanted = "HTTP/1.1 503 Queued  X: y\r\nA-B: c  Set: d   \u{a0}é\r\n\r\n";
+        assert_eq!(text, wanted);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use super::seconds::Seconds;
-use super::vars::Vars;
+use super::vars::{Vars, first};
 use crate::id::Guid;
 use crate::queue::{Dialect, Place};
 use crate::wire::http::{HeadWriter, Headers};
@@ -48,11 +48,15 @@ impl Claim {
     /// transfer out of its reply.
     #[must_use]
     pub fn parse(headers: &Headers) -> Self {
-        let vars = Vars::new(headers, "X-Queued");
-        Self {
-            ticket: vars.find("ID", |v| Guid::parse(v.as_bytes())),
-            told: vars.find("position", number),
+        let mut claim = Self::default();
+        for (key, value) in Vars::new(headers, "X-Queued").settings() {
+            if key.eq_ignore_ascii_case("ID") {
+                first(&mut claim.ticket, value, |v| Guid::parse(v.as_bytes()));
+            } else if key.eq_ignore_ascii_case("position") {
+                first(&mut claim.told, value, number);
+            }
         }
+        claim
     }
 }
 

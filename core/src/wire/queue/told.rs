@@ -2,7 +2,7 @@
 
 use super::place::{level, number};
 use super::seconds::Seconds;
-use super::vars::Vars;
+use super::vars::{Vars, first};
 use crate::id::Guid;
 use crate::queue::Dialect;
 use crate::time::Duration;
@@ -44,6 +44,23 @@ pub struct ToldPlace {
     pub keep: bool,
 }
 
+impl ToldPlace {
+    /// Nothing is told yet.
+    fn nothing(dialect: Dialect, head: &ResponseHead) -> Self {
+        Self {
+            dialect,
+            ticket: None,
+            position: None,
+            length: None,
+            limit: None,
+            retry_after: None,
+            lifetime: None,
+            eta: None,
+            keep: head.keep_alive(),
+        }
+    }
+}
+
 impl Told {
     /// Reads it out of a reply. `X-Queued` is PARQ, with or without an
     /// `X-Queue`; an `X-Queue` with settings is Active Queueing; a bare level
@@ -57,46 +74,51 @@ impl Told {
     }
 
     fn parq(head: &ResponseHead, retry_after: Option<Duration>) -> Option<Self> {
-        let vars = Vars::new(&head.headers, "X-Queued");
-        let ticket = vars.find("ID", |v| Guid::parse(v.as_bytes()));
-        let position = vars.find("position", number);
-        if ticket.is_none() && position.is_none() {
+        let mut place = ToldPlace::nothing(Dialect::Parq11, head);
+        place.retry_after = retry_after;
+        for (key, value) in Vars::new(&head.headers, "X-Queued").settings() {
+            let is = |name: &str| key.eq_ignore_ascii_case(name);
+            if is("ID") {
+                first(&mut place.ticket, value, |v| Guid::parse(v.as_bytes()));
+            } else if is("position") {
+                first(&mut place.position, value, number);
+            } else if is("length") {
+                first(&mut place.length, value, number);
+            } else if is("lifetime") {
+                first(&mut place.lifetime, value, Seconds::parse);
+            } else if is("ETA") {
+                first(&mut place.eta, value, Seconds::parse);
+            }
+        }
+        if place.ticket.is_none() && place.position.is_none() {
             return None;
         }
         let newer = Vars::new(&head.headers, "X-Queue").pieces().filter_map(level).next();
-        let dialect = match newer {
-            Some((1, 0)) => Dialect::Parq,
-            _ => Dialect::Parq11,
-        };
-        Some(Self::Place(ToldPlace {
-            dialect,
-            ticket,
-            position,
-            length: vars.find("length", number),
-            limit: None,
-            retry_after,
-            lifetime: vars.find("lifetime", Seconds::parse),
-            eta: vars.find("ETA", Seconds::parse),
-            keep: head.keep_alive(),
-        }))
+        if newer == Some((1, 0)) {
+            place.dialect = Dialect::Parq;
+        }
+        Some(Self::Place(place))
     }
 
     fn active(head: &ResponseHead, retry_after: Option<Duration>) -> Option<Self> {
-        let vars = Vars::new(&head.headers, "X-Queue");
-        if vars.find("position", |v| v.eq_ignore_ascii_case("full").then_some(())).is_some() {
-            return None;
+        let mut place = ToldPlace::nothing(Dialect::Active, head);
+        for (key, value) in Vars::new(&head.headers, "X-Queue").settings() {
+            let is = |name: &str| key.eq_ignore_ascii_case(name);
+            if is("position") {
+                if value.eq_ignore_ascii_case("full") {
+                    return None;
+                }
+                first(&mut place.position, value, number);
+            } else if is("length") {
+                first(&mut place.length, value, number);
+            } else if is("limit") {
+                first(&mut place.limit, value, number);
+            } else if is("pollMin") {
+                first(&mut place.retry_after, value, Seconds::parse);
+            } else if is("pollMax") {
+                first(&mut place.lifetime, value, Seconds::parse);
+            }
         }
-        let place = ToldPlace {
-            dialect: Dialect::Active,
-            ticket: None,
-            position: vars.find("position", number),
-            length: vars.find("length", number),
-            limit: vars.find("limit", number),
-            retry_after: vars.find("pollMin", Seconds::parse),
-            lifetime: vars.find("pollMax", Seconds::parse),
-            eta: None,
-            keep: head.keep_alive(),
-        };
         let known = place.position.is_some()
             || place.length.is_some()
             || place.limit.is_some()

@@ -18,14 +18,6 @@ impl<'a> Vars<'a> {
         Self { headers, name }
     }
 
-    /// The value of the first setting of that name, in any case, whose value
-    /// `read` understands.
-    pub(super) fn find<T>(&self, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
-        self.settings()
-            .filter(|(k, _)| k.eq_ignore_ascii_case(key))
-            .find_map(|(_, value)| read(value))
-    }
-
     /// Every setting, in order.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.pieces().filter_map(|piece| {
@@ -43,12 +35,27 @@ impl<'a> Vars<'a> {
 
 /// Splits at `,` and `;` outside of quotes.
 fn split(value: &str) -> impl Iterator<Item = &str> {
-    let mut quoted = false;
-    value
-        .split(move |c| {
-            quoted ^= c == '"';
-            !quoted && (c == ',' || c == ';')
-        })
-        .map(str::trim)
-        .filter(|piece| !piece.is_empty())
+    let mut rest = Some(value);
+    let pieces = core::iter::from_fn(move || {
+        let text = rest?;
+        let mut quoted = false;
+        let end = text.bytes().position(|b| {
+            quoted ^= b == b'"';
+            !quoted && matches!(b, b',' | b';')
+        });
+        rest = end.map(|end| &text[end + 1..]);
+        Some(end.map_or(text, |end| &text[..end]))
+    });
+    pieces.map(str::trim).filter(|piece| !piece.is_empty())
+}
+
+/// Fills `place` with the first value that `read` understands.
+pub(super) fn first<'v, T>(
+    place: &mut Option<T>,
+    value: &'v str,
+    read: impl FnOnce(&'v str) -> Option<T>,
+) {
+    if place.is_none() {
+        *place = read(value);
+    }
 }
