@@ -102,14 +102,19 @@ impl Order {
     }
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn between(&self, borders: (Bound<u128>, Bound<u128>)) -> Slots<'_> {
+        Slots(self.slots.range(borders))
+    }
+
     fn range(&self, from: u128, to: u128) -> Slots<'_> {
         // An empty tree's range has no borders to mistake.
         let (from, to) = if from <= to { (from, to) } else { (to, to) };
-        Slots(self.slots.range(from..=to))
+        self.between((Bound::Included(from), Bound::Included(to)))
     }
 
+    /// Without borders nothing is compared on the way down.
     fn all(&self) -> Slots<'_> {
-        self.range(0, u128::MAX)
+        self.between((Bound::Unbounded, Bound::Unbounded))
     }
 }
 

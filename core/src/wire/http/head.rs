@@ -232,7 +232,7 @@ fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     if !matches!(parsed, Ok(Status::Complete(_))) {
         return Err(HeadError::Fields);
     }
-    let mut headers = Headers::default();
+    let mut headers = Headers::with_capacity(response.headers.len(), block.len());
     for field in response.headers.iter() {
         headers.push(field.name, &unfold(&String::from_utf8_lossy(field.value)));
     }

@@ -15,6 +15,11 @@ pub struct Headers {
 }
 
 impl Headers {
+    /// Room for so many fields of so many bytes in all.
+    pub(super) fn with_capacity(fields: usize, bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes), ends: Vec::with_capacity(fields) }
+    }
+
     /// Adds a field after the others.
     pub fn push(&mut self, name: &str, value: &str) {
         self.text.push_str(name);

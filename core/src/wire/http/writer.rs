@@ -4,6 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{Display, Write};
 
+/// Bytes that hold nearly every head we write.
+const USUAL: usize = 512;
+
 /// Builds the head of a request or a response.
 ///
 /// Control characters in anything it is given, line ends above all, become
@@ -18,7 +21,7 @@ impl HeadWriter {
     /// Begins a request.
     #[must_use]
     pub fn request(method: &str, target: &str) -> Self {
-        let mut head = Self { text: String::with_capacity(256) };
+        let mut head = Self { text: String::with_capacity(USUAL) };
         head.word(method, " ");
         head.text.push(' ');
         let from = head.text.len();
@@ -35,7 +38,7 @@ impl HeadWriter {
     /// Begins a response.
     #[must_use]
     pub fn status(status: u16, reason: &str) -> Self {
-        let mut head = Self { text: String::with_capacity(256) };
+        let mut head = Self { text: String::with_capacity(USUAL) };
         head.put(&format_args!("HTTP/1.1 {status} {reason}"), " ");
         head.text.push_str("\r\n");
         head
