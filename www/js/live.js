@@ -93,10 +93,10 @@ export class Live {
   #begin(bytes) {
     const { session } = this;
     const { run, live } = session;
-    const back = live && run && !live.follow ? { origin: run.origin, now: run.now } : null;
+    const back = live && run && !live.follow ? { origin: run.origin, now: run.now, index: run.index } : null;
     this.#begun = true;
     session.openTrace(bytes, t('trace.live', { name: this.name }));
-    this.#back = back && session.run?.origin === back.origin ? back.now : null;
+    this.#back = back && session.run?.origin === back.origin ? back : null;
     session.live = { name: String(this.name), follow: this.#back === null, lost: false };
     if (this.#lost) session.notice(t('time.live.again', { name: this.name }));
     this.#lost = false;
@@ -104,15 +104,18 @@ export class Live {
     session.emit('play');
   }
 
-  /** Where the user was looking when the stream was lost. @type {number|null} */
+  /** Where the user was looking when the stream was lost. @type {{now: number, index: number}|null} */
   #back = null;
 
   /** Goes there as soon as the tape has come so far. */
   #return() {
-    const { run } = this.session;
-    if (this.#back === null || !run || run.horizon < this.#back) return;
-    this.session.seek(this.#back);
+    const { session } = this;
+    const back = this.#back;
+    if (!back || !session.run || session.run.horizon < back.now || session.run.count < back.index) return;
     this.#back = null;
+    session.seek(back.now);
+    // Several events may share an instant.
+    if (session.run.index !== back.index && back.index > 0) session.seekEvent(back.index - 1);
   }
 
   /** Back to the newest event. */

@@ -91,7 +91,10 @@ class ServentLab extends HTMLElement {
       remember('hint', 'seen');
       hint.remove();
     };
-    const hint = el('p', { class: 'hint' }, el('span', { text: t('app.hint') }), el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
+    const words = el('span', {});
+    // What is recorded can be looked at from all sides, and not broken.
+    this.session.addEventListener('run', () => setText(words, t(this.session.scenario ? 'app.hint' : 'app.hint.trace')));
+    const hint = el('p', { class: 'hint' }, words, el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
     return hint;
   }
 
@@ -111,9 +114,12 @@ class ServentLab extends HTMLElement {
 
   /** Servents and traces of the server behind the page. @param {Info} about */
   #offer(about) {
-    const entries = [...(about.servents ?? []).map((s) => /** @type {[string, string]} */ ([`servent:${s.id}`, s.name])), ...(about.traces ?? []).map((name) => /** @type {[string, string]} */ ([`trace:${name}`, name]))];
-    if (entries.length < 2 || !this.sources) return;
-    const choice = el('select', { class: 'input', 'aria-label': t('trace.which') }, ...entries.map(([value, text]) => el('option', { value, text })));
+    const { servents = [], traces = [] } = about;
+    if (servents.length + traces.length < 2 || !this.sources) return;
+    const group = (/** @type {string} */ label, /** @type {[string, string][]} */ entries) => (entries.length ? el('optgroup', { label }, ...entries.map(([value, text]) => el('option', { value, text }))) : null);
+    const choice = el('select', { class: 'input', 'aria-label': t('trace.which') },
+      group(t('trace.which.live'), servents.map((s) => [`servent:${s.id}`, s.name])),
+      group(t('trace.which.recorded'), traces.map((name) => [`trace:${name}`, name])));
     choice.addEventListener('change', () => {
       const [kind, name] = [choice.value.slice(0, choice.value.indexOf(':')), choice.value.slice(choice.value.indexOf(':') + 1)];
       if (kind === 'servent') this.live.follow(about, name);

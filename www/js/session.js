@@ -169,7 +169,11 @@ export class Session extends EventTarget {
     this.playing = false;
     this.emit('play');
   }
-  toggle() { if (this.playing) this.pause(); else this.play(); }
+  toggle() {
+    if (!this.playing) return this.play();
+    this.pause();
+    return this.say();
+  }
 
   /** @param {number} by */
   changeSpeed(by) {

@@ -68,6 +68,17 @@ for (const name of BROWSERS) {
         return [...lane.querySelectorAll('.place')].at(-1)?.textContent;
       });
       assert.equal(last?.replace(/\D/g, ''), '5000');
+      const { lanes, wires, took } = await page.evaluate(() => {
+        const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
+        const whole = run.board(1, 5000).queue.cards;
+        const begun = performance.now();
+        for (let i = 0; i < 20; i += 1) run.raw.lanes(run.server.id, 0, 0, 0, 10);
+        return { lanes: run.lanes({ sync: 0, async: 0, grace: 0 }, 1).lanes, wires: whole.filter((/** @type {any} */ c) => c.present).length, took: (performance.now() - begun) / 20 };
+      });
+      assert.ok(wires > 1500, 'those who speak Active Queueing keep their wires, however far back');
+      assert.deepEqual(lanes, { sync: wires, async: 5000 - wires, grace: 0, beyond: 0 });
+      console.log(`# ${name}: the lanes of 5 000 in ${took.toFixed(2)} ms`);
+      assert.equal(await page.$eval('.lane[data-lane="sync"] .count', (n) => Number((n.textContent ?? '').replace(/\D/g, ''))), wires);
       await page.close();
     });
 

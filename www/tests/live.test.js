@@ -8,15 +8,25 @@ import { PAGE } from './serve.js';
 
 const TRACE = process.env.SERVENT_TRACE;
 
-/** Answers like `servent`, with a recorded tape that arrives piece by piece. @param {string[]} lines */
-function servent(lines) {
+/**
+ * Answers like `servent`, with a recorded tape that arrives piece by piece.
+ * @param {string[]} lines
+ * @param {{servents?: {id: string, name: string}[], asked?: string[], down?: boolean, streams?: Set<any>}} [how] `down`: no tape is given
+ */
+function servent(lines, how = {}) {
   return (/** @type {any} */ req, /** @type {any} */ res) => {
     if (req.url === '/') {
       const index = readFileSync(path.join(PAGE, 'index.html'), 'utf8').replace('name="servent-api" content="none"', 'name="servent-api" content="here"');
       res.writeHead(200, { 'content-type': 'text/html' }).end(index);
     } else if (req.url === '/api/info') {
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ name: 'here', version: '0', live: true, traces: [] }));
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ name: 'here', version: '0', live: true, traces: [], servents: how.servents }));
     } else if (req.url.startsWith('/api/tape')) {
+      how.asked?.push(req.url);
+      if (how.down) {
+        res.writeHead(503).end();
+        return true;
+      }
+      how.streams?.add(res);
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       let next = 0;
       const timer = setInterval(() => {
@@ -32,9 +42,10 @@ function servent(lines) {
 
 for (const name of BROWSERS) {
   describe(name, { skip: !TRACE && 'SERVENT_TRACE names no trace of a servent' }, () => {
-    test('follows now, stays where the user goes, returns', async () => {
+    test('follows now, stays where the user goes, returns', async (ctx) => {
       const lines = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
       const started = await start(name, { extra: servent(lines) });
+      ctx.after(() => started.close());
       const { page, complaints } = await open(started);
       const follows = () => page.$eval('.transport .button.small[aria-pressed]', (n) => n.getAttribute('aria-pressed'));
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.index > 5);
@@ -48,7 +59,54 @@ for (const name of BROWSERS) {
       await page.waitForFunction((n) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.index > n, {}, there.index);
       assert.equal(await follows(), 'true');
       assert.deepEqual(complaints, []);
-      await started.close();
+    });
+
+    test('a servent that was restarted is found again', async (ctx) => {
+      const lines = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
+      const how = { streams: new Set(), asked: /** @type {string[]} */ ([]), down: false };
+      const started = await start(name, { extra: servent(lines, how) });
+      ctx.after(() => started.close());
+      const { page } = await open(started);
+      const button = () => page.$eval('.transport .button.small[aria-pressed]', (n) => n.textContent ?? '');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.index > 5);
+      await page.click('[data-do="back"]');
+      const there = await state(page);
+      how.down = true;
+      for (const stream of how.streams) stream.destroy();
+      await page.waitForSelector('.notice');
+      assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /does not answer/);
+      assert.match(await button(), /Waiting/);
+      assert.equal((await state(page)).index, there.index, 'what came in stays');
+      how.down = false;
+      await page.waitForFunction(() => /Return/.test(document.querySelector('.transport .button.small[aria-pressed]')?.textContent ?? ''));
+      await page.waitForFunction((at) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.now === at, {}, there.now);
+      assert.equal((await state(page)).index, there.index, 'and so does the user, who looked back');
+      assert.ok(how.asked.length >= 2 && how.asked.length < 8, `${how.asked.length} attempts`);
+    });
+
+    test('of several servents one is chosen', async (ctx) => {
+      const lines = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
+      const how = { asked: /** @type {string[]} */ ([]), servents: [{ id: 'a', name: 'anna' }, { id: 'b', name: 'bela' }] };
+      const started = await start(name, { extra: servent(lines, how) });
+      ctx.after(() => started.close());
+      const { page } = await open(started);
+      await page.select('.lab-head select', 'servent:b');
+      await page.waitForFunction(() => /bela/.test(document.querySelector('.story')?.textContent ?? ''));
+      assert.deepEqual(how.asked, ['/api/tape?servent=a', '/api/tape?servent=b']);
+    });
+
+    test('a recorded run is written as packets', async (ctx) => {
+      const started = await start(name);
+      ctx.after(() => started.close());
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const head = await page.evaluate((/** @type {string} */ latin) => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        session.openTrace(Uint8Array.from(latin, (c) => c.charCodeAt(0)), 'real.sqlog');
+        const packets = session.run.raw.exportPcapng();
+        return { magic: [...packets.slice(0, 4)], length: packets.length };
+      }, readFileSync(String(TRACE), 'latin1'));
+      assert.deepEqual(head.magic, [0x0a, 0x0d, 0x0d, 0x0a]);
+      assert.ok(head.length > 1000);
     });
   });
 }

@@ -92,7 +92,7 @@ for (const name of BROWSERS) {
       await page.keyboard.press('c');
       await page.waitForFunction(() => location.hash.includes('h='));
       const hash = await page.evaluate(() => location.hash);
-      assert.ok(hash.length < 600, `the link has ${hash.length} characters`);
+      assert.ok(hash.length <= 400, `the link has ${hash.length} characters`);
       await page.close();
       const again = await open(started, hash);
       await frame(again.page);
@@ -185,11 +185,120 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a kept slot says for whom, and no card says two things', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=240000');
+      await page.waitForSelector('.slot-frame[data-kept]');
+      const { kept, frames } = await page.evaluate(() => {
+        const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
+        return {
+          kept: run.lanes({ sync: 0, async: 0, grace: 0 }, 5).queue.kept.map((/** @type {any} */ k) => k.ticket),
+          frames: [...document.querySelectorAll('.slot-frame[data-kept]')].map((n) => [/** @type {HTMLElement} */ (n).dataset.kept, n.textContent]),
+        };
+      });
+      assert.ok(kept.length > 0);
+      assert.deepEqual(frames.map(([ticket]) => ticket), kept);
+      for (const [, text] of frames) assert.match(String(text), /kept for \w+-\d+.*(ask|asks)/);
+      const lines = await page.$$eval('.wait-card .state', (all) => all.map((n) => [...n.children].map((c) => c.textContent ?? '')));
+      const seconds = (/** @type {string} */ text) => (/([\d:]+)(?: s)?$/.exec(text)?.[1] ?? '0').split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+      const both = lines.filter(([ask, slot]) => /^may ask in/.test(ask) && /^slot [≥≈]/.test(slot));
+      assert.ok(both.length > 3, JSON.stringify(lines));
+      for (const [ask, slot] of both) assert.ok(seconds(slot) >= seconds(ask), `${ask}, but ${slot}`);
+      await page.click('.slot-frame[data-kept] .card-main');
+      await frame(page);
+      assert.ok((await page.$$('.wait-card[data-selected]')).length === 1, 'the kept slot selects whom it is kept for');
+      await page.close();
+    });
+
+    test('nothing is left in the air, and nothing flies at high speed', async () => {
+      const { page } = await open(started, `${STORY}&t=20000`);
+      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 50 }); });
+      await page.click('[data-do="play"]');
+      await new Promise((done) => setTimeout(done, 1500));
+      await page.click('[data-do="play"]');
+      await new Promise((done) => setTimeout(done, 700));
+      assert.equal((await page.$$('.overlay > *, .travelling')).length, 0);
+      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 300 }); });
+      await page.click('[data-do="play"]');
+      for (let i = 0; i < 8; i += 1) {
+        await frame(page);
+        assert.equal((await page.$$('.overlay > *')).length, 0);
+      }
+      await page.close();
+    });
+
+    test('the first visit has a hint, the second has none', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      assert.match(await page.$eval('.hint', (n) => n.textContent ?? ''), /cut its wire/);
+      await page.click('.hint button');
+      assert.equal(await page.$('.hint'), null);
+      await page.reload();
+      await page.waitForSelector('.transport');
+      assert.equal(await page.$('.hint'), null);
+      await page.close();
+    });
+
+    test('a scenario has no packets, and says so', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      await page.click('[data-tool="save"]');
+      await page.waitForSelector('[role="menu"]');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.notice');
+      assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /recorded run has packets/);
+      await page.close();
+    });
+
+    test('playing is quiet, pausing is not', async () => {
+      const { page } = await open(started, `${STORY}&t=20000`);
+      await page.keyboard.press('ArrowRight');
+      await page.evaluate(() => {
+        const lab = /** @type {any} */ (globalThis);
+        lab.said = 0;
+        for (const region of document.querySelectorAll('[aria-live], [role="status"], output')) {
+          if (region.tagName === 'OUTPUT') continue;
+          new MutationObserver(() => { lab.said += 1; }).observe(region, { childList: true, characterData: true, subtree: true });
+        }
+      });
+      const said = () => page.evaluate(() => /** @type {any} */ (globalThis).said);
+      await page.keyboard.press(' ');
+      await new Promise((done) => setTimeout(done, 1000));
+      assert.equal(await said(), 0);
+      await page.keyboard.press(' ');
+      await frame(page);
+      assert.equal(await said(), 1);
+      assert.equal(await page.$$eval('output:not([aria-live="off"])', (all) => all.length), 0, 'the clock is not read aloud');
+      await page.close();
+    });
+
+    test('the timeline tells the time under the pointer and under the focus, and a flag its fault', async () => {
+      const { page } = await open(started, `${STORY}&t=60000`);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
+      const tip = () => page.$eval('.tip', (n) => (/** @type {HTMLElement} */ (n).hidden ? null : n.textContent));
+      const box = /** @type {any} */ (await (await page.$('.track'))?.boundingBox());
+      await page.mouse.move(box.x + box.width / 2, box.y + 10);
+      assert.match(String(await tip()), /^[\d:.]+( s)?$/);
+      await page.mouse.move(5, 5);
+      assert.equal(await tip(), null);
+      await page.keyboard.press('Tab');
+      await page.focus('.track');
+      assert.equal(await tip(), '1:00.000');
+      await page.keyboard.press('Home');
+      await frame(page);
+      assert.equal(await tip(), '0.000 s');
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(40e6); session.gesture('restart'); });
+      await page.keyboard.press('ArrowRight');
+      await page.waitForSelector('.pin[data-kind="fault"] span');
+      assert.match(await page.$eval('.pin[data-kind="fault"] span', (n) => n.textContent ?? ''), /server/);
+      await page.focus('.pin[data-kind="fault"]');
+      assert.match(String(await tip()), /^Fault at .*: server /);
+      await page.close();
+    });
+
     test('the events table shows, filters and leads to a moment', async () => {
       const { page, complaints } = await open(started, `#1/events?p=rush-hour&t=60000`);
       await page.waitForSelector('.events tr[data-seq]');
       const rows = (await page.$$('.events tr[data-seq]')).length;
-      const all = await page.$eval('.table-tools [role="status"]', (n) => n.textContent ?? '');
+      const all = await page.$eval('.table-tools .shown', (n) => n.textContent ?? '');
       assert.ok(rows > 10 && rows < 120, `${rows} rows exist`);
       await page.keyboard.press('/');
       await page.keyboard.type('started');

@@ -103,7 +103,9 @@ export class QueueBoard extends HTMLElement {
     const down = queue.slots === 0 && queue.capacity === 0;
     const busy = `${t('board.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('board.slots')} · ${count(queue.length)} ${t('board.waiting')}`;
     if (this.figures) setText(this.figures, down ? t('board.down') : busy);
-    this.tray?.update(board, session.selection.node, run.kind === 'scenario');
+    setAttr(this, 'data-kind', run.kind);
+    if (run.kind === 'scenario') this.tray?.update(board, session.selection.node);
+    else this.tray?.downloads(run.inspect(run.server.id)?.fetches ?? []);
   }
 
   /** What is in sight of each lane. @param {Run} run @returns {T.Board} */
@@ -286,6 +288,7 @@ export class QueueBoard extends HTMLElement {
   #context(event) {
     const card = /** @type {Element} */ (event.target).closest('.card');
     if (!(card instanceof HTMLElement) || !card.dataset.key || !this.session) return;
+    if (this.source()?.kind === 'trace') return;
     event.preventDefault();
     const selection = this.#selectionOf(card.dataset.key);
     this.session.select(selection);

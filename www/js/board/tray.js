@@ -23,20 +23,34 @@ export class Tray {
     this.shape = '';
   }
 
-  /** @param {T.Board} board @param {number|null} selected @param {boolean} complete the whole world is known, not one servent */
-  update(board, selected, complete) {
-    const shape = `${complete}|${board.tally.done}|${board.done.at(-1)?.node}|${selected}`;
+  /** A whole world: who has the file, and who is elsewhere. @param {T.Board} board @param {number|null} selected */
+  update(board, selected) {
+    const shape = `${board.tally.done}|${board.done.at(-1)?.node}|${selected}`;
     if (shape !== this.shape) {
       this.shape = shape;
       const names = board.done.slice(-CHIPS);
       const hidden = board.tally.done - names.length;
       this.none.hidden = board.tally.done > 0;
-      this.head.hidden = !complete;
-      if (!complete) this.none.hidden = true;
+      this.head.hidden = false;
+      setText(this.head, t('board.tray'));
       this.done.replaceChildren(...names.map((c) => chip(c.node, c.name, selected)));
       setText(this.more, hidden > 0 ? t('board.more', { n: hidden }) : '');
     }
     setText(this.rest, ELSEWHERE.filter((key) => board.tally[key] > 0).map((key) => t(`board.tally.${key}`, { n: board.tally[key] })).join(' · '));
+  }
+
+  /** One servent: what it downloads itself. @param {T.FetchView[]} fetches */
+  downloads(fetches) {
+    const shape = JSON.stringify(fetches.map((f) => [f.name, f.have, f.state]));
+    if (shape === this.shape) return;
+    this.shape = shape;
+    const [shown, hidden] = [fetches.slice(-CHIPS), Math.max(0, fetches.length - CHIPS)];
+    this.head.hidden = fetches.length === 0;
+    this.none.hidden = true;
+    setText(this.head, t('board.downloads'));
+    this.done.replaceChildren(...shown.map((f) => el('li', {}, el('span', { class: 'chip', data: { state: f.state } }, f.state === 'done' ? icon('check') : null, t('board.download', { ...f })))));
+    setText(this.more, hidden > 0 ? t('board.more', { n: hidden }) : '');
+    setText(this.rest, '');
   }
 }
 

@@ -1,5 +1,5 @@
 /** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
-import { el, setText } from '../dom.js';
+import { announce, el, setText } from '../dom.js';
 import { clock, count } from '../format.js';
 import { t, tell } from '../strings.js';
 
@@ -9,6 +9,8 @@ import { t, tell } from '../strings.js';
 /** Rem of a row. */
 const ROW_REM = 2;
 const MARGIN = 8;
+/** How many events fit is said once the typing has stopped for so long. */
+const SAY_MS = 700;
 /** Records that fit a filter are gathered up to this many. */
 const FOUND = 5000;
 
@@ -21,7 +23,7 @@ export class EventTable extends HTMLElement {
   connect(session) {
     this.session = session;
     this.filter = el('input', { class: 'input', type: 'search', placeholder: t('events.placeholder'), 'aria-label': t('events.filter'), on: { input: () => this.#refilter() } });
-    this.shown = el('span', { role: 'status' });
+    this.shown = el('span', { class: 'shown' });
     this.body = el('tbody');
     const head = /** @type {const} */ (['num', 'at', 'who', 'kind', 'what']).map((id) => el('th', { scope: 'col', class: id === 'at' ? 'when' : id, text: t(`events.col.${id}`) }));
     this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('view.events'), on: { scroll: () => session.touch() } },
@@ -46,7 +48,10 @@ export class EventTable extends HTMLElement {
   #refilter() {
     if (this.frame) this.frame.scrollTop = 0;
     this.session?.touch();
+    clearTimeout(this.#said);
+    this.#said = window.setTimeout(() => announce(this.shown?.textContent ?? ''), SAY_MS);
   }
+  #said = 0;
 
   /** The newest event was brought into sight since the view was opened. */
   #centered = false;

@@ -20,6 +20,7 @@ export class LabInspector extends HTMLElement {
   #open = new Set(['state']);
   #due = 0;
   #shape = '';
+  #kind = /** @type {string|undefined} */ (undefined);
 
   /** @param {Session} session */
   connect(session) {
@@ -85,7 +86,7 @@ export class LabInspector extends HTMLElement {
       const { seq } = before;
       const { id } = run.why(seq) ?? {};
       steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => session.seekEvent(seq) } },
-        el('time', { text: clock(before.at - run.origin) }), tell(before), id ? el('code', { text: id }) : null)));
+        el('time', { text: clock(before.at - run.origin) }), id ? el('code', { text: id }) : null, tell(before))));
       cause = before.cause;
     }
     return steps.length ? el('div', {}, el('h2', { text: t('inspect.chain') }), el('ol', { class: 'chain', 'aria-label': t('inspect.chain') }, ...steps)) : null;
@@ -96,9 +97,10 @@ export class LabInspector extends HTMLElement {
     const run = session.run;
     const { selection } = session;
     if (!run || (selection.node === null && selection.ticket === null)) {
-      if (this.who.dataset.of !== 'none') {
+      if (this.who.dataset.of !== 'none' || this.#kind !== run?.kind) {
         this.who.dataset.of = 'none';
-        fill(this.who, el('h2', { text: t('inspect.title') }), el('p', { text: t('inspect.pick') }), this.#picker(), this.#serverGesture());
+        this.#kind = run?.kind;
+        fill(this.who, el('h2', { text: t('inspect.title') }), el('p', { text: t(run?.kind === 'trace' ? 'inspect.pick.trace' : 'inspect.pick') }), this.#picker(), this.#serverGesture());
       }
       return;
     }

@@ -12,8 +12,8 @@ export class TimeTransport extends HTMLElement {
     const button = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {() => void} */ run, extra = '') =>
       el('button', { class: `button icon plain ${extra}`, type: 'button', 'aria-label': t(`time.${key}`), title: t(`time.${key}`), data: { do: key }, on: { click: run } }, icon(sign));
     this.playing = button('play', 'play', () => session.toggle(), 'primary play');
-    this.speed = el('output', {});
-    this.clock = el('output', { class: 'clock', 'aria-label': t('time.track') });
+    this.speed = el('output', { 'aria-live': 'off' });
+    this.clock = el('output', { class: 'clock', 'aria-live': 'off', 'aria-label': t('time.track') });
     this.event = el('span', { class: 'readout event' });
     this.digest = el('code', { class: 'readout wide' });
     this.verdict = el('span', { class: 'verdict' });
