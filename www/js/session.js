@@ -256,12 +256,21 @@ export class Session extends EventTarget {
     return this.names.get(ticket) ?? this.names.get(alone ? host(peer) : peer) ?? null;
   }
 
+  /** Who holds a place: found where it was given. @param {string} ticket @param {T.LabRecord} record */
+  #holder(ticket, record) {
+    const given = this.run?.records(0, 1, `"arrived" ${ticket}`)[0] ?? record;
+    const peer = String(Object.values(given.event)[0].peer);
+    const name = given.who ?? this.nameOf('', peer) ?? (peer === 'undefined' ? null : peer);
+    if (name) this.names.set(ticket, name);
+    return name;
+  }
+
   /** Adds the name of the client a record is about, when a board said it. @param {T.LabRecord} record */
   named(record) {
-    if (!record.who) {
-      const body = Object.values(record.event)[0];
-      record.who = this.nameOf(String(body.ticket), String(body.peer));
-    }
+    const { ticket, peer } = Object.values(record.event)[0];
+    // What happens to one client may be caused by another: the place says whose it is.
+    if (typeof ticket === 'string') record.who = this.names.get(ticket) ?? this.#holder(ticket, record);
+    else record.who ??= this.nameOf('', String(peer));
     const [body] = Object.values(record.event);
     if (typeof body.other === 'number') body.other = this.run?.node(body.other)?.name ?? body.other;
     return record;

@@ -209,6 +209,20 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a sentence names whose place it is, whoever caused it', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=300000');
+      const pairs = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        const of = (/** @type {string} */ filter) => run.records(0, 400, filter).filter((/** @type {any} */ r) => r.seq < run.index);
+        const given = new Map(of('"arrived"').map((/** @type {any} */ r) => [r.event.queue.ticket, r.who]));
+        return of('"entitled"').map((/** @type {any} */ r) => [given.get(r.event.queue.ticket), session.named(r).who]);
+      });
+      assert.ok(pairs.length > 3);
+      for (const [owner, said] of pairs) assert.equal(said, owner);
+      await page.close();
+    });
+
     test('nothing is left in the air, and nothing flies at high speed', async () => {
       const { page } = await open(started, `${STORY}&t=20000`);
       await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 50 }); });
