@@ -72,7 +72,7 @@ const PAGE = {
   'slot.kept.open': (a) => `has ${span(a.left)} to ask`,
   'slot.kept.why': (a) => `${a.name} is next. The slot stays free for it until it may ask; nobody behind it may jump in meanwhile.`,
   'card.early': (a) => `may ask in ${span(a.left)}`,
-  'card.open': (a) => `ask now, ${span(a.left)} left`,
+  'card.open': (a) => `open for ${span(a.left)}`,
   'card.lost': 'too late',
   'card.eta': (a) => `slot ≈ ${span(a.eta)}`,
   'card.least': (a) => `slot ≥ ${span(a.left)}`,
