@@ -1,5 +1,6 @@
 //! `servent trace`: a trace for other tools.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -61,6 +62,10 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
     let packets = exporter.packets();
     let capture = exporter.finish();
     match &export.output {
+        None if std::io::stdout().is_terminal() => {
+            Err(Failure::usage("a capture is not for a terminal")
+                .next("write it into a file with `-o run.pcapng`, or pipe it to Wireshark"))
+        }
         None => print(capture),
         Some(path) => {
             std::fs::write(path, capture).map_err(|e| Failure::file("write", path, &e))?;

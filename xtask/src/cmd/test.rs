@@ -1,5 +1,7 @@
 //! `cargo xtask test`
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
@@ -142,9 +144,24 @@ fn browser(context: &Context) -> Result<Outcome> {
     if here.is_empty() {
         return Ok(Outcome::Skipped(missing.join("; ")));
     }
-    npm.env("BROWSERS", here.join(",")).run()?;
+    npm.env("BROWSERS", here.join(",")).env("SERVENT_TRACE", real_trace()?).run()?;
     missing.insert(0, here.join(" and "));
     Ok(Outcome::Done(missing.join("; without ")))
+}
+
+/// The tape of a servent on real sockets, for the page to run again.
+fn real_trace() -> Result<PathBuf> {
+    cargo().words("build --quiet --package servent").quiet()?;
+    let kept = paths::target().join("demo-for-browsers");
+    if kept.exists() {
+        std::fs::remove_dir_all(&kept)?;
+    }
+    Tool::new(paths::target().join("debug/servent"))
+        .words("demo --seconds 12 --json --lab 127.0.0.1:0 --keep")
+        .arg(&kept)
+        .env("XDG_CONFIG_HOME", &kept)
+        .quiet()?;
+    Ok(kept.join("traces/uploader.sqlog"))
 }
 
 /// A script of the page's package.
