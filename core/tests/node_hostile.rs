@@ -56,8 +56,13 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// The last number there is comes from nobody but a forger of tapes.
 fn conn() -> impl Strategy<Value = ConnId> {
-    (0..14u64).prop_map(ConnId)
+    prop_oneof![30 => 0..14u64, 1 => Just(u64::MAX)].prop_map(ConnId)
+}
+
+fn accepted() -> impl Strategy<Value = ConnId> {
+    prop_oneof![30 => (0..7u64).prop_map(|n| n * 2), 1 => Just(u64::MAX)].prop_map(ConnId)
 }
 
 fn source() -> impl Strategy<Value = Source> {
@@ -91,8 +96,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
     let local = "1.2.3.4:5".parse().unwrap();
     let disk = prop_oneof![Just(StoreError::Full), Just(StoreError::Changed)];
     prop_oneof![
-        3 => (0..7u64, peer)
-            .prop_map(|(n, peer)| Ok(Input::Accepted { conn: ConnId(n * 2), peer })),
+        3 => (accepted(), peer).prop_map(|(conn, peer)| Ok(Input::Accepted { conn, peer })),
         12 => (conn(), words()).prop_map(|(conn, data)| Ok(Input::Bytes { conn, data })),
         5 => conn().prop_map(move |conn| Ok(Input::Dialed { conn, local })),
         1 => conn().prop_map(|conn| Ok(Input::DialFailed { conn, why: DialError::Refused })),

@@ -2,8 +2,9 @@
 //! which it is not the same run.
 
 use servent_core::engine::{Effect, Engine, Fx};
-use servent_core::id::{ConnId, FetchId, Guid};
-use servent_core::node::{Command, Config, ConnEvent, Input, Node, Output, Restored};
+use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
+use servent_core::node::{Command, Config, ConnEvent, FileInfo, Input, Node, Output, Restored};
+use servent_core::queue::FileKey;
 use servent_core::time::Instant;
 use servent_core::trace::qlog::{self, Split};
 use servent_core::trace::replay::Replay;
@@ -123,6 +124,41 @@ fn a_damaged_line_ends_the_claim() {
     lines[middle] = "{\"name\":\"servent:input\",\"da".into();
     let report = replay(&lines).report().clone();
     assert_eq!((report.damaged, report.diverged_at), (1, None));
+    assert!(report.gap_at.is_some());
+}
+
+/// The tape as a file, cut into its lines again.
+fn through_a_file(lines: &[String]) -> Replay {
+    let file: String = lines.iter().map(|line| qlog::frame(line)).collect();
+    let mut replay = Replay::new();
+    Split::new(file.as_bytes()).for_each(|line| replay.feed(qlog::parse(line)));
+    replay
+}
+
+#[test]
+fn a_servent_with_a_large_library_is_re_executed() {
+    let shared = |n: u32| FileInfo {
+        index: FileIndex(n),
+        name: format!("{n:0>200}"),
+        size: 1,
+        sha1: None,
+        key: FileKey(n.into()),
+    };
+    let mut given = inputs(3);
+    given[0] =
+        Input::Start(Restored { shared: (0..40_000).map(shared).collect(), ..Restored::default() });
+    let report = through_a_file(&tape(given)).report().clone();
+    assert_eq!((report.inputs, report.damaged, report.diverged_at), (7, 0, None));
+    assert_eq!(report.verified, report.checkpoints);
+}
+
+#[test]
+fn a_line_too_long_to_be_read_ends_the_claim() {
+    let mut lines = tape(inputs(3));
+    let middle = lines.len() / 2;
+    lines[middle] = "x".repeat(qlog::LINE_LIMIT + 1);
+    let report = through_a_file(&lines).report().clone();
+    assert_eq!((report.damaged, report.verified), (1, 0));
     assert!(report.gap_at.is_some());
 }
 

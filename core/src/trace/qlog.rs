@@ -21,8 +21,9 @@ use crate::time::Instant;
 
 /// What begins a record of a JSON text sequence.
 pub const SEPARATOR: u8 = 0x1e;
-/// The longest line that is read; a longer one is skipped as damaged.
-pub const LINE_LIMIT: usize = 8 << 20;
+/// The longest line that is read; a longer one is damaged. The longest that
+/// is written says what a servent with a large library or line began with.
+pub const LINE_LIMIT: usize = 64 << 20;
 
 /// Why a line cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -132,7 +133,7 @@ impl<'a> Iterator for Split<'a> {
             self.at += end + 1;
             let line = from[..end].trim_ascii();
             let line = line.strip_prefix(&[SEPARATOR]).unwrap_or(line);
-            if !line.is_empty() && line.len() <= LINE_LIMIT {
+            if !line.is_empty() {
                 return Some(line);
             }
         }
@@ -169,6 +170,9 @@ pub enum Read {
 /// # Errors
 /// When it is not JSON, or one of ours with the wrong fields.
 pub fn read(line: &[u8]) -> Result<Read, LineError> {
+    if line.len() > LINE_LIMIT {
+        return Err(LineError::Damaged);
+    }
     let Some(Json::Object(fields)) =
         core::str::from_utf8(line).ok().and_then(|l| Json::parse(l).ok())
     else {
