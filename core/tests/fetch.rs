@@ -2,7 +2,7 @@
 
 mod fetch_support;
 
-use fetch_support::{Desk, FETCH, GOOD, ID, addr, get, id};
+use fetch_support::{Desk, FETCH, GOOD, ID, LOCAL, addr, get, id};
 use proptest::prelude::*;
 use servent_core::engine::Engine as _;
 use servent_core::fetch::{Config, Event, FetchFailure, Fetches, Input, Output, SourceTrouble};
@@ -51,8 +51,8 @@ fn a_file_is_asked_for_whole_stored_hashed_and_named() {
 fn sources_that_deliver_at_once_share_the_file_and_the_longest_stretch_is_halved() {
     let mut desk = chunked(&[A, B]);
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
-    desk.input(Input::Dialed { conn: a });
-    desk.input(Input::Dialed { conn: b });
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
+    desk.input(Input::Dialed { conn: b, local: LOCAL });
     desk.serve(b, 100, 200, 1_000);
     // A ignores the range it was asked and sends everything.
     desk.reply(a, "HTTP/1.1 200 OK\nContent-Length: 1000");
@@ -88,7 +88,7 @@ fn after_a_restart_only_what_is_missing_is_asked() {
 fn corrupt_bytes_are_fetched_once_more_from_others_and_then_no_more() {
     let mut desk = Desk::getting(Some(GOOD), &[A, B]);
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
-    desk.input(Input::Dialed { conn: a });
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
     desk.serve(a, 0, 1_000, 1_000);
     desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
     let corrupt = Event::Corrupt { fetch: FETCH, expected: GOOD, found: BAD };
@@ -118,8 +118,8 @@ fn a_source_that_lies_is_lost_and_its_word_with_it() {
     let mut desk = Desk::new(config, Dialect::Parq);
     desk.input(Input::Get(get(Some(GOOD), &[A, B])));
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
-    desk.input(Input::Dialed { conn: a });
-    desk.input(Input::Dialed { conn: b });
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
+    desk.input(Input::Dialed { conn: b, local: LOCAL });
     desk.grant(a, 0, 100, 5_000);
     desk.grant(b, 100, 200, 1_000);
     assert!(lost(&desk, B, SourceTrouble::LengthLie));
@@ -449,7 +449,7 @@ fn play(desk: &mut Desk, (what, which, n): (u8, u8, u64)) {
     let dials = desk.dials();
     let conn = dials.get(usize::from(which)).map_or(ConnId(u64::from(which)), |d| d.0);
     match what {
-        0 | 1 => desk.input(Input::Dialed { conn }),
+        0 | 1 => desk.input(Input::Dialed { conn, local: LOCAL }),
         2 => desk.input(Input::DialFailed { conn, why: DialError::TimedOut }),
         3..=6 => desk.reply(conn, &head_of(n)),
         7 => desk.input(Input::Stored { conn, bytes: n }),

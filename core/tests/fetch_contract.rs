@@ -5,7 +5,7 @@ mod contract;
 mod fetch_support;
 
 use contract::{Step, keeps_the_contract};
-use fetch_support::{FETCH, GOOD, LIMITS, addr, get, id};
+use fetch_support::{FETCH, GOOD, LIMITS, LOCAL, addr, get, id};
 use proptest::prelude::*;
 use servent_core::fetch::{self, Fetches};
 use servent_core::id::{ConnId, Sha1};
@@ -56,7 +56,7 @@ fn fetch_input() -> impl Strategy<Value = fetch::Input> {
     let conn = || (0..12_u64).prop_map(|n| ConnId(n * 4 + 1));
     prop_oneof![
         1 => Just(I::Get(get(Some(GOOD), &["80.1.1.1:6346", "80.2.2.2:6346"]))),
-        4 => conn().prop_map(|conn| I::Dialed { conn }),
+        4 => conn().prop_map(|conn| I::Dialed { conn, local: LOCAL }),
         1 => conn().prop_map(|conn| I::DialFailed { conn, why: DialError::Refused }),
         4 => (conn(), 0..6_u8, 0..5_000_u64)
             .prop_map(|(conn, kind, n)| I::Head { conn, head: head(kind, n) }),

@@ -3,7 +3,7 @@
 
 mod fetch_support;
 
-use fetch_support::{Desk, FETCH, GOOD, addr, get};
+use fetch_support::{Desk, FETCH, GOOD, LOCAL, addr, get};
 use servent_core::fetch::{Config, Event, Input, Output};
 use servent_core::queue::Dialect;
 use servent_core::queue::client::PlaceLoss;
@@ -72,7 +72,7 @@ fn aq_9_the_next_range_is_asked_on_the_same_connection_at_once() {
     desk.input(Input::Get(get(None, &[A, B])));
     let first = desk.asked.len();
     let (conn, _) = desk.dials()[0];
-    desk.input(Input::Dialed { conn });
+    desk.input(Input::Dialed { conn, local: LOCAL });
     assert_eq!(desk.last().range(), RangeSpec::Between(0, 99));
     desk.serve(conn, 0, 100, 1_000);
     assert_eq!(desk.asked.len(), first + 2);
@@ -118,10 +118,10 @@ fn aq_13_the_range_is_chosen_anew_at_every_poll() {
     let mut desk = Desk::new(Config { chunk: 100, ..Config::default() }, Dialect::Active);
     desk.input(Input::Get(get(None, &[A, B])));
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
-    desk.input(Input::Dialed { conn: a });
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
     assert_eq!(desk.last().range(), RangeSpec::Between(0, 99));
     desk.reply(a, QUEUED);
-    desk.input(Input::Dialed { conn: b });
+    desk.input(Input::Dialed { conn: b, local: LOCAL });
     assert_eq!(desk.last().range(), RangeSpec::Between(0, 99), "nobody brings it yet");
     desk.serve(b, 0, 100, 1_000);
     desk.grant(b, 100, 200, 1_000);

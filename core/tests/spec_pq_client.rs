@@ -3,7 +3,7 @@
 
 mod fetch_support;
 
-use fetch_support::{Desk, FETCH, GOOD, ID, addr, get, id};
+use fetch_support::{Desk, FETCH, GOOD, ID, LOCAL, addr, get, id};
 use servent_core::fetch::{Config, Event, Input, Output};
 use servent_core::node::DialError;
 use servent_core::queue::Dialect;
@@ -36,6 +36,16 @@ fn pq_3_a_client_says_its_level_and_where_it_can_be_called() {
     assert_eq!(first.header("X-Queue"), Some("1.0"));
     assert_eq!(first.header("X-Node"), Some("81.0.0.1:9999"));
     assert_eq!(first.header("X-Queued"), None);
+}
+
+#[test]
+fn pq_8_who_listens_on_all_addresses_names_the_one_it_comes_from() {
+    for (listen, named) in [("0.0.0.0:9999", Some("81.0.0.7:9999")), ("[::1]:9", Some("[::1]:9"))] {
+        let mut desk = Desk::new(Config::default(), Dialect::Parq);
+        desk.input(Input::Listening(Some(addr(listen))));
+        desk.input(Input::Get(get(None, &[A])));
+        assert_eq!(desk.connect().header("X-Node"), named);
+    }
 }
 
 #[test]
@@ -247,7 +257,7 @@ fn pq_17_polls_carry_the_download_mesh() {
     let mut desk = Desk::getting(Some(GOOD), &[A, "80.2.2.2:6346", "80.3.3.3:6346"]);
     let [(a, _), (b, _), (c, _)] = desk.dials()[..] else { panic!("three dials") };
     for conn in [a, b, c] {
-        desk.input(Input::Dialed { conn });
+        desk.input(Input::Dialed { conn, local: LOCAL });
     }
     desk.reply(a, &near(2, 50));
     desk.grant(b, 1 << 20, (1 << 20) + 1_000, 10_000_000);

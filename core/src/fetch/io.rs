@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::node::{Answer, DialError, Get, PartRow, StoreError};
@@ -34,8 +34,8 @@ pub enum Input {
     Sleep { fetch: FetchId, length: Duration },
     /// Expect a `GIV` of that servent for a download.
     ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
-    /// A dial succeeded.
-    Dialed { conn: ConnId },
+    /// A dial succeeded; it left from our address `local`.
+    Dialed { conn: ConnId, local: IpAddr },
     /// A dial failed.
     DialFailed { conn: ConnId, why: DialError },
     /// The head of a reply.

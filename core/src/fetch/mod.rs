@@ -284,7 +284,9 @@ impl Engine for Fetches {
             Input::ExpectGiv { fetch, servent, index } => {
                 self.expect(fetch, (servent, index), now, fx);
             }
-            Input::Dialed { conn } => self.at(conn, now, fx, |d, no, cx| d.dialed(no, conn, cx)),
+            Input::Dialed { conn, local } => {
+                self.at(conn, now, fx, |d, no, cx| d.dialed(no, conn, local, cx));
+            }
             Input::DialFailed { conn, .. } => self.at(conn, now, fx, |d, no, cx| {
                 cx.conns.forget(conn);
                 d.unreachable(no, cx);

@@ -1,7 +1,7 @@
 //! One source of a download: where it is, what it has, how we stand with it.
 
 use alloc::string::String;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::ranges::Range;
@@ -18,6 +18,8 @@ pub(super) struct Src {
     pub(super) source: Source,
     /// It came to us by `GIV` and cannot be dialed.
     pub(super) pushed: bool,
+    /// Our address as seen on the last connection we made to it.
+    pub(super) local: Option<IpAddr>,
     pub(super) client: Client,
     pub(super) link: Link,
     /// What it has, when it is a partial source.
@@ -108,6 +110,7 @@ impl Src {
         Self {
             source,
             pushed: false,
+            local: None,
             client: Client::new(place),
             link: Link::None,
             available: None,

@@ -1,6 +1,7 @@
 //! Asking: which bytes of whom, and in what words.
 
 use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::download::{Download, State};
@@ -38,8 +39,10 @@ impl Download {
     }
 
     /// A dial succeeded: ask, for what is wanted by now.
-    pub(super) fn dialed(&mut self, no: u32, conn: ConnId, cx: &mut Cx<'_>) {
-        if matches!(self.sources.get(&no), Some(Src { link: Link::Dialing { .. }, .. })) {
+    pub(super) fn dialed(&mut self, no: u32, conn: ConnId, local: IpAddr, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        if let Link::Dialing { .. } = src.link {
+            src.local = Some(local.to_canonical());
             self.first_contact = None;
             self.request(no, conn, cx);
         }
@@ -82,7 +85,8 @@ impl Download {
             _ => RangeSpec::Between(start, end - 1),
         };
         head.header("Range", range);
-        write_claim(&mut head, cx.speech.dialect, src.client.claim(), cx.speech.callback);
+        let callback = cx.speech.callback.and_then(|at| reached_at(at, src.local));
+        write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback);
         if let Some(sha1) = self.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
             self.mesh(no, &mut head, cx.config);
@@ -157,6 +161,15 @@ impl Download {
             }
         }
     }
+}
+
+/// Where a source can call us. When we listen on all our addresses, it is the
+/// one our connection to it left from; nobody can call "all addresses" (PQ-8).
+fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
+    if listen.ip().is_unspecified() {
+        return Some(SocketAddr::new(local?, listen.port()));
+    }
+    Some(listen)
 }
 
 /// The parts of some ranges that a source has.

@@ -4,6 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
+use core::net::IpAddr;
 
 use super::conn::{Phase, Purpose};
 use super::{ConnEvent, DialError, Effects, Node, Op, Output, StoreError, tell};
@@ -99,9 +100,15 @@ impl Node {
     }
 
     /// A dial for a download is through.
-    pub(super) fn fetch_dialed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    pub(super) fn fetch_dialed(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        local: IpAddr,
+        fx: &mut Effects,
+    ) {
         self.expect(conn, Reply::Head);
-        self.fetch(now, fetch::Input::Dialed { conn }, fx);
+        self.fetch(now, fetch::Input::Dialed { conn, local }, fx);
     }
 
     /// Bytes came in on a connection on which we ask.

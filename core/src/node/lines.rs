@@ -136,7 +136,7 @@ impl Node {
                 let line = Line::Giv { index, servent: self.servent, name };
                 self.serve_after(now, conn, &line, fx);
             }
-            Purpose::Fetch => self.fetch_dialed(now, conn, fx),
+            Purpose::Fetch => self.fetch_dialed(now, conn, local.ip(), fx),
         }
     }
 

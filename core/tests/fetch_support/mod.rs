@@ -2,7 +2,7 @@
 //! the engine asked for, and speaks for the servers.
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its own part of the desk.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::fetch::{Config, Event, Fetches, Input, Output};
@@ -12,6 +12,8 @@ use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::http::{HeadLimits, RangeSpec, RequestHead, ResponseHead};
 
+/// Where our dials leave from.
+pub const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(81, 0, 0, 7));
 pub const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
 pub const ID: &str = "6a074979f3201edbf323b6425fef4a53";
 pub const FETCH: FetchId = FetchId(0);
@@ -130,7 +132,7 @@ impl Desk {
     /// The last dial succeeds; gives what is asked on it.
     pub fn connect(&mut self) -> Asked {
         let (conn, _) = *self.dials().last().expect("a dial");
-        self.input(Input::Dialed { conn });
+        self.input(Input::Dialed { conn, local: LOCAL });
         self.last()
     }
 
