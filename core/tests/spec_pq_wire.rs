@@ -148,6 +148,7 @@ fn pq_8_x_node_names_a_place_to_call() {
     let at = |fields: &str| callback(&request(fields).headers).map(|a| a.to_string());
     assert_eq!(at("X-Node: 13.4.5.6:4567").as_deref(), Some("13.4.5.6:4567"));
     assert_eq!(at("X-Listen-IP: 13.4.5.6:4567").as_deref(), Some("13.4.5.6:4567"));
+    assert_eq!(at("X-Node: name:1, 13.4.5.6:7, [::1]:8").as_deref(), Some("13.4.5.6:7"));
     for bad in ["X-Node: 13.4.5.6", "X-Node: 0.0.0.0:1", "X-Node: 1.2.3.4:0", "X-Node: x", "A: b"] {
         assert_eq!(at(bad), None, "{bad}");
     }

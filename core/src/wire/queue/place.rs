@@ -61,13 +61,14 @@ impl Claim {
 }
 
 /// Where the client says it can be called back (PQ-8). The first texts of
-/// PARQ named the header `X-Listen-IP`. Whether to connect there is another
+/// PARQ named the header `X-Listen-IP`. Of a list, which a client of both
+/// families may give, it is the first. Whether to connect there is another
 /// question: it is the client's word alone.
 #[must_use]
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
-    let at: SocketAddr = told.trim().parse().ok()?;
-    (at.port() != 0 && !at.ip().is_unspecified()).then_some(at)
+    let mut each = told.split(',').filter_map(|at| at.trim().parse::<SocketAddr>().ok());
+    each.find(|at| at.port() != 0 && !at.ip().is_unspecified())
 }
 
 /// Writes the queueing headers of a request: the level we speak, the place
