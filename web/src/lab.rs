@@ -129,10 +129,7 @@ impl Lab {
     /// Runs the frontier on; true when the horizon is reached.
     pub fn explore(&mut self, max_events: u32) -> bool {
         match &mut self.inner {
-            Inner::Scenario(lab) => {
-                let horizon = lab.horizon();
-                lab.timeline.explore(horizon, u64::from(max_events))
-            }
+            Inner::Scenario(lab) => lab.explore(u64::from(max_events)),
             Inner::Trace(_) => true,
         }
     }

@@ -7,6 +7,7 @@
 mod answers;
 mod lab;
 mod panics;
+mod room;
 mod scenario;
 mod survey;
 mod trace;

@@ -13,6 +13,7 @@ use crate::answers::{
     Board, BranchInfo, Client, Named, NamedRecord, NodeInfo, Part, Tally, Verified, diff, json,
     look,
 };
+use crate::room::{self, Room};
 use crate::survey::Survey;
 
 /// How many finished clients a board names.
@@ -26,12 +27,13 @@ pub(crate) struct ScenarioLab {
     survey: Survey,
     /// What a trace file said this world must look like.
     claim: Option<Checkpoint>,
+    room: Room,
 }
 
 impl ScenarioLab {
     pub(crate) fn new(scenario: Scenario, claim: Option<Checkpoint>) -> Self {
         let timeline = Timeline::new(&scenario, Keyframes::default());
-        Self { scenario, timeline, survey: Survey::default(), claim }
+        Self { scenario, timeline, survey: Survey::default(), claim, room: Room::default() }
     }
 
     /// The presets as the page lists them.
@@ -41,6 +43,20 @@ impl ScenarioLab {
             format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
         };
         format!("[{}]", presets::all().map(entry).collect::<Vec<_>>().join(","))
+    }
+
+    /// Runs the frontier on; true when the horizon is reached.
+    pub(crate) fn explore(&mut self, max_events: u64) -> bool {
+        let mut left = max_events;
+        while left > 0 {
+            let some = left.min(room::STEP);
+            self.room.look();
+            if self.timeline.explore(self.horizon(), some) {
+                return true;
+            }
+            left -= some;
+        }
+        false
     }
 
     pub(crate) fn horizon(&self) -> Instant {
