@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::table::sort_pairs;
+
 /// A range of bytes, half-open.
 pub(super) type Range = (u64, u64);
 
@@ -64,9 +66,11 @@ impl RangeSet {
     pub(super) fn largest(&self, most: usize) -> Vec<Range> {
         let mut out = self.0.clone();
         if out.len() > most {
-            out.sort_by_key(|&(s, e)| (u64::MAX - (e - s), s));
-            out.truncate(most);
-            out.sort_unstable();
+            let mut sizes: Vec<_> = out.iter().map(|(s, e)| (u64::MAX - (e - s), *s)).collect();
+            sort_pairs(&mut sizes);
+            sizes.truncate(most);
+            out = sizes.into_iter().map(|(size, s)| (s, s + (u64::MAX - size))).collect();
+            sort_pairs(&mut out);
         }
         out
     }

@@ -90,8 +90,9 @@ impl Disk {
 
     /// What a node that starts from this disk is given.
     pub(super) fn restored(&self) -> Restored {
-        let mut queue: Vec<Row> = self.queue.values().cloned().collect();
-        queue.sort_by_key(|row| row.arrival);
+        let rows = self.queue.values().zip(0_u64..);
+        let rows: Table<_, Row> = rows.map(|(row, no)| ((row.arrival, no), row.clone())).collect();
+        let queue = rows.into_values();
         Restored {
             servent: self.servent,
             listen: None,

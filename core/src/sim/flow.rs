@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use super::disk::Content;
+use crate::table::sort_pairs;
 use crate::time::{Duration, Instant};
 use crate::trace::Cause;
 
@@ -80,14 +81,15 @@ impl Flow {
 
 /// Shares `up` evenly among transfers that can use at most `caps` each.
 pub(super) fn share(up: u64, caps: &[u64]) -> Vec<u64> {
-    let mut order: Vec<usize> = (0..caps.len()).collect();
-    order.sort_by_key(|i| caps[*i]);
+    let mut order: Vec<(u64, u64)> = caps.iter().copied().zip(0..).collect();
+    sort_pairs(&mut order);
     let mut rates = alloc::vec![0; caps.len()];
     let mut left = up;
-    for (served, i) in order.iter().enumerate() {
+    for (served, (cap, i)) in order.iter().enumerate() {
         let even = left / (caps.len() - served) as u64;
-        rates[*i] = even.min(caps[*i]);
-        left -= rates[*i];
+        let rate = even.min(*cap);
+        rates[*i as usize] = rate;
+        left -= rate;
     }
     rates
 }

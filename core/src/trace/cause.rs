@@ -6,7 +6,7 @@
 
 use super::{Cause, Event};
 use crate::id::{ConnId, FetchId, Guid};
-use crate::table::Table;
+use crate::table::{Table, sort_pairs};
 use crate::{fetch, node::ConnEvent, queue};
 
 /// What a record is about.
@@ -170,9 +170,9 @@ impl Causes {
         }
         if self.places.len() + self.others.len() > Self::LIMIT {
             let seqs = self.places.values().chain(self.others.values());
-            let mut seqs: alloc::vec::Vec<u64> = seqs.copied().collect();
-            seqs.sort_unstable();
-            let middle = seqs[Self::LIMIT / 2];
+            let mut seqs: alloc::vec::Vec<_> = seqs.map(|seq| (*seq, 0)).collect();
+            sort_pairs(&mut seqs);
+            let (middle, _) = seqs[Self::LIMIT / 2];
             self.places.retain(|_, seq| *seq > middle);
             self.others.retain(|_, seq| *seq > middle);
         }

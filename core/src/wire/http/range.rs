@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::head::decimal;
+use crate::table::sort_pairs;
 
 /// What `Range` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,7 +119,7 @@ impl AvailableRanges {
     #[must_use]
     pub fn new(mut ranges: Vec<(u64, u64)>) -> Self {
         ranges.retain(|(start, end)| start < end);
-        ranges.sort_unstable();
+        sort_pairs(&mut ranges);
         let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
         for (start, end) in ranges {
             match merged.last_mut() {
