@@ -141,7 +141,7 @@ impl Peer {
                 Some(sender) if sender.conn == request.conn => {
                     self.budget.free = true;
                     sender.heard(cx);
-                    sender.first_wanted(request);
+                    sender.first_wanted(request, cx);
                 }
                 _ => self.unknown(request.conn, cx),
             },

@@ -274,12 +274,17 @@ impl Sender {
 
     /// The receiver does not know the connection (UC-10): only the first
     /// message that is still kept goes out, marked as the first.
-    pub(super) fn first_wanted(&mut self, request: Request) {
+    pub(super) fn first_wanted(&mut self, request: Request, cx: &Cx<'_>) {
         self.known = false;
         self.opening = true;
         self.token = Some(request.token);
         if self.base < self.next {
             self.again.insert(self.base, Why::First);
+        } else {
+            // A window that was closed before belongs to an entry that is gone.
+            let config = cx.config;
+            self.limit = self.limit.max(self.base - 1 + u64::from(config.initial_messages));
+            self.limit_bytes = self.limit_bytes.max(config.initial_flight);
         }
     }
 
