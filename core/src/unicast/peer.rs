@@ -484,7 +484,12 @@ impl Peer {
             || (sends && receiver.must_speak(Cause::Company, cx));
         if speaks && *acks < cx.config.request_packets.max(1) {
             *acks += 1;
-            receiver.speak(packer, &self.rtt, cx);
+            if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {
+                // Not even an empty datagram has room for it: somebody
+                // unproven has had its share. Its next word brings more.
+                receiver.hush(cx);
+                cx.limit(Limit::Amplification);
+            }
         }
     }
 }

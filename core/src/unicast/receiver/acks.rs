@@ -140,6 +140,13 @@ impl Receiver {
         cx.fx.event(Event::Requested { peer, conn, from: *from, to: *to, count, ranges });
     }
 
+    /// What was to be said may not be: not before the peer speaks again, and
+    /// requests not before the longest timeout.
+    pub(in crate::unicast) fn hush(&mut self, cx: &Cx<'_>) {
+        self.ack_due = None;
+        self.ask_after = cx.now + cx.config.scaled(cx.config.rto_max);
+    }
+
     /// As many datagrams of requests as may leave in one turn have left;
     /// the rest follows a moment later.
     pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
