@@ -10,6 +10,8 @@ mod net;
 pub mod replay;
 mod store;
 mod tape;
+pub mod transfer;
+pub mod unicast;
 
 pub use self::clock::Clock;
 pub use self::library::LibraryStatus;

@@ -8,7 +8,9 @@ pub(crate) mod exit;
 mod get;
 mod lab_cmd;
 mod man;
+mod receive;
 mod replay;
+mod send;
 mod share;
 pub(crate) mod signal;
 mod sim;
@@ -16,6 +18,7 @@ mod source;
 mod start;
 mod status;
 mod trace;
+mod unicast;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -74,6 +77,8 @@ enum Command {
     Demo(demo::Arguments),
     Share(share::Arguments),
     Get(get::Arguments),
+    Send(send::Arguments),
+    Receive(receive::Arguments),
     Status(status::Arguments),
     Sim(sim::Arguments),
     Replay(replay::Arguments),
@@ -152,6 +157,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(&common, &arguments),
         Command::Share(arguments) => share::run(&common, &arguments),
         Command::Get(arguments) => get::run(&common, &arguments),
+        Command::Send(arguments) => send::run(&common, &arguments),
+        Command::Receive(arguments) => receive::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),

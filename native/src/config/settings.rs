@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
-use servent_core::node;
+use servent_core::{node, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
 /// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
+    /// Limits and intervals of `send` and `receive`.
+    pub(crate) unicast: unicast::Config,
     /// The protocols' own limits and intervals.
     #[serde(flatten)]
     pub(crate) node: node::Config,
@@ -97,6 +99,7 @@ impl Default for Settings {
             upload_rate: 0,
             trace: None,
             www: None,
+            unicast: unicast::Config::default(),
             node: node::Config::default(),
         }
     }

@@ -36,6 +36,15 @@ pub(super) const DURATIONS: &[&str] = &[
     "limits.request_deadline",
     "limits.idle_deadline",
     "limits.reader_window",
+    "unicast.tombstone_time",
+    "unicast.task_interval",
+    "unicast.ack_delay",
+    "unicast.initial_rtt",
+    "unicast.rto_min",
+    "unicast.rto_max",
+    "unicast.conn_expiry",
+    "unicast.conn_close",
+    "unicast.unreachable",
 ];
 
 /// Values and origins, by dotted key.
@@ -193,6 +202,7 @@ mod tests {
             ("limits", include_str!("../../../core/src/node/config.rs")),
             ("fetch", include_str!("../../../core/src/fetch/config.rs")),
             ("fetch.place", include_str!("../../../core/src/queue/client/config.rs")),
+            ("unicast", include_str!("../../../core/src/unicast/config.rs")),
         ];
         let mut declared: Vec<String> = Vec::new();
         for (table, source) in sources {

@@ -236,7 +236,7 @@ impl Downloads {
 }
 
 /// Renames without ever replacing something.
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {
             fs::hard_link(from, to)?; // Refuses an existing name, as we want.
@@ -247,7 +247,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// One component of a path, whatever a stranger called the file.
-fn safe_name(name: &str) -> String {
+pub(crate) fn safe_name(name: &str) -> String {
     let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
     let mut safe = String::new();
     for c in name.chars().map(cleaned) {
@@ -260,7 +260,7 @@ fn safe_name(name: &str) -> String {
 }
 
 /// `name (2).ext`
-fn number(name: &str, n: u32) -> String {
+pub(crate) fn number(name: &str, n: u32) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => format!("{stem} ({n}).{extension}"),
         _ => format!("{name} ({n})"),

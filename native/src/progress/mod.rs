@@ -2,11 +2,13 @@
 //! with `--json`.
 
 mod fetch;
+mod stream;
 mod text;
 
 use std::io::IsTerminal as _;
 
 pub(crate) use self::fetch::FetchProgress;
+pub(crate) use self::stream::{Herald, StreamProgress, per_second};
 pub(crate) use self::text::{bytes, length, rate};
 
 /// How to speak to whoever called us.

@@ -1,0 +1,145 @@
+//! Streams of bytes between two endpoints: how much, how fast.
+
+use std::io::Write as _;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use servent::Clock;
+use servent_core::time::{Duration, Instant};
+
+use super::{Voice, bytes, length, rate};
+
+/// The least time between two drawings on a terminal.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// The least time between two lines of a log.
+const LINES_EVERY: Duration = Duration::from_secs(2);
+
+/// Tells what happens, several streams side by side.
+#[derive(Clone)]
+pub(crate) struct Herald {
+    voice: Voice,
+    /// Standard output is a stream itself, so facts go to standard error.
+    aside: bool,
+    bars: MultiProgress,
+}
+
+impl Herald {
+    pub(crate) fn new(voice: Voice, aside: bool) -> Self {
+        Self { voice, aside, bars: MultiProgress::new() }
+    }
+
+    /// Something on the way: an object for a program, a sentence for others.
+    pub(crate) fn tell(&self, fact: &Value, sentence: &str) {
+        match self.voice {
+            Voice::Quiet => {}
+            Voice::Json => self.write(&fact.to_string()),
+            // Nobody looks when standard error is gone.
+            Voice::Terminal => _ = self.bars.println(sentence),
+            Voice::Lines => _ = writeln!(std::io::stderr(), "{sentence}"),
+        }
+    }
+
+    /// A result, told in every voice.
+    pub(crate) fn result(&self, fact: &Value, sentence: &str) {
+        match self.voice {
+            Voice::Json => self.write(&fact.to_string()),
+            _ => self.write(sentence),
+        }
+    }
+
+    fn write(&self, line: &str) {
+        // A reader that has gone away does not stop a stream.
+        if self.aside {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        } else {
+            let mut out = std::io::stdout().lock();
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        }
+    }
+}
+
+/// Shows one stream.
+pub(crate) struct StreamProgress {
+    herald: Herald,
+    bar: Option<ProgressBar>,
+    name: String,
+    of: Option<u64>,
+    clock: Clock,
+    begun: Instant,
+    shown: Instant,
+}
+
+impl StreamProgress {
+    pub(crate) fn new(herald: &Herald, name: &str, of: Option<u64>) -> Self {
+        let clock = Clock::new();
+        let now = clock.now();
+        let bar = (herald.voice == Voice::Terminal).then(|| {
+            let (bar, template) = match of {
+                Some(of) => (ProgressBar::new(of), "{prefix} [{bar:30}] {percent:>3} %  {msg}"),
+                None => (ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(name.to_owned());
+            herald.bars.add(bar)
+        });
+        let (herald, name) = (herald.clone(), name.to_owned());
+        Self { herald, bar, name, of, clock, begun: now, shown: now }
+    }
+
+    /// Shows that so many bytes are through.
+    pub(crate) fn show(&mut self, so_far: u64) {
+        let terminal = self.herald.voice == Voice::Terminal;
+        let every = if terminal { DRAW_EVERY } else { LINES_EVERY };
+        let now = self.clock.now();
+        if self.herald.voice == Voice::Quiet || now.since(self.shown) < every {
+            return;
+        }
+        self.shown = now;
+        let per_second = per_second(so_far, now.since(self.begun));
+        let text = line(so_far, self.of, per_second);
+        if let Some(bar) = &self.bar {
+            bar.set_position(so_far);
+            bar.set_message(text);
+            return;
+        }
+        let Self { name, of, .. } = self;
+        let fact = json!({ "event": "progress", "name": name, "bytes": so_far, "of": of, "rate": per_second });
+        self.herald.tell(&fact, &format!("{name}: {text}"));
+    }
+
+    /// Takes the bar away; how long it took.
+    pub(crate) fn finish(&self) -> Duration {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+            self.herald.bars.remove(bar);
+        }
+        self.clock.now().since(self.begun)
+    }
+}
+
+/// Bytes a second over the whole time.
+pub(crate) fn per_second(so_far: u64, passed: Duration) -> u64 {
+    let wide = u128::from(so_far) * 1_000_000 / u128::from(passed.as_micros().max(1));
+    u64::try_from(wide).unwrap_or(u64::MAX)
+}
+
+fn line(so_far: u64, of: Option<u64>, per_second: u64) -> String {
+    let Some(of) = of else { return format!("{}, {}", bytes(so_far), rate(per_second)) };
+    let left = of.saturating_sub(so_far).checked_div(per_second).unwrap_or(0);
+    format!("{} of {}, {}, {} left", bytes(so_far), bytes(of), rate(per_second), length(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_what_is_known() {
+        assert_eq!(line(2_048, None, 1_024), "2.0 KiB, 1.0 KiB/s");
+        assert_eq!(line(2_048, Some(4_096), 1_024), "2.0 KiB of 4.0 KiB, 1.0 KiB/s, 2 s left");
+        assert_eq!(per_second(1_000, Duration::from_millis(500)), 2_000);
+        assert_eq!(per_second(0, Duration::ZERO), 0);
+    }
+}

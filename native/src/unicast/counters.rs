@@ -1,0 +1,44 @@
+//! Numbers that only grow.
+
+use serde::Serialize;
+use servent_core::unicast;
+
+/// What an endpoint has done since it was bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// The protocol's own.
+    #[serde(flatten)]
+    pub protocol: unicast::Counters,
+    /// The socket's.
+    #[serde(flatten)]
+    pub socket: SocketCounters,
+    /// Connections that ended because the peer did not answer.
+    pub unreachable: u64,
+    /// Datagrams of newcomers that found the backlog full.
+    pub turned_away: u64,
+    /// Turns of the endpoint's task.
+    pub turns: u64,
+}
+
+/// What a socket has done since it was bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SocketCounters {
+    /// Bytes of datagrams sent.
+    pub bytes_out: u64,
+    /// Bytes of datagrams received.
+    pub bytes_in: u64,
+    /// System calls that sent something.
+    pub send_calls: u64,
+    /// System calls that received something.
+    pub recv_calls: u64,
+    /// Datagrams lost on purpose before they were sent.
+    pub lost_out: u64,
+    /// Datagrams lost on purpose after they were received.
+    pub lost_in: u64,
+    /// Datagrams that were none of ours.
+    pub garbage: u64,
+    /// Datagrams the system refused, or had no room for.
+    pub send_failed: u64,
+    /// Of these: longer than the path takes.
+    pub too_big: u64,
+}
