@@ -15,7 +15,10 @@ fn every_command_explains_itself_with_examples() {
     let place = Place::new();
     let help = text(&place.run(&["--help"]).stdout);
     assert!(help.contains("Exit codes:"), "{help}");
-    for command in ["share", "get", "status", "sim", "replay", "trace", "lab", "demo", "config"] {
+    for command in [
+        "share", "get", "send", "receive", "status", "sim", "replay", "trace", "lab", "demo",
+        "config",
+    ] {
         assert!(help.contains(&format!("  {command}")), "{command} is not in the help");
         let output = place.run(&[command, "--help"]);
         assert!(output.status.success());

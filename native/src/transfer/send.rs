@@ -14,8 +14,6 @@ use crate::unicast::{Connection, Lost, SendError};
 
 /// How often a sender without data says that it is there.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
-/// How long the receiver may take to look at the last bytes.
-const ANSWER_WAIT: Duration = Duration::from_secs(60);
 /// How long the receiver's goodbye is waited for.
 const GOODBYE_WAIT: Duration = Duration::from_secs(2);
 
@@ -91,8 +89,12 @@ pub async fn send(
     }
     let sum = hash.finalize().into();
     put(connection, Message::End { length: sent, sum }.encode()).await?;
-    let Ok(answer) = tokio::time::timeout(ANSWER_WAIT, answer(connection)).await else {
-        return Err(SendFailure::Gone { why: Lost::Idle });
+    let answer = loop {
+        match tokio::time::timeout(ALIVE_EVERY, answer(connection)).await {
+            Ok(answer) => break answer,
+            // Its disk or pipe may be slow; whether it is there shows so.
+            Err(_) => put(connection, Message::Alive.encode()).await?,
+        }
     };
     match answer {
         Ok(Some(Message::Whole { length })) if length == sent => {
