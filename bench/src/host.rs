@@ -127,6 +127,17 @@ impl Client {
         Ok(Self { stream, buffer: vec![0; 256 * 1024] })
     }
 
+    /// Connects and takes the server's only upload slot. The body is left
+    /// unread, so the slot stays taken as long as the client is kept.
+    pub(crate) fn owner(server: SocketAddr, target: &str) -> Result<Self> {
+        let mut owner = Self::connect(server)?;
+        let taken = owner.ask(&request("GET", target, true))?;
+        if taken.status() != 200 {
+            bail!("the only slot was not given: {}", taken.head);
+        }
+        Ok(owner)
+    }
+
     /// Sends a request and reads the head of the answer; what came of the
     /// body with it is counted.
     pub(crate) fn ask(&mut self, request: &str) -> Result<Answer> {

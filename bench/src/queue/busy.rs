@@ -30,11 +30,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let server = host::servent(&share, &dir.path().join("state"), &settings)?;
     let target = host::target_of(&server, NAME)?;
 
-    let mut owner = Client::connect(server.at)?;
-    let taken = owner.ask(&host::request("GET", &target, true))?;
-    if taken.status() != 200 {
-        bail!("the only slot was not given: {}", taken.head);
-    }
+    let _owner = Client::owner(server.at, &target)?;
     let mut ours = times(server.at, &target, samples, 503)?;
     let echo = echo_server()?;
     let mut bare = times(echo, &target, samples, 503)?;

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::host::{self, Client};
@@ -34,11 +34,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     ];
     let server = host::servent(&share, &dir.path().join("state"), &settings)?;
     let target = host::target_of(&server, NAME)?;
-    let mut owner = Client::connect(server.at)?;
-    let taken = owner.ask(&host::request("GET", &target, true))?;
-    if taken.status() != 200 {
-        bail!("the only slot was not given: {}", taken.head);
-    }
+    let _owner = Client::owner(server.at, &target)?;
 
     let before = server.resident()?;
     let mut child = Command::new(std::env::current_exe()?)
