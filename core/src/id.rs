@@ -65,9 +65,13 @@ impl Sha1 {
         for (digits, bytes) in digits.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<5>().0) {
             let mut bits = 0u64;
             for digit in digits {
-                let upper = digit.to_ascii_uppercase();
-                let value = BASE32.iter().position(|b| *b == upper)?;
-                bits = bits << 5 | value as u64;
+                let value = match digit {
+                    b'A'..=b'Z' => digit - b'A',
+                    b'a'..=b'z' => digit - b'a',
+                    b'2'..=b'7' => digit - b'2' + 26,
+                    _ => return None,
+                };
+                bits = bits << 5 | u64::from(value);
             }
             bytes.copy_from_slice(&bits.to_be_bytes()[3..]);
         }

@@ -11,8 +11,10 @@
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |
 //! | [`fetch`] | downloads from several sources |
+//! | [`routing`] | the overlay: what becomes of every message |
 //! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
+//! | [`swarm`] | pieces of files between many: coordinator and clients |
 //! | [`sim`] | a world of nodes: links, disks, faults, oracles, seek |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -31,8 +33,12 @@ pub mod keyed;
 pub mod node;
 pub mod queue;
 pub mod rng;
+pub mod routing;
+mod shared;
 pub mod sim;
+pub mod swarm;
 pub mod table;
+pub mod text;
 pub mod time;
 pub mod trace;
 pub mod unicast;

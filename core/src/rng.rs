@@ -3,21 +3,25 @@
 //! The integer helpers are ours because traces must live longer than the
 //! sampling code of a general library.
 
+use alloc::boxed::Box;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 /// A stream of random numbers that depends on nothing but its seed and name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Rng {
     seed: u64,
-    stream: ChaCha8Rng,
+    /// Made with the first number drawn: a stream holds 300 bytes, and many
+    /// are only forked.
+    stream: Option<Box<ChaCha8Rng>>,
 }
 
 impl Rng {
     /// The root stream of a seed.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
-        Self { seed, stream: ChaCha8Rng::seed_from_u64(seed) }
+    pub const fn new(seed: u64) -> Self {
+        Self { seed, stream: None }
     }
 
     /// A stream of its own for `name` and `index`. Forking draws nothing, so
@@ -31,9 +35,13 @@ impl Rng {
         Self::new(mix(h ^ mix(index)))
     }
 
+    fn stream(&mut self) -> &mut ChaCha8Rng {
+        self.stream.get_or_insert_with(|| Box::new(ChaCha8Rng::seed_from_u64(self.seed)))
+    }
+
     /// Any `u64`.
     pub fn next_u64(&mut self) -> u64 {
-        self.stream.next_u64()
+        self.stream().next_u64()
     }
 
     /// A number in `0..n`, evenly (Lemire's method); 0 when `n` is 0.
@@ -64,7 +72,7 @@ impl Rng {
     /// `N` random bytes.
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
-        self.stream.fill_bytes(&mut out);
+        self.stream().fill_bytes(&mut out);
         out
     }
 

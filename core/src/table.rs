@@ -1,16 +1,17 @@
-//! Ordered maps and sets that share one tree.
+//! Ordered maps and sets that share one order.
 //!
 //! Every kind of key here is a number of at most 128 bits, so the order of all
-//! tables lives in trees of one and the same type, and only a thin shell
+//! tables is of one and the same type ([`order`]), and only a thin shell
 //! around a list of values is compiled anew for each kind of table: the page's
-//! module stays small, and a clone copies two flat lists and one small tree.
+//! module stays small, and a clone of a small table copies two flat lists.
 
-use alloc::collections::BTreeMap;
-use alloc::collections::btree_map;
+mod order;
+
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::ops::{Bound, Index, RangeBounds};
 
+use self::order::{Order, Slots};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
 use crate::queue::FileKey;
 use crate::time::Instant;
@@ -72,75 +73,11 @@ impl Half for FileKey {}
 impl Half for Instant {}
 impl Half for crate::trace::NodeId {}
 
-/// The order of a table: ranks, and in which slot each one's value is.
-#[derive(Debug, Clone, Default)]
-struct Order {
-    slots: BTreeMap<u128, u32>,
-    free: Vec<u32>,
-}
-
-// None of these is generic, so each is compiled once. The page's module is
-// built for size and would still copy them into every caller.
-impl Order {
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn find(&self, rank: u128) -> Option<usize> {
-        self.slots.get(&rank).map(|slot| *slot as usize)
-    }
-
-    /// The slot of a rank that may be new, `fresh` being the number of slots.
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn place(&mut self, rank: u128, fresh: usize) -> usize {
-        let Self { slots, free } = self;
-        *slots.entry(rank).or_insert_with(|| free.pop().unwrap_or(fresh as u32)) as usize
-    }
-
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn remove(&mut self, rank: u128) -> Option<usize> {
-        let slot = self.slots.remove(&rank)?;
-        self.free.push(slot);
-        Some(slot as usize)
-    }
-
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn between(&self, borders: (Bound<u128>, Bound<u128>)) -> Slots<'_> {
-        Slots(self.slots.range(borders))
-    }
-
-    fn range(&self, from: u128, to: u128) -> Slots<'_> {
-        // An empty tree's range has no borders to mistake.
-        let (from, to) = if from <= to { (from, to) } else { (to, to) };
-        self.between((Bound::Included(from), Bound::Included(to)))
-    }
-
-    /// Without borders nothing is compared on the way down.
-    fn all(&self) -> Slots<'_> {
-        self.between((Bound::Unbounded, Bound::Unbounded))
-    }
-}
-
 /// Sorts pairs of numbers. For whoever has to sort anything: each kind of list
 /// that is sorted costs the page's module six kilobytes.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub fn sort_pairs(pairs: &mut [(u64, u64)]) {
     pairs.sort_unstable();
-}
-
-/// Slots in the order of their keys.
-#[derive(Debug, Clone)]
-struct Slots<'a>(btree_map::Range<'a, u128, u32>);
-
-impl Iterator for Slots<'_> {
-    type Item = usize;
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn next(&mut self) -> Option<usize> {
-        self.0.next().map(|(_, slot)| *slot as usize)
-    }
-}
-impl DoubleEndedIterator for Slots<'_> {
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn next_back(&mut self) -> Option<usize> {
-        self.0.next_back().map(|(_, slot)| *slot as usize)
-    }
 }
 
 /// An ordered map.
@@ -160,12 +97,12 @@ impl<K, V> Table<K, V> {
     /// An empty one.
     #[must_use]
     pub const fn new() -> Self {
-        Self { order: Order { slots: BTreeMap::new(), free: Vec::new() }, rows: Vec::new() }
+        Self { order: Order::new(), rows: Vec::new() }
     }
     /// How many keys there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.order.slots.len()
+        self.order.len()
     }
     /// True when there are none.
     #[must_use]
@@ -204,7 +141,8 @@ impl<K, V> Table<K, V> {
     /// What has the smallest key.
     #[must_use]
     pub fn first(&self) -> Option<(&K, &V)> {
-        self.iter().next()
+        let (key, value) = self.rows.get(self.order.first()?)?.as_ref()?;
+        Some((key, value))
     }
     /// What has the largest key.
     #[must_use]
@@ -228,7 +166,7 @@ impl<K: Key, V> Table<K, V> {
     }
     /// A value to change.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        let slot = self.order.find(key.rank())?;
+        let slot = self.order.find_mut(key.rank())?;
         self.rows.get_mut(slot)?.as_mut().map(|(_, value)| value)
     }
     /// True when the key is there.
@@ -267,8 +205,12 @@ impl<K: Key, V> Table<K, V> {
     }
     /// Takes a value out.
     pub fn remove(&mut self, key: &K) -> Option<V> {
-        let slot = self.order.remove(key.rank())?;
-        self.rows.get_mut(slot)?.take().map(|(_, value)| value)
+        let slot = self.order.remove(key.rank(), self.rows.len())?;
+        let row = self.rows.get_mut(slot)?.take();
+        if slot + 1 == self.rows.len() {
+            self.rows.pop();
+        }
+        row.map(|(_, value)| value)
     }
     /// Takes out what has the smallest key.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
@@ -290,7 +232,7 @@ impl<K: Key, V> Table<K, V> {
         };
         let slots = match (from, to) {
             (Some(from), Some(to)) if from <= to => self.order.range(from, to),
-            _ => Slots(btree_map::Range::default()),
+            _ => self.order.none(),
         };
         self.rows(slots)
     }

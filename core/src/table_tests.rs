@@ -1,5 +1,7 @@
 //! A table does what the standard library's ordered map does.
 
+use alloc::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -9,6 +11,41 @@ fn all<V: Clone>(table: &Table<u64, V>) -> Vec<(u64, V)> {
 }
 
 proptest! {
+    /// Enough keys for many runs.
+    #[test]
+    fn a_large_table_is_one_too(
+        steps in prop::collection::vec((0_u8..8, 0_u64..900), 500..2_500),
+    ) {
+        let (mut table, mut model) = (Table::new(), BTreeMap::new());
+        for (what, key) in steps {
+            match what {
+                0 => {
+                    let below = model.range(..key).next_back().map(|(k, _)| *k);
+                    prop_assert_eq!(table.range(..key).next_back().map(|(k, _)| *k), below);
+                    if let Some(below) = below {
+                        prop_assert_eq!(table.remove(&below), model.remove(&below));
+                    }
+                }
+                1 => prop_assert_eq!(table.remove(&key), model.remove(&key)),
+                2 => prop_assert_eq!(table.pop_first(), model.pop_first()),
+                3 => {
+                    // Upwards, as deadlines come in.
+                    let key = model.last_key_value().map_or(0, |(k, _)| *k) + 1;
+                    prop_assert_eq!(table.insert(key, key), model.insert(key, key));
+                }
+                _ => prop_assert_eq!(table.insert(key, what.into()), model.insert(key, what.into())),
+            }
+            prop_assert_eq!(table.first(), model.first_key_value());
+            prop_assert_eq!(table.range(key..key + 50).count(), model.range(key..key + 50).count());
+        }
+        prop_assert!(table.iter().eq(model.iter()));
+        prop_assert!(table.iter().rev().eq(model.iter().rev()));
+        while let Some(first) = model.pop_first() {
+            prop_assert_eq!(table.pop_first(), Some(first));
+        }
+        prop_assert!(table.is_empty());
+    }
+
     #[test]
     fn a_table_is_an_ordered_map(
         steps in prop::collection::vec((0_u8..6, 0_u64..40, 0_u64..40), 0..400),

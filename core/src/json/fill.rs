@@ -288,6 +288,10 @@ macro_rules! enum_from_json {
     (@variant $name:ident $content:ident ($one:ident)) => {
         Self::$name($crate::json::read($content)?)
     };
+    (@variant $name:ident $content:ident ($one:ident, $two:ident)) => {{
+        let ($one, $two) = $crate::json::read($content)?;
+        Self::$name($one, $two)
+    }};
     (@variant $name:ident $content:ident { $($field:ident),* }) => {{
         let mut it = Self::$name { $($field: $crate::json::FromJson::blank()),* };
         if let Self::$name { $($field),* } = &mut it {
@@ -298,7 +302,7 @@ macro_rules! enum_from_json {
         it
     }};
     ($type:ty, $blank:expr, {
-        $($tag:literal => $name:ident $(($one:ident))? $({ $($field:ident),* })?),* $(,)?
+        $($tag:literal => $name:ident $(($($one:ident),+))? $({ $($field:ident),* })?),* $(,)?
     }) => {
         impl $type {
             /// Reads a variant by its name.
@@ -308,7 +312,7 @@ macro_rules! enum_from_json {
             ) -> Result<Self, $crate::json::Wrong> {
                 let _ = content;
                 Ok(match name {
-                    $($tag => $crate::json::enum_from_json!(@variant $name content $(($one))? $({ $($field),* })?),)*
+                    $($tag => $crate::json::enum_from_json!(@variant $name content $(($($one),+))? $({ $($field),* })?),)*
                     _ => return Err($crate::json::unknown_variant(name)),
                 })
             }

@@ -1,4 +1,4 @@
-//! JSON as a tree, and what is read out of it.
+//! JSON as a tree, what is read out of it, and how everything is written.
 //!
 //! Tapes, scenarios and faults are read here and not with serde: a derived
 //! reader is compiled for every type it reads and is most of the page's module,
@@ -7,6 +7,7 @@
 
 mod fill;
 mod parse;
+mod write;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -17,6 +18,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use self::fill::{Fill, FromJson, Rule, fields, read};
 pub(crate) use self::fill::{enum_from_json, expected, struct_from_json, unknown_variant, variant};
+pub use self::write::print;
 
 /// A JSON value. The entries of an object keep their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,10 +101,9 @@ impl Json {
     }
 
     /// The text of it.
-    ///
     #[must_use]
     pub fn print(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        print(self)
     }
 }
 

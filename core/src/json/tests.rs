@@ -49,7 +49,30 @@ fn trees() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Every shape serde can describe that our types may take.
+#[derive(serde::Serialize)]
+enum Shape {
+    Unit,
+    New(Option<u8>),
+    Pair(i64, Vec<bool>),
+    Fields { none: Option<()>, name: String, c: char },
+}
+
 proptest! {
+    #[test]
+    fn what_is_written_is_what_serde_json_writes(tree in trees(), n in any::<i64>(), text in any::<String>()) {
+        let Ok(tree) = Json::parse(&tree.to_string()) else { return Ok(()) };
+        prop_assert_eq!(print(&tree), serde_json::to_string(&tree).unwrap());
+        let shapes = [
+            Shape::Unit,
+            Shape::New(Some(n as u8)),
+            Shape::New(None),
+            Shape::Pair(n, [n > 0, n < 0].into()),
+            Shape::Fields { none: None, name: text, c: '\u{1}' },
+        ];
+        prop_assert_eq!(print(&shapes), serde_json::to_string(&shapes).unwrap());
+    }
+
     #[test]
     fn every_tree_comes_back(tree in trees(), pretty: bool) {
         let text =
