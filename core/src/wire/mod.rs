@@ -1,6 +1,9 @@
 //! Bytes to messages and back. Nothing here knows the time, and nothing here
 //! trusts a length it has not counted itself.
 
+pub mod gnutella;
 pub mod http;
+pub mod pdtp;
 pub mod queue;
+mod scan;
 pub mod unicast;

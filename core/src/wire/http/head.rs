@@ -10,6 +10,8 @@ use httparse::{EMPTY_HEADER, ParserConfig, Response, Status};
 use thiserror::Error;
 
 use super::Headers;
+use crate::text::find_last;
+use crate::wire::scan::{find, is_plain, split_once, trim};
 
 /// How large a head may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,7 +131,7 @@ impl ResponseHead {
     /// number, or told twice and differently.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
-        let mut told = self.headers.all("Content-Length").map(|v| decimal(v.trim()));
+        let mut told = self.headers.all("Content-Length").map(|v| decimal(trim(v)));
         let first = told.next()??;
         told.all(|other| other == Some(first)).then_some(first)
     }
@@ -150,7 +152,7 @@ fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<Frame<'a>>, 
     let seen = &bytes[..bytes.len().min(most)];
     let (mut at, mut lines) = (0, 0);
     let mut first: Option<(&[u8], usize)> = None;
-    while let Some(length) = seen[at..].iter().position(|&b| b == b'\n') {
+    while let Some(length) = find(b'\n', &seen[at..]) {
         let line = &seen[at..at + length];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         at += length + 1;
@@ -168,17 +170,28 @@ fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<Frame<'a>>, 
     if bytes.len() >= most { Err(HeadError::TooLong) } else { Ok(None) }
 }
 
+/// A head of any protocol that is written like HTTP: its first line, its
+/// fields, and how many bytes it took.
+pub(in crate::wire) fn split_head(
+    bytes: &[u8],
+    limits: &HeadLimits,
+) -> Result<Option<(String, Headers, usize)>, HeadError> {
+    let Some(frame) = frame(bytes, limits)? else { return Ok(None) };
+    let first = String::from_utf8_lossy(frame.first).into_owned();
+    Ok(Some((first, fields(frame.fields, frame.lines)?, frame.used)))
+}
+
 /// `METHOD target HTTP/1.x`. The target may hold blanks, so the line is split
 /// at its first blank and at its last ` HTTP/`.
 fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
-    if line.iter().any(|&b| b < b' ' || b == 0x7f) {
+    if !is_plain(line) && line.iter().any(|&b| b < b' ' || b == 0x7f) {
         return Err(HeadError::FirstLine);
     }
-    let line = String::from_utf8_lossy(line);
-    let at = line.rfind(" HTTP/").ok_or(HeadError::FirstLine)?;
+    let line = text(line);
+    let at = find_last(&line, " HTTP/").ok_or(HeadError::FirstLine)?;
     let version = version(line[at + 1..].trim_end())?;
-    let (method, target) = line[..at].split_once(' ').ok_or(HeadError::FirstLine)?;
-    let target = target.trim();
+    let (method, target) = split_once(&line[..at], b' ').ok_or(HeadError::FirstLine)?;
+    let target = trim(target);
     if method.is_empty() || target.is_empty() || !method.bytes().all(is_token) {
         return Err(HeadError::FirstLine);
     }
@@ -192,11 +205,11 @@ fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
 
 /// `HTTP/1.x 503 any text`; the oldest servents leave the version out.
 fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
-    let line = String::from_utf8_lossy(line);
-    let (protocol, rest) = line.split_once(' ').ok_or(HeadError::FirstLine)?;
+    let line = text(line);
+    let (protocol, rest) = split_once(&line, b' ').ok_or(HeadError::FirstLine)?;
     let version = if protocol == "HTTP" { Version::Http10 } else { version(protocol)? };
     let rest = rest.trim_start();
-    let (digits, reason) = rest.split_once(' ').unwrap_or((rest.trim_end(), ""));
+    let (digits, reason) = split_once(rest, b' ').unwrap_or((rest.trim_end(), ""));
     let status = match decimal(digits) {
         Some(n @ 100..=999) if digits.len() == 3 => n as u16,
         _ => return Err(HeadError::FirstLine),
@@ -207,20 +220,36 @@ fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
 /// `HTTP/1.x`. Every minor version above 0 can be answered as 1.1.
 fn version(text: &str) -> Result<Version, HeadError> {
     let number = text.strip_prefix("HTTP/").ok_or(HeadError::FirstLine)?;
-    match number.split_once('.').map(|(major, minor)| (decimal(major), decimal(minor))) {
+    match split_once(number, b'.').map(|(major, minor)| (decimal(major), decimal(minor))) {
         Some((Some(1), Some(0))) => Ok(Version::Http10),
         Some((Some(1), Some(_))) => Ok(Version::Http11),
         _ => Err(HeadError::Version),
     }
 }
 
-/// Reads the fields. `httparse` only takes them behind a first line; it gets
-/// a constant one. Lines that are no field are passed over.
+/// Text, with a mark in place of whatever is none. A whole look first: the
+/// standard library's lossy reading is slow on what needs no repair.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    core::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// Reads the fields. Nearly every block is flawless and read as it stands.
 fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
+    let mut room = [EMPTY_HEADER; 32];
+    match httparse::parse_headers(block, &mut room) {
+        Ok(Status::Complete((_, fields))) => Ok(collect(fields, block.len())),
+        _ => flawed_fields(block, lines),
+    }
+}
+
+/// Reads fields that are folded, badly spaced or very many. `httparse` takes
+/// those only behind a first line; it gets a constant one. Lines that are no
+/// field are passed over.
+fn flawed_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     const FIRST: &[u8] = b"HTTP/1.1 200 \r\n";
-    let mut text = Vec::with_capacity(FIRST.len() + block.len());
-    text.extend_from_slice(FIRST);
-    text.extend_from_slice(block);
+    let mut whole = Vec::with_capacity(FIRST.len() + block.len());
+    whole.extend_from_slice(FIRST);
+    whole.extend_from_slice(block);
     let mut room = vec![EMPTY_HEADER; lines];
     let mut response = Response::new(&mut room);
     let parsed = ParserConfig::default()
@@ -228,20 +257,26 @@ fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
         .allow_obsolete_multiline_headers_in_responses(true)
         .allow_space_before_first_header_name(true)
         .ignore_invalid_headers_in_responses(true)
-        .parse_response(&mut response, &text);
+        .parse_response(&mut response, &whole);
     if !matches!(parsed, Ok(Status::Complete(_))) {
         return Err(HeadError::Fields);
     }
-    let mut headers = Headers::with_capacity(response.headers.len(), block.len());
-    for field in response.headers.iter() {
-        headers.push(field.name, &unfold(&String::from_utf8_lossy(field.value)));
-    }
-    Ok(headers)
+    Ok(collect(response.headers, block.len()))
+}
+
+fn collect(fields: &[httparse::Header<'_>], bytes: usize) -> Headers {
+    Headers::whole(fields.iter().map(|f| (f.name, f.value)), bytes).unwrap_or_else(|| {
+        let mut headers = Headers::default();
+        for field in fields {
+            headers.push(field.name, &unfold(&text(field.value)));
+        }
+        headers
+    })
 }
 
 /// Joins the lines of a folded value with one blank.
 fn unfold(value: &str) -> Cow<'_, str> {
-    if !value.contains('\n') {
+    if find(b'\n', value.as_bytes()).is_none() {
         return Cow::Borrowed(value);
     }
     let mut out = String::with_capacity(value.len());
@@ -273,4 +308,26 @@ pub(in crate::wire) fn decimal(text: &str) -> Option<u64> {
         return None;
     }
     text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn flawless_fields_read_alike_both_ways(
+            flawless in "([A-Za-z-]{1,6}:[ \t]?[a-zé,;\"= ]{0,9}\r?\n){0,5}",
+            flawed in "([ :\t]?[A-Za-z ]{0,6}[ :]?[a-z\u{0}-é]{0,4}\r?\n){0,2}",
+            bytes: bool,
+        ) {
+            let mut block = (flawless + &flawed + "\r\n").into_bytes();
+            if let (true, Some(byte)) = (bytes, block.get_mut(9)) {
+                *byte = 0xff;
+            }
+            prop_assert_eq!(fields(&block, 40), flawed_fields(&block, 40));
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::wire::scan::{find, trim};
+
 /// Header fields. Names are compared without regard to case; a name may
 /// occur several times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -10,22 +12,57 @@ pub struct Headers {
     /// Names and values, one after the other: two allocations for a head
     /// instead of two for every field.
     text: String,
-    /// For each field where its name ends, and where its value does.
-    ends: Vec<(usize, usize)>,
+    fields: Vec<Field>,
+}
+
+/// Where a field stands in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Field {
+    name: u32,
+    name_end: u32,
+    end: u32,
+    /// Of its name.
+    mark: u32,
+}
+
+/// What tells most names apart at one look: length, first and last letter.
+fn mark(name: &[u8]) -> u32 {
+    let letter = |b: Option<&u8>| u32::from(b.map_or(0, u8::to_ascii_lowercase));
+    (name.len() as u32) << 16 | letter(name.first()) << 8 | letter(name.last())
 }
 
 impl Headers {
-    /// Room for so many fields of so many bytes in all.
-    pub(super) fn with_capacity(fields: usize, bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), ends: Vec::with_capacity(fields) }
+    /// Fields whose values are neither folded nor anything but text, in about
+    /// so many bytes. They are looked at all together, which is cheaper.
+    pub(super) fn whole<'a>(
+        fields: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>,
+        bytes: usize,
+    ) -> Option<Self> {
+        let mut text = Vec::with_capacity(bytes);
+        let mut places = Vec::with_capacity(fields.len());
+        for (name, value) in fields {
+            let (start, mark) = (text.len() as u32, mark(name.as_bytes()));
+            text.extend_from_slice(name.as_bytes());
+            let name_end = text.len() as u32;
+            text.extend_from_slice(value);
+            places.push(Field { name: start, name_end, end: text.len() as u32, mark });
+        }
+        if find(b'\n', &text).is_some() {
+            return None;
+        }
+        // A name is ASCII and never empty: no character can begin in one field
+        // and end in another.
+        Some(Self { text: String::from_utf8(text).ok()?, fields: places })
     }
 
     /// Adds a field after the others.
     pub fn push(&mut self, name: &str, value: &str) {
+        let (start, mark) = (self.text.len() as u32, mark(name.as_bytes()));
         self.text.push_str(name);
-        let name_end = self.text.len();
+        let name_end = self.text.len() as u32;
         self.text.push_str(value);
-        self.ends.push((name_end, self.text.len()));
+        let end = self.text.len() as u32;
+        self.fields.push(Field { name: start, name_end, end, mark });
     }
 
     /// The first value of a name.
@@ -36,7 +73,18 @@ impl Headers {
 
     /// Every value of a name, in order.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v)
+        let wanted = mark(name.as_bytes());
+        let alike = self.fields.iter().filter(move |field| field.mark == wanted);
+        alike
+            .map(|field| self.cut(field))
+            .filter(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|f| f.1)
+    }
+
+    fn cut(&self, field: &Field) -> (&str, &str) {
+        let Field { name, name_end, end, .. } = *field;
+        let name_end = name_end as usize;
+        (&self.text[name as usize..name_end], &self.text[name_end..end as usize])
     }
 
     /// Every value of a name in one list, with commas between; empty when
@@ -57,29 +105,24 @@ impl Headers {
     /// case.
     #[must_use]
     pub fn lists(&self, name: &str, token: &str) -> bool {
-        self.all(name).flat_map(|v| v.split(',')).any(|t| t.trim().eq_ignore_ascii_case(token))
+        self.all(name).flat_map(|v| v.split(',')).any(|t| trim(t).eq_ignore_ascii_case(token))
     }
 
     /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut start = 0;
-        self.ends.iter().map(move |&(name, value)| {
-            let field = (&self.text[start..name], &self.text[name..value]);
-            start = value;
-            field
-        })
+        self.fields.iter().map(|field| self.cut(field))
     }
 
     /// How many fields there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.fields.len()
     }
 
     /// True when there is no field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.fields.is_empty()
     }
 }
 

@@ -14,6 +14,7 @@ mod writer;
 
 pub use self::alts::{Alts, DEFAULT_PORT};
 pub use self::head::{HeadError, HeadLimits, Method, RequestHead, ResponseHead, Version};
+pub(in crate::wire) use self::head::{decimal, split_head};
 pub use self::headers::Headers;
 pub use self::range::{AvailableRanges, ContentRange, RangeSpec};
 pub use self::target::Target;

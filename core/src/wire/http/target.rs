@@ -6,6 +6,7 @@ use core::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::id::{FileIndex, Sha1};
+use crate::wire::scan::trim;
 
 /// What a name keeps unescaped in a URL.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -36,7 +37,7 @@ impl Target {
     /// Reads a target in origin form, or in absolute form whatever the host.
     #[must_use]
     pub fn parse(target: &str) -> Self {
-        let path = origin(target.trim());
+        let path = origin(trim(target));
         Self::file(path)
             .or_else(|| Self::urn(path))
             .or_else(|| Self::root(path))

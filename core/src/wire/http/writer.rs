@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{Display, Write};
+use core::fmt::{Display, Write as _};
+
+use crate::wire::scan::is_plain;
 
 /// Bytes that hold nearly every head we write.
 const USUAL: usize = 512;
@@ -35,21 +37,28 @@ impl HeadWriter {
         head
     }
 
+    /// Begins a head of another protocol that is written like HTTP.
+    #[must_use]
+    pub fn first_line(line: &str) -> Self {
+        let mut head = Self { text: String::with_capacity(USUAL) };
+        head.word(line, " ");
+        head.text.push_str("\r\n");
+        head
+    }
+
     /// Begins a response.
     #[must_use]
     pub fn status(status: u16, reason: &str) -> Self {
         let mut head = Self { text: String::with_capacity(USUAL) };
-        head.put(&format_args!("HTTP/1.1 {status} {reason}"), " ");
+        let _ = write!(head.text, "HTTP/1.1 {status} ");
+        head.word(reason, " ");
         head.text.push_str("\r\n");
         head
     }
 
     /// Adds a field.
     pub fn header(&mut self, name: &str, value: impl Display) -> &mut Self {
-        self.word(name, "-");
-        self.text.push_str(": ");
-        self.put(&value, " ");
-        self.text.push_str("\r\n");
+        self.field(name, &value);
         self
     }
 
@@ -60,42 +69,46 @@ impl HeadWriter {
         self.text.into_bytes()
     }
 
-    fn word(&mut self, text: &str, instead: &'static str) {
-        let _ = OneLine { text: &mut self.text, instead }.write_str(text);
-    }
-
-    fn put(&mut self, value: &dyn Display, instead: &'static str) {
-        let mut line = OneLine { text: &mut self.text, instead };
+    fn field(&mut self, name: &str, value: &dyn Display) {
+        let from = self.text.len();
+        self.text.push_str(name);
+        self.text.push_str(": ");
+        let to = self.text.len();
         // A `String` takes everything; only a `Display` that fails by itself
         // could fail here, and then the value simply ends early.
-        let _ = write!(line, "{value}");
-    }
-}
-
-/// Passes text on, control characters replaced.
-struct OneLine<'a> {
-    text: &'a mut String,
-    instead: &'static str,
-}
-
-impl Write for OneLine<'_> {
-    fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        // Nearly everything is plain; 0xc2 begins the control characters
-        // beyond ASCII.
-        if s.bytes().all(|b| b >= b' ' && b != 0x7f && b != 0xc2) {
-            self.text.push_str(s);
-            return Ok(());
+        let _ = write!(self.text, "{value}");
+        if !is_plain(&self.text.as_bytes()[from..]) {
+            let value = self.text.split_off(to);
+            self.text.truncate(from);
+            self.word(name, "-");
+            self.text.push_str(": ");
+            self.word(&value, " ");
         }
-        for piece in s.split_inclusive(char::is_control) {
+        self.text.push_str("\r\n");
+    }
+
+    fn word(&mut self, text: &str, instead: &str) {
+        let from = self.text.len();
+        self.text.push_str(text);
+        self.clean(from, instead);
+    }
+
+    /// Replaces the control characters in what was written last. There are
+    /// hardly ever any.
+    fn clean(&mut self, from: usize, instead: &str) {
+        if is_plain(&self.text.as_bytes()[from..]) {
+            return;
+        }
+        let raw = self.text.split_off(from);
+        for piece in raw.split_inclusive(char::is_control) {
             match piece.chars().next_back() {
                 Some(last) if last.is_control() => {
                     self.text.push_str(&piece[..piece.len() - last.len_utf8()]);
-                    self.text.push_str(self.instead);
+                    self.text.push_str(instead);
                 }
                 _ => self.text.push_str(piece),
             }
         }
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use super::vars::{Vars, first};
 use crate::id::Guid;
 use crate::queue::{Dialect, Place};
 use crate::wire::http::{HeadWriter, Headers};
+use crate::wire::scan::split_once;
 
 /// The highest level a request announces in `X-Queue` (AQ-1, PQ-3). A level
 /// above what we know is answered as 1.0, which every later one understands;
@@ -26,7 +27,7 @@ pub fn spoken(headers: &Headers) -> Dialect {
 /// `digits.digits` at the front of a piece, with nothing glued to it.
 pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
     let word = piece.split_whitespace().next()?;
-    let (major, minor) = word.split_once('.')?;
+    let (major, minor) = split_once(word, b'.')?;
     let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     if !all_digits(major) || !all_digits(minor) {
         return None;

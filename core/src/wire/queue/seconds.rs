@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::time::Duration;
+use crate::wire::scan::{split_once, trim};
 
 /// A length of time as a number of seconds. Whole seconds are printed as an
 /// integer, which is all a stranger ever sees; where a servent's schedule is
@@ -16,8 +17,8 @@ impl Seconds {
     /// hold is the longest one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Duration> {
-        let text = text.trim();
-        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let text = trim(text);
+        let (whole, part) = split_once(text, b'.').unwrap_or((text, ""));
         if whole.is_empty() || !whole.bytes().chain(part.bytes()).all(|b| b.is_ascii_digit()) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! `name=value` settings, as both dialects write them.
 
 use crate::wire::http::Headers;
+use crate::wire::scan::{find, find_either, split_once, trim};
 
 /// The most settings read from the headers of one name.
 const MOST: usize = 64;
@@ -21,9 +22,9 @@ impl<'a> Vars<'a> {
     /// Every setting, in order.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.pieces().filter_map(|piece| {
-            let (key, value) = piece.split_once('=')?;
-            let value = value.trim().trim_matches('"').trim();
-            Some((key.trim(), value))
+            let (key, value) = split_once(piece, b'=')?;
+            let value = trim(trim(value).trim_matches('"'));
+            Some((trim(key), value))
         })
     }
 
@@ -35,18 +36,23 @@ impl<'a> Vars<'a> {
 
 /// Splits at `,` and `;` outside of quotes.
 fn split(value: &str) -> impl Iterator<Item = &str> {
+    let quotes = find(b'"', value.as_bytes()).is_some();
     let mut rest = Some(value);
     let pieces = core::iter::from_fn(move || {
         let text = rest?;
-        let mut quoted = false;
-        let end = text.bytes().position(|b| {
-            quoted ^= b == b'"';
-            !quoted && matches!(b, b',' | b';')
-        });
+        let end = if quotes {
+            let mut quoted = false;
+            text.bytes().position(|b| {
+                quoted ^= b == b'"';
+                !quoted && matches!(b, b',' | b';')
+            })
+        } else {
+            find_either([b',', b';'], text.as_bytes())
+        };
         rest = end.map(|end| &text[end + 1..]);
         Some(end.map_or(text, |end| &text[..end]))
     });
-    pieces.map(str::trim).filter(|piece| !piece.is_empty())
+    pieces.map(trim).filter(|piece| !piece.is_empty())
 }
 
 /// Fills `place` with the first value that `read` understands.

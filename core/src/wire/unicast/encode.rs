@@ -17,6 +17,8 @@ pub(super) const CLOSE: u8 = 10;
 pub(super) const ABANDON: u8 = 11;
 pub(super) const CLOSED: u8 = 12;
 pub(super) const PROBE: u8 = 13;
+/// Data of one message without marks, which fills the rest of the datagram.
+pub(super) const LONE: u8 = 14;
 /// Marks in the head of a message.
 pub(super) const AT_ONCE: u8 = 1;
 pub(super) const CONTINUES: u8 = 2;
@@ -29,6 +31,15 @@ impl Packet {
         let mut conn = None;
         let last = self.blocks.len().wrapping_sub(1);
         for (i, block) in self.blocks.iter().enumerate() {
+            if let Block::Data(it) = block
+                && let Some(message) = lone(it)
+                && i == last
+            {
+                head(out, LONE, it.conn, &mut conn);
+                put(out, it.seq);
+                out.extend_from_slice(&message.payload);
+                continue;
+            }
             head(out, kind(block), block.conn(), &mut conn);
             match block {
                 Block::Data(it) => data(out, it, i == last),
@@ -43,6 +54,14 @@ impl Packet {
             out.extend(seal);
         }
     }
+}
+
+/// The only message of a block, if it needs nothing told but its number.
+fn lone(data: &Data) -> Option<&Message> {
+    let [message] = &data.messages[..] else { return None };
+    let plain = message.order == Order::InOrder && !message.continues && !message.more;
+    let marked = data.again || data.first || data.token.is_some();
+    (plain && !marked).then_some(message)
 }
 
 const fn kind(block: &Block) -> u8 {

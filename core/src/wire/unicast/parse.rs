@@ -3,15 +3,16 @@
 use alloc::vec::Vec;
 
 use super::encode::{
-    ABANDON, ACK, AGAIN, AT_ONCE, CLOSE, CLOSED, CONTINUES, FIRST, MORE, PROBE, REQUEST, SAME,
-    TOKEN,
+    ABANDON, ACK, AGAIN, AT_ONCE, CLOSE, CLOSED, CONTINUES, FIRST, LONE, MORE, PROBE, REQUEST,
+    SAME, TOKEN,
 };
 use super::{
     Ack, Block, Close, Conn, Data, Message, Order, Packet, Payload, Request, Seal, VERSION, varint,
 };
 
 /// Why a datagram is none of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PacketError {
     /// It ends in the middle of a field, or has no block.
     #[error("the datagram is cut short")]
@@ -83,8 +84,21 @@ impl Reader<'_> {
             }
             CLOSED => Ok(Block::Closed { conn, upto: self.number()? }),
             PROBE => Ok(Block::Probe { conn, sent: self.number()? }),
+            LONE => self.lone(conn),
             kind => Err(PacketError::Kind(kind)),
         }
+    }
+
+    fn lone(&mut self, conn: Conn) -> Result<Block, PacketError> {
+        let seq = self.number()?;
+        if seq == 0 {
+            return Err(PacketError::Number);
+        }
+        let payload = self.bytes.slice(self.at..self.end);
+        self.at = self.end;
+        let message = Message { order: Order::InOrder, continues: false, more: false, payload };
+        let messages = alloc::vec![message];
+        Ok(Block::Data(Data { conn, seq, first: false, again: false, token: None, messages }))
     }
 
     fn data(&mut self, conn: Conn, kind: u8) -> Result<Block, PacketError> {

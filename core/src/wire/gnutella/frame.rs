@@ -1,0 +1,136 @@
+//! Messages out of a stream that is cut anywhere.
+
+use alloc::vec::Vec;
+
+use bytes::Buf as _;
+use thiserror::Error;
+
+use super::{HEADER, Header, Kind, Payload};
+
+/// How large a message may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FrameLimits {
+    /// Bytes of payload.
+    pub payload: u32,
+}
+
+/// Why a stream cannot be read any further. It is the peer's fault, and
+/// nothing that follows can be trusted to be the beginning of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum FrameError {
+    /// A payload longer than [`FrameLimits::payload`].
+    #[error("a payload of {0} bytes")]
+    TooLong(u32),
+    /// A kind of message nobody gave a meaning.
+    #[error("a message of the unknown kind {0:#04x}")]
+    Kind(u8),
+}
+
+/// A message, not yet understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Its header.
+    pub header: Header,
+    /// What it is.
+    pub kind: Kind,
+    /// The rest; shares memory with the bytes that came in when it was whole
+    /// in them.
+    pub payload: Payload,
+}
+
+/// Cuts a stream into messages. Keeps at most one unfinished message and what
+/// was pushed last.
+#[derive(Debug, Clone)]
+pub struct Framer {
+    limits: FrameLimits,
+    chunk: Payload,
+    part: Vec<u8>,
+    /// The stream cannot be read any further.
+    stuck: Option<FrameError>,
+}
+
+impl Framer {
+    /// At the beginning of a stream.
+    #[must_use]
+    pub const fn new(limits: FrameLimits) -> Self {
+        Self { limits, chunk: Payload::new(), part: Vec::new(), stuck: None }
+    }
+
+    /// Takes what came in. Ask for messages until there is none before the
+    /// next call.
+    pub fn push(&mut self, bytes: Payload) {
+        if !self.chunk.is_empty() {
+            self.part.extend_from_slice(&self.chunk);
+        }
+        self.chunk = bytes;
+    }
+
+    /// The next message; `None` when there have to be more bytes first.
+    ///
+    /// # Errors
+    /// When the stream cannot be read any further, from then on always.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        if let Some(error) = self.stuck {
+            return Err(error);
+        }
+        let next = if self.part.is_empty() { self.whole() } else { self.joined() };
+        if let Err(error) = next {
+            self.stuck = Some(error);
+            (self.part, self.chunk) = (Vec::new(), Payload::new());
+        }
+        next
+    }
+
+    /// Bytes of a message that has begun.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.part.len() + self.chunk.len()
+    }
+
+    /// The next message when all of it is in what was pushed last.
+    fn whole(&mut self) -> Result<Option<Frame>, FrameError> {
+        if let Some(bytes) = self.chunk.first_chunk() {
+            let (header, kind) = header(bytes, self.limits)?;
+            let end = HEADER + header.length as usize;
+            if self.chunk.len() >= end {
+                let payload = self.chunk.slice(HEADER..end);
+                self.chunk.advance(end);
+                return Ok(Some(Frame { header, kind, payload }));
+            }
+        }
+        self.part = self.chunk.to_vec();
+        self.chunk = Payload::new();
+        Ok(None)
+    }
+
+    /// The next message when it began earlier.
+    fn joined(&mut self) -> Result<Option<Frame>, FrameError> {
+        self.fill(HEADER);
+        let Some(bytes) = self.part.first_chunk() else { return Ok(None) };
+        let (header, kind) = header(bytes, self.limits)?;
+        let end = HEADER + header.length as usize;
+        self.fill(end);
+        if self.part.len() < end {
+            return Ok(None);
+        }
+        let rest = self.part.split_off(end);
+        let part = Payload::from(core::mem::replace(&mut self.part, rest));
+        Ok(Some(Frame { header, kind, payload: part.slice(HEADER..) }))
+    }
+
+    /// Lets the part grow to so many bytes, as far as there are any.
+    fn fill(&mut self, wanted: usize) {
+        let more = wanted.saturating_sub(self.part.len()).min(self.chunk.len());
+        self.part.extend_from_slice(&self.chunk[..more]);
+        self.chunk.advance(more);
+    }
+}
+
+fn header(bytes: &[u8; HEADER], limits: FrameLimits) -> Result<(Header, Kind), FrameError> {
+    let header = Header::parse(bytes);
+    let kind = header.kind.ok_or(FrameError::Kind(header.code))?;
+    if header.length > limits.payload {
+        return Err(FrameError::TooLong(header.length));
+    }
+    Ok((header, kind))
+}

@@ -1,0 +1,259 @@
+//! Query hits.
+
+use alloc::vec::Vec;
+use core::net::SocketAddrV4;
+
+use super::query::Extensions;
+use super::{Fields, Payload, PayloadError, ggep};
+use crate::id::{FileIndex, Guid, Sha1};
+
+/// What parts the extensions of a result.
+const SEPARATOR: u8 = 0x1c;
+/// The flags of the trailer.
+const PUSH: u8 = 0x01;
+const BUSY: u8 = 0x04;
+const UPLOADED: u8 = 0x08;
+
+/// I have something like this. The payload to the byte, looked at through
+/// accessors.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hit {
+    payload: Payload,
+    /// Where the results end.
+    end: u32,
+}
+
+/// One file of a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// Its number there.
+    pub index: FileIndex,
+    /// Its bytes.
+    pub size: u64,
+    /// Its name, in whatever encoding.
+    pub name: &'a [u8],
+    /// What else is known of it.
+    extensions: &'a [u8],
+}
+
+/// What the trailer says of the servent; `None` where it does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Quality {
+    /// It cannot be reached: ask by push.
+    pub push: Option<bool>,
+    /// All its slots are taken.
+    pub busy: Option<bool>,
+    /// It has uploaded something before.
+    pub uploaded: Option<bool>,
+}
+
+impl Hit {
+    /// Reads a payload.
+    ///
+    /// # Errors
+    /// When there are fewer results than told, or no servent id.
+    pub fn parse(payload: Payload) -> Result<Self, PayloadError> {
+        let body = payload.len().checked_sub(16).ok_or(PayloadError::Short)?;
+        let mut fields = Fields(&payload[..body]);
+        let count = fields.u8()?;
+        fields.take::<10>()?;
+        for _ in 0..count {
+            result(&mut fields)?;
+        }
+        let end = (body - fields.0.len()) as u32;
+        Ok(Self { end, payload })
+    }
+
+    /// The payload.
+    #[must_use]
+    pub const fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    pub(super) const fn payload_mut(&mut self) -> &mut Payload {
+        &mut self.payload
+    }
+
+    /// How many results there are.
+    #[must_use]
+    pub fn count(&self) -> u8 {
+        self.payload[0]
+    }
+
+    /// Where the files are.
+    #[must_use]
+    pub fn at(&self) -> SocketAddrV4 {
+        let mut fields = Fields(&self.payload[1..]);
+        match (fields.u16(), fields.ip()) {
+            (Ok(port), Ok(ip)) => SocketAddrV4::new(ip, port),
+            _ => SocketAddrV4::new(core::net::Ipv4Addr::UNSPECIFIED, 0),
+        }
+    }
+
+    /// Who has them.
+    #[must_use]
+    pub fn servent(&self) -> Guid {
+        self.payload.last_chunk().map_or_else(Guid::default, |id| Guid(*id))
+    }
+
+    /// Everything but the trailer and the id: what two copies of one hit have
+    /// in common, whatever relays wrote into the private area (RT-9).
+    #[must_use]
+    pub fn result_set(&self) -> &[u8] {
+        &self.payload[..self.end as usize]
+    }
+
+    /// The results.
+    pub fn results(&self) -> impl Iterator<Item = Found<'_>> {
+        let mut fields = Fields(&self.payload[11..self.end as usize]);
+        (0..self.count()).map_while(move |_| result(&mut fields).ok())
+    }
+
+    /// What is between the results and the id: vendor, flags, private area.
+    fn trailer(&self) -> &[u8] {
+        &self.payload[self.end as usize..self.payload.len() - 16]
+    }
+
+    /// Whose servent it is, as four letters.
+    #[must_use]
+    pub fn vendor(&self) -> Option<[u8; 4]> {
+        self.trailer().first_chunk().copied()
+    }
+
+    /// What the trailer says of the servent.
+    #[must_use]
+    pub fn quality(&self) -> Quality {
+        let flags = |n| {
+            self.trailer()
+                .get(4)
+                .filter(|count| **count > n)
+                .and_then(|_| self.trailer().get(5 + usize::from(n)).copied())
+        };
+        let (first, second) = (flags(0), flags(1));
+        let says = |mark: u8| {
+            let (meaningful, value) = (first?, second?);
+            (meaningful & mark != 0).then_some(value & mark != 0)
+        };
+        // The oldest of the flags has its two bytes the other way round.
+        let push = match (first, second) {
+            (Some(value), Some(meaningful)) if meaningful & PUSH != 0 => Some(value & PUSH != 0),
+            (Some(value), None) => Some(value & PUSH != 0),
+            _ => None,
+        };
+        Quality { push, busy: says(BUSY), uploaded: says(UPLOADED) }
+    }
+}
+
+impl<'a> Found<'a> {
+    /// What else is known of the file.
+    #[must_use]
+    pub fn extensions(&self) -> Extensions<'a> {
+        Extensions::of(self.extensions)
+    }
+
+    /// Its hash.
+    #[must_use]
+    pub fn sha1(&self) -> Option<Sha1> {
+        self.extensions().sha1s().next()
+    }
+}
+
+fn result<'a>(fields: &mut Fields<'a>) -> Result<Found<'a>, PayloadError> {
+    let (index, size) = (FileIndex(fields.u32()?), fields.u32()?);
+    let name = fields.text()?;
+    let extensions = fields.text()?;
+    let mut found = Found { index, size: u64::from(size), name, extensions };
+    if size == u32::MAX
+        && let Some(size) = found.extensions().find_map(large)
+    {
+        found.size = size;
+    }
+    Ok(found)
+}
+
+/// The size of a file of four gigabytes or more.
+fn large(extension: super::Extension<'_>) -> Option<u64> {
+    let super::Extension::Ggep(area) = extension else { return None };
+    let (blocks, _) = ggep::parse(area, &ggep::Limits { blocks: 8, bytes: 64 }).ok()?;
+    let size = blocks.iter().find(|block| block.id == b"LF")?;
+    if size.data.len() > 8 {
+        return None;
+    }
+    Some(size.data.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
+}
+
+/// Writes a hit of ours.
+#[derive(Debug, Clone)]
+pub struct HitBuilder {
+    payload: Vec<u8>,
+    tail: Vec<u8>,
+    most: usize,
+}
+
+impl HitBuilder {
+    /// A hit without results of at most `most` bytes. `speed` in kbit/s.
+    #[must_use]
+    pub fn new(
+        at: SocketAddrV4,
+        speed: u32,
+        (vendor, quality): ([u8; 4], Quality),
+        servent: Guid,
+        most: usize,
+    ) -> Self {
+        let mut payload = alloc::vec![0];
+        payload.extend_from_slice(&at.port().to_le_bytes());
+        payload.extend_from_slice(&at.ip().octets());
+        payload.extend_from_slice(&speed.to_le_bytes());
+        let mark = |says: Option<bool>, mark: u8| match says {
+            None => (0, 0),
+            Some(value) => (mark, if value { mark } else { 0 }),
+        };
+        let (push, pushes) = mark(quality.push, PUSH);
+        let (busy, busies) = mark(quality.busy, BUSY);
+        let (uploaded, uploads) = mark(quality.uploaded, UPLOADED);
+        let mut tail = vendor.to_vec();
+        tail.extend_from_slice(&[2, pushes | busy | uploaded, push | busies | uploads]);
+        tail.extend_from_slice(&servent.0);
+        Self { payload, tail, most }
+    }
+
+    /// Adds a file; false when it does not fit any more, and is not in.
+    pub fn add(&mut self, index: FileIndex, size: u64, name: &str, sha1: Option<Sha1>) -> bool {
+        let before = self.payload.len();
+        let small = u32::try_from(size).unwrap_or(u32::MAX);
+        self.payload.extend_from_slice(&index.0.to_le_bytes());
+        self.payload.extend_from_slice(&small.to_le_bytes());
+        self.payload.extend(name.bytes().map(|b| if b == 0 { b' ' } else { b }));
+        self.payload.push(0);
+        if let Some(sha1) = sha1 {
+            self.payload.extend_from_slice(alloc::format!("urn:sha1:{sha1}").as_bytes());
+        }
+        if u64::from(small) != size || small == u32::MAX {
+            if sha1.is_some() {
+                self.payload.push(SEPARATOR);
+            }
+            let bytes = size.to_le_bytes();
+            let used = 8 - size.leading_zeros() as usize / 8;
+            ggep::write(&[ggep::Block::new(b"LF", &bytes[..used])], true, &mut self.payload);
+        }
+        self.payload.push(0);
+        let fits = self.payload.len() + self.tail.len() <= self.most && self.payload[0] < u8::MAX;
+        if fits {
+            self.payload[0] += 1;
+        } else {
+            self.payload.truncate(before);
+        }
+        fits
+    }
+
+    /// The hit; `None` when nothing was added.
+    #[must_use]
+    pub fn finish(mut self) -> Option<Hit> {
+        let end = self.payload.len() as u32;
+        if self.payload[0] == 0 {
+            return None;
+        }
+        self.payload.append(&mut self.tail);
+        Some(Hit { payload: self.payload.into(), end })
+    }
+}

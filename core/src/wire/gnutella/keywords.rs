@@ -1,0 +1,207 @@
+//! Keyword tables: which words could lead to something at the other end of a
+//! link.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use miniz_oxide::deflate::compress_to_vec_zlib;
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use thiserror::Error;
+
+use super::{Compressor, Payload, Qrp};
+use crate::wire::gnutella::words;
+
+/// What an entry holds that no word leads to.
+const INFINITY: u8 = 7;
+/// Bytes of a patch in one message.
+const PART: usize = 2_048;
+/// The hash's multiplier.
+const A: u64 = 0x4f1b_bcdc;
+/// Words have at least so many bytes to be in a table.
+const SHORTEST: usize = 3;
+
+/// Where a word stands in a table of 2^`bits` entries; lower-case ASCII
+/// letters count as they are, upper-case ones as lower-case.
+#[must_use]
+pub fn keyword_hash(word: &[u8], bits: u32) -> u32 {
+    let folded = word
+        .iter()
+        .enumerate()
+        .fold(0u32, |all, (at, byte)| all ^ u32::from(byte.to_ascii_lowercase()) << (8 * (at & 3)));
+    let product = u64::from(folded).wrapping_mul(A) as u32;
+    product.checked_shr(32 - bits).unwrap_or(0)
+}
+
+/// How large a peer's table may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeywordsLimits {
+    /// Entries.
+    pub entries: u32,
+}
+
+/// Why a table cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum KeywordsError {
+    /// A size that is no power of two, or more than
+    /// [`KeywordsLimits::entries`].
+    #[error("a keyword table of {0} entries")]
+    Size(u32),
+    /// A patch before any table, out of turn, or longer than the table.
+    #[error("a keyword patch that does not fit")]
+    Patch,
+    /// The packing is damaged.
+    #[error("a damaged keyword patch")]
+    Packing,
+}
+
+/// A keyword table: a bit for each entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keywords {
+    bits: u32,
+    set: Vec<u64>,
+    /// The patch that is coming in: what there is of it, and the next part.
+    patch: Vec<u8>,
+    next: u8,
+    whole: bool,
+}
+
+impl Keywords {
+    /// A table that nothing leads to, of 2^`bits` entries.
+    #[must_use]
+    pub fn new(bits: u32) -> Self {
+        let words = (1_usize << bits).div_ceil(64);
+        Self { bits, set: vec![0; words], patch: Vec::new(), next: 1, whole: false }
+    }
+
+    /// The table a [`Qrp::Reset`] begins.
+    ///
+    /// # Errors
+    /// When its size is impossible.
+    pub fn reset(length: u32, limits: KeywordsLimits) -> Result<Self, KeywordsError> {
+        if !length.is_power_of_two() || length < 64 || length > limits.entries {
+            return Err(KeywordsError::Size(length));
+        }
+        Ok(Self::new(length.trailing_zeros()))
+    }
+
+    /// True when a patch has come in whole. Until then the table says
+    /// nothing.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Entries that words lead to, and entries in all.
+    #[must_use]
+    pub fn filled(&self) -> (u32, u32) {
+        (self.set.iter().map(|word| word.count_ones()).sum(), 1 << self.bits)
+    }
+
+    /// Takes a part of a patch; true when that was the last.
+    ///
+    /// # Errors
+    /// When it does not fit; the table is of no use then.
+    pub fn patch(
+        &mut self,
+        (seq, count): (u8, u8),
+        compressor: Compressor,
+        bits: u8,
+        data: &[u8],
+    ) -> Result<bool, KeywordsError> {
+        let size = (1_usize << self.bits) * usize::from(bits) / 8;
+        // Packing never makes much more of it.
+        if seq != self.next || self.patch.len() + data.len() > size + size / 8 + 64 {
+            return Err(KeywordsError::Patch);
+        }
+        self.patch.extend_from_slice(data);
+        if seq < count {
+            self.next = seq + 1;
+            return Ok(false);
+        }
+        let mut patch = core::mem::take(&mut self.patch);
+        self.next = 1;
+        if compressor == Compressor::Zlib {
+            patch = decompress_to_vec_zlib_with_limit(&patch, size)
+                .map_err(|_| KeywordsError::Packing)?;
+        }
+        if patch.len() > size {
+            return Err(KeywordsError::Patch);
+        }
+        if bits == 8 {
+            patch.iter().enumerate().for_each(|(at, change)| self.change(at, *change as i8));
+        } else {
+            for (at, pair) in patch.iter().enumerate() {
+                self.change(2 * at, *pair as i8 >> 4);
+                self.change(2 * at + 1, (*pair << 4) as i8 >> 4);
+            }
+        }
+        self.whole = true;
+        Ok(true)
+    }
+
+    /// A smaller distance is a way, a larger one the loss of it.
+    fn change(&mut self, at: usize, by: i8) {
+        let mark = 1 << (at % 64);
+        match by {
+            ..0 => self.set[at / 64] |= mark,
+            0 => {}
+            1.. => self.set[at / 64] &= !mark,
+        }
+    }
+
+    /// Lets the words of a name lead here, shortened ones too.
+    pub fn add(&mut self, name: &str) {
+        for word in words(name) {
+            let mut word = word.as_bytes();
+            for _ in 0..4 {
+                if word.len() < SHORTEST {
+                    break;
+                }
+                let at = keyword_hash(word, self.bits) as usize;
+                self.set[at / 64] |= 1 << (at % 64);
+                word = &word[..word.len() - 1];
+            }
+        }
+    }
+
+    /// True when every word of a query could lead to something.
+    #[must_use]
+    pub fn could_match(&self, criteria: &str) -> bool {
+        words(criteria).filter(|word| word.len() >= SHORTEST).all(|word| {
+            let at = keyword_hash(word.as_bytes(), self.bits) as usize;
+            self.set[at / 64] >> (at % 64) & 1 != 0
+        })
+    }
+
+    /// The messages that bring the table to a neighbour that has none.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Qrp> {
+        let changed = |at: usize| {
+            if self.set[at / 64] >> (at % 64) & 1 != 0 {
+                1_u8.wrapping_sub(INFINITY) & 15
+            } else {
+                0
+            }
+        };
+        let entries = 1_usize << self.bits;
+        let plain: Vec<u8> =
+            (0..entries / 2).map(|at| changed(2 * at) << 4 | changed(2 * at + 1)).collect();
+        let packed = compress_to_vec_zlib(&plain, 6);
+        let (data, compressor) = if packed.len() < plain.len() {
+            (packed, Compressor::Zlib)
+        } else {
+            (plain, Compressor::None)
+        };
+        let data = Payload::from(data);
+        // 255 parts are all there can be.
+        let part = PART.max(data.len().div_ceil(255));
+        let count = data.len().div_ceil(part) as u8;
+        let mut out = vec![Qrp::Reset { length: entries as u32, infinity: INFINITY }];
+        for seq in 0..count {
+            let from = usize::from(seq) * part;
+            let data = data.slice(from..data.len().min(from + part));
+            out.push(Qrp::Patch { seq: seq + 1, count, compressor, bits: 4, data });
+        }
+        out
+    }
+}

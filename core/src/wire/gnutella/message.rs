@@ -1,0 +1,183 @@
+//! A message whole, and which kinds there are.
+
+use alloc::vec::Vec;
+
+use thiserror::Error;
+
+use super::{Bye, Frame, HEADER, Header, Hit, Kind, Payload, Ping, Pong, Push, Qrp, Query, Vendor};
+use crate::id::Guid;
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// Its id; of a pong and a hit, the id of what they answer.
+    pub guid: Guid,
+    /// How many more links it may travel.
+    pub ttl: u8,
+    /// How many it has.
+    pub hops: u8,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // Each is what its type says.
+pub enum Body {
+    Ping(Ping),
+    Pong(Pong),
+    Bye(Bye),
+    Qrp(Qrp),
+    Vendor(Vendor),
+    Push(Push),
+    Query(Query),
+    Hit(Hit),
+}
+
+/// Why a payload makes no sense. The next message does all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum PayloadError {
+    /// It ends too early.
+    #[error("the payload ends too early")]
+    Short,
+    /// It goes on where it must end.
+    #[error("the payload goes on where it must end")]
+    Long,
+    /// A text without its end.
+    #[error("a text has no end")]
+    Unterminated,
+    /// A number that is none of those allowed.
+    #[error("an impossible number")]
+    Number,
+}
+
+impl Message {
+    /// Understands what came out of a stream.
+    ///
+    /// # Errors
+    /// When the payload is none of its kind.
+    pub fn parse(frame: Frame) -> Result<Self, PayloadError> {
+        let Frame { header: Header { guid, ttl, hops, .. }, kind, payload } = frame;
+        Ok(Self { guid, ttl, hops, body: Body::parse(kind, payload)? })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.body.kind()
+    }
+
+    /// Bytes on the wire.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        HEADER + self.body.len()
+    }
+
+    /// Never: there is always a header.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Adds the bytes to others.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let (kind, length) = (self.kind(), self.body.len() as u32);
+        let Self { guid, ttl, hops, .. } = *self;
+        let header = Header { guid, kind: Some(kind), code: kind.code(), ttl, hops, length };
+        out.reserve(HEADER + length as usize);
+        out.extend_from_slice(&header.to_bytes());
+        self.body.write(out);
+    }
+
+    /// The bytes alone.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+
+    /// The same in memory of its own, so that keeping it keeps nothing else.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let mut copy = self.clone();
+        let payload = match &mut copy.body {
+            Body::Ping(ping) => &mut ping.ggep,
+            Body::Pong(pong) => &mut pong.ggep,
+            Body::Qrp(Qrp::Patch { data, .. }) => data,
+            Body::Vendor(vendor) => &mut vendor.data,
+            Body::Push(push) => &mut push.ggep,
+            Body::Query(query) => query.payload_mut(),
+            Body::Hit(hit) => hit.payload_mut(),
+            Body::Bye(_) | Body::Qrp(Qrp::Reset { .. }) => return copy,
+        };
+        *payload = Payload::copy_from_slice(payload);
+        copy
+    }
+}
+
+impl Body {
+    /// Reads a payload.
+    ///
+    /// # Errors
+    /// When it is none of that kind.
+    pub fn parse(kind: Kind, payload: Payload) -> Result<Self, PayloadError> {
+        Ok(match kind {
+            Kind::Ping => Self::Ping(Ping { ggep: payload }),
+            Kind::Pong => Self::Pong(Pong::parse(&payload)?),
+            Kind::Bye => Self::Bye(Bye::parse(&payload)?),
+            Kind::Qrp => Self::Qrp(Qrp::parse(&payload)?),
+            Kind::Vendor => Self::Vendor(Vendor::parse(&payload, false)?),
+            Kind::Standard => Self::Vendor(Vendor::parse(&payload, true)?),
+            Kind::Push => Self::Push(Push::parse(&payload)?),
+            Kind::Query => Self::Query(Query::parse(payload)?),
+            Kind::Hit => Self::Hit(Hit::parse(payload)?),
+        })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Ping(_) => Kind::Ping,
+            Self::Pong(_) => Kind::Pong,
+            Self::Bye(_) => Kind::Bye,
+            Self::Qrp(_) => Kind::Qrp,
+            Self::Vendor(Vendor { standard: false, .. }) => Kind::Vendor,
+            Self::Vendor(Vendor { standard: true, .. }) => Kind::Standard,
+            Self::Push(_) => Kind::Push,
+            Self::Query(_) => Kind::Query,
+            Self::Hit(_) => Kind::Hit,
+        }
+    }
+
+    /// Bytes of payload.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)] // A payload without bytes is nothing special.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ping(ping) => ping.ggep.len(),
+            Self::Pong(pong) => pong.len(),
+            Self::Bye(bye) => bye.len(),
+            Self::Qrp(qrp) => qrp.len(),
+            Self::Vendor(vendor) => vendor.len(),
+            Self::Push(push) => push.len(),
+            Self::Query(query) => query.payload().len(),
+            Self::Hit(hit) => hit.payload().len(),
+        }
+    }
+
+    /// Adds the payload to other bytes.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ping(ping) => out.extend_from_slice(&ping.ggep),
+            Self::Pong(pong) => pong.write(out),
+            Self::Bye(bye) => bye.write(out),
+            Self::Qrp(qrp) => qrp.write(out),
+            Self::Vendor(vendor) => vendor.write(out),
+            Self::Push(push) => push.write(out),
+            Self::Query(query) => out.extend_from_slice(query.payload()),
+            Self::Hit(hit) => out.extend_from_slice(hit.payload()),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Messages of the Gnutella overlay, its handshake and its streams.
+//!
+//! A header of 23 bytes, then a payload of a kind; integers are little-endian
+//! and IPv4 addresses in network order. There is no way to find the next
+//! message after a damaged one, so an impossible header ends the connection.
+//!
+//! A message that is passed on keeps its payload to the byte: [`Query`] and
+//! [`Hit`] are their payload, looked at through accessors.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `header`, `frame` | the 23 bytes; messages out of a stream that is cut anywhere |
+//! | `message` | a message whole, and which kinds there are |
+//! | `ping`, `push`, `query`, `hit`, `qrp`, `vendor` | the payloads |
+//! | `ggep` | extension blocks, with COBS and deflate |
+//! | `words`, `keywords` | words of a query; keyword tables and their hash |
+//! | `deflate` | deflated links |
+//! | `handshake` | the three heads before the first message |
+
+mod deflate;
+mod frame;
+pub mod ggep;
+mod handshake;
+mod header;
+mod hit;
+mod keywords;
+mod message;
+mod ping;
+mod push;
+mod qrp;
+mod query;
+mod vendor;
+mod words;
+
+pub use self::deflate::{Deflater, InflateError, InflateLimits, Inflater};
+pub use self::frame::{Frame, FrameError, FrameLimits, Framer};
+pub use self::handshake::{Hello, Offer, Reply, parse_tries};
+pub use self::header::{HEADER, Header, Kind};
+pub use self::hit::{Found, Hit, HitBuilder, Quality};
+pub use self::keywords::{Keywords, KeywordsError, KeywordsLimits, keyword_hash};
+pub use self::message::{Body, Message, PayloadError};
+pub use self::ping::{Bye, Ping, Pong, code};
+pub use self::push::Push;
+pub use self::qrp::{Compressor, Qrp};
+pub use self::query::{EVERYTHING, Extension, Extensions, Query, Wishes};
+pub use self::vendor::Vendor;
+pub use self::words::{matches, words};
+
+/// The bytes of a payload: cheap to clone and to slice.
+pub type Payload = bytes::Bytes;
+
+/// The port servents listen on unless told otherwise.
+pub const DEFAULT_PORT: u16 = 6346;
+
+/// Reads little-endian fields off the front of a payload.
+#[derive(Debug, Clone, Copy)]
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], PayloadError> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(PayloadError::Short)?;
+        self.0 = rest;
+        Ok(*field)
+    }
+    fn u8(&mut self) -> Result<u8, PayloadError> {
+        self.take::<1>().map(|[b]| b)
+    }
+    fn u16(&mut self) -> Result<u16, PayloadError> {
+        self.take().map(u16::from_le_bytes)
+    }
+    fn u32(&mut self) -> Result<u32, PayloadError> {
+        self.take().map(u32::from_le_bytes)
+    }
+    fn ip(&mut self) -> Result<core::net::Ipv4Addr, PayloadError> {
+        self.take::<4>().map(core::net::Ipv4Addr::from)
+    }
+    /// Up to the next NUL, which is taken too.
+    fn text(&mut self) -> Result<&'a [u8], PayloadError> {
+        let end = self.0.iter().position(|b| *b == 0).ok_or(PayloadError::Unterminated)?;
+        let (text, rest) = (&self.0[..end], &self.0[end + 1..]);
+        self.0 = rest;
+        Ok(text)
+    }
+}

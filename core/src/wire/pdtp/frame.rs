@@ -1,0 +1,131 @@
+//! Frames: a length and so many bytes.
+
+use alloc::vec::Vec;
+
+use super::{Message, print};
+
+/// Bytes a frame can have behind its length.
+const MOST: usize = u16::MAX as usize;
+
+/// Why no further frame can be found in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A frame of no bytes holds no message.
+    #[error("an empty frame")]
+    Empty,
+    /// The frame is longer than agreed.
+    #[error("a frame of {0} bytes")]
+    TooLong(usize),
+}
+
+/// Cuts a stream into frames. Holds at most one unfinished frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reader {
+    kept: Vec<u8>,
+    most: usize,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new(MOST)
+    }
+}
+
+impl Reader {
+    /// Frames of at most so many bytes.
+    #[must_use]
+    pub const fn new(most: usize) -> Self {
+        Self { kept: Vec::new(), most }
+    }
+
+    /// Takes what arrived and gives each whole frame to `each`, in order.
+    ///
+    /// # Errors
+    /// A frame that is empty or too long; the stream is of no use after it.
+    pub fn take(&mut self, mut data: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), FrameError> {
+        loop {
+            let wanted = self.wanted()?;
+            let more = (wanted - self.kept.len()).min(data.len());
+            let (now, later) = data.split_at(more);
+            self.kept.extend_from_slice(now);
+            data = later;
+            if self.kept.len() < 2 {
+                return Ok(());
+            }
+            if self.kept.len() == self.wanted()? {
+                each(self.kept.get(2..).unwrap_or_default());
+                self.kept.clear();
+            } else if data.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How long the frame that is being read will be with its length.
+    fn wanted(&self) -> Result<usize, FrameError> {
+        let Some((head, _)) = self.kept.split_first_chunk::<2>() else { return Ok(2) };
+        match usize::from(u16::from_be_bytes(*head)) {
+            0 => Err(FrameError::Empty),
+            n if n > self.most => Err(FrameError::TooLong(n)),
+            n => Ok(2 + n),
+        }
+    }
+}
+
+/// Writes messages as frames: one each, or as many in a frame as go in when
+/// the other side understands that (`merge`). Returns the number of frames.
+pub fn encode(messages: &[Message], merge: bool, into: &mut Vec<u8>) -> u32 {
+    let mut frames = 0;
+    let mut body = Vec::new();
+    for message in messages {
+        let text = print::message(message);
+        // A list of its own: `[` and `]` are 2 of its bytes, a comma is 1.
+        let joins = merge && body.len() + text.len() < MOST;
+        if !joins && !body.is_empty() {
+            frames += finish(&mut body, into);
+        }
+        body.push(if body.is_empty() { b'[' } else { b',' });
+        body.extend_from_slice(text.as_bytes());
+    }
+    frames + finish(&mut body, into)
+}
+
+/// Closes a frame's list and puts the length before it.
+fn finish(body: &mut Vec<u8>, into: &mut Vec<u8>) -> u32 {
+    if body.is_empty() {
+        return 0;
+    }
+    body.push(b']');
+    let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
+    into.extend_from_slice(&length.to_be_bytes());
+    into.extend_from_slice(body.get(..usize::from(length)).unwrap_or_default());
+    body.clear();
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_cut_into_the_same_frames_however_it_arrives() {
+        let stream = b"\x00\x02ab\x00\x01c\x00\x03def";
+        for step in 1..=stream.len() {
+            let mut reader = Reader::default();
+            let mut frames = Vec::new();
+            for part in stream.chunks(step) {
+                assert_eq!(reader.take(part, |frame| frames.push(frame.to_vec())), Ok(()));
+            }
+            assert_eq!(frames, [&b"ab"[..], b"c", b"def"], "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_no_frame_ends_the_stream() {
+        let mut none = |_: &[u8]| unreachable!("there is no frame");
+        assert_eq!(Reader::default().take(b"\x00\x00", &mut none), Err(FrameError::Empty));
+        let mut reader = Reader::new(100);
+        assert_eq!(reader.take(b"\x00", &mut none), Ok(()));
+        assert_eq!(reader.take(b"\x65", &mut none), Err(FrameError::TooLong(101)));
+    }
+}

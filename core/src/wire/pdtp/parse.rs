@@ -1,0 +1,253 @@
+//! From text to messages.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{
+    About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reason, Span, Text,
+    Transfer,
+};
+use crate::json::Json;
+
+type Read<T> = Result<T, MessageError>;
+
+pub(super) fn body(body: &[u8], limits: &Limits) -> Read<Vec<Message>> {
+    let text = core::str::from_utf8(body).map_err(|_| MessageError::NotText)?;
+    let tree = Json::parse(text).map_err(|wrong| MessageError::NotJson(wrong.into()))?;
+    let Json::List(list) = tree else { return Err(MessageError::NotAMessage) };
+    let (pairs, rest) = list.as_chunks::<2>();
+    if pairs.is_empty() || !rest.is_empty() {
+        return Err(MessageError::NotAMessage);
+    }
+    if pairs.len() > limits.messages as usize {
+        return Err(MessageError::TooMany);
+    }
+    pairs.iter().map(|[name, args]| message(name, args, limits)).collect()
+}
+
+fn message(name: &Json, args: &Json, limits: &Limits) -> Read<Message> {
+    let (Json::Text(name), Json::Object(_)) = (name, args) else {
+        return Err(MessageError::NotAMessage);
+    };
+    let args = |kind| Args { kind, args, limits };
+    Ok(match name.as_str() {
+        "register" | "client_info" => {
+            let args = args("register");
+            let client_id = args.text("client_id", limits.id)?;
+            if client_id.is_empty() {
+                return Err(args.wrong("client_id"));
+            }
+            let listen_port = args.port("listen_port")?;
+            Message::Register { client_id, listen_port, extensions: args.extensions()? }
+        }
+        "extensions" => Message::Extensions(args("extensions").extensions()?),
+        "ask_info" => Message::AskInfo { url: args("ask_info").url()? },
+        "tell_info" => tell_info(&args("tell_info"))?,
+        "request" => args("request").file().map(|(url, span)| Message::Request { url, span })?,
+        "unrequest" => {
+            args("unrequest").file().map(|(url, span)| Message::Unrequest { url, span })?
+        }
+        "provide" => args("provide").file().map(|(url, span)| Message::Provide { url, span })?,
+        "unprovide" => {
+            args("unprovide").file().map(|(url, span)| Message::Unprovide { url, span })?
+        }
+        "transfer" => Message::Transfer(transfer(&args("transfer"))?),
+        "ask_verify" => Message::AskVerify(args("ask_verify").about()?),
+        "tell_verify" => {
+            let args = args("tell_verify");
+            let authorized = match args.truth("authorized")? {
+                None => args.truth("is_authorized")?,
+                known => known,
+            };
+            let authorized = authorized.ok_or_else(|| args.missing("authorized"))?;
+            Message::TellVerify { about: args.about()?, authorized }
+        }
+        "completed" => Message::Completed(completed(&args("completed"))?),
+        "hash_verify" => {
+            let args = args("hash_verify");
+            let (url, span) = args.file()?;
+            let hash_ok = args.truth("hash_ok")?.ok_or_else(|| args.missing("hash_ok"))?;
+            Message::HashVerify { url, span, hash_ok }
+        }
+        "protocol_error" => {
+            Message::ProtocolError { message: args("protocol_error").sentence("message") }
+        }
+        "change_port" => {
+            Message::ChangePort { listen_port: args("change_port").port("listen_port")? }
+        }
+        "set_concurrency" => {
+            let args = args("set_concurrency");
+            let max_download = args.count("max_download")?;
+            Message::SetConcurrency { max_download, max_upload: args.count("max_upload")? }
+        }
+        "error" => {
+            let args = args("error");
+            Message::Error { reason: args.sentence("reason"), message: args.sentence("message") }
+        }
+        other => return Err(MessageError::Unknown(cut(other, 60))),
+    })
+}
+
+fn tell_info(args: &Args<'_>) -> Read<Message> {
+    let chunk_size = match args.number("chunkSize")? {
+        None => args.number("chunk_size")?,
+        known => known,
+    };
+    Ok(Message::TellInfo {
+        url: args.url()?,
+        size: args.number("size")?,
+        chunk_size,
+        streaming: args.truth("streaming")?.unwrap_or(false),
+    })
+}
+
+fn transfer(args: &Args<'_>) -> Read<Transfer> {
+    let method = args.text("method", 8)?;
+    let method = if method.eq_ignore_ascii_case("get") {
+        Method::Get
+    } else if method.eq_ignore_ascii_case("put") {
+        Method::Put
+    } else {
+        return Err(args.wrong("method"));
+    };
+    let port = args.port("port")?.ok_or_else(|| args.missing("port"))?;
+    Ok(Transfer { about: args.about()?, port, method, hash: args.hash()? })
+}
+
+fn completed(args: &Args<'_>) -> Read<Completed> {
+    let reason = match args.get("reason") {
+        None => None,
+        Some(Json::Text(word)) => Some(match word.as_str() {
+            "connect" => Reason::Connect,
+            "data" => Reason::Data,
+            "hash" => Reason::Hash,
+            _ => return Err(args.wrong("reason")),
+        }),
+        Some(_) => return Err(args.wrong("reason")),
+    };
+    Ok(Completed {
+        about: args.about()?,
+        hash: args.hash()?,
+        offset: args.number("offset")?,
+        reason,
+        took: args.number("took")?,
+    })
+}
+
+/// The arguments of one message.
+#[derive(Clone, Copy)]
+struct Args<'a> {
+    kind: &'static str,
+    args: &'a Json,
+    limits: &'a Limits,
+}
+
+impl<'a> Args<'a> {
+    const fn wrong(&self, name: &'static str) -> MessageError {
+        MessageError::Wrong(self.kind, name)
+    }
+    const fn missing(&self, name: &'static str) -> MessageError {
+        MessageError::Missing(self.kind, name)
+    }
+
+    /// An argument; `null` is none.
+    fn get(&self, name: &str) -> Option<&'a Json> {
+        self.args.get(name).filter(|value| **value != Json::Null)
+    }
+
+    fn text(&self, name: &'static str, most: u32) -> Read<Text> {
+        let value = self.get(name).ok_or_else(|| self.missing(name))?;
+        let text = value.as_str().filter(|text| text.len() <= most as usize);
+        text.map(Text::from).ok_or_else(|| self.wrong(name))
+    }
+
+    fn url(&self) -> Read<Text> {
+        let url = self.text("url", self.limits.url)?;
+        if url.is_empty() { Err(self.wrong("url")) } else { Ok(url) }
+    }
+
+    /// Something for people; whatever it is not, it does no harm.
+    fn sentence(&self, name: &str) -> String {
+        let text = self.get(name).and_then(Json::as_str).unwrap_or_default();
+        cut(text, self.limits.sentence as usize)
+    }
+
+    fn number(&self, name: &'static str) -> Read<Option<u64>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_u64().map(Some).ok_or_else(|| self.wrong(name))
+    }
+
+    fn count(&self, name: &'static str) -> Read<Option<u32>> {
+        let number = self.number(name)?.map(u32::try_from).transpose();
+        number.map_err(|_| self.wrong(name))
+    }
+
+    /// A port; 0 is none.
+    fn port(&self, name: &'static str) -> Read<Option<u16>> {
+        let number = self.number(name)?.map(u16::try_from).transpose();
+        Ok(number.map_err(|_| self.wrong(name))?.filter(|port| *port != 0))
+    }
+
+    fn truth(&self, name: &'static str) -> Read<Option<bool>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Json::Bool(truth)) => Ok(Some(*truth)),
+            Some(_) => Err(self.wrong(name)),
+        }
+    }
+
+    fn hash(&self) -> Read<Option<Hash>> {
+        let Some(value) = self.get("hash") else { return Ok(None) };
+        value.as_str().and_then(Hash::parse).map(Some).ok_or_else(|| self.wrong("hash"))
+    }
+
+    fn span(&self) -> Read<Span> {
+        let Some(range) = self.get("range") else { return Ok(Span::ALL) };
+        let range = Args { args: range, ..*self };
+        let wrong = || self.wrong("range");
+        if !matches!(range.args, Json::Object(_)) {
+            return Err(wrong());
+        }
+        let start = range.number("min").map_err(|_| wrong())?.unwrap_or(0);
+        let Some(last) = range.number("max").map_err(|_| wrong())? else {
+            return Ok(Span { start, end: None });
+        };
+        let end = last.checked_add(1).filter(|end| *end > start).ok_or_else(wrong)?;
+        Ok(Span::new(start, end))
+    }
+
+    fn file(&self) -> Read<(Text, Span)> {
+        Ok((self.url()?, self.span()?))
+    }
+
+    fn about(&self) -> Read<About> {
+        let name = if self.get("peer").is_some() { "peer" } else { "host" };
+        let peer = self.text(name, 64)?.parse().map_err(|_| self.wrong("peer"))?;
+        let (url, span) = self.file()?;
+        Ok(About { peer, url, span, peer_id: self.text("peer_id", self.limits.id)? })
+    }
+
+    /// Names that are not known are of a later version, and harmless.
+    fn extensions(&self) -> Read<Extensions> {
+        let mut extensions = Extensions::default();
+        match self.get("extensions") {
+            None => {}
+            Some(Json::List(names)) => {
+                for name in names {
+                    match name.as_str() {
+                        Some("merge") => extensions.merge = true,
+                        Some("early") => extensions.early = true,
+                        _ => {}
+                    }
+                }
+            }
+            Some(_) => return Err(self.wrong("extensions")),
+        }
+        Ok(extensions)
+    }
+}
+
+/// At most `most` bytes of a text, whole characters.
+fn cut(text: &str, most: usize) -> String {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default().into()
+}
