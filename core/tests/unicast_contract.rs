@@ -7,10 +7,11 @@ use std::net::SocketAddr;
 
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
+use servent_core::node::messenger::{self, Messenger};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::unicast::{Config, Conn, Endpoint, Input, Order, Payload, Profile, Side};
-use servent_core::wire::unicast::{Ack, Block, Close, Data, Message, Packet, Request};
+use servent_core::wire::unicast::{Ack, Block, Close, Data, Message, Packet, Request, Seal};
 
 /// Effects of one call: a window of messages, an event and an output each.
 const MOST: usize = 400;
@@ -108,6 +109,38 @@ fn steps() -> impl Strategy<Value = Vec<Step<Input>>> {
     prop::collection::vec(step, 0..40)
 }
 
+/// The same on the wire, now and then damaged.
+fn in_bytes(input: Input, damage: Option<usize>) -> messenger::Input {
+    use messenger::Command;
+    let command = match input {
+        Input::Packet { peer: from, packet, .. } => {
+            let mut data = Vec::new();
+            packet.encode(&Seal::None, &mut data);
+            if let Some(at) = damage {
+                data.truncate(at.max(1));
+                let flipped = at / 2 % data.len();
+                data[flipped] ^= 1 << (at % 8);
+            }
+            return messenger::Input::Datagram { from, data: data.into() };
+        }
+        Input::Flush => return messenger::Input::Flush,
+        Input::Send { peer: to, payload: data, order } => Command::Send { to, order, data },
+        Input::Taken { peer: from, messages, bytes } => Command::Taken { from, messages, bytes },
+        Input::Close { peer: to } => Command::Close { to },
+        Input::Forget { peer, side } => Command::Forget { peer, side },
+    };
+    messenger::Input::Command(command)
+}
+
+fn steps_in_bytes() -> impl Strategy<Value = Vec<Step<messenger::Input>>> {
+    let damaged = prop_oneof![4 => Just(None), 1 => (0..60_usize).prop_map(Some)];
+    (steps(), prop::collection::vec(damaged, 40)).prop_map(|(steps, damaged)| {
+        let pairs = steps.into_iter().zip(damaged);
+        let in_bytes = |(Step { after, input }, by)| Step { after, input: in_bytes(input, by) };
+        pairs.map(in_bytes).collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -121,5 +154,11 @@ proptest! {
     fn the_adaptive_profile_keeps_the_contract(steps in steps()) {
         let build = || Endpoint::new(config(Profile::Adaptive), Rng::new(1));
         keeps_the_contract(build, &steps, MOST);
+    }
+
+    #[test]
+    fn a_messenger_keeps_the_contract(steps in steps_in_bytes(), letter: bool) {
+        let profile = if letter { Profile::Unicast3 } else { Profile::Adaptive };
+        keeps_the_contract(|| Messenger::new(config(profile), 1), &steps, MOST);
     }
 }

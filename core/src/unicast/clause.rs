@@ -20,6 +20,7 @@ impl Event {
             Self::Opened { .. } => ("UC-6", "UNICAST3, Connection establishment"),
             Self::Sent { .. } => ("UC-1", "UNICAST3, Design"),
             Self::Resent { why: Why::Tail, .. } => ("UC-4", "UNICAST3, Design"),
+            Self::Task { .. } => ("UC-4", "UNICAST3, Retransmission task"),
             Self::Resent { why: Why::Missing, .. } | Self::Requested { .. } => {
                 ("UC-5", "UNICAST3, Design")
             }

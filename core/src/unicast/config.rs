@@ -164,3 +164,37 @@ impl Config {
         self.profile == Profile::Unicast3
     }
 }
+
+crate::json::struct_from_json!(Config, default, Known, {
+    profile, congestion, mtu, seal, max_message, send_messages, send_bytes, recv_messages,
+    recv_bytes, recv_total, initial_messages, initial_flight, answer_messages, request_ranges,
+    request_packets, peers, tombstones, tombstone_time, farewells, task_interval, ack_delay,
+    reorder, initial_rtt, rto_min, rto_max, conn_expiry, conn_close, unreachable, trace_messages,
+    time_scale,
+});
+crate::json::enum_from_json!(Profile, Self::Adaptive, {
+    "unicast3" => Unicast3, "adaptive" => Adaptive,
+});
+crate::json::enum_from_json!(Congestion, Self::None, {
+    "none" => None, "cubic" => Cubic, "fixed" => Fixed(bytes),
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Json, read};
+
+    #[test]
+    fn a_configuration_comes_back_from_its_text() {
+        let config = Config {
+            profile: Profile::Unicast3,
+            congestion: Congestion::Fixed(9),
+            seal: Seal::Key(1, u64::MAX),
+            mtu: 300,
+            ..Config::default()
+        };
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(read(&Json::parse(&text).unwrap()), Ok(config));
+        assert!(read::<Config>(&Json::parse(r#"{"mut":1}"#).unwrap()).is_err());
+    }
+}

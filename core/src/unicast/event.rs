@@ -69,8 +69,41 @@ pub enum Event {
     PeerUnreachable { peer: SocketAddr, silent: Duration },
     /// Traced: a round trip was measured (RFC 6298).
     Rtt { peer: SocketAddr, smoothed: Duration, variation: Duration, timeout: Duration },
+    /// Traced: the task of the text ran for this peer (UC-4, UC-5), whether
+    /// there was anything to repair or not.
+    Task { peer: SocketAddr },
     /// A limit of the configuration was reached.
     Limit { peer: SocketAddr, limit: Limit },
+}
+
+impl Event {
+    /// The other end.
+    #[must_use]
+    pub const fn peer(&self) -> SocketAddr {
+        match self {
+            Self::Opened { peer, .. }
+            | Self::Sent { peer, .. }
+            | Self::Resent { peer, .. }
+            | Self::Received { peer, .. }
+            | Self::Delivered { peer, .. }
+            | Self::Acked { peer, .. }
+            | Self::AckSent { peer, .. }
+            | Self::Requested { peer, .. }
+            | Self::FirstRequested { peer, .. }
+            | Self::Duplicate { peer, .. }
+            | Self::Rejected { peer, .. }
+            | Self::Full { peer, .. }
+            | Self::Writable { peer, .. }
+            | Self::Closing { peer, .. }
+            | Self::Reopened { peer, .. }
+            | Self::Closed { peer, .. }
+            | Self::Undelivered { peer, .. }
+            | Self::PeerUnreachable { peer, .. }
+            | Self::Rtt { peer, .. }
+            | Self::Task { peer }
+            | Self::Limit { peer, .. } => *peer,
+        }
+    }
 }
 
 /// Why a message was sent again.

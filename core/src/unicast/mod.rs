@@ -14,7 +14,7 @@
 //! | messages arrived | acknowledged at once, unless the last word is less than `task_interval` old: then when it is (UC-3) | after `ack_delay`; at once on a first message, a repair, a duplicate, a probe; or with data that leaves anyway |
 //! | a quarter of the window was consumed | acknowledged at once | the same |
 //! | numbers are missing | the task asks for all of them, each time (UC-5) | asked for once `reorder` datagrams have overtaken them or a round trip has passed; each again after an RTO, backing off |
-//! | HA < HS and nothing moves | the task sends HS again when it finds the same pair twice (UC-4) | HS again after about two round trips, backing off |
+//! | HA < HS and nothing moves | the task sends HS again when it finds the same pair twice (UC-4) | after about two round trips HS again, backing off; first only a question (PROBE) where an acknowledgement may wait longer than half a round trip |
 //! | an unknown connection | the task asks for the first message (UC-10) | asked for at the end of the turn, again after a round trip |
 //! | Close | CLOSING; CLOSE after `conn_close` (UC-8) | CLOSE as soon as all is acknowledged, at the latest after `conn_close` |
 //!
@@ -71,7 +71,6 @@ mod state;
 mod tombs;
 mod view;
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
@@ -85,10 +84,11 @@ use self::peer::Peer;
 use self::peers::Peers;
 use self::sender::Sender;
 use self::tombs::Tombs;
-pub use self::view::{PeerView, ReceiverView, SenderView};
+pub use self::view::{PeerView, ReceiverView, SenderView, WindowView};
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
+use crate::table::Set;
 use crate::time::{Duration, Instant};
 use crate::wire::unicast::{Block, Data, Packet};
 pub use crate::wire::unicast::{Conn, Order, Payload};
@@ -116,7 +116,7 @@ pub struct Endpoint {
     dirty: Vec<u32>,
     dirty_since: Instant,
     /// Who wants to be woken when.
-    agenda: BTreeSet<(Instant, u32)>,
+    agenda: Set<(Instant, u32)>,
     /// More were due than one batch.
     rest: Option<Instant>,
 }
@@ -136,7 +136,7 @@ impl Endpoint {
             held: 0,
             dirty: Vec::new(),
             dirty_since: Instant::ZERO,
-            agenda: BTreeSet::new(),
+            agenda: Set::new(),
             rest: None,
         }
     }
@@ -162,6 +162,12 @@ impl Endpoint {
         sender.map_or(all, |sender| sender.room(&self.config))
     }
 
+    /// The smoothed round trip of a peer, once it was measured.
+    #[must_use]
+    pub fn rtt(&self, peer: SocketAddr) -> Option<Duration> {
+        self.peers.get(peer).and_then(|peer| peer.rtt.measured())
+    }
+
     /// Bytes that wait here for earlier ones, from all peers.
     #[must_use]
     pub const fn held(&self) -> u64 {
@@ -179,6 +185,22 @@ impl Endpoint {
     pub fn view(&self) -> Vec<PeerView> {
         let views = self.peers.iter().map(|(addr, peer)| view::peer(addr, peer));
         views.filter(|view| view.sender.is_some() || view.receiver.is_some()).collect()
+    }
+
+    /// What has arrived from a peer behind the first number that has not, at
+    /// most so many numbers.
+    #[must_use]
+    pub fn window(&self, peer: SocketAddr, most: usize) -> Option<WindowView> {
+        let receiver = self.peers.get(peer)?.receiver.as_ref()?;
+        Some(view::window(receiver, most))
+    }
+
+    /// The connection that takes messages for a peer, and the last number it
+    /// has given to one.
+    #[must_use]
+    pub fn sending(&self, peer: SocketAddr) -> Option<(Conn, u64)> {
+        let sender = self.peers.get(peer)?.sender.as_ref()?;
+        Some((sender.conn, sender.last()))
     }
 
     /// A peer, and everything else it may touch.
@@ -238,7 +260,7 @@ impl Endpoint {
             return refuse(payload, Refusal::TooManyPeers, fx);
         };
         let (peer, mut cx, _) = self.lend(now, at, fx);
-        peer.invited();
+        peer.invited(now, cx.config);
         peer.sender.get_or_insert_with(|| Sender::open(&mut cx)).send(payload, order, &mut cx);
         peer.flush_full(&mut cx);
         self.soil(now, at);
@@ -284,8 +306,8 @@ impl Endpoint {
             {
                 peer.datagram(*conn);
             }
-            let token = token(key, addr, block.conn());
-            peer.block(block, thin, token, &mut cx);
+            let conn = block.conn();
+            peer.block(block, thin, || token(key, addr, conn), &mut cx);
         }
         self.soil(now, at);
     }

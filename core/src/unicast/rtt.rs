@@ -47,6 +47,11 @@ impl Rtt {
         Duration::from_micros(self.smoothed.unwrap_or(self.initial))
     }
 
+    /// The estimate, once there is one.
+    pub(super) fn measured(&self) -> Option<Duration> {
+        self.smoothed.map(Duration::from_micros)
+    }
+
     pub(super) fn variation(&self) -> Duration {
         Duration::from_micros(self.smoothed.map_or(self.initial / 2, |_| self.variation))
     }
@@ -67,12 +72,12 @@ impl Rtt {
         Duration::from_micros(doubled.min(self.rto.1.max(self.rto.0)))
     }
 
-    /// When the last message sent is worth a second try: two round trips, or
-    /// one and its variation, and the time the acknowledgement may wait;
-    /// doubled `times` times.
+    /// When the last message sent is worth a second try: one round trip and
+    /// its variation, which is two and a half at most and two at least, and
+    /// the time the acknowledgement may wait; doubled `times` times.
     pub(super) fn probe(&self, times: u32, ack_delay: Duration) -> Duration {
         let (smoothed, variation) = (self.smoothed().as_micros(), self.variation().as_micros());
-        let base = (2 * smoothed).max(smoothed + 4 * variation.min(smoothed));
+        let base = (smoothed + 4 * variation).clamp(2 * smoothed, smoothed * 5 / 2);
         let doubled = (base + ack_delay.as_micros()).saturating_mul(1 << times.min(20));
         Duration::from_micros(doubled.min(self.rto.1.max(base)))
     }

@@ -1,7 +1,7 @@
 //! What is remembered of receiver entries that are gone: a few numbers, for
 //! a time, so that nothing is delivered twice (decision 6).
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -33,11 +33,17 @@ pub(super) struct Tomb {
 /// All of them, the oldest first out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tombs {
-    map: BTreeMap<(SocketAddr, Conn), Tomb>,
+    /// Sorted by whose they are.
+    list: Vec<((SocketAddr, Conn), Tomb)>,
     order: VecDeque<(Instant, SocketAddr, Conn)>,
 }
 
 impl Tombs {
+    /// Where a tomb stands, or would.
+    fn place(&self, peer: SocketAddr, conn: Conn) -> Result<usize, usize> {
+        self.list.binary_search_by(|(whose, _)| whose.cmp(&(peer, conn)))
+    }
+
     /// Remembers a connection until `until`. True when another one had to
     /// be forgotten early for it.
     pub(super) fn bury(
@@ -54,25 +60,31 @@ impl Tombs {
         if full {
             self.forget_oldest();
         }
-        self.map.insert((peer, conn), Tomb { next, early, end, until });
+        let tomb = Tomb { next, early, end, until };
+        match self.place(peer, conn) {
+            Ok(place) => self.list[place].1 = tomb,
+            Err(place) => self.list.insert(place, ((peer, conn), tomb)),
+        }
         self.order.push_back((until, peer, conn));
         full
     }
 
     pub(super) fn get(&self, now: Instant, peer: SocketAddr, conn: Conn) -> Option<&Tomb> {
-        self.map.get(&(peer, conn)).filter(|tomb| tomb.until > now)
+        let place = self.place(peer, conn).ok()?;
+        self.list.get(place).map(|(_, tomb)| tomb).filter(|tomb| tomb.until > now)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.map.len()
+        self.list.len()
     }
 
     /// The oldest burial; a connection buried again since keeps its tomb.
     fn forget_oldest(&mut self) {
         if let Some((until, peer, conn)) = self.order.pop_front()
-            && self.map.get(&(peer, conn)).is_some_and(|tomb| tomb.until == until)
+            && let Ok(place) = self.place(peer, conn)
+            && self.list[place].1.until == until
         {
-            self.map.remove(&(peer, conn));
+            self.list.remove(place);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What a connection looks like from outside.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use serde::Serialize;
 
 use super::peer::Peer;
+use super::receiver::Receiver;
 use crate::time::Duration;
 use crate::wire::unicast::Conn;
 
@@ -48,13 +50,40 @@ pub struct ReceiverView {
     pub next: u64,
     /// The highest that has.
     pub newest: u64,
-    /// Missing between the two.
+    /// The highest there is, as far as is known.
+    pub shown: u64,
+    /// Missing from `next` to `shown`.
     pub missing: u64,
     /// Bytes that wait here for earlier ones.
     pub held: u64,
     /// Delivered and not consumed.
     pub untaken_messages: u64,
     pub untaken_bytes: u64,
+}
+
+/// What a receiver has behind the first number it misses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowView {
+    /// The first number that has not arrived.
+    pub from: u64,
+    /// From there on: which have.
+    pub here: Vec<bool>,
+    /// The others, as ranges.
+    pub missing: Vec<(u64, u64)>,
+}
+
+pub(super) fn window(receiver: &Receiver, most: usize) -> WindowView {
+    let from = receiver.next();
+    let end = from.saturating_add(most as u64).min(receiver.newest() + 1);
+    let here: Vec<bool> = (from..end).map(|seq| receiver.has(seq)).collect();
+    let mut missing: Vec<(u64, u64)> = Vec::new();
+    for (seq, _) in (from..).zip(&here).filter(|(_, here)| !**here) {
+        match missing.last_mut() {
+            Some((_, last)) if *last + 1 == seq => *last = seq,
+            _ => missing.push((seq, seq)),
+        }
+    }
+    WindowView { from, here, missing }
 }
 
 pub(super) fn peer(addr: SocketAddr, peer: &Peer) -> PeerView {
@@ -78,6 +107,7 @@ pub(super) fn peer(addr: SocketAddr, peer: &Peer) -> PeerView {
             closing: receiver.state.is_closing(),
             next: receiver.next(),
             newest: receiver.newest(),
+            shown: receiver.shown(),
             missing: receiver.missing(),
             held: receiver.held_bytes(),
             untaken_messages,

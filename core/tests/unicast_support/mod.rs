@@ -225,9 +225,10 @@ impl World {
                 assert!(last - highest_acked <= u64::from(config.send_messages));
                 assert!(flight <= bytes && bytes <= config.send_bytes, "a bounded send window");
             }
-            if let Some(ReceiverView { next, newest, missing, held, untaken_bytes, .. }) = receiver
-            {
-                assert!(newest + 1 >= next && missing <= newest + 1 - next);
+            if let Some(receiver) = receiver {
+                let ReceiverView { next, newest, shown, missing, held, untaken_bytes, .. } =
+                    receiver;
+                assert!(shown >= newest && newest + 1 >= next && missing <= shown + 1 - next);
                 assert!(held <= config.recv_bytes && untaken_bytes <= config.recv_bytes);
             }
         }

@@ -1,8 +1,9 @@
 //! Which numbers are missing, and when each is to be asked for (again).
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +19,8 @@ struct Gap {
 /// count, so half of a large window may be missing.
 #[derive(Debug, Clone, Default)]
 pub(in crate::unicast) struct Gaps {
-    by_first: BTreeMap<u64, Gap>,
-    agenda: BTreeSet<(Instant, u64)>,
+    by_first: Table<u64, Gap>,
+    agenda: Set<(Instant, u64)>,
     /// Gaps nobody has asked for, with the number of the datagram that
     /// showed them.
     fresh: VecDeque<(u64, u64, u64)>,
@@ -110,7 +111,7 @@ impl Gaps {
             && let Some(&(due, first)) = self.agenda.first()
             && due <= now
         {
-            self.agenda.pop_first();
+            self.agenda.remove(&(due, first));
             let Some(&gap) = self.by_first.get(&first) else { continue };
             wanted.push((first, gap.last));
             let due = now + again(gap.asked).max(Duration::from_micros(1));
@@ -128,6 +129,8 @@ impl Gaps {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::BTreeSet;
+
     use super::*;
     use crate::rng::Rng;
 

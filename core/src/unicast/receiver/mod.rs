@@ -26,6 +26,8 @@ pub(super) struct Receiver {
     /// The highest number that arrived, and when.
     newest: u64,
     newest_at: Instant,
+    /// The highest number there is, as far as we know.
+    shown: u64,
     /// Datagrams with data so far.
     datagrams: u64,
     /// Delivered and not yet consumed.
@@ -70,6 +72,7 @@ impl Receiver {
             gaps,
             newest,
             newest_at: cx.now,
+            shown: newest,
             datagrams: 0,
             untaken_messages: 0,
             untaken_bytes: 0,
@@ -89,6 +92,11 @@ impl Receiver {
         self.line.next()
     }
 
+    /// True when a number has arrived.
+    pub(super) fn has(&self, seq: u64) -> bool {
+        self.line.has(seq)
+    }
+
     /// Numbers that are missing.
     pub(super) const fn missing(&self) -> u64 {
         self.gaps.missing()
@@ -97,6 +105,11 @@ impl Receiver {
     /// The highest number that arrived.
     pub(super) const fn newest(&self) -> u64 {
         self.newest
+    }
+
+    /// The highest number there is, as far as is known.
+    pub(super) const fn shown(&self) -> u64 {
+        self.shown
     }
 
     /// Bytes that wait here for others.
@@ -176,12 +189,12 @@ impl Receiver {
             return Err(Rejection::NoRoom);
         }
         if seq > self.newest {
-            if seq > self.newest + 1 {
-                let due = cx.now + rtt.smoothed();
-                self.gaps.open(self.newest + 1, seq - 1, due, self.datagrams);
-            }
             self.newest = seq;
             self.newest_at = cx.now;
+        }
+        if seq > self.shown {
+            self.show(seq - 1, cx.now + rtt.smoothed());
+            self.shown = seq;
         } else if !self.gaps.is_empty()
             && let Some(asked) = self.gaps.fill(seq)
             && again
@@ -205,6 +218,15 @@ impl Receiver {
         cx.counters.delivered += messages;
         cx.counters.delivered_bytes += delivered;
         result.map(|()| true)
+    }
+
+    /// Everything behind what was known, up to `seq`, is missing; to be asked
+    /// for at `due` at the latest.
+    fn show(&mut self, seq: u64, due: Instant) {
+        if seq > self.shown {
+            self.gaps.open(self.shown + 1, seq, due, self.datagrams);
+            self.shown = seq;
+        }
     }
 
     /// The application has consumed so much.

@@ -4,13 +4,14 @@
 mod fill;
 mod timers;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 
 use super::congestion::Window;
 use super::cx::Cx;
 use super::rtt::Rtt;
 use super::state::State;
 use super::{Config, Conn, Event, Limit, Order, Output, Refusal, Rejection, Room, Side, Why};
+use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::unicast::{Ack, Payload, Request};
 
@@ -54,7 +55,7 @@ pub(super) struct Sender {
     /// It asked for the first message and may miss all the others.
     opening: bool,
     /// What is to be sent again in this turn.
-    again: BTreeMap<u64, Why>,
+    again: Table<u64, Why>,
     /// The highest number the receiver is known to have.
     newest: u64,
     /// When something was last sent, when something last moved, and when the
@@ -89,7 +90,7 @@ impl Sender {
             known: false,
             token: None,
             opening: false,
-            again: BTreeMap::new(),
+            again: Table::new(),
             newest: 0,
             sent_at: cx.now,
             moved_at: cx.now,
@@ -236,8 +237,8 @@ impl Sender {
         }
         self.bytes -= freed;
         self.flight -= freed;
-        if !self.again.is_empty() {
-            self.again = self.again.split_off(&self.base);
+        while self.again.first().is_some_and(|(seq, _)| *seq < self.base) {
+            self.again.pop_first();
         }
         freed
     }
@@ -253,8 +254,11 @@ impl Sender {
                 }
                 let slot = &self.window[(seq - self.base) as usize];
                 // What left less than a round trip ago cannot have been
-                // missed yet: this request was sent before, or twice.
-                if slot.sent_at + rtt.least().ratio(7, 8) <= cx.now {
+                // missed yet: this request was sent before, or twice. The
+                // shortest there ever was for what left once; for a repair,
+                // which is asked for again by the clock, the usual one.
+                let trip = if slot.sends > 1 { rtt.smoothed() } else { rtt.least() };
+                if slot.sent_at + trip.ratio(7, 8) <= cx.now {
                     self.again.insert(seq, Why::Missing);
                 }
             }

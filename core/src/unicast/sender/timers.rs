@@ -1,7 +1,7 @@
 //! What a sender does when nothing happens (UC-4, UC-8, UC-12).
 
 use super::Sender;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::unicast::cx::Cx;
 use crate::unicast::rtt::Rtt;
 use crate::unicast::{Config, Ending, Event, Side, Why};
@@ -36,10 +36,18 @@ impl Sender {
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
-            self.again.entry(seq).or_insert(Why::Tail);
+            self.again.or_insert_with(seq, || Why::Tail);
         } else {
             self.ask_window = true;
         }
+    }
+
+    /// The receiver may be silent on purpose for longer than is worth waiting
+    /// on a fast path: then it is asked before anything is sent again. It
+    /// answers a question, and a first message, at once.
+    fn asks_first(&self, rtt: &Rtt, config: &Config) -> bool {
+        let polite = config.scaled(config.ack_delay);
+        self.known && self.probes == 0 && polite > rtt.smoothed().ratio(1, 2)
     }
 
     /// When the tail is to be probed.
@@ -47,8 +55,9 @@ impl Sender {
         if !self.has_unacked() && !self.is_blocked() {
             return None;
         }
-        let pause = rtt.probe(self.probes, config.scaled(config.ack_delay));
-        Some(self.sent_at.max(self.moved_at) + pause)
+        let asks = self.asks_first(rtt, config);
+        let polite = if asks { Duration::ZERO } else { config.scaled(config.ack_delay) };
+        Some(self.sent_at.max(self.moved_at) + rtt.probe(self.probes, polite))
     }
 
     /// The same as the task, timed by the round trip and backing off.
@@ -56,16 +65,17 @@ impl Sender {
         if self.probe_at(rtt, cx.config).is_none_or(|at| at > cx.now) {
             return;
         }
+        let asks = self.asks_first(rtt, cx.config);
         self.probes += 1;
         self.sent_at = cx.now;
         if self.probes == STALLED {
             self.congestion.stalled(cx.now, self.highest_sent());
         }
-        if self.has_unacked() {
+        if self.has_unacked() && !asks {
             self.resend_tail();
             if !self.known {
                 // Nobody knows whether the first one ever arrived.
-                self.again.entry(self.base).or_insert(Why::First);
+                self.again.or_insert_with(self.base, || Why::First);
             }
         } else {
             self.ask_window = true;

@@ -1,22 +1,21 @@
-//! Everything about one peer: both halves, farewells, and what may be sent
-//! to somebody who is not yet known to be there.
+//! Everything about one peer: both halves, farewells, and what is known of
+//! who is there. What it is told, and how much of it, is in `speak`.
+
+mod speak;
 
 use alloc::vec::Vec;
 
 use super::cx::Cx;
-use super::packer::Packer;
-use super::receiver::{Cause, Receiver};
+use super::receiver::Receiver;
 use super::rtt::Rtt;
 use super::sender::Sender;
 use super::tombs::End;
-use super::{Config, Conn, Ending, Event, Limit, Output, Rejection, Side};
-use crate::time::{Duration, Instant};
-use crate::wire::unicast::{Ack, Block, Close, Data, Packet, Request};
+use super::{Config, Conn, Ending, Event, Limit, Rejection, Side};
+use crate::time::Instant;
+use crate::wire::unicast::{Ack, Block, Close, Data};
 
 /// How often CLOSE is said before it is left at that.
 const GOODBYES: u32 = 10;
-/// Bytes for each byte of somebody unproven (decision 9).
-const AMPLIFICATION: u64 = 3;
 
 /// A CLOSED connection whose end is not acknowledged.
 #[derive(Debug, Clone)]
@@ -80,10 +79,12 @@ impl Peer {
         }
     }
 
-    /// The application speaks to it. Whoever was not heard before may be
-    /// sent to without proof.
-    pub(super) fn invited(&mut self) {
-        self.budget.free |= self.budget.received == 0;
+    /// The application speaks to it. Whoever was not heard before, or so long
+    /// ago that it would be forgotten by now, may be sent to without proof:
+    /// somebody who spoke, fell silent and began anew could never be reached
+    /// again otherwise.
+    pub(super) fn invited(&mut self, now: Instant, config: &Config) {
+        self.budget.free |= self.remembered_until(config).is_none_or(|until| until <= now);
     }
 
     /// The application has consumed so much of what was delivered.
@@ -127,7 +128,13 @@ impl Peer {
     }
 
     /// One block of a datagram.
-    pub(super) fn block(&mut self, block: Block, thin: bool, token: u64, cx: &mut Cx<'_>) {
+    pub(super) fn block(
+        &mut self,
+        block: Block,
+        thin: bool,
+        token: impl FnOnce() -> u64,
+        cx: &mut Cx<'_>,
+    ) {
         match block {
             Block::Data(data) => self.data(data, thin, token, cx),
             Block::Ack(ack) => match &mut self.sender {
@@ -147,8 +154,8 @@ impl Peer {
             },
             Block::Close(close) => self.closed_by_peer(close, cx),
             Block::Closed { conn, upto } => self.closed_confirmed(conn, upto, cx),
-            Block::Probe { conn, .. } => match &mut self.receiver {
-                Some(receiver) if receiver.conn == conn => receiver.probed(cx),
+            Block::Probe { conn, sent } => match &mut self.receiver {
+                Some(receiver) if receiver.conn == conn => receiver.probed(sent, cx),
                 _ => self.ask_first(conn, Rejection::NotOpen, cx),
             },
         }
@@ -178,7 +185,7 @@ impl Peer {
         }
     }
 
-    fn data(&mut self, data: Data, thin: bool, token: u64, cx: &mut Cx<'_>) {
+    fn data(&mut self, data: Data, thin: bool, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) {
         let conn = data.conn;
         if self.receiver.as_ref().is_none_or(|receiver| receiver.conn != conn)
             && !self.admit(&data, token, cx)
@@ -197,7 +204,7 @@ impl Peer {
     }
 
     /// Decides about data of a connection there is no entry for (UC-10).
-    fn admit(&mut self, data: &Data, token: u64, cx: &mut Cx<'_>) -> bool {
+    fn admit(&mut self, data: &Data, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) -> bool {
         let conn = data.conn;
         let tomb = cx.tombs.get(cx.now, cx.peer, conn).cloned();
         match tomb.as_ref().map(|tomb| (tomb.end, tomb.next)) {
@@ -221,7 +228,7 @@ impl Peer {
             self.ask_first(conn, Rejection::NotOpen, cx);
             return false;
         }
-        let proven = data.token == Some(token);
+        let proven = data.token.is_some_and(|told| told == token());
         self.budget.free |= proven;
         if self.receiver.is_some() {
             // Anybody can write an address on a datagram; only who gets what
@@ -305,6 +312,7 @@ impl Peer {
         if self.task_at.is_some_and(|at| at <= cx.now) {
             self.task_at = None;
             self.task = true;
+            cx.trace(|peer| Event::Task { peer });
             if let Some(sender) = &mut self.sender {
                 sender.task();
             }
@@ -368,128 +376,6 @@ impl Peer {
             let period = config.scaled(config.task_interval).as_micros();
             let next = (now.as_micros() / period).saturating_add(1).saturating_mul(period);
             self.task_at = Some(Instant::from_micros(next));
-        }
-    }
-
-    /// Lets everything go that may go now, in as few datagrams as possible.
-    pub(super) fn flush(&mut self, token: impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
-        let mut acks = 0;
-        loop {
-            let mut packer = Packer::new(self.size(cx.config));
-            self.say_control(&mut packer, &token, cx);
-            self.say_ack(&mut packer, &mut acks, cx);
-            if let Some(sender) = &mut self.sender {
-                sender.fill_again(&mut packer, cx);
-                sender.fill_probe(&mut packer, cx);
-                sender.fill_new(&mut packer, cx);
-            }
-            let used = packer.used() + cx.config.seal.len();
-            let Some(packet) = packer.finish() else { break };
-            self.emit(packet, used, cx);
-        }
-        if let Some(receiver) = &mut self.receiver {
-            receiver.asked_enough(cx);
-        }
-        self.knock(cx);
-        self.task = false;
-    }
-
-    /// Full datagrams need not wait for the end of the turn.
-    pub(super) fn flush_full(&mut self, cx: &mut Cx<'_>) {
-        let size = self.size(cx.config);
-        while let Some(sender) = &mut self.sender
-            && sender.unsent() >= size as u64
-            && sender.may_send()
-            && self.budget.free
-        {
-            let mut packer = Packer::new(size);
-            sender.fill_new(&mut packer, cx);
-            let used = packer.used() + cx.config.seal.len();
-            let Some(packet) = packer.finish() else { return };
-            self.emit(packet, used, cx);
-        }
-    }
-
-    fn emit(&mut self, packet: Packet, used: usize, cx: &mut Cx<'_>) {
-        self.budget.sent = self.budget.sent.saturating_add(used as u64);
-        cx.counters.packets_out += 1;
-        cx.fx.output(Output::Packet { peer: cx.peer, packet });
-    }
-
-    /// Bytes the next datagram may have, the seal left out.
-    fn size(&self, config: &Config) -> usize {
-        let mtu = config.mtu.clamp(200, 65_000) as usize;
-        let most = if self.budget.free {
-            mtu
-        } else {
-            let allowed = self.budget.received.saturating_mul(AMPLIFICATION);
-            usize::try_from(allowed.saturating_sub(self.budget.sent)).unwrap_or(mtu).min(mtu)
-        };
-        most.saturating_sub(config.seal.len())
-    }
-
-    /// Somebody who may not be there is to get more than it sent: it is
-    /// asked for a word first, and the rest waits.
-    fn knock(&mut self, cx: &mut Cx<'_>) {
-        let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
-        if !sender.may_send() && !sender.has_again() {
-            return;
-        }
-        cx.limit(Limit::Amplification);
-        let probe = Block::Probe { conn: sender.conn, sent: sender.highest_sent() };
-        let mut packer = Packer::new(self.size(cx.config));
-        if packer.push(probe, 0) {
-            let used = packer.used() + cx.config.seal.len();
-            if let Some(packet) = packer.finish() {
-                self.emit(packet, used, cx);
-            }
-        }
-    }
-
-    /// Everything that is neither an acknowledgement nor data.
-    fn say_control(&mut self, packer: &mut Packer, token: &impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
-        if let Some(answer) = self.answer.take() {
-            packer.push(answer, 0);
-        }
-        if let Some((conn, at)) = self.first_wanted
-            && at <= cx.now
-            && (self.task || !cx.config.to_the_letter())
-        {
-            self.first_wanted = None;
-            if packer.push(Block::Request(Request { conn, token: token(conn) }), 0) {
-                self.first_asked = Some((conn, cx.now));
-                cx.fx.event(Event::FirstRequested { peer: cx.peer, conn });
-            }
-        }
-        let pause = if cx.config.to_the_letter() {
-            cx.config.scaled(cx.config.task_interval)
-        } else {
-            Duration::ZERO
-        };
-        let rtt = &self.rtt;
-        self.farewells.retain_mut(|farewell| {
-            if farewell.at <= cx.now && farewell.said < GOODBYES {
-                packer.push(Block::Close(farewell.close), 0);
-                farewell.at = cx.now + pause.max(rtt.timeout(farewell.said));
-                farewell.said += 1;
-            }
-            farewell.at > cx.now
-        });
-    }
-
-    fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut Cx<'_>) {
-        let Some(receiver) = &mut self.receiver else { return };
-        let sends = self.sender.as_ref().is_some_and(|s| s.has_again() || s.may_send());
-        let speaks = receiver.must_speak(Cause::Due, cx)
-            || (sends && receiver.must_speak(Cause::Company, cx));
-        if speaks && *acks < cx.config.request_packets.max(1) {
-            *acks += 1;
-            if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {
-                // Not even an empty datagram has room for it: somebody
-                // unproven has had its share. Its next word brings more.
-                receiver.hush(cx);
-                cx.limit(Limit::Amplification);
-            }
         }
     }
 }

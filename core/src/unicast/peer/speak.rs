@@ -1,0 +1,137 @@
+//! What a peer is told in a turn, and how much of it, when it is somebody not
+//! yet known to be there.
+
+use super::{GOODBYES, Peer};
+use crate::time::Duration;
+use crate::unicast::cx::Cx;
+use crate::unicast::packer::Packer;
+use crate::unicast::receiver::Cause;
+use crate::unicast::{Config, Conn, Event, Limit, Output};
+use crate::wire::unicast::{Block, Packet, Request};
+
+/// Bytes for each byte of somebody unproven (decision 9).
+const AMPLIFICATION: u64 = 3;
+
+impl Peer {
+    /// Lets everything go that may go now, in as few datagrams as possible.
+    pub(in crate::unicast) fn flush(&mut self, token: impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+        let mut acks = 0;
+        loop {
+            let mut packer = Packer::new(self.size(cx.config));
+            self.say_control(&mut packer, &token, cx);
+            self.say_ack(&mut packer, &mut acks, cx);
+            if let Some(sender) = &mut self.sender {
+                sender.fill_again(&mut packer, cx);
+                sender.fill_probe(&mut packer, cx);
+                sender.fill_new(&mut packer, cx);
+            }
+            let used = packer.used() + cx.config.seal.len();
+            let Some(packet) = packer.finish() else { break };
+            self.emit(packet, used, cx);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.asked_enough(cx);
+        }
+        self.knock(cx);
+        self.task = false;
+    }
+
+    /// Full datagrams need not wait for the end of the turn.
+    pub(in crate::unicast) fn flush_full(&mut self, cx: &mut Cx<'_>) {
+        let size = self.size(cx.config);
+        while let Some(sender) = &mut self.sender
+            && sender.unsent() >= size as u64
+            && sender.may_send()
+            && self.budget.free
+        {
+            let mut packer = Packer::new(size);
+            sender.fill_new(&mut packer, cx);
+            let used = packer.used() + cx.config.seal.len();
+            let Some(packet) = packer.finish() else { return };
+            self.emit(packet, used, cx);
+        }
+    }
+
+    fn emit(&mut self, packet: Packet, used: usize, cx: &mut Cx<'_>) {
+        self.budget.sent = self.budget.sent.saturating_add(used as u64);
+        cx.counters.packets_out += 1;
+        cx.fx.output(Output::Packet { peer: cx.peer, packet });
+    }
+
+    /// Bytes the next datagram may have, the seal left out.
+    fn size(&self, config: &Config) -> usize {
+        let mtu = config.mtu.clamp(200, 65_000) as usize;
+        let most = if self.budget.free {
+            mtu
+        } else {
+            let allowed = self.budget.received.saturating_mul(AMPLIFICATION);
+            usize::try_from(allowed.saturating_sub(self.budget.sent)).unwrap_or(mtu).min(mtu)
+        };
+        most.saturating_sub(config.seal.len())
+    }
+
+    /// Somebody who may not be there is to get more than it sent: it is
+    /// asked for a word first, and the rest waits.
+    fn knock(&mut self, cx: &mut Cx<'_>) {
+        let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
+        if !sender.may_send() && !sender.has_again() {
+            return;
+        }
+        cx.limit(Limit::Amplification);
+        let probe = Block::Probe { conn: sender.conn, sent: sender.highest_sent() };
+        let mut packer = Packer::new(self.size(cx.config));
+        if packer.push(probe, 0) {
+            let used = packer.used() + cx.config.seal.len();
+            if let Some(packet) = packer.finish() {
+                self.emit(packet, used, cx);
+            }
+        }
+    }
+
+    /// Everything that is neither an acknowledgement nor data.
+    fn say_control(&mut self, packer: &mut Packer, token: &impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+        if let Some(answer) = self.answer.take() {
+            packer.push(answer, 0);
+        }
+        if let Some((conn, at)) = self.first_wanted
+            && at <= cx.now
+            && (self.task || !cx.config.to_the_letter())
+        {
+            self.first_wanted = None;
+            if packer.push(Block::Request(Request { conn, token: token(conn) }), 0) {
+                self.first_asked = Some((conn, cx.now));
+                cx.fx.event(Event::FirstRequested { peer: cx.peer, conn });
+            }
+        }
+        let pause = if cx.config.to_the_letter() {
+            cx.config.scaled(cx.config.task_interval)
+        } else {
+            Duration::ZERO
+        };
+        let rtt = &self.rtt;
+        self.farewells.retain_mut(|farewell| {
+            if farewell.at <= cx.now && farewell.said < GOODBYES {
+                packer.push(Block::Close(farewell.close), 0);
+                farewell.at = cx.now + pause.max(rtt.timeout(farewell.said));
+                farewell.said += 1;
+            }
+            farewell.at > cx.now
+        });
+    }
+
+    fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut Cx<'_>) {
+        let Some(receiver) = &mut self.receiver else { return };
+        let sends = self.sender.as_ref().is_some_and(|s| s.has_again() || s.may_send());
+        let speaks = receiver.must_speak(Cause::Due, cx)
+            || (sends && receiver.must_speak(Cause::Company, cx));
+        if speaks && *acks < cx.config.request_packets.max(1) {
+            *acks += 1;
+            if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {
+                // Not even an empty datagram has room for it: somebody
+                // unproven has had its share. Its next word brings more.
+                receiver.hush(cx);
+                cx.limit(Limit::Amplification);
+            }
+        }
+    }
+}
