@@ -1,0 +1,137 @@
+//! Every limit and interval of the router, by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Duration;
+
+/// How a push finds its servent.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PushRouting {
+    /// Back along the way the hit came (RT-3).
+    #[default]
+    Standard,
+    /// To everybody who ever brought a hit of that servent (RT-4).
+    Broadcast,
+}
+
+/// Limits and intervals of the router. Intervals are at full scale;
+/// [`Config::time_scale`] shortens all of them together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Queries of others are passed on. Who does not is a leaf.
+    pub relay: bool,
+    /// How a push finds its servent.
+    pub push_routing: PushRouting,
+    /// Neighbours at one time; at most 4 000.
+    pub links: u32,
+    /// A query is remembered at least so long, and at most twice (RT-1).
+    pub query_life: Duration,
+    /// So is the way to a servent (RT-3).
+    pub push_life: Duration,
+    /// So is what must not come twice (RT-12).
+    pub duplicate_life: Duration,
+    /// Queries remembered for one neighbour in one such time. More of them
+    /// are not passed on: what others were promised is never forgotten for
+    /// somebody who floods (RT-5).
+    pub queries_per_link: u32,
+    /// The same for everything else that is remembered.
+    pub entries_per_link: u32,
+    /// TTL and hops together are clamped to this.
+    pub max_ttl: u8,
+    /// A message with a TTL or hops above this is dropped.
+    pub hard_ttl: u8,
+    /// Payload bytes of a message that is passed on.
+    pub relayed: u32,
+    /// Payload bytes of a query that is passed on.
+    pub relayed_query: u32,
+    /// Payload bytes of a hit that is passed on.
+    pub relayed_hit: u32,
+    /// Hits for one query.
+    pub hits_per_query: u32,
+    /// Their bytes.
+    pub hit_bytes_per_query: u32,
+    /// Bytes given to the host for one neighbour that have not left.
+    pub window: u32,
+    /// Bytes that wait here for one neighbour.
+    pub queue: u32,
+    /// A neighbour that takes nothing for so long is given up.
+    pub stall: Duration,
+    /// Pongs remembered of one neighbour.
+    pub pongs: u32,
+    /// Pongs that answer one ping.
+    pub pongs_per_ping: u32,
+    /// A neighbour's pings are answered at most so often.
+    pub ping_answer: Duration,
+    /// Each neighbour is pinged so often.
+    pub ping_every: Duration,
+    /// A neighbour silent for so long is given up.
+    pub silence: Duration,
+    /// Improper messages after which a neighbour is given up.
+    pub strikes: u32,
+    /// Pushes obeyed for one target in [`Config::push_window`].
+    pub pushes_per_target: u32,
+    /// See [`Config::pushes_per_target`].
+    pub push_window: Duration,
+    /// Targets whose pushes are counted; when there are more, no further one
+    /// is obeyed for that time.
+    pub push_targets: u32,
+    /// Entries of a neighbour's keyword table.
+    pub keyword_entries: u32,
+    /// Searches of ours at one time.
+    pub searches: u32,
+    /// An event for every message, not only for what went wrong.
+    pub trace_messages: bool,
+    /// Divides every interval.
+    pub time_scale: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            relay: true,
+            push_routing: PushRouting::Standard,
+            links: 64,
+            query_life: Duration::from_secs(600),
+            push_life: Duration::from_secs(1_800),
+            duplicate_life: Duration::from_secs(600),
+            queries_per_link: 131_072,
+            entries_per_link: 32_768,
+            max_ttl: 7,
+            hard_ttl: 15,
+            relayed: 4_096,
+            relayed_query: 256,
+            relayed_hit: 65_536,
+            hits_per_query: 100,
+            hit_bytes_per_query: 50_000,
+            window: 32 * 1_024,
+            queue: 128 * 1_024,
+            stall: Duration::from_secs(30),
+            pongs: 10,
+            pongs_per_ping: 10,
+            ping_answer: Duration::from_secs(1),
+            ping_every: Duration::from_secs(30),
+            silence: Duration::from_secs(120),
+            strikes: 32,
+            pushes_per_target: 5,
+            push_window: Duration::from_secs(30),
+            push_targets: 256,
+            keyword_entries: 1 << 20,
+            searches: 64,
+            trace_messages: false,
+            time_scale: 1,
+        }
+    }
+}
+
+impl Config {
+    /// An interval as it is kept here; at least a microsecond.
+    #[must_use]
+    pub fn scaled(&self, interval: Duration) -> Duration {
+        let scaled = interval.ratio(1, u64::from(self.time_scale.max(1)));
+        scaled.max(Duration::from_micros(1))
+    }
+}

@@ -1,0 +1,405 @@
+//! The verdict, and what follows from it.
+
+use super::links::Link;
+use super::memory::{Effects, Full};
+use super::route::Route;
+use super::{Ending, Event, Output, PushRouting, Router, Verdict, Why};
+use crate::id::ConnId;
+use crate::time::Instant;
+use crate::wire::gnutella::{
+    Body, Hit, Keywords, KeywordsLimits, Kind, Message, Push, Qrp, Query, code,
+};
+
+/// A verdict, and the Bye code of a neighbour that should not have sent that.
+pub(super) struct Judgement {
+    pub(super) verdict: Verdict,
+    pub(super) strike: Option<u16>,
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, strike: None }
+    }
+}
+impl From<Why> for Judgement {
+    fn from(why: Why) -> Self {
+        Verdict::Drop { why }.into()
+    }
+}
+
+impl Router {
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        message: Message,
+        fx: &mut Effects,
+    ) {
+        let Some(slot) = self.links.slot(conn) else { return };
+        let kind = message.kind();
+        self.counters.received(kind);
+        let Judgement { verdict, strike } = self.judge(now, slot, &message, fx);
+        let dropped = match verdict {
+            Verdict::Drop { why } => Some(why),
+            Verdict::Forward { .. } | Verdict::Local => None,
+        };
+        if let Some(link) = self.links.at_mut(slot) {
+            link.heard = now;
+            link.received += 1;
+            link.dropped += u64::from(dropped.is_some());
+            if let Some(why) = dropped.filter(|why| is_limit(*why))
+                && link.tell(why)
+            {
+                fx.event(Event::Limit { conn, why });
+            }
+        }
+        if let Some(why) = dropped {
+            self.counters.dropped(kind, why);
+        }
+        if self.config.trace_messages {
+            let Message { guid, ttl, hops, .. } = message;
+            let verdict = verdict.clone();
+            fx.event(Event::Judged { conn, guid, kind, ttl, hops, verdict });
+        }
+        self.carry(now, slot, message, verdict, fx);
+        if let Some(code) = strike {
+            self.strike(slot, code, fx);
+        }
+    }
+
+    /// What becomes of a message. Remembers it, and sends nothing.
+    fn judge(&mut self, now: Instant, slot: u32, message: &Message, fx: &mut Effects) -> Judgement {
+        self.onward.clear();
+        let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
+        let route = link.route;
+        match &message.body {
+            Body::Bye(_) => return Verdict::Local.into(),
+            Body::Qrp(qrp) => return self.judge_qrp(slot, qrp, fx),
+            Body::Vendor(_) => return Why::Unknown.into(),
+            Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
+        }
+        let hard = self.config.hard_ttl;
+        if message.ttl > hard || message.hops > hard {
+            let verdict = Verdict::Drop { why: Why::TtlTooLarge };
+            return Judgement { verdict, strike: Some(code::TTL_TOO_LARGE) };
+        }
+        if message.ttl == 0 && message.hops == 0 {
+            return Why::TtlZero.into();
+        }
+        let most = match message.kind() {
+            Kind::Query => self.config.relayed_query,
+            Kind::Hit => self.config.relayed_hit,
+            _ => self.config.relayed,
+        };
+        if message.body.len() > most as usize {
+            return Why::TooLong.into();
+        }
+        match &message.body {
+            Body::Ping(_) => self.judge_ping(now, slot, message),
+            Body::Pong(pong) => self.judge_pong(now, slot, message.guid, pong),
+            Body::Query(query) => self.judge_query(now, (slot, route), message, query),
+            Body::Hit(hit) => self.judge_hit(now, (slot, route), message, hit, fx),
+            Body::Push(push) => self.judge_push(now, (slot, route), message, push),
+            Body::Bye(_) | Body::Qrp(_) | Body::Vendor(_) => Verdict::Local.into(),
+        }
+    }
+
+    /// TTL and hops of what goes on; `None` when it must not.
+    pub(super) fn step(&self, message: &Message) -> Option<(u8, u8)> {
+        let ttl = message.ttl.min(self.config.max_ttl.saturating_sub(message.hops));
+        (ttl > 1).then(|| (ttl - 1, message.hops + 1))
+    }
+
+    /// Came before (RT-6, RT-8, RT-10); from the same neighbour, that is its
+    /// fault.
+    pub(super) fn twice(first: Route, route: Route) -> Judgement {
+        let strike = (first == route).then_some(code::DUPLICATES);
+        Judgement { verdict: Verdict::Drop { why: Why::Duplicate }, strike }
+    }
+
+    fn judge_query(
+        &mut self,
+        now: Instant,
+        (slot, route): (u32, Route),
+        message: &Message,
+        query: &Query,
+    ) -> Judgement {
+        let mark = self.marks.of_id(message.guid);
+        if let Some(first) = self.queries.get(mark) {
+            return Self::twice(first, route);
+        }
+        if self.queries.put(now, mark, route) == Err(Full) {
+            return Why::Quota.into();
+        }
+        let Some((ttl, _)) = self.step(message).filter(|_| self.config.relay) else {
+            return Verdict::Local.into();
+        };
+        let others = self.links.slots().iter().copied().filter(|other| *other != slot);
+        let wanted = |link: &&Link| link.could_match(query.criteria(), ttl == 1);
+        self.onward.extend(others.filter(|slot| self.links.at(*slot).as_ref().is_some_and(wanted)));
+        self.forward()
+    }
+
+    /// On to the slots that were noted; nobody there means that it ends here.
+    fn forward(&self) -> Judgement {
+        if self.onward.is_empty() {
+            return Verdict::Local.into();
+        }
+        let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
+        Verdict::Forward { to: self.onward.iter().filter_map(conn).collect() }.into()
+    }
+
+    fn judge_hit(
+        &mut self,
+        now: Instant,
+        (slot, route): (u32, Route),
+        message: &Message,
+        hit: &Hit,
+        fx: &mut Effects,
+    ) -> Judgement {
+        let (guid, servent) = (message.guid, hit.servent());
+        let asked = self.marks.of_id(guid);
+        let Some(way) = self.queries.get(asked) else { return Why::NoRoute.into() };
+        if self.config.push_routing == PushRouting::Broadcast {
+            // Duplicates too (RT-4).
+            let holder = self.marks.of(&[&servent.0, &route.number().to_le_bytes()]);
+            if self.holders.get(holder).is_none() {
+                let _ = self.holders.put(now, holder, route);
+            }
+        }
+        let mark = self.marks.of(&[&guid.0, &servent.0, hit.result_set()]);
+        if self.hits.get(mark).is_some() {
+            // Even from the same neighbour no fault of its: many of those
+            // deployed pass on every copy they get.
+            return Why::Duplicate.into();
+        }
+        if way == route {
+            return Why::WayItCame.into();
+        }
+        if way != Route::LOCAL && self.links.by_route(way).is_none() {
+            return Why::RouteGone.into();
+        }
+        if !self.has_room(now, asked, message.len()) {
+            return Why::ResultLimit.into();
+        }
+        if self.hits.put(now, mark, route) == Err(Full) {
+            return Why::Quota.into();
+        }
+        self.learn(now, slot, route, servent, fx);
+        let Some(slot) = way.slot() else { return Verdict::Local.into() };
+        if self.step(message).is_none() {
+            return Why::TtlSpent.into();
+        }
+        self.onward.push(slot);
+        self.forward()
+    }
+
+    /// Remembers the way to a servent (RT-3), unless another one is alive:
+    /// whoever claims somebody else's id does not get its pushes.
+    fn learn(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        route: Route,
+        servent: crate::id::Guid,
+        fx: &mut Effects,
+    ) {
+        let mark = self.marks.of_id(servent);
+        let known = self.servents.get(mark);
+        let other =
+            known.is_some_and(|known| known != route && self.links.by_route(known).is_some());
+        if other || servent == self.servent {
+            if let Some(link) = self.links.at(slot) {
+                fx.event(Event::Conflict { conn: link.conn, servent });
+            }
+            return;
+        }
+        // A neighbour without room for more keeps the ways it has.
+        let _ = self.servents.renew(now, mark, route);
+    }
+
+    /// Counts a hit against its query; false when that has had enough.
+    fn has_room(&mut self, now: Instant, asked: super::generation::Mark, bytes: usize) -> bool {
+        // Ten bits of hits, twenty-two of bytes.
+        let sum = self.answers.get(asked).map_or(0, Route::number);
+        let (hits, so_far) = (sum >> 22, sum & ((1 << 22) - 1));
+        let (hits, so_far) = (hits + 1, so_far.saturating_add(bytes as u32));
+        if hits > self.config.hits_per_query.min(1_000)
+            || so_far > self.config.hit_bytes_per_query.min(4_000_000)
+        {
+            return false;
+        }
+        let sum = Route::from_number(hits << 22 | so_far);
+        match self.answers.get_mut(asked) {
+            Some(known) => *known = sum,
+            None => self.answers.fresh(now, asked, sum),
+        }
+        true
+    }
+
+    fn judge_push(
+        &mut self,
+        now: Instant,
+        (slot, route): (u32, Route),
+        message: &Message,
+        push: &Push,
+    ) -> Judgement {
+        let mark = self.marks.of_id(message.guid);
+        if let Some(first) = self.pushes.get(mark) {
+            return Self::twice(first, route);
+        }
+        if self.pushes.put(now, mark, route) == Err(Full) {
+            return Why::Quota.into();
+        }
+        if push.servent == self.servent {
+            return self.judge_own_push(now, slot, push);
+        }
+        if let Err(why) = self.ways(push, Some(route)) {
+            return why.into();
+        }
+        if self.step(message).is_none() {
+            return Why::TtlSpent.into();
+        }
+        self.forward()
+    }
+
+    /// Notes where a push has to go.
+    pub(super) fn ways(&mut self, push: &Push, from: Option<Route>) -> Result<(), Why> {
+        if self.config.push_routing == PushRouting::Broadcast {
+            let has = |link: &&Link| {
+                let number = link.route.number().to_le_bytes();
+                let mark = self.marks.of(&[&push.servent.0, &number]);
+                Some(link.route) != from && self.holders.get(mark).is_some()
+            };
+            let ways = self.links.iter().filter(has).filter_map(|link| link.route.slot());
+            self.onward.extend(ways);
+            return if self.onward.is_empty() { Err(Why::NoRoute) } else { Ok(()) };
+        }
+        let mark = self.marks.of_id(push.servent);
+        let way = self.servents.get(mark).ok_or(Why::NoRoute)?;
+        if Some(way) == from {
+            return Err(Why::WayItCame);
+        }
+        let link = self.links.by_route(way).ok_or(Why::RouteGone)?;
+        self.onward.extend(link.route.slot());
+        Ok(())
+    }
+
+    fn judge_qrp(&mut self, slot: u32, qrp: &Qrp, fx: &mut Effects) -> Judgement {
+        let limits = KeywordsLimits { entries: self.config.keyword_entries };
+        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+        let conn = link.conn;
+        let taken = match qrp {
+            Qrp::Reset { length, .. } => Keywords::reset(*length, limits).map(|table| {
+                link.keywords = Some(alloc::boxed::Box::new(table));
+                false
+            }),
+            Qrp::Patch { seq, count, compressor, bits, data } => match &mut link.keywords {
+                Some(table) => table.patch((*seq, *count), *compressor, *bits, data),
+                None => Err(crate::wire::gnutella::KeywordsError::Patch),
+            },
+        };
+        match taken {
+            Ok(false) => Verdict::Local.into(),
+            Ok(true) => {
+                let (filled, entries) =
+                    link.keywords.as_ref().map(|table| table.filled()).unwrap_or_default();
+                fx.event(Event::Keywords { conn, filled, entries });
+                Verdict::Local.into()
+            }
+            Err(_) => {
+                link.keywords = None;
+                let verdict = Verdict::Drop { why: Why::Improper };
+                Judgement { verdict, strike: Some(code::IMPROPER) }
+            }
+        }
+    }
+
+    /// Does what was decided.
+    fn carry(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        message: Message,
+        verdict: Verdict,
+        fx: &mut Effects,
+    ) {
+        let (guid, hops) = (message.guid, message.hops);
+        match verdict {
+            Verdict::Drop { .. } => return,
+            Verdict::Forward { to } => {
+                if let Body::Query(query) = &message.body {
+                    fx.output(Output::Query { guid, hops, query: query.clone() });
+                }
+                if let Some((ttl, hops)) = self.step(&message) {
+                    self.transmit(now, to, Message { ttl, hops, ..message }, fx);
+                }
+                return;
+            }
+            Verdict::Local => {}
+        }
+        match message.body {
+            Body::Ping(_) => self.answer_ping(now, slot, &message, fx),
+            Body::Pong(pong) => self.keep_pong(slot, hops, &pong, fx),
+            Body::Query(query) => fx.output(Output::Query { guid, hops, query }),
+            Body::Hit(hit) => {
+                if let Some(link) = self.links.at(slot) {
+                    fx.output(Output::Hit { guid, from: link.peer.ip(), hops, hit });
+                }
+            }
+            Body::Push(push) => fx.output(Output::Push { index: push.index, at: push.at }),
+            Body::Bye(bye) => {
+                if let Some(link) = self.links.at(slot) {
+                    let conn = link.conn;
+                    fx.output(Output::Close { conn });
+                    self.forget(conn, Ending::Bye { code: bye.code, text: bye.text }, fx);
+                }
+            }
+            Body::Qrp(_) | Body::Vendor(_) => {}
+        }
+    }
+
+    /// Sends to the slots that were noted, who are `to`: at once to those
+    /// that take it, later to the others.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        mut to: alloc::vec::Vec<ConnId>,
+        message: Message,
+        fx: &mut Effects,
+    ) {
+        to.clear();
+        let (window, queue) = (self.config.window, self.config.queue);
+        for at in 0..self.onward.len() {
+            let Some(link) = self.links.at_mut(self.onward[at]) else { continue };
+            if link.flow.under_way() == 0 {
+                link.took = now;
+            }
+            if link.flow.leave(&message, window) {
+                link.sent += 1;
+                to.push(link.conn);
+                continue;
+            }
+            let conn = link.conn;
+            for lost in link.flow.keep(&message, queue) {
+                link.dropped += 1;
+                self.counters.dropped(lost.kind(), Why::Overflow);
+                if link.tell(Why::Overflow) {
+                    fx.event(Event::Limit { conn, why: Why::Overflow });
+                }
+                if self.config.trace_messages {
+                    fx.event(Event::Overflow { conn, guid: lost.guid, kind: lost.kind() });
+                }
+            }
+        }
+        if !to.is_empty() {
+            self.counters.sent(message.kind(), to.len());
+            fx.output(Output::Send { to, message });
+        }
+    }
+}
+
+/// True for what somebody does who wants too much.
+const fn is_limit(why: Why) -> bool {
+    matches!(why, Why::TtlTooLarge | Why::TooLong | Why::Quota | Why::ResultLimit | Why::PushLimit)
+}

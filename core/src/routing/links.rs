@@ -1,0 +1,170 @@
+//! Neighbours: which slot each has, and what is known of it.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::{SocketAddr, SocketAddrV4};
+
+use super::flow::Flow;
+use super::route::Route;
+use super::{Neighbour, Why};
+use crate::id::ConnId;
+use crate::table::Table;
+use crate::time::Instant;
+use crate::wire::gnutella::Keywords;
+
+/// A neighbour.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) conn: ConnId,
+    pub(super) peer: SocketAddr,
+    pub(super) neighbour: Neighbour,
+    /// What leads back here.
+    pub(super) route: Route,
+    pub(super) flow: Flow,
+    /// Its keyword table, when it sent one.
+    pub(super) keywords: Option<Box<Keywords>>,
+    /// Pongs it brought, the newest last.
+    pub(super) pongs: Vec<Kept>,
+    /// Pongs it may still bring.
+    pub(super) pongs_due: u32,
+    /// When a ping of it was answered last.
+    pub(super) answered: Option<Instant>,
+    /// When something came, and when it took something.
+    pub(super) heard: Instant,
+    pub(super) took: Instant,
+    pub(super) strikes: u32,
+    /// Limits it was told of since the tables turned.
+    told: u32,
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    pub(super) dropped: u64,
+}
+
+/// A pong that is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) at: SocketAddrV4,
+    pub(super) files: u32,
+    pub(super) kilobytes: u32,
+    pub(super) hops: u8,
+}
+
+impl Link {
+    /// True the first time a limit is reached since the tables turned.
+    pub(super) const fn tell(&mut self, why: Why) -> bool {
+        let mark = 1 << why as u32;
+        let first = self.told & mark == 0;
+        self.told |= mark;
+        first
+    }
+
+    /// The tables have turned: limits are told of again, and strikes are
+    /// forgiven.
+    pub(super) const fn turn(&mut self) {
+        (self.told, self.strikes) = (0, 0);
+    }
+
+    /// True when a query could lead to something there: without a keyword
+    /// table always.
+    pub(super) fn could_match(&self, criteria: &[u8], last: bool) -> bool {
+        match &self.keywords {
+            Some(table) if table.is_whole() && (last || !self.neighbour.relays) => {
+                core::str::from_utf8(criteria).is_ok_and(|criteria| table.could_match(criteria))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// All neighbours.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Links {
+    slots: Vec<Option<Box<Link>>>,
+    /// How often each slot was used before.
+    used: Vec<u32>,
+    by_conn: Table<ConnId, u32>,
+    /// Slots in use, in order.
+    open: Vec<u32>,
+}
+
+impl Links {
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Gives a neighbour a slot: of the free ones that which `spent` the
+    /// least, so that nobody pays for the one before while another is free.
+    pub(super) fn open(
+        &mut self,
+        now: Instant,
+        (conn, peer, neighbour): (ConnId, SocketAddr, Neighbour),
+        most: u32,
+        spent: impl Fn(u32) -> u32,
+    ) -> Option<u32> {
+        let fresh = self.slots.len() as u32;
+        let free = (0..fresh).filter(|slot| self.slots[*slot as usize].is_none());
+        let room = (fresh < most.min(4_000)).then_some(fresh);
+        let slot = free.chain(room).min_by_key(|slot| spent(*slot))?;
+        if slot == fresh {
+            self.slots.push(None);
+            self.used.push(0);
+        }
+        let route = Route::new(slot, self.used[slot as usize]);
+        self.slots[slot as usize] = Some(Box::new(Link {
+            conn,
+            peer,
+            neighbour,
+            route,
+            flow: Flow::default(),
+            keywords: None,
+            pongs: Vec::new(),
+            pongs_due: 0,
+            answered: None,
+            heard: now,
+            took: now,
+            strikes: 0,
+            told: 0,
+            received: 0,
+            sent: 0,
+            dropped: 0,
+        }));
+        self.by_conn.insert(conn, slot);
+        let place = self.open.partition_point(|other| *other < slot);
+        self.open.insert(place, slot);
+        Some(slot)
+    }
+
+    pub(super) fn close(&mut self, conn: ConnId) -> Option<Box<Link>> {
+        let slot = self.by_conn.remove(&conn)?;
+        self.open.retain(|other| *other != slot);
+        self.used[slot as usize] = self.used[slot as usize].wrapping_add(1);
+        self.slots[slot as usize].take()
+    }
+
+    pub(super) fn slot(&self, conn: ConnId) -> Option<u32> {
+        self.by_conn.get(&conn).copied()
+    }
+
+    pub(super) fn at(&self, slot: u32) -> Option<&Link> {
+        self.slots.get(slot as usize)?.as_deref()
+    }
+
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Link> {
+        self.slots.get_mut(slot as usize)?.as_deref_mut()
+    }
+
+    /// The neighbour a route leads to, if it is still the same.
+    pub(super) fn by_route(&self, route: Route) -> Option<&Link> {
+        self.at(route.slot()?).filter(|link| link.route == route)
+    }
+
+    /// All of them, in the order of their slots.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+        self.open.iter().filter_map(|slot| self.at(*slot))
+    }
+
+    /// Their slots, in order.
+    pub(super) fn slots(&self) -> &[u32] {
+        &self.open
+    }
+}

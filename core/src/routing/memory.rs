@@ -1,0 +1,277 @@
+//! A table in two generations.
+//!
+//! What is put in lives at least one life and at most two: when the newer
+//! generation has had its life, the older one is dropped whole.
+
+use alloc::vec::Vec;
+use core::hash::Hasher as _;
+
+use super::generation::{Generation, Mark, Shard};
+use super::route::Route;
+use crate::engine::Fx;
+use crate::id::Guid;
+use crate::keyed::Key;
+use crate::time::{Duration, Instant};
+
+/// Shards of a dropped generation that are freed at a time.
+const SWEEP: usize = 8;
+/// How soon the next ones follow.
+const BREATH: Duration = Duration::from_millis(1);
+
+/// Makes keys.
+#[derive(Debug, Clone)]
+pub struct Marks(Key);
+
+impl Marks {
+    /// Under a secret.
+    #[must_use]
+    pub const fn new(key: Key) -> Self {
+        Self(key)
+    }
+
+    /// The key of an id.
+    #[must_use]
+    pub fn of_id(&self, id: Guid) -> Mark {
+        let (first, second) = id.0.split_at(8);
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        Mark::of(self.0.pair(word(first), word(second)))
+    }
+
+    /// The key of a few components together (RT-15).
+    #[must_use]
+    pub fn of(&self, parts: &[&[u8]]) -> Mark {
+        if let [part] = parts
+            && let Ok(id) = <[u8; 16]>::try_from(*part)
+        {
+            return self.of_id(Guid(id));
+        }
+        let mut hasher = self.0.wide();
+        for part in parts {
+            hasher.write(part);
+        }
+        // Where one ends and the next begins counts too.
+        if parts.len() > 1 {
+            for part in parts {
+                hasher.write(&(part.len() as u32).to_le_bytes());
+            }
+        }
+        Mark::of(crate::keyed::finish(&hasher))
+    }
+}
+
+/// A table in two generations.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    life: Duration,
+    quota: u32,
+    young: Generation,
+    old: Generation,
+    /// When the generations change; `None` while there is nothing.
+    turn: Option<Instant>,
+    /// What every slot put into the young generation.
+    spent: Vec<u32>,
+    /// What is left to be freed of a dropped generation, and when to go on.
+    dying: Vec<Shard>,
+    sweep: Option<Instant>,
+}
+
+/// A link has put in as much as it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+impl Memory {
+    /// An empty one. `quota` is what one slot may put in during a life.
+    #[must_use]
+    pub fn new(life: Duration, quota: u32) -> Self {
+        Self {
+            life,
+            quota,
+            young: Generation::default(),
+            old: Generation::default(),
+            turn: None,
+            spent: Vec::new(),
+            dying: Vec::new(),
+            sweep: None,
+        }
+    }
+
+    /// Where something came from.
+    #[must_use]
+    pub fn get(&self, mark: Mark) -> Option<Route> {
+        self.young.get(mark).or_else(|| self.old.get(mark))
+    }
+
+    pub(super) fn get_mut(&mut self, mark: Mark) -> Option<&mut Route> {
+        match self.young.get_mut(mark) {
+            Some(route) => Some(route),
+            None => self.old.get_mut(mark),
+        }
+    }
+
+    /// Puts in what [`Memory::get`] did not find.
+    ///
+    /// # Errors
+    /// When its slot has put in as much as it may.
+    pub fn put(&mut self, now: Instant, mark: Mark, route: Route) -> Result<(), Full> {
+        self.charge(route)?;
+        self.fresh(now, mark, route);
+        Ok(())
+    }
+
+    /// Lets a mark live on from now, by another route perhaps.
+    pub(super) fn renew(&mut self, now: Instant, mark: Mark, route: Route) -> Result<(), Full> {
+        if let Some(known) = self.young.get_mut(mark) {
+            *known = route;
+            return Ok(());
+        }
+        self.put(now, mark, route)
+    }
+
+    /// Puts in a number of our own making that nobody is charged for.
+    pub(super) fn fresh(&mut self, now: Instant, mark: Mark, route: Route) {
+        self.turn.get_or_insert(now + self.life);
+        self.young.insert(mark, route);
+    }
+
+    fn charge(&mut self, route: Route) -> Result<(), Full> {
+        let Some(slot) = route.slot() else { return Ok(()) };
+        let slot = slot as usize;
+        if slot >= self.spent.len() {
+            self.spent.resize(slot + 1, 0);
+        }
+        if self.spent[slot] >= self.quota {
+            return Err(Full);
+        }
+        self.spent[slot] += 1;
+        Ok(())
+    }
+
+    /// What a slot has put in since the generations changed.
+    pub(super) fn spent(&self, slot: u32) -> u32 {
+        self.spent.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    /// Entries young and old.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)] // Of two there are two.
+    pub const fn len(&self) -> (usize, usize) {
+        (self.young.len(), self.old.len())
+    }
+
+    /// Bytes of its slots.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.young.bytes() + self.old.bytes()
+    }
+
+    /// When its generations change.
+    pub(super) const fn turn(&self) -> Option<Instant> {
+        self.turn
+    }
+
+    /// When it wants to be run next.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        [self.turn, self.sweep].into_iter().flatten().min()
+    }
+
+    /// Does what is due; true when the generations have changed.
+    pub fn run(&mut self, now: Instant) -> bool {
+        let mut turned = false;
+        while let Some(turn) = self.turn.filter(|turn| *turn <= now) {
+            let old = core::mem::take(&mut self.young);
+            let dead = core::mem::replace(&mut self.old, old);
+            self.dying.append(&mut dead.into_shards());
+            self.spent.fill(0);
+            self.turn = (self.old.len() > 0).then_some(turn + self.life);
+            turned = true;
+        }
+        if turned {
+            self.sweep = Some(now + BREATH).filter(|_| !self.dying.is_empty());
+        } else if self.sweep.is_some_and(|sweep| sweep <= now) {
+            let left = self.dying.len().saturating_sub(SWEEP);
+            self.dying.truncate(left);
+            self.sweep = (left > 0).then_some(now + BREATH);
+            if left == 0 {
+                self.dying = Vec::new();
+            }
+        }
+        turned
+    }
+}
+
+/// The effects of the router.
+pub(super) type Effects = Fx<super::Output, super::Event>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn route(slot: u32) -> Route {
+        Route::new(slot, 0)
+    }
+
+    #[test]
+    fn rt_15_marks_are_keyed_and_keep_their_components_apart() {
+        let (one, two) = (Marks(Key::new(&mut Rng::new(1))), Marks(Key::new(&mut Rng::new(2))));
+        assert_ne!(one.of(&[b"guid"]), two.of(&[b"guid"]));
+        assert_ne!(one.of(&[b"ab", b"c"]), one.of(&[b"a", b"bc"]));
+        assert_ne!(one.of(&[b"a", b"b"]), one.of(&[b"b", b"a"]), "no sum, no XOR");
+        assert_eq!(one.of(&[b"a", b"b"]), one.of(&[b"a", b"b"]));
+    }
+
+    #[test]
+    fn rt_5_an_entry_lives_one_life_at_least_and_two_at_most() {
+        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let life = Duration::from_secs(600);
+        for offset in [0, 1, 299, 599] {
+            let mut memory = Memory::new(life, 10);
+            let mut now = Instant::from_secs(5);
+            let mark = marks.of(&[b"x"]);
+            memory.put(now, marks.of(&[b"first"]), route(1)).unwrap();
+            now += Duration::from_secs(offset);
+            memory.put(now, mark, route(2)).unwrap();
+            let (begin, mut gone) = (now, None);
+            while gone.is_none() {
+                now += Duration::from_secs(1);
+                while memory.next().is_some_and(|at| at <= now) {
+                    memory.run(now);
+                }
+                gone = memory.get(mark).is_none().then(|| now.since(begin).as_secs());
+            }
+            assert!((600..=1_200).contains(&gone.unwrap()), "{gone:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_pause_turns_as_often_as_it_must_and_frees_everything() {
+        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let mut memory = Memory::new(Duration::from_secs(10), u32::MAX);
+        for n in 0..20_000_u32 {
+            memory.put(Instant::ZERO, marks.of(&[&n.to_le_bytes()]), route(1)).unwrap();
+        }
+        assert!(memory.run(Instant::from_secs(100)));
+        assert_eq!(memory.len(), (0, 0));
+        let mut now = Instant::from_secs(100);
+        while let Some(next) = memory.next() {
+            assert!(next > now);
+            now = next;
+            memory.run(now);
+        }
+        assert!(memory.dying.is_empty() && now.since(Instant::from_secs(100)).as_secs() == 0);
+    }
+
+    #[test]
+    fn a_quota_is_a_slots_own_and_comes_back_with_the_turn() {
+        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let mut memory = Memory::new(Duration::from_secs(10), 2);
+        let mut put = |now, n: u8, slot| memory.put(now, marks.of(&[&[n]]), route(slot));
+        assert_eq!((put(Instant::ZERO, 1, 5), put(Instant::ZERO, 2, 5)), (Ok(()), Ok(())));
+        assert_eq!(put(Instant::ZERO, 3, 5), Err(Full));
+        assert_eq!(put(Instant::ZERO, 4, 6), Ok(()));
+        memory.run(Instant::from_secs(10));
+        assert_eq!(memory.put(Instant::from_secs(10), marks.of(&[&[5]]), route(5)), Ok(()));
+        assert_eq!(memory.spent(5), 1);
+    }
+}

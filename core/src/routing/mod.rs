@@ -1,0 +1,373 @@
+//! The overlay's router: what becomes of every message.
+//!
+//! # The protocol on one page
+//!
+//! A query floods: it goes to every neighbour but the one it came from. Its
+//! hits walk back the way it came, and so a router has to remember where
+//! everything came from, for a time. A push walks the way of a hit once more
+//! towards the servent that sent it.
+//!
+//! | message | remembered by | for | what is done |
+//! |---|---|---|---|
+//! | query | GUID | 10 min | to all others, and looked at here (RT-1, RT-8) |
+//! | hit | query's GUID, servent, result set | 10 min | to where the query came from; to us if we asked (RT-2, RT-9) |
+//! | push | its own GUID | 10 min | to where a hit of that servent came from; to us if that is us (RT-3, RT-10) |
+//! | – servent | its id | 30 min | the way of pushes; not changed by another connection while the first lives |
+//! | ping | GUID | 10 min | answered with pongs that are remembered, never passed on (RT-6, RT-13) |
+//! | pong | GUID, address | 10 min | remembered (RT-7, RT-13) |
+//! | bye | – | | the neighbour is gone (RT-11) |
+//! | keyword table | – | | decides who gets which query at its last hop (RT-14) |
+//! | vendor message | – | | not known, dropped (RT-14) |
+//!
+//! **Tables** have two generations (RT-5): an entry lives one life at least
+//! and two at most, and a generation is dropped at once and freed in small
+//! pieces. Keys are hashed under a secret of ours (RT-15). What is
+//! remembered is a slot and which of its users in turn, so a slot used again
+//! never gets a stranger's answers.
+//!
+//! **Quotas.** A neighbour has a share of every table. When it is used up,
+//! its further messages are dropped; nothing that was promised to anybody is
+//! forgotten earlier for it.
+//!
+//! **One verdict.** `judge` decides and `carry` obeys: [`Verdict::Forward`],
+//! [`Verdict::Local`] or [`Verdict::Drop`] with its reason. What is dropped
+//! is never sent on.
+//!
+//! **Flow.** The host says how much of what it was given has not left. Up to
+//! [`Config::window`] goes out at once, up to [`Config::queue`] waits, and
+//! then the cheapest is dropped.
+//!
+//! # The parts
+//!
+//! `generation`, `memory`, `route` are the tables; `links`, `flow` the
+//! neighbours; `judge` the verdicts of the kinds that travel, `pings` those
+//! that do not; `pushes` whom we connect to for strangers; `own` what we send
+//! ourselves.
+
+mod clause;
+mod config;
+mod counters;
+mod event;
+mod flow;
+mod generation;
+mod io;
+mod judge;
+mod links;
+mod memory;
+mod own;
+mod pings;
+mod pushes;
+mod route;
+mod view;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{SocketAddr, SocketAddrV4};
+
+pub use self::config::{Config, PushRouting};
+pub use self::counters::{Counters, KindCount};
+pub use self::event::{Ending, Event, Which};
+pub use self::generation::Mark;
+pub use self::io::{Breakage, Input, Neighbour, Output, Verdict, Why};
+use self::links::Links;
+use self::memory::Effects;
+pub use self::memory::{Full, Marks, Memory};
+pub use self::route::Route;
+pub use self::view::{LinkView, RouterView, TableView};
+use crate::engine::{Engine, FxOf};
+use crate::id::{ConnId, Guid};
+use crate::keyed::Key;
+use crate::rng::Rng;
+use crate::table::Set;
+use crate::time::Instant;
+use crate::wire::gnutella::{Body, Bye, FrameError, Kind, Message, Query, code};
+
+/// The router of one servent.
+#[derive(Debug, Clone)]
+pub struct Router {
+    config: Config,
+    rng: Rng,
+    marks: Marks,
+    links: Links,
+    counters: Counters,
+    servent: Guid,
+    listen: Option<SocketAddrV4>,
+    files: u32,
+    kilobytes: u32,
+    queries: Memory,
+    servents: Memory,
+    holders: Memory,
+    pings: Memory,
+    pongs: Memory,
+    hits: Memory,
+    pushes: Memory,
+    answers: Memory,
+    targets: pushes::Targets,
+    searches: Vec<(Guid, Query)>,
+    /// When each neighbour is looked after next.
+    agenda: Set<(Instant, u32)>,
+    /// Slots a message goes on to; only used within one call.
+    onward: Vec<u32>,
+}
+
+impl Router {
+    /// Without a neighbour. `rng` draws the secret of the tables and the
+    /// GUIDs of pings.
+    #[must_use]
+    pub fn new(config: Config, mut rng: Rng) -> Self {
+        let (some, many) = (config.entries_per_link, config.queries_per_link);
+        let memory = |life, quota| Memory::new(config.scaled(life), quota);
+        let twice = config.duplicate_life;
+        Self {
+            marks: Marks::new(Key::new(&mut rng)),
+            rng,
+            links: Links::default(),
+            counters: Counters::default(),
+            servent: Guid::default(),
+            listen: None,
+            files: 0,
+            kilobytes: 0,
+            queries: memory(config.query_life, many),
+            servents: memory(config.push_life, some),
+            holders: memory(config.push_life, some),
+            pings: memory(twice, some),
+            pongs: memory(twice, some),
+            hits: memory(twice, some),
+            pushes: memory(twice, some),
+            answers: memory(config.query_life, u32::MAX),
+            targets: pushes::Targets::default(),
+            searches: Vec::new(),
+            agenda: Set::new(),
+            onward: Vec::new(),
+            config,
+        }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Sums over everything it did.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many neighbours there are.
+    #[must_use]
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    fn opened(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        (peer, neighbour): (SocketAddr, Neighbour),
+        fx: &mut Effects,
+    ) {
+        if self.links.slot(conn).is_some() {
+            return;
+        }
+        let agent = neighbour.agent.clone();
+        let says_bye = neighbour.bye;
+        let spent = |slot| self.queries.spent(slot);
+        let slot = self.links.open(now, (conn, peer, neighbour), self.config.links, spent);
+        let Some(slot) = slot else {
+            if says_bye {
+                let bye = self.bye(code::NO_SLOT);
+                fx.output(Output::Send { to: alloc::vec![conn], message: bye });
+            }
+            return fx.output(Output::Close { conn });
+        };
+        fx.event(Event::Opened { conn, peer, agent });
+        self.ping(now, slot, fx);
+        self.ask_newcomer(now, slot, fx);
+    }
+
+    /// Forgets a neighbour, for whatever reason.
+    fn forget(&mut self, conn: ConnId, why: Ending, fx: &mut Effects) {
+        let Some(slot) = self.links.slot(conn) else { return };
+        self.agenda_remove(slot);
+        self.links.close(conn);
+        fx.event(Event::Closed { conn, why });
+    }
+
+    /// Ends a connection, saying why if the neighbour listens to that.
+    fn give_up(&mut self, conn: ConnId, code: u16, fx: &mut Effects) {
+        let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at(slot)) else { return };
+        if link.neighbour.bye {
+            let message = self.bye(code);
+            self.counters.sent(Kind::Bye, 1);
+            fx.output(Output::Send { to: alloc::vec![conn], message });
+        }
+        fx.output(Output::Close { conn });
+        self.forget(conn, Ending::Given { code }, fx);
+    }
+
+    fn bye(&mut self, code: u16) -> Message {
+        let body = Body::Bye(Bye { code, text: String::from(reason(code)) });
+        Message { guid: self.draw(), ttl: 1, hops: 0, body }
+    }
+
+    /// A GUID of a message of ours.
+    fn draw(&mut self) -> Guid {
+        let mut id = self.rng.bytes::<16>();
+        (id[8], id[15]) = (0xff, 0x00);
+        Guid(id)
+    }
+
+    /// A neighbour did what it must not; too much of that ends it.
+    fn strike(&mut self, slot: u32, code: u16, fx: &mut Effects) {
+        let Some(link) = self.links.at_mut(slot) else { return };
+        link.strikes += 1;
+        if link.strikes >= self.config.strikes {
+            let conn = link.conn;
+            self.give_up(conn, code, fx);
+        }
+    }
+
+    fn improper(&mut self, now: Instant, conn: ConnId, kind: Kind, fx: &mut Effects) {
+        let Some(slot) = self.links.slot(conn) else { return };
+        self.counters.received(kind);
+        self.counters.dropped(kind, Why::Improper);
+        if let Some(link) = self.links.at_mut(slot) {
+            (link.heard, link.received, link.dropped) = (now, link.received + 1, link.dropped + 1);
+        }
+        self.strike(slot, code::IMPROPER, fx);
+    }
+
+    /// The host has got rid of something; more may follow.
+    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
+        let window = self.config.window;
+        let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at_mut(slot)) else {
+            return;
+        };
+        if link.flow.backlog(bytes) {
+            link.took = now;
+        }
+        while let Some(message) = link.flow.next(window) {
+            link.sent += 1;
+            self.counters.sent(message.kind(), 1);
+            fx.output(Output::Send { to: alloc::vec![conn], message });
+        }
+    }
+
+    fn agenda_remove(&mut self, slot: u32) {
+        let due = self.agenda.iter().find(|(_, other)| *other == slot).copied();
+        if let Some(due) = due {
+            self.agenda.remove(&due);
+        }
+    }
+
+    fn tables(&mut self) -> [(Which, &mut Memory); 8] {
+        [
+            (Which::Queries, &mut self.queries),
+            (Which::Servents, &mut self.servents),
+            (Which::Holders, &mut self.holders),
+            (Which::Pings, &mut self.pings),
+            (Which::Pongs, &mut self.pongs),
+            (Which::Hits, &mut self.hits),
+            (Which::Pushes, &mut self.pushes),
+            (Which::Answers, &mut self.answers),
+        ]
+    }
+}
+
+/// A Bye's reason in words.
+const fn reason(code: u16) -> &'static str {
+    match code {
+        code::EXIT => "Closing",
+        code::TOO_BIG => "A message too large",
+        code::DUPLICATES => "Too many duplicates",
+        code::IMPROPER => "Too many improper messages",
+        code::TTL_TOO_LARGE => "A TTL too large",
+        code::UNKNOWN => "An unknown message",
+        code::NO_PONG => "Pings unanswered",
+        code::DESYNCHRONISED => "The stream cannot be read",
+        code::OVERFLOW => "The connection takes too little",
+        code::NO_SLOT => "Enough neighbours",
+        _ => "Over",
+    }
+}
+
+impl Engine for Router {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Opened { conn, peer, neighbour } => {
+                self.opened(now, conn, (peer, neighbour), fx);
+            }
+            Input::Message { conn, message } => self.message(now, conn, message, fx),
+            Input::Improper { conn, kind, .. } => self.improper(now, conn, kind, fx),
+            Input::Broken { conn, why } => {
+                let code = match why {
+                    Breakage::Frame(FrameError::TooLong(_)) => code::TOO_BIG,
+                    Breakage::Frame(FrameError::Kind(_)) => code::UNKNOWN,
+                    Breakage::Deflate => code::DESYNCHRONISED,
+                };
+                self.give_up(conn, code, fx);
+            }
+            Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
+            Input::Closed { conn } => self.forget(conn, Ending::Lost, fx),
+            Input::Ourselves { servent, listen, files, kilobytes } => {
+                (self.servent, self.listen) = (servent, listen);
+                (self.files, self.kilobytes) = (files, kilobytes);
+            }
+            Input::Search { guid, query } => self.search(now, guid, query, fx),
+            Input::EndSearch { guid } => self.searches.retain(|(other, _)| *other != guid),
+            Input::Answer { guid, hops, hit } => self.answer(now, (guid, hops), hit, fx),
+            Input::Push { guid, push, via } => self.ask_push(now, (guid, via), push, fx),
+            Input::Shutdown => {
+                let conns: Vec<ConnId> = self.links.iter().map(|link| link.conn).collect();
+                for conn in conns {
+                    self.give_up(conn, code::EXIT, fx);
+                }
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        let mut turned = false;
+        for (table, memory) in self.tables() {
+            if memory.run(now) {
+                let (_, old) = memory.len();
+                fx.event(Event::Turned { table, entries: old as u64 });
+                turned |= table == Which::Queries;
+            }
+        }
+        if turned {
+            for at in 0..self.links.slots().len() {
+                let slot = self.links.slots()[at];
+                if let Some(link) = self.links.at_mut(slot) {
+                    link.turn();
+                }
+            }
+        }
+        while let Some((due, slot)) = self.agenda.first().copied().filter(|(due, _)| *due <= now) {
+            self.agenda.remove(&(due, slot));
+            self.look_after(now, slot, fx);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let tables = [
+            &self.queries,
+            &self.servents,
+            &self.holders,
+            &self.pings,
+            &self.pongs,
+            &self.hits,
+            &self.pushes,
+            &self.answers,
+        ];
+        let turn = tables.into_iter().filter_map(Memory::next).min().map(|at| (at, "tables"));
+        let link = self.agenda.first().map(|(at, _)| (*at, "neighbour"));
+        turn.into_iter().chain(link).min_by_key(|(at, _)| *at)
+    }
+}

@@ -1,0 +1,102 @@
+//! What we send ourselves: searches, answers, pushes.
+
+use alloc::vec::Vec;
+
+use super::memory::Effects;
+use super::route::Route;
+use super::{Event, Output, Router};
+use crate::id::{ConnId, Guid};
+use crate::time::Instant;
+use crate::wire::gnutella::{Body, Hit, Message, Push, Query};
+
+impl Router {
+    /// Sends a message of ours to some slots.
+    pub(super) fn originate(
+        &mut self,
+        now: Instant,
+        slots: &[u32],
+        message: Message,
+        fx: &mut Effects,
+    ) {
+        self.onward.clear();
+        self.onward.extend_from_slice(slots);
+        if self.config.trace_messages {
+            let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
+            let (guid, kind, ttl) = (message.guid, message.kind(), message.ttl);
+            let to: Vec<_> = slots.iter().filter_map(conn).collect();
+            fx.event(Event::Sent { guid, kind, ttl, to });
+        }
+        self.transmit(now, Vec::new(), message, fx);
+    }
+
+    /// Asks everybody; the hits are for us (RT-2).
+    pub(super) fn search(&mut self, now: Instant, guid: Guid, query: Query, fx: &mut Effects) {
+        let mark = self.marks.of_id(guid);
+        if self.queries.get(mark).is_some() {
+            return;
+        }
+        let _ = self.queries.put(now, mark, Route::LOCAL);
+        if self.searches.len() >= self.config.searches as usize && !self.searches.is_empty() {
+            self.searches.remove(0);
+        }
+        self.searches.push((guid, query.clone()));
+        let slots = self.links.slots().to_vec();
+        let ttl = self.config.max_ttl;
+        if !slots.is_empty() {
+            let message = Message { guid, ttl, hops: 0, body: Body::Query(query) };
+            self.originate(now, &slots, message, fx);
+        }
+    }
+
+    /// Asks a new neighbour what the others were asked.
+    pub(super) fn ask_newcomer(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+        let ttl = self.config.max_ttl;
+        for (guid, query) in self.searches.clone() {
+            // It may have lived longer than its route.
+            let mark = self.marks.of_id(guid);
+            if self.queries.renew(now, mark, Route::LOCAL).is_ok() {
+                let message = Message { guid, ttl, hops: 0, body: Body::Query(query) };
+                self.originate(now, &[slot], message, fx);
+            }
+        }
+    }
+
+    /// Sends a hit of ours back to where its query came from.
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        (guid, hops): (Guid, u8),
+        hit: Hit,
+        fx: &mut Effects,
+    ) {
+        let mark = self.marks.of_id(guid);
+        let way = self.queries.get(mark).and_then(|way| self.links.by_route(way));
+        let Some(slot) = way.and_then(|link| link.route.slot()) else { return };
+        let ttl = hops.saturating_add(2).clamp(1, self.config.max_ttl);
+        let message = Message { guid, ttl, hops: 0, body: Body::Hit(hit) };
+        self.originate(now, &[slot], message, fx);
+    }
+
+    /// Asks a servent to connect to us.
+    pub(super) fn ask_push(
+        &mut self,
+        now: Instant,
+        (guid, via): (Guid, Option<ConnId>),
+        push: Push,
+        fx: &mut Effects,
+    ) {
+        self.onward.clear();
+        let servent = push.servent;
+        if self.ways(&push, None).is_err() {
+            self.onward.extend(via.and_then(|conn| self.links.slot(conn)));
+        }
+        if self.onward.is_empty() {
+            return fx.output(Output::NoWay { servent });
+        }
+        let mark = self.marks.of_id(guid);
+        let _ = self.pushes.put(now, mark, Route::LOCAL);
+        let slots = core::mem::take(&mut self.onward);
+        let message = Message { guid, ttl: self.config.max_ttl, hops: 0, body: Body::Push(push) };
+        self.originate(now, &slots, message, fx);
+    }
+}

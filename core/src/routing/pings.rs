@@ -1,0 +1,163 @@
+//! Pings and pongs: never passed on, answered with what is remembered
+//! (RT-13).
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr, SocketAddrV4};
+
+use super::judge::Judgement;
+use super::links::Kept;
+use super::memory::{Effects, Full};
+use super::{Output, Router, Verdict, Why};
+use crate::address::plausible;
+use crate::id::Guid;
+use crate::time::Instant;
+use crate::wire::gnutella::{Body, Message, Payload, Ping, Pong, code};
+
+impl Router {
+    pub(super) fn judge_ping(&mut self, now: Instant, slot: u32, message: &Message) -> Judgement {
+        let every = self.config.scaled(self.config.ping_answer);
+        let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
+        let (route, answered) = (link.route, link.answered);
+        let mark = self.marks.of_id(message.guid);
+        if let Some(first) = self.pings.get(mark) {
+            return Self::twice(first, route);
+        }
+        if answered.is_some_and(|at| now < at + every) {
+            return Why::TooSoon.into();
+        }
+        if self.pings.put(now, mark, route) == Err(Full) {
+            return Why::Quota.into();
+        }
+        Verdict::Local.into()
+    }
+
+    pub(super) fn judge_pong(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        guid: Guid,
+        pong: &Pong,
+    ) -> Judgement {
+        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+        let (route, peer) = (link.route, link.peer.ip());
+        if link.pongs_due == 0 {
+            return Why::Unasked.into();
+        }
+        let mark = self.marks.of(&[&guid.0, &pong.at.ip().octets(), &pong.at.port().to_le_bytes()]);
+        if self.pongs.get(mark).is_some() {
+            return Why::Duplicate.into();
+        }
+        link.pongs_due -= 1;
+        if self.pongs.put(now, mark, route) == Err(Full) {
+            return Why::Quota.into();
+        }
+        let known = pong.at.port() != 0 && plausible(IpAddr::V4(*pong.at.ip()), peer);
+        if !known || self.listen == Some(pong.at) {
+            return Why::BadAddress.into();
+        }
+        Verdict::Local.into()
+    }
+
+    /// Remembers somebody who can be reached.
+    pub(super) fn keep_pong(&mut self, slot: u32, hops: u8, pong: &Pong, fx: &mut Effects) {
+        let most = self.config.pongs as usize;
+        let Some(link) = self.links.at_mut(slot) else { return };
+        let Pong { at, files, kilobytes, .. } = *pong;
+        link.pongs.retain(|kept| kept.at != at);
+        link.pongs.push(Kept { at, files, kilobytes, hops });
+        if link.pongs.len() > most {
+            link.pongs.remove(0);
+        }
+        fx.output(Output::Host { at });
+    }
+
+    /// Answers a ping: TTL 1 means us alone, TTL 2 from a neighbour our
+    /// neighbours too (a crawler), anything else whoever is remembered.
+    pub(super) fn answer_ping(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        ping: &Message,
+        fx: &mut Effects,
+    ) {
+        let Some(link) = self.links.at_mut(slot) else { return };
+        link.answered = Some(now);
+        let most = self.config.pongs_per_ping as usize;
+        let mut pongs = Vec::new();
+        if let Some(at) = self.listen {
+            let (files, kilobytes) = (self.files, self.kilobytes);
+            pongs.push((0, Kept { at, files, kilobytes, hops: 0 }));
+        }
+        if ping.ttl == 2 && ping.hops == 0 {
+            pongs.extend(self.neighbours(slot).map(|kept| (1, kept)));
+        } else if ping.ttl > 1 {
+            self.remembered(slot, most, &mut pongs);
+        }
+        pongs.truncate(most);
+        for (hops, Kept { at, files, kilobytes, .. }) in pongs {
+            let body = Body::Pong(Pong { at, files, kilobytes, ggep: Payload::new() });
+            let ttl = self.config.max_ttl.saturating_sub(hops).max(1);
+            let message = Message { guid: ping.guid, ttl, hops, body };
+            self.onward.clear();
+            self.onward.push(slot);
+            self.transmit(now, Vec::new(), message, fx);
+        }
+    }
+
+    /// Our neighbours that can be reached, but for one.
+    fn neighbours(&self, but: u32) -> impl Iterator<Item = Kept> {
+        let others = self.links.iter().filter(move |link| link.route.slot() != Some(but));
+        others.filter_map(|link| match link.neighbour.listen {
+            Some(SocketAddr::V4(at)) => Some(Kept { at, files: 0, kilobytes: 0, hops: 0 }),
+            _ => None,
+        })
+    }
+
+    /// Adds the newest pong of every other neighbour, then the second newest
+    /// of each, and so on, each address once.
+    fn remembered(&self, but: u32, most: usize, into: &mut Vec<(u8, Kept)>) {
+        let asker = self.links.at(but).and_then(|link| link.neighbour.listen);
+        let told = |at: SocketAddrV4| asker == Some(SocketAddr::V4(at));
+        for age in 0..self.config.pongs as usize {
+            for link in self.links.iter().filter(|link| link.route.slot() != Some(but)) {
+                let Some(kept) = link.pongs.iter().rev().nth(age) else { continue };
+                let known = into.iter().any(|(_, other)| other.at == kept.at);
+                let hops = kept.hops.saturating_add(1);
+                if !known && !told(kept.at) && hops < self.config.max_ttl {
+                    into.push((hops, *kept));
+                }
+                if into.len() >= most {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Asks a neighbour who is there, and when to look after it next.
+    pub(super) fn ping(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+        let guid = self.draw();
+        let Some(link) = self.links.at_mut(slot) else { return };
+        link.pongs_due = self.config.pongs_per_ping.max(1);
+        let next = now + self.config.scaled(self.config.ping_every);
+        self.agenda.insert((next, slot));
+        let body = Body::Ping(Ping::default());
+        let message = Message { guid, ttl: self.config.max_ttl, hops: 0, body };
+        self.originate(now, &[slot], message, fx);
+    }
+
+    /// The time of a neighbour has come: it is given up when it is silent or
+    /// takes nothing, and pinged otherwise.
+    pub(super) fn look_after(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+        let Some(link) = self.links.at(slot) else { return };
+        let conn = link.conn;
+        let stuck = link.flow.under_way() + link.flow.bytes() > 0
+            && now.since(link.took) >= self.config.scaled(self.config.stall);
+        if now.since(link.heard) >= self.config.scaled(self.config.silence) {
+            self.give_up(conn, code::NO_PONG, fx);
+        } else if stuck {
+            self.give_up(conn, code::OVERFLOW, fx);
+        } else {
+            self.ping(now, slot, fx);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the router looks like from outside.
+#![allow(missing_docs)] // The fields are named by what they hold.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use serde::Serialize;
+
+use super::memory::Memory;
+use super::{KindCount, Router, Which};
+use crate::id::ConnId;
+use crate::time::{Duration, Instant};
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RouterView {
+    pub links: Vec<LinkView>,
+    pub tables: Vec<TableView>,
+    pub messages: Vec<KindCount>,
+    pub searches: u32,
+}
+
+/// A neighbour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LinkView {
+    pub conn: ConnId,
+    pub peer: SocketAddr,
+    pub agent: String,
+    pub relays: bool,
+    pub received: u64,
+    pub sent: u64,
+    pub dropped: u64,
+    /// Bytes that wait for it here.
+    pub waiting: u64,
+    pub strikes: u32,
+    /// Queries it may still have remembered until the tables turn.
+    pub quota_left: u32,
+    /// Entries of its keyword table that words lead to, and all.
+    pub keywords: Option<(u32, u32)>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TableView {
+    pub table: Which,
+    pub life: Duration,
+    /// Entries of the newer generation, and of the older one.
+    pub young: u64,
+    pub old: u64,
+    /// When the older one is dropped; `None` when there is nothing.
+    pub turns: Option<Instant>,
+    pub bytes: u64,
+}
+
+impl Router {
+    /// A look at everything.
+    #[must_use]
+    pub fn view(&self) -> RouterView {
+        let links = self.links.iter().map(|link| LinkView {
+            conn: link.conn,
+            peer: link.peer,
+            agent: link.neighbour.agent.clone(),
+            relays: link.neighbour.relays,
+            received: link.received,
+            sent: link.sent,
+            dropped: link.dropped,
+            waiting: link.flow.bytes(),
+            strikes: link.strikes,
+            quota_left: link.route.slot().map_or(0, |slot| {
+                self.config.queries_per_link.saturating_sub(self.queries.spent(slot))
+            }),
+            keywords: link.keywords.as_ref().map(|table| table.filled()),
+        });
+        let (query, push, twice) =
+            (self.config.query_life, self.config.push_life, self.config.duplicate_life);
+        let table = |table, life, memory: &Memory| {
+            let (young, old) = memory.len();
+            TableView {
+                table,
+                life: self.config.scaled(life),
+                young: young as u64,
+                old: old as u64,
+                turns: memory.turn(),
+                bytes: memory.bytes() as u64,
+            }
+        };
+        RouterView {
+            links: links.collect(),
+            tables: alloc::vec![
+                table(Which::Queries, query, &self.queries),
+                table(Which::Servents, push, &self.servents),
+                table(Which::Holders, push, &self.holders),
+                table(Which::Pings, twice, &self.pings),
+                table(Which::Pongs, twice, &self.pongs),
+                table(Which::Hits, twice, &self.hits),
+                table(Which::Pushes, twice, &self.pushes),
+                table(Which::Answers, query, &self.answers),
+            ],
+            messages: self.counters.by_kind(),
+            searches: self.searches.len() as u32,
+        }
+    }
+
+    /// Bytes its tables take.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        let tables = [
+            &self.queries,
+            &self.servents,
+            &self.holders,
+            &self.pings,
+            &self.pongs,
+            &self.hits,
+            &self.pushes,
+            &self.answers,
+        ];
+        tables.into_iter().map(Memory::bytes).sum()
+    }
+}
