@@ -1,0 +1,149 @@
+//! Sets of small numbers as bits: pieces of a file, clients of a file.
+
+use alloc::vec::Vec;
+
+use crate::rng::Rng;
+
+/// A set of numbers. Grows with what is put in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    /// None of `0..count`, with room for all.
+    #[must_use]
+    pub fn none(count: u32) -> Self {
+        Self { words: alloc::vec![0; count.div_ceil(64) as usize] }
+    }
+
+    /// Puts one in; true when it was not there.
+    pub fn insert(&mut self, n: u32) -> bool {
+        let (word, bit) = ((n / 64) as usize, 1 << (n % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let was = self.words[word];
+        self.words[word] = was | bit;
+        was & bit == 0
+    }
+
+    /// Takes one out; true when it was there.
+    pub fn remove(&mut self, n: u32) -> bool {
+        let Some(word) = self.words.get_mut((n / 64) as usize) else { return false };
+        let was = *word;
+        *word = was & !(1 << (n % 64));
+        was != *word
+    }
+
+    /// True when it is there.
+    #[must_use]
+    pub fn contains(&self, n: u32) -> bool {
+        self.words.get((n / 64) as usize).is_some_and(|word| word >> (n % 64) & 1 == 1)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Puts in all of another set.
+    pub fn add(&mut self, other: &Self) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
+    /// True when the two have one in common.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// How many the two have in common.
+    #[must_use]
+    pub fn common(&self, other: &Self) -> u32 {
+        self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones()).sum()
+    }
+
+    /// All, the smallest first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.words).flat_map(|(at, word)| ones(at, *word))
+    }
+
+    /// What both have, the smallest first.
+    pub fn both<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| a & b);
+        (0..).zip(words).flat_map(|(at, word)| ones(at, word))
+    }
+
+    /// One that all of the sets have: the first at or behind a random place.
+    #[must_use]
+    pub fn some_of(&self, with: &Self, rng: &mut Rng) -> Option<u32> {
+        let count = self.words.len().min(with.words.len());
+        let from = rng.below(count as u64) as usize;
+        (from..count).chain(0..from).find_map(|at| {
+            let word = self.words[at] & with.words[at];
+            (word != 0).then(|| at as u32 * 64 + word.trailing_zeros())
+        })
+    }
+
+    /// The words, 64 numbers each, for a view.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+fn ones(at: u32, mut word: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        if word == 0 {
+            return None;
+        }
+        let bit = word.trailing_zeros();
+        word &= word - 1;
+        Some(at * 64 + bit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn a_set_of_bits_is_a_set() {
+        let (mut dice, mut bits, mut model) = (Rng::new(1), Bits::none(10), BTreeSet::new());
+        for _ in 0..2_000 {
+            let n = dice.below(300) as u32;
+            if dice.chance(1, 2) {
+                assert_eq!(bits.insert(n), model.insert(n));
+            } else {
+                assert_eq!(bits.remove(n), model.remove(&n));
+            }
+            assert_eq!(bits.contains(n), model.contains(&n));
+        }
+        assert!(bits.iter().eq(model.iter().copied()));
+        assert_eq!(bits.len() as usize, model.len());
+        let even = (0..150).map(|n| 2 * n).fold(Bits::default(), |mut set, n| {
+            set.insert(n);
+            set
+        });
+        let both: alloc::vec::Vec<u32> = model.iter().copied().filter(|n| n % 2 == 0).collect();
+        assert!(bits.both(&even).eq(both.iter().copied()));
+        assert_eq!((bits.common(&even) as usize, bits.meets(&even)), (both.len(), true));
+        let found = bits.some_of(&even, &mut dice).unwrap();
+        assert!(both.contains(&found));
+        assert_eq!(bits.some_of(&Bits::none(300), &mut dice), None);
+    }
+}

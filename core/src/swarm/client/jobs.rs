@@ -1,0 +1,251 @@
+//! Transfers: what the coordinator orders, and how they end.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::io::{Event, Ignored, Job, Outcome, Output};
+use super::{Client, Effects};
+use crate::address::plausible;
+use crate::id::ConnId;
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{About, Completed, Hash, Message, Method, Reason, Span, Transfer};
+
+/// A transfer that runs, or waits for its turn to send.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    /// As it is reported to the coordinator.
+    pub(super) about: About,
+    pub(super) piece: u32,
+    pub(super) doing: Doing,
+    pub(super) deadline: Instant,
+}
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// A piece comes here; what it hashes to, if that is known.
+    Receive { hash: Option<Hash> },
+    /// We connect and send.
+    Push { to: SocketAddr, begun: bool },
+    /// We send to whoever connected.
+    Serve { conn: ConnId, begun: bool },
+}
+
+impl Client {
+    /// The coordinator says whom to connect to. The address must be one it
+    /// can honestly know: nobody makes us knock at doors of our own network.
+    pub(super) fn ordered(&mut self, now: Instant, order: Transfer, fx: &mut Effects) {
+        let Transfer { about, port, method, hash } = order;
+        let honest = self.coordinator.is_some_and(|by| plausible(about.peer, by));
+        let known = self.file(&about.url);
+        let piece = known.and_then(|at| Some((at, self.files[at].piece_of(about.span)?)));
+        let why = match piece {
+            _ if !honest => Some(Ignored::Address),
+            None => Some(Ignored::File),
+            _ if self.jobs.len() >= self.config.jobs as usize => Some(Ignored::TooMany),
+            _ => None,
+        };
+        let (Some((at, piece)), None) = (piece, why) else {
+            fx.event(Event::Ignored { why: why.unwrap_or(Ignored::File) });
+            self.report(about, None, Some(Reason::Data), (None, None), fx);
+            return;
+        };
+        let peer = SocketAddr::new(about.peer, port);
+        match method {
+            Method::Get => {
+                if self.files[at].have.contains(piece) {
+                    let url = about.url.clone();
+                    let span = self.files[at].span(piece);
+                    fx.output(Output::Send(Message::Provide { url, span }));
+                    return;
+                }
+                let (url, span, source) = (about.url.clone(), about.span, about.peer_id.is_empty());
+                let job = self.receive(now, about, (at, piece, hash), fx);
+                let piece_span = self.files[at].span(piece);
+                fx.event(Event::Receiving { job, piece, from: Some(peer), source });
+                fx.output(Output::Fetch { job, from: peer, url, span, piece: piece_span });
+            }
+            Method::Put => {
+                let job = self.enter(now, about, piece, Doing::Push { to: peer, begun: false });
+                self.queue.push_back(job.0);
+                self.send_next(now, fx);
+            }
+        }
+    }
+
+    /// Enters a piece that is to come; another job for the same piece ends.
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        about: About,
+        (at, piece, hash): (usize, u32, Option<Hash>),
+        fx: &mut Effects,
+    ) -> Job {
+        let url = self.files[at].url.clone();
+        let old = self.jobs.iter().find(|(_, job)| {
+            job.piece == piece && job.about.url == url && matches!(job.doing, Doing::Receive { .. })
+        });
+        if let Some(job) = old.map(|(job, _)| *job) {
+            self.abort(job, fx);
+        }
+        self.enter(now, about, piece, Doing::Receive { hash })
+    }
+
+    pub(super) fn enter(&mut self, now: Instant, about: About, piece: u32, doing: Doing) -> Job {
+        let job = self.next_job;
+        self.next_job = self.next_job.wrapping_add(1);
+        let deadline = now + self.config.job_timeout.max(Duration::from_micros(1));
+        self.jobs.insert(job, Running { about, piece, doing, deadline });
+        Job(job)
+    }
+
+    pub(super) fn abort(&mut self, job: u32, fx: &mut Effects) {
+        if self.jobs.remove(&job).is_some() {
+            self.queue.retain(|other| *other != job);
+            fx.output(Output::Abort { job: Job(job) });
+        }
+    }
+
+    /// Lets the next uploads send, as many as may at once.
+    pub(super) fn send_next(&mut self, now: Instant, fx: &mut Effects) {
+        loop {
+            let begun = |job: &&Running| {
+                matches!(
+                    job.doing,
+                    Doing::Push { begun: true, .. } | Doing::Serve { begun: true, .. }
+                )
+            };
+            if self.jobs.values().filter(begun).count() >= self.config.send_at_once as usize {
+                return;
+            }
+            let Some(number) = self.queue.pop_front() else { return };
+            let deadline = now + self.config.job_timeout.max(Duration::from_micros(1));
+            let Some(running) = self.jobs.get_mut(&number) else { continue };
+            running.deadline = deadline;
+            let (job, piece) = (Job(number), running.piece);
+            let (url, span) = (running.about.url.clone(), running.about.span);
+            match &mut running.doing {
+                Doing::Push { to, begun } => {
+                    *begun = true;
+                    let to = *to;
+                    fx.event(Event::Sending { job, piece, to: Some(to) });
+                    fx.output(Output::Push { job, to, url, span });
+                }
+                Doing::Serve { conn, begun } => {
+                    *begun = true;
+                    let conn = *conn;
+                    fx.event(Event::Sending { job, piece, to: None });
+                    fx.output(Output::Serve { job, conn, url, span });
+                }
+                Doing::Receive { .. } => {}
+            }
+        }
+    }
+
+    /// A job is over: report it.
+    pub(super) fn ended(&mut self, now: Instant, job: Job, outcome: Outcome, fx: &mut Effects) {
+        let Some(running) = self.jobs.remove(&job.0) else { return };
+        self.queue.retain(|other| *other != job.0);
+        fx.event(Event::Ended { job, whole: matches!(outcome, Outcome::Whole { .. }) });
+        let Running { about, piece, doing, .. } = running;
+        match (doing, outcome) {
+            (Doing::Receive { hash }, Outcome::Whole { hash: Some(found), took }) => {
+                self.received(about, (piece, hash), (found, took), fx);
+            }
+            (Doing::Receive { .. }, Outcome::Whole { hash: None, .. }) => {
+                self.report(about, None, Some(Reason::Data), (None, None), fx);
+            }
+            (Doing::Receive { .. }, Outcome::Broken { reason, bytes }) => {
+                let offset = self.offset(&about, bytes);
+                self.report(about, None, Some(reason), (offset, None), fx);
+            }
+            (_, Outcome::Whole { took, .. }) => {
+                self.report(about, None, None, (None, Some(took)), fx);
+            }
+            (_, Outcome::Broken { reason, .. }) => {
+                self.report(about, None, Some(reason), (None, None), fx);
+            }
+        }
+        self.send_next(now, fx);
+    }
+
+    /// Bytes of the piece that are here after a transfer of a part of it
+    /// brought so many.
+    fn offset(&self, about: &About, bytes: u64) -> Option<u64> {
+        let file = &self.files[self.file(&about.url)?];
+        let whole = file.span(file.piece_of(about.span)?);
+        Some(about.span.start - whole.start + bytes).filter(|offset| *offset > 0)
+    }
+
+    fn received(
+        &mut self,
+        about: About,
+        (piece, expected): (u32, Option<Hash>),
+        (found, took): (Hash, Duration),
+        fx: &mut Effects,
+    ) {
+        let Some(at) = self.file(&about.url) else { return };
+        if expected == Some(found) {
+            self.keep(at, piece, fx);
+        } else {
+            if expected.is_some() {
+                fx.event(Event::Wrong { piece });
+            }
+            self.files[at].judged.insert(piece, found);
+        }
+        self.report(about, Some(found), None, (None, Some(took)), fx);
+        self.finish(at, fx);
+    }
+
+    fn keep(&mut self, at: usize, piece: u32, fx: &mut Effects) {
+        let file = &mut self.files[at];
+        file.keep(piece);
+        file.judged.remove(&piece);
+        fx.output(Output::Keep { url: file.url.clone(), piece });
+        fx.event(Event::Kept { piece, held: file.held });
+    }
+
+    /// The coordinator has judged a digest.
+    pub(super) fn judged(&mut self, url: &str, span: Span, ok: bool, fx: &mut Effects) {
+        let Some(at) = self.file(url) else { return };
+        let Some(piece) = self.files[at].piece_of(span) else { return };
+        if self.files[at].judged.remove(&piece).is_none() {
+            return;
+        }
+        if ok {
+            self.keep(at, piece, fx);
+            self.finish(at, fx);
+        } else {
+            fx.event(Event::Wrong { piece });
+        }
+    }
+
+    pub(super) fn report(
+        &self,
+        about: About,
+        hash: Option<Hash>,
+        reason: Option<Reason>,
+        (offset, took): (Option<u64>, Option<Duration>),
+        fx: &mut Effects,
+    ) {
+        if self.coordinator.is_some() {
+            let took = took.map(Duration::as_micros);
+            let report = Completed { about, hash, offset, reason, took };
+            fx.output(Output::Send(Message::Completed(report)));
+        }
+    }
+
+    /// Breaks off what takes too long.
+    pub(super) fn overdue(&mut self, now: Instant, fx: &mut Effects) {
+        let late = self.jobs.iter().filter(|(_, job)| job.deadline <= now);
+        let late: Vec<u32> = late.map(|(job, _)| *job).collect();
+        for job in late {
+            let Some(running) = self.jobs.remove(&job) else { continue };
+            self.queue.retain(|other| *other != job);
+            fx.event(Event::Overdue { job: Job(job) });
+            fx.output(Output::Abort { job: Job(job) });
+            self.report(running.about, None, Some(Reason::Data), (None, None), fx);
+        }
+        self.send_next(now, fx);
+    }
+}

@@ -1,0 +1,187 @@
+//! The other end: a client that downloads, and uploads as it is told.
+//!
+//! It keeps a connection to the coordinator, says what it has and wants,
+//! follows `transfer`, lets in whom the coordinator vouches for, and reports
+//! how each transfer ended. The host moves the bytes and the digests; each
+//! transfer is a [`Job`] that the client begins and the host ends with
+//! [`Input::Ended`], unless the client aborts it.
+
+mod config;
+mod io;
+mod jobs;
+mod peers;
+mod talk;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+pub use self::config::Config;
+pub use self::io::{Event, Ignored, Input, Job, Outcome, Output, Request};
+use self::jobs::{Doing, Running};
+use self::peers::{Allowed, Waiting};
+use super::bits::Bits;
+use crate::engine::{Engine, Fx};
+use crate::table::Table;
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{Extensions, Hash, Span, Text};
+
+/// A file it downloads or offers.
+#[derive(Debug, Clone)]
+struct File {
+    url: Text,
+    /// Bytes of the file; 0 until they are known.
+    size: u64,
+    chunk: u64,
+    /// Pieces that are here and right.
+    have: Bits,
+    held: u32,
+    /// Pieces whose digest the coordinator has to judge, with what they were
+    /// reported as.
+    judged: Table<u32, Hash>,
+    /// All of it is here from the beginning.
+    whole: bool,
+    done: bool,
+}
+
+/// A client of a swarm.
+#[derive(Debug, Clone)]
+pub struct Client {
+    config: Config,
+    coordinator: Option<IpAddr>,
+    connecting: bool,
+    retry: Duration,
+    connect_at: Option<Instant>,
+    /// What the coordinator agreed to.
+    agreed: Extensions,
+    files: Vec<File>,
+    jobs: Table<u32, Running>,
+    next_job: u32,
+    /// Uploads that wait for their turn.
+    queue: VecDeque<u32>,
+    waiting: Vec<Waiting>,
+    allowed: VecDeque<Allowed>,
+}
+
+type Effects = Fx<Output, Event>;
+
+impl Engine for Client {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+        match input {
+            Input::Online { coordinator } => self.online(coordinator, fx),
+            Input::Offline => self.offline(now, fx),
+            Input::Message(message) => self.hear(now, message, fx),
+            Input::Want { url, chunk, have } => self.want(url, (chunk, &have), fx),
+            Input::Offer { url } => self.offer(url, fx),
+            Input::Leave { url } => self.leave(&url, fx),
+            Input::Incoming(request) => self.incoming(now, request, fx),
+            Input::Gone { conn } => self.waiting.retain(|peer| peer.request.conn != conn),
+            Input::Ended { job, outcome } => self.ended(now, job, outcome, fx),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+        if self.connect_at.is_some_and(|at| at <= now) {
+            self.connect_at = None;
+            self.connecting = true;
+            fx.output(Output::Connect);
+        }
+        self.overdue(now, fx);
+        self.unanswered(now, fx);
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let connect = self.connect_at.map(|at| (at, "connect"));
+        let job = self.jobs.values().map(|job| job.deadline).min().map(|at| (at, "job"));
+        let peer = self.waiting.iter().map(|peer| peer.deadline).min().map(|at| (at, "verify"));
+        [connect, job, peer].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+}
+
+impl Client {
+    /// A client that knows no file yet.
+    #[must_use]
+    pub const fn new(config: Config) -> Self {
+        let retry = config.retry_first;
+        Self {
+            config,
+            coordinator: None,
+            connecting: false,
+            retry,
+            connect_at: None,
+            agreed: Extensions { merge: false, early: false },
+            files: Vec::new(),
+            jobs: Table::new(),
+            next_job: 0,
+            queue: VecDeque::new(),
+            waiting: Vec::new(),
+            allowed: VecDeque::new(),
+        }
+    }
+
+    /// What the coordinator agreed to: whether messages may share a frame.
+    #[must_use]
+    pub const fn agreed(&self) -> Extensions {
+        self.agreed
+    }
+
+    /// Pieces of a file that are here, and how many it has.
+    #[must_use]
+    pub fn progress(&self, url: &str) -> Option<(u32, u32)> {
+        self.files.iter().find(|file| &*file.url == url).map(|file| (file.held, file.pieces()))
+    }
+
+    /// Transfers that run now: towards us, and from us.
+    #[must_use]
+    pub fn running(&self) -> (u32, u32) {
+        let down = self.jobs.values().filter(|job| matches!(job.doing, Doing::Receive { .. }));
+        let down = down.count() as u32;
+        (down, self.jobs.len() as u32 - down)
+    }
+
+    fn file(&self, url: &str) -> Option<usize> {
+        self.files.iter().position(|file| &*file.url == url)
+    }
+}
+
+impl File {
+    fn pieces(&self) -> u32 {
+        if self.chunk == 0 { 0 } else { self.size.div_ceil(self.chunk) as u32 }
+    }
+
+    fn span(&self, piece: u32) -> Span {
+        let start = u64::from(piece) * self.chunk;
+        Span::new(start, (start + self.chunk).min(self.size))
+    }
+
+    /// The piece a span lies in.
+    fn piece_of(&self, span: Span) -> Option<u32> {
+        let piece = u32::try_from(span.start.checked_div(self.chunk)?).ok()?;
+        let whole = self.span(piece);
+        let end = span.end.unwrap_or(self.size);
+        (piece < self.pieces() && span.start < end && Some(end) <= whole.end).then_some(piece)
+    }
+
+    fn keep(&mut self, piece: u32) {
+        if self.have.insert(piece) {
+            self.held += 1;
+        }
+    }
+
+    /// What is here, or what is not, as spans of pieces side by side.
+    fn runs(&self, here: bool) -> Vec<Span> {
+        let mut runs: Vec<Span> = Vec::new();
+        for piece in (0..self.pieces()).filter(|piece| self.have.contains(*piece) == here) {
+            let span = self.span(piece);
+            match runs.last_mut() {
+                Some(last) if last.end == Some(span.start) => last.end = span.end,
+                _ => runs.push(span),
+            }
+        }
+        runs
+    }
+}

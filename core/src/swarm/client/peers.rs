@@ -1,0 +1,134 @@
+//! Peers at our door: who is let in.
+
+use super::io::{Event, Output, Request};
+use super::jobs::Doing;
+use super::{Client, Effects};
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{About, Message, Method};
+
+/// A peer whose right to come is being asked for (SW-3).
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) request: Request,
+    pub(super) deadline: Instant,
+}
+
+/// A peer the coordinator has announced.
+#[derive(Debug, Clone)]
+pub(super) struct Allowed {
+    about: About,
+    until: Instant,
+}
+
+/// No: 403, 404 and 503.
+const FORBIDDEN: u16 = 403;
+const NOT_FOUND: u16 = 404;
+const BUSY: u16 = 503;
+
+impl Client {
+    pub(super) fn incoming(&mut self, now: Instant, request: Request, fx: &mut Effects) {
+        let known = self.file(&request.url);
+        let piece = known.and_then(|at| Some((at, self.files[at].piece_of(request.span)?)));
+        let Some((at, piece)) = piece else {
+            self.refuse(&request, NOT_FOUND, fx);
+            return;
+        };
+        let here = self.files[at].have.contains(piece);
+        if here != (request.method == Method::Get) {
+            self.refuse(&request, NOT_FOUND, fx);
+            return;
+        }
+        let fits = |allowed: &Allowed| {
+            let about = &allowed.about;
+            (&about.peer_id, &about.url, about.span)
+                == (&request.peer_id, &request.url, request.span)
+        };
+        self.allowed.retain(|allowed| allowed.until > now);
+        if let Some(found) = self.allowed.iter().position(fits) {
+            self.allowed.remove(found);
+            self.admit(now, request, fx);
+        } else if self.coordinator.is_none() || self.waiting.len() >= self.config.waiting as usize {
+            self.refuse(&request, BUSY, fx);
+        } else {
+            fx.output(Output::Send(Message::AskVerify(about(&request))));
+            let wait = self.config.verify_timeout.max(Duration::from_micros(1));
+            self.waiting.push(Waiting { request, deadline: now + wait });
+        }
+    }
+
+    /// The coordinator answers, or announces somebody.
+    pub(super) fn verified(
+        &mut self,
+        now: Instant,
+        about: About,
+        authorized: bool,
+        fx: &mut Effects,
+    ) {
+        let same = |peer: &Waiting| {
+            let request = &peer.request;
+            (&request.peer_id, &request.url, request.span)
+                == (&about.peer_id, &about.url, about.span)
+        };
+        if let Some(found) = self.waiting.iter().position(same) {
+            let request = self.waiting.remove(found).request;
+            if authorized {
+                self.admit(now, request, fx);
+            } else {
+                self.refuse(&request, FORBIDDEN, fx);
+            }
+        } else if authorized {
+            if self.allowed.len() >= self.config.allowed as usize {
+                self.allowed.pop_front();
+            }
+            self.allowed.push_back(Allowed { about, until: now + self.config.job_timeout });
+        }
+    }
+
+    fn admit(&mut self, now: Instant, request: Request, fx: &mut Effects) {
+        let known = self.file(&request.url);
+        let piece = known.and_then(|at| Some((at, self.files[at].piece_of(request.span)?)));
+        let full = self.jobs.len() >= self.config.jobs as usize;
+        let (Some((at, piece)), false) = (piece, full) else {
+            self.refuse(&request, BUSY, fx);
+            return;
+        };
+        let (about, conn) = (about(&request), request.conn);
+        match request.method {
+            Method::Get => {
+                let job = self.enter(now, about, piece, Doing::Serve { conn, begun: false });
+                self.queue.push_back(job.0);
+                self.send_next(now, fx);
+            }
+            Method::Put => {
+                let job = self.receive(now, about, (at, piece, None), fx);
+                let whole = self.files[at].span(piece);
+                let (url, span) = (request.url, request.span);
+                fx.event(Event::Receiving { job, piece, from: None, source: false });
+                fx.output(Output::Take { job, conn, url, span, piece: whole });
+            }
+        }
+    }
+
+    fn refuse(&self, request: &Request, status: u16, fx: &mut Effects) {
+        fx.event(Event::Refused { conn: request.conn, status });
+        fx.output(Output::Refuse { conn: request.conn, status });
+    }
+
+    /// Refuses peers whose question the coordinator has not answered.
+    pub(super) fn unanswered(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some(at) = self.waiting.iter().position(|peer| peer.deadline <= now) {
+            let request = self.waiting.remove(at).request;
+            self.refuse(&request, BUSY, fx);
+        }
+    }
+}
+
+/// How the coordinator is told of a request.
+fn about(request: &Request) -> About {
+    About {
+        peer: request.peer,
+        url: request.url.clone(),
+        span: request.span,
+        peer_id: request.peer_id.clone(),
+    }
+}

@@ -1,0 +1,174 @@
+//! The connection to the coordinator, and what it says.
+
+use core::net::IpAddr;
+
+use super::super::bits::Bits;
+use super::io::{Event, Ignored, Output};
+use super::{Client, Effects, File};
+use crate::table::Table;
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{Extensions, Message, Span, Text};
+
+impl Client {
+    /// Says who we are, what we have and what we want, from the beginning:
+    /// the coordinator may be another one than before.
+    pub(super) fn online(&mut self, coordinator: IpAddr, fx: &mut Effects) {
+        self.coordinator = Some(coordinator);
+        self.connecting = false;
+        self.connect_at = None;
+        self.retry = self.config.retry_first;
+        fx.event(Event::Online);
+        fx.output(Output::Send(Message::Register {
+            client_id: self.config.id.clone(),
+            listen_port: self.config.listen_port,
+            extensions: Extensions { merge: true, early: true },
+        }));
+        let (max_download, max_upload) = (self.config.max_download, self.config.max_upload);
+        if max_download.or(max_upload).is_some() {
+            fx.output(Output::Send(Message::SetConcurrency { max_download, max_upload }));
+        }
+        for file in &self.files {
+            fx.output(Output::Send(Message::AskInfo { url: file.url.clone() }));
+        }
+    }
+
+    /// What runs with peers goes on; the coordinator hears of it later.
+    pub(super) fn offline(&mut self, now: Instant, fx: &mut Effects) {
+        self.coordinator = None;
+        self.connecting = false;
+        self.agreed = Extensions::default();
+        self.allowed.clear();
+        let retry = self.retry;
+        self.retry =
+            Duration::from_micros(retry.as_micros().saturating_mul(2)).min(self.config.retry_most);
+        if !self.files.is_empty() {
+            self.connect_at = Some(now + retry.max(Duration::from_micros(1)));
+            fx.event(Event::Offline { retry });
+        }
+    }
+
+    pub(super) fn want(&mut self, url: Text, (chunk, have): (u64, &[u32]), fx: &mut Effects) {
+        let mut file = File::new(url, chunk, false);
+        have.iter()
+            .filter(|piece| **piece < self.config.pieces)
+            .for_each(|piece| file.keep(*piece));
+        self.add(file, fx);
+    }
+
+    pub(super) fn offer(&mut self, url: Text, fx: &mut Effects) {
+        self.add(File::new(url, 0, true), fx);
+    }
+
+    fn add(&mut self, file: File, fx: &mut Effects) {
+        if self.file(&file.url).is_some() {
+            return;
+        }
+        if self.coordinator.is_some() {
+            fx.output(Output::Send(Message::AskInfo { url: file.url.clone() }));
+        } else if !self.connecting && self.connect_at.is_none() {
+            self.connecting = true;
+            fx.output(Output::Connect);
+        }
+        self.files.push(file);
+    }
+
+    pub(super) fn leave(&mut self, url: &Text, fx: &mut Effects) {
+        let Some(at) = self.file(url) else { return };
+        self.files.remove(at);
+        let jobs = self.jobs.iter().filter(|(_, job)| job.about.url == *url);
+        let jobs: alloc::vec::Vec<u32> = jobs.map(|(job, _)| *job).collect();
+        for job in jobs {
+            self.abort(job, fx);
+        }
+        if self.coordinator.is_some() {
+            for message in [
+                Message::Unrequest { url: url.clone(), span: Span::ALL },
+                Message::Unprovide { url: url.clone(), span: Span::ALL },
+            ] {
+                fx.output(Output::Send(message));
+            }
+        }
+    }
+
+    pub(super) fn hear(&mut self, now: Instant, message: Message, fx: &mut Effects) {
+        match message {
+            Message::Extensions(extensions) => self.agreed = extensions,
+            Message::TellInfo { url, size, chunk_size, .. } => {
+                self.told(&url, size.zip(chunk_size), fx);
+            }
+            Message::Transfer(order) => self.ordered(now, order, fx),
+            Message::TellVerify { about, authorized } => {
+                self.verified(now, about, authorized, fx);
+            }
+            Message::HashVerify { url, span, hash_ok } => self.judged(&url, span, hash_ok, fx),
+            Message::ProtocolError { message } | Message::Error { message, .. } => {
+                fx.event(Event::Complaint { message });
+            }
+            _ => fx.event(Event::Ignored { why: Ignored::NotACoordinators }),
+        }
+    }
+
+    /// Now the pieces are known: say which are here and ask for the rest.
+    fn told(&mut self, url: &Text, info: Option<(u64, u64)>, fx: &mut Effects) {
+        let Some(at) = self.file(url) else { return };
+        let most = u64::from(self.config.pieces);
+        let fits = |(size, chunk): &(u64, u64)| *chunk > 0 && size.div_ceil(*chunk) <= most;
+        let Some((size, chunk)) = info.filter(fits) else {
+            let why = match info {
+                None => "the coordinator does not know the file",
+                Some(_) => "the file has too many pieces",
+            };
+            fx.output(Output::Failed { url: url.clone(), why: why.into() });
+            self.files.remove(at);
+            return;
+        };
+        let file = &mut self.files[at];
+        if file.chunk != chunk && !file.whole {
+            // Pieces of another size are other pieces.
+            (file.have, file.held) = (Bits::default(), 0);
+        }
+        let news = (file.size, file.chunk) != (size, chunk);
+        (file.size, file.chunk) = (size, chunk);
+        if file.whole {
+            (0..file.pieces()).for_each(|piece| file.keep(piece));
+        }
+        if news {
+            fx.output(Output::Info { url: url.clone(), size, chunk });
+        }
+        for span in file.runs(true) {
+            fx.output(Output::Send(Message::Provide { url: url.clone(), span }));
+        }
+        // A piece whose digest nobody has judged is asked for once more: the
+        // coordinator that should have judged it is gone.
+        file.judged = Table::new();
+        for span in file.runs(false) {
+            fx.output(Output::Send(Message::Request { url: url.clone(), span }));
+        }
+        self.finish(at, fx);
+    }
+
+    /// Tells when a file is whole.
+    pub(super) fn finish(&mut self, at: usize, fx: &mut Effects) {
+        let file = &mut self.files[at];
+        let whole = file.chunk > 0 && file.held == file.pieces();
+        if whole && !core::mem::replace(&mut file.done, true) {
+            fx.output(Output::Done { url: file.url.clone() });
+            fx.event(Event::Done);
+        }
+    }
+}
+
+impl File {
+    fn new(url: Text, chunk: u64, whole: bool) -> Self {
+        Self {
+            url,
+            size: 0,
+            chunk,
+            have: Bits::default(),
+            held: 0,
+            judged: Table::new(),
+            whole,
+            done: false,
+        }
+    }
+}

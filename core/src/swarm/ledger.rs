@@ -1,0 +1,242 @@
+//! The ledger: what an address has given and taken, over sessions and
+//! restarts (SW-8).
+//!
+//! A row outlives its clients by [`Config::purge`], so that nobody gets a
+//! second free piece by coming again. Several clients behind one address
+//! share a row, and so do all hosts of a /64 network of IPv6.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::Config;
+use super::credit::Account;
+use crate::address::owner;
+use crate::table::Table;
+use crate::time::Instant;
+
+/// Quarters of a failure that one reporter's first, second and third count.
+const WEIGHTS: [u32; 3] = [4, 2, 1];
+/// Reporters remembered for one address.
+const REPORTERS: usize = 16;
+
+/// What is written to the store about an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Row {
+    /// An IPv4 address, or the first one of a /64 network.
+    pub owner: IpAddr,
+    /// Bytes it was sent, both sides agreeing (SW-5).
+    pub bytes_down: u64,
+    /// Bytes it sent, both sides agreeing.
+    pub bytes_up: u64,
+    /// Pieces it was sent that count.
+    pub downloads: u64,
+    /// Pieces it sent.
+    pub uploads: u64,
+    /// Pieces given although nothing was earned.
+    pub grants: u64,
+    /// It has or had its free piece (SW-7).
+    pub free: bool,
+    /// Failures as an uploader, in quarters, each reporter's first counting
+    /// most (SW-25).
+    pub failures: u32,
+    /// Who reported them, how often.
+    pub reporters: Vec<(IpAddr, u32)>,
+    /// Since when the failures have not faded.
+    pub faded: Instant,
+    /// Its last activity.
+    pub seen: Instant,
+}
+
+crate::json::struct_from_json!(Row, blank, Whole, {
+    owner, bytes_down, bytes_up, downloads, uploads, grants, free, failures, reporters, faded, seen,
+});
+
+/// A row, and what is true of it right now.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) row: Row,
+    /// Pieces on their way that will count.
+    pub(super) in_flight: u32,
+    /// Clients connected from there.
+    pub(super) clients: Vec<u32>,
+    /// It is in quarantine.
+    pub(super) quarantined: bool,
+}
+
+impl Entry {
+    pub(super) const fn account(&self) -> Account {
+        Account {
+            uploads: self.row.uploads,
+            downloads: self.row.downloads,
+            grants: self.row.grants,
+            free: self.row.free,
+            in_flight: self.in_flight,
+        }
+    }
+
+    /// Whole failures.
+    pub(super) const fn failures(&self) -> u32 {
+        self.row.failures / 4
+    }
+
+    /// Counts a failure; the same reporter's every next one counts less, so
+    /// that one liar convicts nobody.
+    pub(super) fn blame(&mut self, reporter: IpAddr) {
+        let reporters = &mut self.row.reporters;
+        let full = reporters.len() >= REPORTERS;
+        let before = match reporters.iter_mut().find(|(who, _)| *who == reporter) {
+            Some((_, count)) => core::mem::replace(count, count.saturating_add(1)),
+            None if !full => {
+                reporters.push((reporter, 1));
+                0
+            }
+            // With so many reporters one more changes nothing.
+            None => return,
+        };
+        let weight = WEIGHTS.get(before as usize).copied().unwrap_or(0);
+        self.row.failures = self.row.failures.saturating_add(weight);
+    }
+
+    /// Lets failures fade: half of them for every whole interval that went by.
+    pub(super) fn fade(&mut self, now: Instant, config: &Config) {
+        let interval = config.failure_decay.as_micros().max(1);
+        let times = now.since(self.row.faded).as_micros() / interval;
+        if times == 0 {
+            return;
+        }
+        let halve = |n: u32| n.checked_shr(times.min(32) as u32).unwrap_or(0);
+        self.row.failures = halve(self.row.failures);
+        self.row.reporters.iter_mut().for_each(|(_, count)| *count = halve(*count));
+        self.row.reporters.retain(|(_, count)| *count > 0);
+        self.row.faded += config.failure_decay.ratio(times, 1);
+    }
+
+    /// Whether it belongs in quarantine: it failed often, and more often than
+    /// it gave.
+    pub(super) fn suspect(&self, config: &Config) -> bool {
+        let failures = u64::from(self.row.failures);
+        failures >= 4 * u64::from(config.quarantine) && failures > 4 * self.row.uploads
+    }
+}
+
+/// All rows, by address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ledger {
+    by_owner: Table<IpAddr, u32>,
+    entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+}
+
+impl Ledger {
+    pub(super) fn len(&self) -> usize {
+        self.by_owner.len()
+    }
+
+    pub(super) fn get(&self, at: u32) -> &Entry {
+        self.entries[at as usize].as_ref().expect("a row that clients refer to")
+    }
+
+    pub(super) fn get_mut(&mut self, at: u32) -> &mut Entry {
+        self.entries[at as usize].as_mut().expect("a row that clients refer to")
+    }
+
+    /// A row that may be gone.
+    pub(super) fn find(&mut self, at: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(at as usize)?.as_mut()
+    }
+
+    pub(super) fn of(&self, peer: IpAddr) -> Option<u32> {
+        self.by_owner.get(&owner(peer)).copied()
+    }
+
+    /// The row of an address, made when there is none.
+    pub(super) fn open(&mut self, peer: IpAddr, now: Instant) -> u32 {
+        match self.of(peer) {
+            Some(at) => at,
+            None => self.put(Row {
+                owner: owner(peer),
+                bytes_down: 0,
+                bytes_up: 0,
+                downloads: 0,
+                uploads: 0,
+                grants: 0,
+                free: false,
+                failures: 0,
+                reporters: Vec::new(),
+                faded: now,
+                seen: now,
+            }),
+        }
+    }
+
+    /// Puts a row in, from the store or new.
+    pub(super) fn put(&mut self, row: Row) -> u32 {
+        let owner = row.owner;
+        let entry = Entry { row, in_flight: 0, clients: Vec::new(), quarantined: false };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.entries[at as usize] = Some(entry);
+                at
+            }
+            None => {
+                self.entries.push(Some(entry));
+                self.entries.len() as u32 - 1
+            }
+        };
+        self.by_owner.insert(owner, at);
+        at
+    }
+
+    /// Takes a row out, if nobody is connected from there.
+    pub(super) fn purge(&mut self, at: u32) -> Option<Row> {
+        let place = self.entries.get_mut(at as usize)?;
+        place.as_ref().filter(|entry| entry.clients.is_empty() && entry.in_flight == 0)?;
+        let entry = place.take()?;
+        self.by_owner.remove(&entry.row.owner);
+        self.free.push(at);
+        Some(entry.row)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.by_owner.values().map(|at| self.get(*at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reporter_convicts_nobody_and_three_do() {
+        let config = Config::default();
+        let mut ledger = Ledger::default();
+        let at = ledger.open([10, 0, 0, 1].into(), Instant::ZERO);
+        let entry = ledger.get_mut(at);
+        for _ in 0..100 {
+            entry.blame([10, 0, 0, 2].into());
+        }
+        assert!(!entry.suspect(&config) && entry.failures() == 1);
+        entry.blame([10, 0, 0, 3].into());
+        entry.blame([10, 0, 0, 4].into());
+        assert!(entry.suspect(&config));
+        entry.row.uploads = 4;
+        assert!(!entry.suspect(&config), "it gave more often than it failed");
+        entry.row.uploads = 0;
+        entry.fade(Instant::ZERO + config.failure_decay, &config);
+        assert!(!entry.suspect(&config), "half of it has faded");
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_row_and_a_row_in_use_stays() {
+        let mut ledger = Ledger::default();
+        let a = ledger.open("2001:db8::1".parse().unwrap(), Instant::ZERO);
+        assert_eq!(ledger.open("2001:db8::2".parse().unwrap(), Instant::ZERO), a);
+        ledger.get_mut(a).clients.push(0);
+        assert_eq!(ledger.purge(a), None);
+        ledger.get_mut(a).clients.clear();
+        assert!(ledger.purge(a).is_some());
+        assert_eq!((ledger.len(), ledger.purge(a)), (0, None));
+    }
+}

@@ -1,0 +1,188 @@
+//! Giving a piece out, and saying so.
+
+use super::super::event::{Event, Funnel, Pick};
+use super::client::{Part, Transfer, Up};
+use super::file::Retry;
+use super::timers::Due;
+use super::{Effects, Manager};
+use crate::time::Instant;
+use crate::wire::pdtp::{About, Message, Method, Span, Text, Transfer as Order};
+
+/// What is given to whom.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub(super) file: u32,
+    pub(super) piece: u32,
+    /// The member that gets it.
+    pub(super) down: u32,
+    /// Whom it gets it from: a source, or a member.
+    pub(super) up: Giver,
+    pub(super) why: Pick,
+    pub(super) funnel: Option<Funnel>,
+    /// It failed before.
+    pub(super) retry: Option<(Instant, Retry)>,
+}
+
+/// Who gives.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Giver {
+    Source(u32),
+    Member(u32),
+}
+
+impl Manager {
+    /// Begins a transfer: grants what is not earned, says what is to be done.
+    pub(super) fn assign(&mut self, now: Instant, given: Given, fx: &mut Effects) {
+        let Given { file: number, piece, down: member, up, why, funnel, retry } = given;
+        let charged = !self.solo(number);
+        let file = &mut self.files[number as usize];
+        let down = file.member(member).client;
+        let up = match up {
+            Giver::Source(source) => Up::Source(source),
+            Giver::Member(other) => Up::Client(file.member(other).client),
+        };
+        let again = retry.is_some();
+        let (chosen, retry) = retry.unzip();
+        if let Some(chosen) = chosen {
+            file.retries.remove(&(chosen, member));
+            file.member_mut(member).failed.remove(&(chosen, piece));
+        } else {
+            file.need(member, piece, false);
+        }
+        file.rarity.more(piece);
+        file.renew(member, piece);
+        file.member_mut(member).waiting = now;
+        if charged && self.credit_of(number, member) < 1 && !again {
+            self.grant(number, down, false, fx);
+        }
+        if charged {
+            let row = self.client(down).row;
+            self.ledger.get_mut(row).in_flight += 1;
+        }
+        let put = matches!(up, Up::Client(client) if !self.client(client).active());
+        let (tried, part) = match retry {
+            None => (alloc::vec::Vec::new(), Part::Whole),
+            Some(Retry { tried, offset: 0, .. }) => (tried, Part::Whole),
+            Some(Retry { tried, offset, earlier }) => (tried, Part::Rest { offset, earlier }),
+        };
+        let deadline = now + self.config.transfer_timeout;
+        let at = self.enter(Transfer {
+            file: number,
+            piece,
+            down,
+            up,
+            put,
+            part,
+            at: now,
+            deadline,
+            chosen: chosen.unwrap_or(now),
+            up_said: false,
+            down_said: false,
+            took: None,
+            charged,
+            tried,
+            funnel,
+        });
+        self.agenda.add(deadline, Due::Transfer(at));
+        let (conn, from) = (self.client(down).conn, self.up_conn(up));
+        fx.event(Event::Assigned {
+            file: number,
+            piece,
+            down: conn,
+            up: from,
+            put,
+            why,
+            charged,
+            funnel,
+        });
+        self.tell(at, fx);
+        self.refresh_row(now, self.client(down).row, fx);
+        if let Up::Client(up) = up {
+            self.refresh(now, up, fx);
+        }
+    }
+
+    /// Puts a transfer into all lists.
+    fn enter(&mut self, transfer: Transfer) -> u32 {
+        let (down, up) = (transfer.down, transfer.up);
+        let at = self.spare.pop().unwrap_or_else(|| {
+            self.transfers.push(None);
+            self.transfers.len() as u32 - 1
+        });
+        self.transfers[at as usize] = Some(transfer);
+        self.counters.assigned += 1;
+        let client = self.client_mut(down);
+        client.downs.push(at);
+        client.busy_down += 1;
+        match up {
+            Up::Source(_) => self.counters.from_source += 1,
+            Up::Client(up) => self.client_mut(up).ups.push(at),
+        }
+        self.take_up_slot(at);
+        at
+    }
+
+    /// One piece that is not earned (§4).
+    pub(super) fn grant(&mut self, file: u32, client: u32, aged: bool, fx: &mut Effects) {
+        let row = self.client(client).row;
+        let entry = self.ledger.get_mut(row);
+        entry.row.grants += 1;
+        let grants = entry.row.grants;
+        self.files[file as usize].grants += 1;
+        self.counters.grants += 1;
+        self.save(row, fx);
+        fx.event(Event::Granted { client: self.client(client).conn, file, grants, aged });
+    }
+
+    /// The bytes of a transfer.
+    pub(super) fn part_span(&self, transfer: &Transfer) -> (u64, u64) {
+        let (start, end) = self.files[transfer.file as usize].span(transfer.piece);
+        match transfer.part {
+            Part::Whole => (start, end),
+            Part::Rest { offset, .. } => (start + offset, end),
+            Part::Beginning { offset, .. } => (start, start + offset),
+        }
+    }
+
+    /// Says to both ends what is to be done. The one that accepts is told
+    /// first, if it can be told before it asks: it has accepted peers before,
+    /// so there is no need to learn whether it can (SW-3).
+    pub(super) fn tell(&mut self, at: u32, fx: &mut Effects) {
+        let transfer = self.transfer(at);
+        let (start, end) = self.part_span(transfer);
+        let span = Span::new(start, end);
+        let file = &self.files[transfer.file as usize];
+        let url = file.spec.url.clone();
+        let hash = file.spec.hashes[transfer.piece as usize];
+        let (down, up, put) = (transfer.down, transfer.up, transfer.put);
+        let knows = self.knows_hash(at);
+        let source: Text = "".into();
+        let id = |client: u32| self.client(client).id.clone().unwrap_or_default();
+        let down_about =
+            About { peer: self.client(down).peer, url: url.clone(), span, peer_id: id(down) };
+        let up_id = if let Up::Client(up) = up { id(up) } else { source };
+        let up_about = About { peer: self.address(up), url, span, peer_id: up_id };
+        let (order_to, order_about, port, method, waits) = match up {
+            Up::Source(source) => {
+                (down, up_about, self.sources[source as usize].addr.port(), Method::Get, None)
+            }
+            Up::Client(up) if put => {
+                let port = self.client(down).port.unwrap_or(0);
+                (up, down_about, port, Method::Put, Some((down, up_about)))
+            }
+            Up::Client(up) => {
+                let port = self.client(up).port.unwrap_or(0);
+                (down, up_about, port, Method::Get, Some((up, down_about)))
+            }
+        };
+        if let Some((listener, about)) = waits {
+            let listening = self.client(listener);
+            if listening.accepted && listening.extensions.early {
+                self.send(listener, Message::TellVerify { about, authorized: true }, fx);
+            }
+        }
+        let hash = knows.then_some(hash);
+        let order = Order { about: order_about, port, method, hash };
+        self.send(order_to, Message::Transfer(order), fx);
+    }
+}

@@ -1,0 +1,227 @@
+//! Selection: whom a piece comes from, and which piece it is.
+//!
+//! The orders of SW-15 and SW-18 to SW-20 are kept as sorted sets, so the
+//! first that fits is found by walking them from the front. A walk ends after
+//! [`WALK`] members; from there on the pieces lead: a piece that both a sender
+//! may have and the other may need is looked up in its bit set of holders or
+//! needers. What is found to be empty is not looked at again until somebody
+//! with that piece comes, so no choice looks at everybody.
+
+use alloc::vec::Vec;
+
+use super::super::bits::Bits;
+use super::super::event::{Funnel, Pick};
+use super::super::rarity::Rarity;
+use super::file::{File, READY, STALLED, member_of, up_class};
+use crate::rng::Rng;
+use crate::time::Instant;
+
+/// Members looked at one by one before the pieces lead.
+const WALK: usize = 48;
+
+/// What was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    /// The member on the other side.
+    pub(super) member: u32,
+    pub(super) piece: u32,
+    pub(super) why: Pick,
+}
+
+/// Which piece of those that fit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taste {
+    pub(super) rarest: bool,
+    /// Walk to the end, however many there are (`seed2004`).
+    pub(super) patient: bool,
+}
+
+impl Taste {
+    const fn walk(self) -> usize {
+        if self.patient { usize::MAX } else { WALK }
+    }
+
+    fn piece(self, file: &File, have: &Bits, need: &Bits, rng: &mut Rng) -> Option<u32> {
+        if self.rarest {
+            file.rarity.rarest(have, need, rng)
+        } else {
+            Rarity::random(have, need, rng)
+        }
+    }
+}
+
+/// An uploader for any piece the member needs (SW-15, SW-18).
+pub(super) fn uploader(file: &mut File, down: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
+    let modes: &[bool] = if file.member(down).active { &[false, true] } else { &[true] };
+    for &active in modes {
+        for stalled in [true, false] {
+            let class = &file.ups[up_class(active, stalled)];
+            let need = &file.member(down).need;
+            let fits = |up: &u32| *up != down && file.member(*up).have.meets(need);
+            let mut walk = class.iter().take(taste.walk()).map(member_of);
+            let Some(up) = walk.find(fits) else { continue };
+            let piece = taste.piece(file, &file.member(up).have, need, rng)?;
+            let why = if stalled { Pick::Stalled } else { Pick::Fastest };
+            return Some(Choice { member: up, piece, why });
+        }
+        let longer = |stalled| file.ups[up_class(active, stalled)].len() > taste.walk();
+        if (longer(true) || longer(false))
+            && let Some(choice) = uploader_by_piece(file, down, active, rng)
+        {
+            return Some(choice);
+        }
+    }
+    None
+}
+
+fn uploader_by_piece(file: &mut File, down: u32, active: bool, rng: &mut Rng) -> Option<Choice> {
+    let mode = usize::from(active);
+    loop {
+        let need = &file.member(down).need;
+        let piece = file.rarity.rarest(need, &file.supply, rng)?;
+        let holders = &file.holders[piece as usize];
+        if let Some(up) = holders.some_of(&file.up_bits[mode], rng) {
+            return Some(Choice { member: up, piece, why: pick(file, up) });
+        }
+        if holders.meets(&file.up_bits[1 - mode]) {
+            // Somebody of the other mode has it: not for this member, but
+            // the piece is not out of supply either.
+            let found = need.both(&file.supply).find_map(|piece| {
+                let holders = &file.holders[piece as usize];
+                holders.some_of(&file.up_bits[mode], rng).map(|up| (up, piece))
+            });
+            return found.map(|(member, piece)| Choice { member, piece, why: pick(file, member) });
+        }
+        file.supply.remove(piece);
+    }
+}
+
+fn pick(file: &File, up: u32) -> Pick {
+    let stalled = file.member(up).up.is_some_and(|(class, _)| class % 2 == 0);
+    if stalled { Pick::Stalled } else { Pick::Fastest }
+}
+
+/// An uploader for one piece that failed before, none of those that failed it
+/// (SW-14).
+pub(super) fn uploader_again(
+    file: &File,
+    down: u32,
+    piece: u32,
+    failed: impl Fn(u32) -> bool,
+    taste: Taste,
+) -> Option<Choice> {
+    let modes: &[bool] = if file.member(down).active { &[false, true] } else { &[true] };
+    for &active in modes {
+        for stalled in [true, false] {
+            let class = &file.ups[up_class(active, stalled)];
+            let mut walk = class.iter().take(taste.walk()).map(member_of);
+            let fits =
+                |up: &u32| *up != down && file.member(*up).have.contains(piece) && !failed(*up);
+            if let Some(member) = walk.find(fits) {
+                let why = if stalled { Pick::Stalled } else { Pick::Fastest };
+                return Some(Choice { member, piece, why });
+            }
+        }
+        let holders = &file.holders[piece as usize];
+        let mut both = holders.both(&file.up_bits[usize::from(active)]);
+        if let Some(member) = both.find(|up| *up != down && !failed(*up)) {
+            return Some(Choice { member, piece, why: pick(file, member) });
+        }
+    }
+    None
+}
+
+/// A downloader for a member that could send: the first with credit, else the
+/// longest stalled (§4, both passes).
+pub(super) fn downloader(file: &mut File, up: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
+    let any = file.member(up).active;
+    for lane in [READY, STALLED] {
+        let have = &file.member(up).have;
+        let fits = |down: &u32| {
+            let member = file.member(*down);
+            *down != up && (any || member.active) && member.need.meets(have)
+        };
+        let found = file.downs[lane].iter().take(WALK).map(member_of).find(fits);
+        if let Some(down) = found {
+            let piece = taste.piece(file, have, &file.member(down).need, rng)?;
+            return Some(Choice { member: down, piece, why: pick(file, up) });
+        }
+        if file.downs[lane].len() > WALK
+            && let Some(choice) = downloader_by_piece(file, up, lane, rng)
+        {
+            return Some(choice);
+        }
+    }
+    None
+}
+
+fn downloader_by_piece(file: &mut File, up: u32, lane: usize, rng: &mut Rng) -> Option<Choice> {
+    let member = file.member(up);
+    let modes: &[usize] = if member.active { &[0, 1] } else { &[1] };
+    let mut unwanted = Vec::new();
+    let mut found = None;
+    for piece in member.have.both(&file.demand) {
+        let needers = &file.needers[piece as usize];
+        let waiting = |mode: &usize| needers.some_of(&file.down_bits[lane][*mode], rng);
+        found = modes.iter().find_map(waiting).map(|down| (down, piece));
+        if found.is_some() {
+            break;
+        }
+        if !file.down_bits.iter().flatten().any(|waiting| needers.meets(waiting)) {
+            unwanted.push(piece);
+        }
+    }
+    for piece in unwanted {
+        file.demand.remove(piece);
+    }
+    found.map(|(member, piece)| Choice { member, piece, why: pick(file, up) })
+}
+
+/// Somebody for a piece nobody has: the first that waits and could pass it on
+/// to everybody, else the first that waits.
+pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Choice> {
+    for lane in [READY, STALLED] {
+        for active in [true, false] {
+            let walk = file.downs[lane].iter().take(WALK).map(member_of);
+            let fits = |down: &u32| {
+                let member = file.member(*down);
+                member.active == active && member.not_before <= now
+            };
+            for down in walk.filter(fits) {
+                if let Some(piece) = file.rarity.unseen(&file.member(down).need, rng) {
+                    return Some(Choice { member: down, piece, why: Pick::Unseen });
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The selection in numbers, by looking at everybody.
+pub(super) fn funnel(file: &File, down: u32, up: Option<u32>, single: Option<u32>) -> Funnel {
+    let member = file.member(down);
+    let need = match single {
+        None => member.need.clone(),
+        Some(piece) => {
+            let mut one = Bits::none(file.pieces);
+            one.insert(piece);
+            one
+        }
+    };
+    let classes = (0..4).map(|class| {
+        let reachable = member.active || class >= 2;
+        let all = file.ups[class].iter().map(member_of).filter(|up| *up != down && reachable);
+        let useful = all.clone().filter(|up| file.member(*up).have.meets(&need)).count();
+        (all.count() as u32, useful as u32)
+    });
+    let counts: Vec<(u32, u32)> = classes.collect();
+    let passive = counts[0].1 + counts[1].1;
+    Funnel {
+        needed: need.len(),
+        reachable: counts.iter().map(|c| c.0).sum(),
+        useful: counts.iter().map(|c| c.1).sum(),
+        passive,
+        stalled: if passive > 0 { counts[0].1 } else { counts[2].1 },
+        pieces: up.map_or(0, |up| file.member(up).have.common(&need)),
+    }
+}

@@ -1,0 +1,179 @@
+//! A connected client: its session. What outlives it is in the ledger.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::super::config::Config;
+use super::super::pace::Pace;
+use crate::id::ConnId;
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{Extensions, Text};
+
+/// A file a client is on, and its number among the members of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Membership {
+    pub(super) file: u32,
+    pub(super) member: u32,
+}
+
+/// A connect to a client that failed, until it says that it did not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MissedConnect {
+    pub(super) file: u32,
+    pub(super) piece: u32,
+    pub(super) by: ConnId,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub(super) conn: ConnId,
+    pub(super) peer: IpAddr,
+    /// Its row in the ledger.
+    pub(super) row: u32,
+    /// By when it has to register.
+    pub(super) register_by: Instant,
+    /// `None` until it registers.
+    pub(super) id: Option<Text>,
+    /// Where it accepts its peers; `None` when it does not (SW-2).
+    pub(super) port: Option<u16>,
+    /// Forced into passive mode although it has a port (SW-4).
+    pub(super) forced: bool,
+    pub(super) extensions: Extensions,
+    /// It has accepted a peer (SW-3).
+    pub(super) accepted: bool,
+    /// Connects to it that failed (SW-4).
+    pub(super) connect_failures: u32,
+    pub(super) missed: Option<MissedConnect>,
+    pub(super) port_changed: Option<Instant>,
+    /// What it asked for (SW-12).
+    pub(super) max_download: Option<u32>,
+    pub(super) max_upload: Option<u32>,
+    pub(super) pace: Pace,
+    /// Transfers to it and from it, whose slots are taken.
+    pub(super) downs: Vec<u32>,
+    pub(super) ups: Vec<u32>,
+    pub(super) busy_down: u32,
+    pub(super) busy_up: u32,
+    /// Transfers whose uploader has reported and it has not (SW-22).
+    pub(super) unconfirmed: u32,
+    /// Bytes a second as an uploader, averaged (SW-20).
+    pub(super) rate: u64,
+    pub(super) files: Vec<Membership>,
+}
+
+impl Client {
+    pub(super) const fn new(conn: ConnId, peer: IpAddr, row: u32, register_by: Instant) -> Self {
+        Self {
+            conn,
+            peer,
+            row,
+            register_by,
+            id: None,
+            port: None,
+            forced: false,
+            extensions: Extensions { merge: false, early: false },
+            accepted: false,
+            connect_failures: 0,
+            missed: None,
+            port_changed: None,
+            max_download: None,
+            max_upload: None,
+            pace: Pace::new(),
+            downs: Vec::new(),
+            ups: Vec::new(),
+            busy_down: 0,
+            busy_up: 0,
+            unconfirmed: 0,
+            rate: 0,
+            files: Vec::new(),
+        }
+    }
+
+    /// Others can connect to it.
+    pub(super) const fn active(&self) -> bool {
+        self.port.is_some() && !self.forced
+    }
+
+    /// Uploads at once: what it wants, what is best, what anybody may.
+    pub(super) fn most_up(&self, config: &Config) -> u32 {
+        let told = self.max_upload.unwrap_or(config.default_upload);
+        told.min(config.hard_limit).min(match config.policy {
+            super::super::config::Policy::Adaptive => self.pace.at_once(),
+            super::super::config::Policy::Seed2004 => told,
+        })
+    }
+
+    /// Downloads at once. The uploaders' links bound these; a search of
+    /// their own has nothing to find.
+    pub(super) fn most_down(&self, config: &Config) -> u32 {
+        self.max_download.unwrap_or(config.default_download).min(config.hard_limit)
+    }
+
+    /// How much more it may download at once.
+    pub(super) fn room_down(&self, config: &Config) -> u32 {
+        if config.strict && self.unconfirmed > 0 {
+            return 0;
+        }
+        self.most_down(config).saturating_sub(self.busy_down)
+    }
+
+    /// Averages its rate (SW-20).
+    pub(super) fn measured(&mut self, bytes: u64, took: Duration) {
+        let rate = u128::from(bytes) * 1_000_000 / u128::from(took.as_micros().max(1));
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX / 8);
+        self.rate = if self.rate == 0 { rate } else { self.rate - self.rate / 4 + rate / 4 };
+    }
+}
+
+/// From whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Up {
+    /// One of the sources.
+    Source(u32),
+    /// A client.
+    Client(u32),
+}
+
+/// What of a piece is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// What the earlier uploader left over, from an offset on.
+    Rest { offset: u64, earlier: Option<Origin> },
+    /// The beginning again, to see whose fault a wrong hash was (SW-24).
+    Beginning { offset: u64, earlier: Option<Origin> },
+}
+
+/// An uploader, after it may have left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) conn: ConnId,
+    pub(super) peer: IpAddr,
+}
+
+/// A piece on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Transfer {
+    pub(super) file: u32,
+    pub(super) piece: u32,
+    pub(super) down: u32,
+    pub(super) up: Up,
+    pub(super) put: bool,
+    pub(super) part: Part,
+    pub(super) at: Instant,
+    pub(super) deadline: Instant,
+    /// When the piece was first chosen for the downloader (SW-6).
+    pub(super) chosen: Instant,
+    /// The uploader reported success; its slot is free.
+    pub(super) up_said: bool,
+    /// The downloader reported success; its slot is free, the piece is there.
+    pub(super) down_said: bool,
+    /// How long the bytes took, as told.
+    pub(super) took: Option<Duration>,
+    /// It counts for the ratio.
+    pub(super) charged: bool,
+    /// Uploaders that failed this piece for this downloader.
+    pub(super) tried: Vec<IpAddr>,
+    pub(super) funnel: Option<super::super::event::Funnel>,
+}

@@ -1,0 +1,301 @@
+//! Giving out whatever can be given out.
+//!
+//! `adaptive` asks from both sides. What nobody could use yesterday nobody can
+//! use today, so it is enough to look at who has changed: for each that can
+//! send again, the first who waits and can use it; for each that waits anew,
+//! the first of those that could not help anybody so far. Together with the
+//! stalled as last choice no upload slot stays idle that somebody could use.
+//!
+//! `seed2004` asks as the text does, from the downloader's side alone and only
+//! when it has earned something; whom no peer can serve goes to the source.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::super::config::Policy;
+use super::super::event::Pick;
+use super::assign::{Given, Giver};
+use super::choose::{self, Choice, Taste};
+use super::file::{READY, STALLED, member_of};
+use super::timers::Due;
+use super::{Effects, Manager};
+use crate::table::sort_pairs;
+use crate::time::Instant;
+
+/// Waiting members a source looks at before it is content to idle.
+const WALK: usize = 16;
+/// Piece times a member that gets nothing waits for its peers.
+const PATIENCE: u64 = 2;
+
+impl Manager {
+    pub(super) fn dispatch(&mut self, now: Instant, fx: &mut Effects) {
+        // A choice on one file takes slots, and changes the others of the
+        // clients it touches; slots are finite, so this ends.
+        while let Some(number) = self.files.iter().position(|file| file.dirty) {
+            let number = number as u32;
+            self.files[number as usize].dirty = false;
+            match self.config.policy {
+                Policy::Adaptive => self.adaptive(now, number, fx),
+                Policy::Seed2004 => self.seed2004(now, number, fx),
+            }
+            let file = &mut self.files[number as usize];
+            file.dirty = !file.fresh_ups.is_empty() || !file.fresh_downs.is_empty();
+        }
+        self.dirty = None;
+    }
+
+    const fn taste(&self) -> Taste {
+        let seed = matches!(self.config.policy, Policy::Seed2004);
+        Taste { rarest: self.config.rarest && !seed, patient: seed }
+    }
+
+    fn adaptive(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+        self.retries(now, number, fx);
+        self.inject(now, number, fx);
+        loop {
+            let senders = self.fresh_senders(number);
+            let waiting = self.fresh_waiting(number);
+            if senders.is_empty() && waiting.is_empty() {
+                break;
+            }
+            for up in senders {
+                self.serve_from(now, number, up, fx);
+            }
+            for down in waiting {
+                self.serve_to(now, number, down, fx);
+            }
+        }
+        self.help(now, number, fx);
+    }
+
+    /// Members that can send again: passive before active and stalled before
+    /// others, as in the selection, then whoever has the newest piece.
+    fn fresh_senders(&mut self, number: u32) -> Vec<u32> {
+        let file = &mut self.files[number as usize];
+        let fresh = core::mem::take(&mut file.fresh_ups);
+        let mut order = [const { Vec::new() }; 4];
+        for at in fresh {
+            let member = file.member_mut(at);
+            member.fresh_up = false;
+            if let Some((class, key)) = member.up {
+                order[class].push((u64::from(u32::MAX - member.newest), key.1));
+            }
+        }
+        order.iter_mut().for_each(|keys| sort_pairs(keys));
+        order.iter().flatten().map(member_of).collect()
+    }
+
+    /// Members that wait anew, those with credit first, the longest first.
+    fn fresh_waiting(&mut self, number: u32) -> Vec<u32> {
+        let file = &mut self.files[number as usize];
+        let fresh = core::mem::take(&mut file.fresh_downs);
+        let mut order = [Vec::new(), Vec::new()];
+        for at in fresh {
+            let member = file.member_mut(at);
+            member.fresh_down = false;
+            if let Some((lane, key)) = member.down {
+                order[lane].push(key);
+            }
+        }
+        order.iter_mut().for_each(|keys| sort_pairs(keys));
+        order.iter().flatten().map(member_of).collect()
+    }
+
+    /// All a member can send now.
+    fn serve_from(&mut self, now: Instant, number: u32, up: u32, fx: &mut Effects) {
+        let taste = self.taste();
+        while self.files[number as usize].member(up).up.is_some() {
+            let file = &mut self.files[number as usize];
+            let Some(choice) = choose::downloader(file, up, taste, &mut self.rng) else { return };
+            let Choice { member: down, piece, why } = choice;
+            self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+        }
+    }
+
+    /// All a member can be sent now.
+    fn serve_to(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
+        let taste = self.taste();
+        while self.files[number as usize].member(down).down.is_some() {
+            let file = &mut self.files[number as usize];
+            let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) else { return };
+            let Choice { member: up, piece, why } = choice;
+            self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+        }
+    }
+
+    fn give(
+        &mut self,
+        now: Instant,
+        number: u32,
+        (down, up): (u32, Giver),
+        piece: u32,
+        why: Pick,
+        fx: &mut Effects,
+    ) {
+        let funnel = self.config.explain.then(|| {
+            let from = if let Giver::Member(up) = up { Some(up) } else { None };
+            choose::funnel(&self.files[number as usize], down, from, None)
+        });
+        let given = Given { file: number, piece, down, up, why, funnel, retry: None };
+        self.assign(now, given, fx);
+    }
+
+    /// Pieces that failed come first (SW-14). They do not hold up the rest:
+    /// what no peer can give again comes from the source, or waits.
+    fn retries(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+        let waiting: Vec<(Instant, u32)> =
+            self.files[number as usize].retries.iter().copied().collect();
+        for (_, member) in waiting {
+            while self.retry(now, number, member, fx) {}
+        }
+    }
+
+    /// Tries a member's first failed piece; true when it was given out.
+    fn retry(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) -> bool {
+        let file = &self.files[number as usize];
+        let Some((&(chosen, piece), retry)) = file.member(down).failed.first() else {
+            return false;
+        };
+        if !file.retries.contains(&(chosen, down)) {
+            return false;
+        }
+        let retry = retry.clone();
+        let taste = self.taste();
+        let failed = |up: u32| self.has_failed(number, up, &retry.tried);
+        let found = choose::uploader_again(file, down, piece, failed, taste);
+        let (up, why) = match found {
+            Some(choice) => (Giver::Member(choice.member), choice.why),
+            None if self.backs_off(now, number, down) => return false,
+            None => match self.free_source() {
+                Some(source) => (Giver::Source(source), Pick::Retry),
+                None => return false,
+            },
+        };
+        let funnel = self.config.explain.then(|| {
+            let from = if let Giver::Member(up) = up { Some(up) } else { None };
+            choose::funnel(&self.files[number as usize], down, from, Some(piece))
+        });
+        let retry = Some((chosen, retry));
+        self.assign(now, Given { file: number, piece, down, up, why, funnel, retry }, fx);
+        true
+    }
+
+    /// True when the source does not serve a member yet; asks to look again.
+    fn backs_off(&mut self, now: Instant, number: u32, down: u32) -> bool {
+        let until = self.files[number as usize].member(down).not_before;
+        let waits = self.config.policy == Policy::Adaptive && now < until;
+        if waits {
+            self.agenda.add(until, Due::Help(number));
+        }
+        waits
+    }
+
+    fn has_failed(&self, number: u32, up: u32, tried: &[IpAddr]) -> bool {
+        let client = self.files[number as usize].member(up).client;
+        tried.contains(&self.client(client).peer)
+    }
+
+    /// The source gives first what no peer has: every piece once (§4).
+    fn inject(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+        while let Some(source) = self.free_source() {
+            let file = &self.files[number as usize];
+            if !file.rarity.has_unseen() {
+                return;
+            }
+            let Some(choice) = choose::for_unseen(file, now, &mut self.rng) else { return };
+            let Choice { member: down, piece, why } = choice;
+            self.give(now, number, (down, Giver::Source(source)), piece, why, fx);
+        }
+    }
+
+    /// After that it helps whoever gets nothing from anybody for longer than
+    /// pieces take.
+    fn help(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+        for lane in [READY, STALLED] {
+            let keys = self.files[number as usize].downs[lane].iter().take(WALK);
+            let waiting: Vec<u32> = keys.map(member_of).collect();
+            for down in waiting {
+                let Some(source) = self.free_source() else { return };
+                if self.backs_off(now, number, down) || !self.needs_help(now, number, down) {
+                    continue;
+                }
+                let file = &self.files[number as usize];
+                let need = &file.member(down).need;
+                let Some(piece) = file.rarity.rarest(need, need, &mut self.rng) else { continue };
+                self.give(now, number, (down, Giver::Source(source)), piece, Pick::Source, fx);
+            }
+        }
+    }
+
+    /// True when only the source can help; asks to look again when it may be
+    /// so later.
+    fn needs_help(&mut self, now: Instant, number: u32, down: u32) -> bool {
+        let file = &self.files[number as usize];
+        let member = file.member(down);
+        if self.client(member.client).busy_down > 0 {
+            return false;
+        }
+        let patience = file.piece_time(self.config.piece_time).ratio(PATIENCE, 1);
+        let from = member.waiting + patience;
+        if from <= now {
+            return true;
+        }
+        self.agenda.add(from, Due::Help(number));
+        false
+    }
+
+    /// The text to the letter (lines 91–154).
+    fn seed2004(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+        self.fresh_senders(number);
+        if self.free_source().is_some() {
+            let file = &mut self.files[number as usize];
+            for down in core::mem::take(&mut file.starved).iter() {
+                file.freshen_down(*down);
+            }
+        }
+        let waiting: Vec<u32> =
+            self.files[number as usize].retries.iter().map(|(_, member)| *member).collect();
+        for member in waiting {
+            while self.retry(now, number, member, fx) {}
+        }
+        loop {
+            let waiting = self.fresh_waiting(number);
+            if waiting.is_empty() {
+                return;
+            }
+            for down in waiting {
+                self.rights(now, number, down, fx);
+            }
+        }
+    }
+
+    /// Every right of a downloader: a peer, else the source, else it waits
+    /// for the source.
+    fn rights(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
+        let taste = self.taste();
+        while self.files[number as usize].member(down).down.is_some() {
+            let file = &mut self.files[number as usize];
+            if !file.member(down).failed.is_empty() {
+                // A failed piece comes first, whatever that holds up.
+                return;
+            }
+            if let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) {
+                let Choice { member: up, piece, why } = choice;
+                self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+                continue;
+            }
+            let Some(source) = self.free_source() else {
+                // It asks again when something changes, a source's slot too.
+                self.files[number as usize].starved.insert(down);
+                return;
+            };
+            let file = &self.files[number as usize];
+            let need = &file.member(down).need;
+            let Some(piece) = super::super::rarity::Rarity::random(need, need, &mut self.rng)
+            else {
+                return;
+            };
+            self.give(now, number, (down, Giver::Source(source)), piece, Pick::Source, fx);
+        }
+    }
+}

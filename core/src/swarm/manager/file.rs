@@ -1,0 +1,401 @@
+//! What the coordinator knows of one file: who has which piece, who needs
+//! which, who could send, who waits, all of it in an order that answers the
+//! next question without looking at everybody.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::super::bits::Bits;
+use super::super::io::FileSpec;
+use super::super::rarity::Rarity;
+use super::client::Origin;
+use crate::table::{Set, Table};
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::Span;
+
+/// A piece that failed, until it is chosen again (SW-14).
+#[derive(Debug, Clone)]
+pub(super) struct Retry {
+    /// Who failed it.
+    pub(super) tried: Vec<IpAddr>,
+    /// Bytes that are there, and who sent them.
+    pub(super) offset: u64,
+    pub(super) earlier: Option<Origin>,
+}
+
+/// Where a member that could send stands: in the order of the stalled, or of
+/// the others, of its mode.
+pub(super) type UpKey = (usize, (u64, u64));
+/// Where a member that waits stands: within its ratio, or stalled.
+pub(super) type DownKey = (usize, (u64, u64));
+
+/// The lane of those with credit, and that of those without.
+pub(super) const READY: usize = 0;
+pub(super) const STALLED: usize = 1;
+
+/// The order among those that could send: by mode and by whether stalled.
+pub(super) const fn up_class(active: bool, stalled: bool) -> usize {
+    active as usize * 2 + !stalled as usize
+}
+
+/// A client on the file.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) client: u32,
+    pub(super) have: Bits,
+    pub(super) held: u32,
+    /// Wanted, not here, not on its way, not failed.
+    pub(super) need: Bits,
+    /// Everything wanted that is not here.
+    pub(super) wanted: u32,
+    /// Pieces that failed, in the order in which they were first chosen.
+    pub(super) failed: Table<(Instant, u32), Retry>,
+    /// When it last got something, or began to want.
+    pub(super) waiting: Instant,
+    /// Since when it needs pieces and has no credit.
+    pub(super) stalled: Option<Instant>,
+    pub(super) tie: u32,
+    /// The age of the newest piece it holds or is about to: when that came
+    /// into the swarm, counted in pieces.
+    pub(super) newest: u32,
+    /// Transfers from the source that failed one after the other, and when
+    /// the source tries again.
+    pub(super) faults: u32,
+    pub(super) not_before: Instant,
+    pub(super) active: bool,
+    /// Its pieces count as available.
+    pub(super) offered: bool,
+    pub(super) up: Option<UpKey>,
+    pub(super) down: Option<DownKey>,
+    pub(super) fresh_up: bool,
+    pub(super) fresh_down: bool,
+    pub(super) announced: bool,
+}
+
+impl Member {
+    pub(super) const fn waits(&self) -> bool {
+        self.wanted > 0
+    }
+}
+
+/// A file and everybody on it.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    pub(super) spec: FileSpec,
+    pub(super) pieces: u32,
+    pub(super) members: Vec<Option<Member>>,
+    pub(super) vacant: Vec<u32>,
+    /// Members that want something.
+    pub(super) wanting: Set<u32>,
+    /// Of each piece: who has it and offers it, who needs it.
+    pub(super) holders: Vec<Bits>,
+    pub(super) needers: Vec<Bits>,
+    /// Copies, those on their way included.
+    pub(super) rarity: Rarity,
+    /// When each piece came into the swarm, counted in pieces; 0 before.
+    pub(super) ages: Vec<u32>,
+    pub(super) youngest: u32,
+    /// Who could send, by [`up_class`]; the same as bits, by mode.
+    pub(super) ups: [Set<(u64, u64)>; 4],
+    pub(super) up_bits: [Bits; 2],
+    /// Who waits, by lane; the same as bits, by lane and mode.
+    pub(super) downs: [Set<(u64, u64)>; 2],
+    pub(super) down_bits: [[Bits; 2]; 2],
+    /// Who has failed pieces and room, by when the first was chosen.
+    pub(super) retries: Set<(Instant, u32)>,
+    /// Pieces that somebody with a free slot may have; that somebody who
+    /// waits may need. Never too few.
+    pub(super) supply: Bits,
+    pub(super) demand: Bits,
+    /// Who has changed since the last choice.
+    pub(super) fresh_ups: Vec<u32>,
+    pub(super) fresh_downs: Vec<u32>,
+    /// Who waits for a slot of the source (`seed2004`).
+    pub(super) starved: Set<u32>,
+    /// Downloads an upload earns, in thousandths.
+    pub(super) ratio: u32,
+    /// Averaged time from a choice to the piece.
+    pub(super) piece_time: Option<Duration>,
+    pub(super) tick: Option<Instant>,
+    /// Grants since the last look at the ratio.
+    pub(super) grants: u32,
+    pub(super) dirty: bool,
+}
+
+impl File {
+    pub(super) fn new(spec: FileSpec, ratio: u32) -> Self {
+        let pieces = spec.hashes.len() as u32;
+        let nobody = || Bits::default();
+        Self {
+            spec,
+            pieces,
+            members: Vec::new(),
+            vacant: Vec::new(),
+            wanting: Set::new(),
+            holders: alloc::vec![Bits::default(); pieces as usize],
+            needers: alloc::vec![Bits::default(); pieces as usize],
+            rarity: Rarity::new(pieces),
+            ages: alloc::vec![0; pieces as usize],
+            youngest: 0,
+            ups: Default::default(),
+            up_bits: [nobody(), nobody()],
+            downs: Default::default(),
+            down_bits: Default::default(),
+            retries: Set::new(),
+            supply: Bits::none(pieces),
+            demand: Bits::none(pieces),
+            fresh_ups: Vec::new(),
+            fresh_downs: Vec::new(),
+            starved: Set::new(),
+            ratio,
+            piece_time: None,
+            tick: None,
+            grants: 0,
+            dirty: false,
+        }
+    }
+
+    pub(super) fn member(&self, at: u32) -> &Member {
+        self.members[at as usize].as_ref().expect("a member that a client refers to")
+    }
+
+    pub(super) fn member_mut(&mut self, at: u32) -> &mut Member {
+        self.members[at as usize].as_mut().expect("a member that a client refers to")
+    }
+
+    /// A client comes to the file.
+    pub(super) fn join(&mut self, client: u32, active: bool, tie: u32, now: Instant) -> u32 {
+        let member = Member {
+            client,
+            have: Bits::none(self.pieces),
+            held: 0,
+            need: Bits::none(self.pieces),
+            wanted: 0,
+            failed: Table::new(),
+            waiting: now,
+            stalled: None,
+            tie,
+            newest: 0,
+            faults: 0,
+            not_before: Instant::ZERO,
+            active,
+            offered: true,
+            up: None,
+            down: None,
+            fresh_up: false,
+            fresh_down: false,
+            announced: false,
+        };
+        match self.vacant.pop() {
+            Some(at) => {
+                self.members[at as usize] = Some(member);
+                at
+            }
+            None => {
+                self.members.push(Some(member));
+                self.members.len() as u32 - 1
+            }
+        }
+    }
+
+    /// How long a piece takes here.
+    pub(super) fn piece_time(&self, before_any: Duration) -> Duration {
+        self.piece_time.unwrap_or(before_any)
+    }
+
+    /// The bytes of a piece.
+    pub(super) fn span(&self, piece: u32) -> (u64, u64) {
+        let start = u64::from(piece) * self.spec.chunk;
+        (start, (start + self.spec.chunk).min(self.spec.size))
+    }
+
+    /// Pieces a span touches, or with `whole` those that lie in it; `None`
+    /// when it is not inside the file.
+    pub(super) fn pieces_of(&self, span: Span, whole: bool) -> Option<core::ops::Range<u32>> {
+        let end = span.end.unwrap_or(self.spec.size);
+        if span.start > end || end > self.spec.size || (span.start == end && end > 0) {
+            return None;
+        }
+        let chunk = self.spec.chunk;
+        let (first, last) = if whole {
+            let last = if end == self.spec.size { u64::from(self.pieces) } else { end / chunk };
+            (span.start.div_ceil(chunk), last)
+        } else {
+            (span.start / chunk, end.div_ceil(chunk))
+        };
+        Some(first as u32..(last as u32).max(first as u32))
+    }
+
+    /// The piece whose bytes, or the end or beginning of them, a span is.
+    pub(super) fn piece_of(&self, span: Span) -> Option<u32> {
+        let piece = u32::try_from(span.start / self.spec.chunk).ok()?;
+        let end = span.end.unwrap_or(self.spec.size);
+        let (_, last) = if piece < self.pieces { self.span(piece) } else { return None };
+        (end <= last && span.start < end).then_some(piece)
+    }
+
+    /// A member has a piece, or will have it soon: how new the newest is
+    /// that it can pass on.
+    pub(super) fn renew(&mut self, at: u32, piece: u32) {
+        let age = &mut self.ages[piece as usize];
+        if *age == 0 {
+            self.youngest += 1;
+            *age = self.youngest;
+        }
+        let age = *age;
+        let member = self.members[at as usize].as_mut().expect("a member");
+        member.newest = member.newest.max(age);
+    }
+
+    /// Puts a piece in a member's hands.
+    pub(super) fn hold(&mut self, at: u32, piece: u32, counted: bool) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if !member.have.insert(piece) {
+            return;
+        }
+        member.held += 1;
+        self.renew(at, piece);
+        let member = self.members[at as usize].as_ref().expect("a member");
+        let (offered, sends) = (member.offered, member.up.is_some());
+        if offered {
+            self.holders[piece as usize].insert(at);
+            if !counted {
+                self.rarity.more(piece);
+            }
+        } else if counted {
+            self.rarity.fewer(piece);
+        }
+        if sends {
+            self.supply.insert(piece);
+            self.freshen_up(at);
+        }
+    }
+
+    /// Takes a piece out of a member's hands.
+    pub(super) fn release(&mut self, at: u32, piece: u32) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if !member.have.remove(piece) {
+            return;
+        }
+        member.held -= 1;
+        if member.offered {
+            self.holders[piece as usize].remove(at);
+            self.rarity.fewer(piece);
+        }
+    }
+
+    /// Whether a member's pieces count as available (SW-25).
+    pub(super) fn offer(&mut self, at: u32, offered: bool) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if member.offered == offered {
+            return;
+        }
+        member.offered = offered;
+        for piece in member.have.iter() {
+            if offered {
+                self.holders[piece as usize].insert(at);
+                self.rarity.more(piece);
+            } else {
+                self.holders[piece as usize].remove(at);
+                self.rarity.fewer(piece);
+            }
+        }
+    }
+
+    /// A member needs a piece, or no longer.
+    pub(super) fn need(&mut self, at: u32, piece: u32, needed: bool) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if needed {
+            member.need.insert(piece);
+            self.needers[piece as usize].insert(at);
+            if member.down.is_some() {
+                self.demand.insert(piece);
+                self.freshen_down(at);
+            }
+        } else {
+            member.need.remove(piece);
+            self.needers[piece as usize].remove(at);
+        }
+    }
+
+    /// Everything wanted that is not here becomes more or less.
+    pub(super) fn want(&mut self, at: u32, more: u32, less: u32) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        member.wanted = member.wanted + more - less;
+        let wanted = member.wanted > 0;
+        if wanted {
+            self.wanting.insert(at);
+        } else {
+            self.wanting.remove(&at);
+        }
+    }
+
+    pub(super) fn freshen_up(&mut self, at: u32) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if !core::mem::replace(&mut member.fresh_up, true) {
+            self.fresh_ups.push(at);
+        }
+        self.dirty = true;
+    }
+
+    pub(super) fn freshen_down(&mut self, at: u32) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        if !core::mem::replace(&mut member.fresh_down, true) {
+            self.fresh_downs.push(at);
+        }
+        self.dirty = true;
+    }
+
+    /// Puts a member among those that could send, or takes it out.
+    pub(super) fn set_up(&mut self, at: u32, key: Option<UpKey>) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        let before = member.up;
+        if before == key {
+            return;
+        }
+        member.up = key;
+        if let Some((class, key)) = before {
+            self.ups[class].remove(&key);
+            self.up_bits[class / 2].remove(at);
+        }
+        if let Some((class, key)) = key {
+            self.ups[class].insert(key);
+            self.up_bits[class / 2].insert(at);
+            if before.is_none_or(|(before, _)| before / 2 != class / 2) {
+                let member = self.members[at as usize].as_ref().expect("a member");
+                self.supply.add(&member.have);
+                self.freshen_up(at);
+            }
+        }
+    }
+
+    /// Puts a member among those that wait, or takes it out.
+    pub(super) fn set_down(&mut self, at: u32, key: Option<DownKey>) {
+        let member = self.members[at as usize].as_mut().expect("a member");
+        let before = member.down;
+        if before == key {
+            return;
+        }
+        let mode = usize::from(member.active);
+        member.down = key;
+        if let Some((lane, key)) = before {
+            self.downs[lane].remove(&key);
+            self.down_bits[lane][0].remove(at);
+            self.down_bits[lane][1].remove(at);
+        }
+        if let Some((lane, key)) = key {
+            self.downs[lane].insert(key);
+            self.down_bits[lane][mode].insert(at);
+            if before.is_none_or(|(before, _)| before > lane) {
+                let member = self.members[at as usize].as_ref().expect("a member");
+                self.demand.add(&member.need);
+                self.freshen_down(at);
+            }
+        }
+    }
+}
+
+/// The member a key belongs to: its lower half ends in its number.
+pub(super) const fn member_of(key: &(u64, u64)) -> u32 {
+    key.1 as u32
+}

@@ -1,0 +1,285 @@
+//! The coordinator: it knows who has what and decides who sends what to whom.
+//!
+//! Inputs only note what has changed ([`hear`], [`report`]); whatever waits is
+//! then given out in one go by the timer named `choose`, whose deadline is the
+//! present until that is done. So everything that happens at one instant is
+//! known before anything is decided ([`dispatch`]).
+
+mod assign;
+mod choose;
+mod client;
+mod dispatch;
+mod file;
+mod hear;
+mod refresh;
+mod report;
+mod session;
+mod settle;
+mod timers;
+mod view;
+
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use self::client::{Client, Transfer, Up};
+use self::file::File;
+use self::timers::Agenda;
+pub use self::view::{ClientView, FileView, TransferView, View};
+use super::config::Config;
+use super::event::{Event, Limit, Refusal};
+use super::io::{FileSpec, Input, Output};
+use super::ledger::Ledger;
+use crate::engine::{Engine, Fx};
+use crate::id::ConnId;
+use crate::keyed;
+use crate::rng::Rng;
+use crate::table::Table;
+use crate::time::Instant;
+use crate::wire::pdtp::{Message, Span, Text};
+
+/// Where files can be had from whatever the peers do (SW-9).
+#[derive(Debug, Clone)]
+struct Source {
+    addr: SocketAddr,
+    slots: u32,
+    busy: u32,
+}
+
+/// The coordinator of a swarm.
+#[derive(Debug, Clone)]
+pub struct Manager {
+    config: Config,
+    rng: Rng,
+    ledger: Ledger,
+    clients: Vec<Option<Client>>,
+    vacant: Vec<u32>,
+    by_conn: Table<ConnId, u32>,
+    by_id: keyed::Map<Text, u32>,
+    files: Vec<File>,
+    by_url: keyed::Map<Text, u32>,
+    sources: Vec<Source>,
+    transfers: Vec<Option<Transfer>>,
+    spare: Vec<u32>,
+    agenda: Agenda,
+    /// Since when something waits to be given out.
+    dirty: Option<Instant>,
+    counters: Counters,
+}
+
+/// Totals since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Counters {
+    /// Transfers begun.
+    pub assigned: u64,
+    /// Of these from a source.
+    pub from_source: u64,
+    /// Pieces that arrived whole.
+    pub arrived: u64,
+    /// Of these from a source.
+    pub arrived_from_source: u64,
+    /// Transfers that failed.
+    pub failed: u64,
+    /// Pieces given without credit.
+    pub grants: u64,
+    /// Messages to clients, and from them.
+    pub sent: u64,
+    /// Messages from clients.
+    pub heard: u64,
+}
+
+type Effects = Fx<Output, Event>;
+
+impl Engine for Manager {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+        match input {
+            Input::Restore(row) => self.restore(now, row),
+            Input::Serve(spec) => self.serve(spec, fx),
+            Input::Source { addr, slots } => self.source(now, addr, slots),
+            Input::Opened { conn, peer } => self.opened(now, conn, peer, fx),
+            Input::Message { conn, message } => {
+                if let Some(&client) = self.by_conn.get(&conn) {
+                    self.counters.heard += 1;
+                    self.hear(now, client, message, fx);
+                }
+            }
+            Input::Unreadable { conn, why } => {
+                if let Some(&client) = self.by_conn.get(&conn) {
+                    self.expel(now, client, Refusal::Unreadable, &why, fx);
+                }
+            }
+            Input::Closed { conn } => {
+                if let Some(client) = self.by_conn.remove(&conn) {
+                    self.leave(now, client, fx);
+                }
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+        self.run_agenda(now, fx);
+        if self.dirty.is_some_and(|at| at <= now) {
+            self.dirty = None;
+            self.dispatch(now, fx);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let later = self.agenda.next();
+        match (self.dirty, later) {
+            (Some(now), Some((at, name))) if at < now => Some((at, name)),
+            (Some(now), _) => Some((now, "choose")),
+            (None, later) => later,
+        }
+    }
+}
+
+impl Manager {
+    /// A coordinator without files, clients and memory.
+    #[must_use]
+    pub fn new(config: Config, rng: &Rng) -> Self {
+        let mut keys = rng.fork("swarm keys", 0);
+        Self {
+            config,
+            rng: rng.fork("swarm", 0),
+            ledger: Ledger::default(),
+            clients: Vec::new(),
+            vacant: Vec::new(),
+            by_conn: Table::new(),
+            by_id: keyed::Map::with_hasher(keyed::Key::new(&mut keys)),
+            files: Vec::new(),
+            by_url: keyed::Map::with_hasher(keyed::Key::new(&mut keys)),
+            sources: Vec::new(),
+            transfers: Vec::new(),
+            spare: Vec::new(),
+            agenda: Agenda::default(),
+            dirty: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Totals since the start.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Whether a source may serve these bytes to the client with this id: a
+    /// transfer from a source to it, of just that, must be on its way.
+    #[must_use]
+    pub fn source_may_serve(&self, peer_id: &str, url: &str, span: Span) -> bool {
+        let (Some(client), Some(file)) = (self.by_id.get(peer_id), self.by_url.get(url)) else {
+            return false;
+        };
+        let end = span.end.unwrap_or(self.files[*file as usize].spec.size);
+        self.client(*client).downs.iter().any(|&at| {
+            let transfer = self.transfer(at);
+            let (start, last) = self.part_span(transfer);
+            transfer.file == *file
+                && matches!(transfer.up, Up::Source(_))
+                && span.start >= start
+                && end <= last
+        })
+    }
+
+    fn client(&self, at: u32) -> &Client {
+        self.clients[at as usize].as_ref().expect("a client that something refers to")
+    }
+
+    fn client_mut(&mut self, at: u32) -> &mut Client {
+        self.clients[at as usize].as_mut().expect("a client that something refers to")
+    }
+
+    fn transfer(&self, at: u32) -> &Transfer {
+        self.transfers[at as usize].as_ref().expect("a transfer that something refers to")
+    }
+
+    fn transfer_mut(&mut self, at: u32) -> &mut Transfer {
+        self.transfers[at as usize].as_mut().expect("a transfer that something refers to")
+    }
+
+    fn send(&mut self, client: u32, message: Message, fx: &mut Effects) {
+        self.counters.sent += 1;
+        fx.output(Output::Send { conn: self.client(client).conn, message });
+    }
+
+    fn save(&self, row: u32, fx: &mut Effects) {
+        fx.output(Output::Save(self.ledger.get(row).row.clone()));
+    }
+
+    /// Something is to be given out.
+    fn wake(&mut self, now: Instant) {
+        self.dirty = Some(self.dirty.map_or(now, |at| at.min(now)));
+    }
+
+    fn serve(&mut self, spec: FileSpec, fx: &mut Effects) {
+        let pieces = spec.size.div_ceil(spec.chunk.max(1));
+        let fits = pieces == spec.hashes.len() as u64 && spec.chunk > 0;
+        if pieces > u64::from(self.config.pieces) || !fits {
+            fx.event(Event::Limit { limit: Limit::Pieces });
+        } else if self.files.len() >= self.config.files as usize {
+            fx.event(Event::Limit { limit: Limit::Files });
+        } else if !self.by_url.contains_key(&spec.url) {
+            self.by_url.insert(spec.url.clone(), self.files.len() as u32);
+            self.files.push(File::new(spec, self.config.ratio));
+        }
+    }
+
+    fn source(&mut self, now: Instant, addr: SocketAddr, slots: u32) {
+        match self.sources.iter_mut().find(|source| source.addr == addr) {
+            Some(source) => source.slots = slots,
+            None => self.sources.push(Source { addr, slots, busy: 0 }),
+        }
+        self.files.iter_mut().for_each(|file| file.dirty = true);
+        self.wake(now);
+    }
+
+    /// The least loaded source with a free slot (SW-9).
+    fn free_source(&self) -> Option<u32> {
+        let free = (0..).zip(&self.sources).filter(|(_, source)| source.busy < source.slots);
+        let load = |source: &Source| u64::from(source.busy) * 1_000 / u64::from(source.slots);
+        free.min_by_key(|(_, source)| load(source)).map(|(at, _)| at)
+    }
+
+    /// The address of an uploader, as clients are told it.
+    fn address(&self, up: Up) -> IpAddr {
+        match up {
+            Up::Source(at) => self.sources[at as usize].addr.ip(),
+            Up::Client(client) => self.client(client).peer,
+        }
+    }
+
+    fn refuse(&mut self, client: u32, why: Refusal, sentence: &str, fx: &mut Effects) {
+        fx.event(Event::Refused { client: self.client(client).conn, why });
+        let reason = match why {
+            Refusal::UnknownFile => "unknown_file",
+            Refusal::BadRange => "bad_range",
+            Refusal::UnknownTransfer => "unknown_transfer",
+            Refusal::AboveHardLimit => "above_hard_limit",
+            Refusal::TooSoon => "too_soon",
+            _ => "refused",
+        };
+        let (reason, message) = (reason.to_string(), sentence.to_string());
+        self.send(client, Message::Error { reason, message }, fx);
+    }
+
+    /// Says why, and hangs up.
+    fn expel(&mut self, now: Instant, client: u32, why: Refusal, sentence: &str, fx: &mut Effects) {
+        let conn = self.client(client).conn;
+        fx.event(Event::Refused { client: conn, why });
+        self.send(client, Message::ProtocolError { message: sentence.to_string() }, fx);
+        fx.output(Output::Close { conn });
+        self.by_conn.remove(&conn);
+        self.leave(now, client, fx);
+    }
+}

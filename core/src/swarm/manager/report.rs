@@ -1,0 +1,262 @@
+//! What both ends of a transfer report.
+
+use core::net::IpAddr;
+
+use super::super::event::{Event, Failure, Refusal};
+use super::client::{MissedConnect, Part, Up};
+use super::timers::Due;
+use super::{Effects, Manager};
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{About, Completed, Message, Reason};
+
+impl Manager {
+    /// The transfer a client speaks of, and whether it is its downloader. The
+    /// other side is known by its id: what address a client names is its own
+    /// affair.
+    fn named(&self, at: u32, about: &About) -> Option<(u32, bool)> {
+        let file = *self.by_url.get(&about.url)?;
+        let piece = self.files[file as usize].piece_of(about.span)?;
+        let is = |found: &&u32| {
+            let transfer = self.transfer(**found);
+            transfer.file == file && transfer.piece == piece
+        };
+        let other = self.by_id.get(&about.peer_id).copied();
+        let from_other = |found: &&u32| match self.transfer(**found).up {
+            Up::Source(_) => about.peer_id.is_empty(),
+            Up::Client(client) => Some(client) == other,
+        };
+        let down = self.client(at).downs.iter().filter(is).find(from_other);
+        if let Some(found) = down {
+            return Some((*found, true));
+        }
+        let ups = self.client(other?).downs.iter().filter(is);
+        let mut mine = ups.filter(|found| self.transfer(**found).up == Up::Client(at));
+        mine.next().map(|found| (*found, false))
+    }
+
+    /// The side that was connected to asks whether that is right (SW-3).
+    pub(super) fn ask_verify(&mut self, now: Instant, at: u32, about: About, fx: &mut Effects) {
+        let named = self.named(at, &about);
+        let (file, piece) = match named {
+            Some((found, _)) => (self.transfer(found).file, self.transfer(found).piece),
+            None => {
+                self.late_connect(now, at, &about, fx);
+                let authorized = false;
+                self.send(at, Message::TellVerify { about, authorized }, fx);
+                return;
+            }
+        };
+        // The listener of a GET is its uploader, that of a PUT its downloader.
+        let authorized = named.is_some_and(|(found, is_down)| self.transfer(found).put == is_down);
+        let conn = self.client(at).conn;
+        if authorized {
+            self.accepted(at, fx);
+        }
+        fx.event(Event::Verified { client: conn, file, piece, authorized });
+        self.send(at, Message::TellVerify { about, authorized }, fx);
+    }
+
+    fn accepted(&mut self, at: u32, fx: &mut Effects) {
+        let client = self.client_mut(at);
+        if !core::mem::replace(&mut client.accepted, true) {
+            fx.event(Event::Accepted { client: client.conn });
+        }
+    }
+
+    /// An authorization that comes after the connector's error: the client
+    /// can be reached after all, and that failure is taken back (SW-3).
+    fn late_connect(&mut self, now: Instant, at: u32, about: &About, fx: &mut Effects) {
+        let file = self.by_url.get(&about.url).copied();
+        let piece = file.and_then(|file| self.files[file as usize].piece_of(about.span));
+        let by = self.by_id.get(&about.peer_id).map(|other| self.client(*other).conn);
+        let client = self.client_mut(at);
+        let Some(missed) = client.missed else { return };
+        if (file, piece, by) != (Some(missed.file), Some(missed.piece), Some(missed.by)) {
+            return;
+        }
+        client.missed = None;
+        client.connect_failures = client.connect_failures.saturating_sub(1);
+        let (conn, count) = (client.conn, client.connect_failures);
+        self.accepted(at, fx);
+        fx.event(Event::ConnectFailures { client: conn, count });
+        let client = self.client_mut(at);
+        if core::mem::replace(&mut client.forced, false) {
+            let active = client.active();
+            fx.event(Event::Mode { client: conn, active, forced: false });
+            self.refresh(now, at, fx);
+        }
+    }
+
+    pub(super) fn completed(
+        &mut self,
+        now: Instant,
+        at: u32,
+        report: &Completed,
+        fx: &mut Effects,
+    ) {
+        match self.named(at, &report.about) {
+            Some((found, true)) => self.down_reports(now, found, report, fx),
+            Some((found, false)) => self.up_reports(now, found, report, fx),
+            None => self.stray(now, at, report, fx),
+        }
+    }
+
+    /// A report on a transfer that is not: ended already, or never begun. A
+    /// right hash still shows that the piece is there.
+    fn stray(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+        let file = self.by_url.get(&report.about.url).copied();
+        let piece = file.and_then(|file| self.files[file as usize].piece_of(report.about.span));
+        let (Some(file), Some(piece), Some(hash)) = (file, piece, report.hash) else {
+            self.refuse(at, Refusal::UnknownTransfer, "there is no such transfer", fx);
+            return;
+        };
+        let wants = self.client(at).files.iter().find(|place| place.file == file).copied();
+        let on_its_way = self.client(at).downs.iter().any(|down| {
+            let transfer = self.transfer(*down);
+            (transfer.file, transfer.piece) == (file, piece)
+        });
+        let right = self.files[file as usize].spec.hashes[piece as usize] == hash;
+        let Some(place) = wants.filter(|_| right && !on_its_way) else {
+            self.refuse(at, Refusal::UnknownTransfer, "there is no such transfer", fx);
+            return;
+        };
+        self.obtain(file, place.member, piece);
+        self.say_hash(at, report, true, fx);
+        self.finished(file, place.member, fx);
+        self.refresh(now, at, fx);
+        self.refresh_alone(now, file, fx);
+    }
+
+    pub(super) fn say_hash(&mut self, at: u32, report: &Completed, ok: bool, fx: &mut Effects) {
+        let (url, span) = (report.about.url.clone(), report.about.span);
+        self.send(at, Message::HashVerify { url, span, hash_ok: ok }, fx);
+    }
+
+    fn down_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+        let transfer = self.transfer(at);
+        if transfer.down_said {
+            return;
+        }
+        let (down, file, piece) = (transfer.down, transfer.file, transfer.piece);
+        let spec = &self.files[file as usize].spec;
+        let right = report.hash == Some(spec.hashes[piece as usize]);
+        if let Some(took) = report.took {
+            self.transfer_mut(at).took = Some(Duration::from_micros(took));
+        }
+        if right {
+            // Who was sent the hash with the transfer knows already.
+            if !self.knows_hash(at) {
+                self.say_hash(down, report, true, fx);
+            }
+            self.arrived(now, at, fx);
+        } else if report.hash.is_some() || report.reason == Some(Reason::Hash) {
+            if report.hash.is_some() {
+                self.say_hash(down, report, false, fx);
+            }
+            self.wrong_hash(now, at, fx);
+        } else if report.reason == Some(Reason::Connect) && !self.transfer(at).put {
+            self.missed_connect(now, at, fx);
+        } else {
+            self.fail(now, at, Failure::Data, report.offset.unwrap_or(0), fx);
+        }
+    }
+
+    /// The downloader was told the hash before: nobody has to tell it again.
+    pub(super) fn knows_hash(&self, at: u32) -> bool {
+        let transfer = self.transfer(at);
+        !transfer.put && self.client(transfer.down).extensions.early
+    }
+
+    fn up_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+        match report.reason {
+            Some(Reason::Connect) if self.transfer(at).put => self.missed_connect(now, at, fx),
+            Some(_) => self.fail(now, at, Failure::Data, 0, fx),
+            None => {
+                let took = report.took.map(Duration::from_micros);
+                self.uploaded(now, at, took, fx);
+            }
+        }
+    }
+
+    /// The connector says that nobody answered: the listener's failure
+    /// (SW-4), unless it has ever accepted anybody.
+    fn missed_connect(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let transfer = self.transfer(at);
+        let (file, piece, put) = (transfer.file, transfer.piece, transfer.put);
+        let (connector, listener) = match transfer.up {
+            Up::Client(up) if put => (up, transfer.down),
+            Up::Client(up) => (transfer.down, up),
+            Up::Source(_) => {
+                self.fail(now, at, Failure::Connect, 0, fx);
+                return;
+            }
+        };
+        let by = self.client(connector).conn;
+        let most = self.config.connect_failures;
+        let client = self.client_mut(listener);
+        client.missed = Some(MissedConnect { file, piece, by });
+        if !client.accepted && !client.forced {
+            client.connect_failures += 1;
+            let (conn, count) = (client.conn, client.connect_failures);
+            fx.event(Event::ConnectFailures { client: conn, count });
+            if count > most {
+                let client = self.client_mut(listener);
+                client.forced = true;
+                client.connect_failures = 0;
+                fx.event(Event::Mode { client: conn, active: false, forced: true });
+            }
+        }
+        self.fail(now, at, Failure::Connect, 0, fx);
+        self.refresh(now, listener, fx);
+    }
+
+    /// A wrong hash: of a piece from two uploaders the beginning is fetched
+    /// again from the later one, and then it shows who it was (SW-24).
+    fn wrong_hash(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let transfer = self.transfer(at);
+        let Part::Rest { offset, earlier: Some(earlier) } = transfer.part else {
+            self.fail(now, at, Failure::Hash, 0, fx);
+            return;
+        };
+        let (file, piece, down, up) = (transfer.file, transfer.piece, transfer.down, transfer.up);
+        let again = transfer.up_said;
+        let deadline = now + self.config.transfer_timeout;
+        let old = core::mem::replace(&mut self.transfer_mut(at).deadline, deadline);
+        self.agenda.remove(old, Due::Transfer(at));
+        self.agenda.add(deadline, Due::Transfer(at));
+        let transfer = self.transfer_mut(at);
+        transfer.part = Part::Beginning { offset, earlier: Some(earlier) };
+        transfer.up_said = false;
+        if again {
+            // Its slot was free since its first report.
+            self.take_up_slot(at);
+            self.client_mut(down).unconfirmed -= 1;
+        }
+        let (down, up) = (self.client(down).conn, self.up_conn(up));
+        fx.event(Event::Refetch { file, piece, down, up, offset });
+        self.tell(at, fx);
+        if let Up::Client(up) = self.transfer(at).up {
+            self.refresh(now, up, fx);
+        }
+    }
+
+    /// Counts a failure against an address (SW-23).
+    pub(super) fn blame(
+        &mut self,
+        now: Instant,
+        (whom, conn): (IpAddr, crate::id::ConnId),
+        by: u32,
+        fx: &mut Effects,
+    ) {
+        let Some(row) = self.ledger.of(whom) else { return };
+        let (by, reporter) = (self.client(by).conn, self.ledger.get(self.client(by).row).row.owner);
+        let entry = self.ledger.get_mut(row);
+        entry.fade(now, &self.config);
+        entry.blame(reporter);
+        let failures = entry.failures();
+        self.save(row, fx);
+        fx.event(Event::Blamed { client: conn, by, failures });
+        self.judge(now, row, fx);
+        self.refresh_row(now, row, fx);
+    }
+}

@@ -1,0 +1,147 @@
+//! Clients come, say who they are, and go.
+
+use core::net::IpAddr;
+
+use super::super::event::{Event, Failure, Limit, Refusal};
+use super::super::ledger::Row;
+use super::client::{Client, Up};
+use super::timers::Due;
+use super::{Effects, Manager};
+use crate::id::ConnId;
+use crate::time::Instant;
+use crate::wire::pdtp::{Extensions, Message, Text};
+
+impl Manager {
+    pub(super) fn restore(&mut self, now: Instant, row: Row) {
+        if self.ledger.len() >= self.config.ledger as usize || self.ledger.of(row.owner).is_some() {
+            return;
+        }
+        let seen = row.seen.min(now);
+        let at = self.ledger.put(Row { seen, ..row });
+        self.agenda.add(seen + self.config.purge, Due::Purge(at));
+        let entry = self.ledger.get_mut(at);
+        entry.fade(now, &self.config);
+        entry.quarantined = entry.suspect(&self.config);
+        if entry.quarantined {
+            let next = entry.row.faded + self.config.failure_decay;
+            self.agenda.add(next, Due::Fade(at));
+        }
+    }
+
+    pub(super) fn opened(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
+        let known = self.ledger.of(peer);
+        let limit = if self.by_conn.len() >= self.config.clients as usize {
+            Some(Limit::Clients)
+        } else if known.is_none() && self.ledger.len() >= self.config.ledger as usize {
+            Some(Limit::Ledger)
+        } else {
+            let there = known.map_or(0, |row| self.ledger.get(row).clients.len());
+            (there >= self.config.per_address as usize).then_some(Limit::PerAddress)
+        };
+        if let Some(limit) = limit {
+            fx.event(Event::Limit { limit });
+            let message = Message::ProtocolError { message: "too many clients".into() };
+            fx.output(super::Output::Send { conn, message });
+            fx.output(super::Output::Close { conn });
+            return;
+        }
+        let row = self.ledger.open(peer, now);
+        let at = self.vacant.pop().unwrap_or_else(|| {
+            self.clients.push(None);
+            self.clients.len() as u32 - 1
+        });
+        let deadline = now + self.config.register_timeout;
+        self.clients[at as usize] = Some(Client::new(conn, peer, row, deadline));
+        self.by_conn.insert(conn, at);
+        self.ledger.get_mut(row).clients.push(at);
+        self.agenda.add(deadline, Due::Register(at));
+    }
+
+    pub(super) fn register(
+        &mut self,
+        now: Instant,
+        at: u32,
+        (id, port, extensions): (Text, Option<u16>, Extensions),
+        fx: &mut Effects,
+    ) {
+        if let Some(&other) = self.by_id.get(&id) {
+            if self.client(other).peer != self.client(at).peer {
+                self.expel(now, at, Refusal::IdTaken, "this client_id is taken", fx);
+                return;
+            }
+            // The same host again: its old connection is dead.
+            self.expel(now, other, Refusal::IdTaken, "registered again", fx);
+        }
+        self.by_id.insert(id.clone(), at);
+        let client = self.client_mut(at);
+        client.id = Some(id);
+        client.port = port;
+        client.extensions = extensions;
+        let (conn, peer, active) = (client.conn, client.peer, client.active());
+        fx.event(Event::Registered { client: conn, peer, active });
+        if extensions != Extensions::default() {
+            self.send(at, Message::Extensions(extensions), fx);
+        }
+    }
+
+    /// A client is gone: nobody's fault, and nothing of it stays but its row.
+    pub(super) fn leave(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let client = self.client(at);
+        let (conn, row, id) = (client.conn, client.row, client.id.clone());
+        while let Some(&transfer) = self.client(at).downs.last() {
+            self.fail(now, transfer, Failure::DownloaderLeft, 0, fx);
+        }
+        while let Some(&transfer) = self.client(at).ups.last() {
+            debug_assert_eq!(self.transfer(transfer).up, Up::Client(at));
+            self.fail(now, transfer, Failure::UploaderLeft, 0, fx);
+        }
+        while let Some(place) = self.client_mut(at).files.pop() {
+            self.part(now, place, fx);
+        }
+        if let Some(id) = id {
+            self.by_id.remove(&id);
+            fx.event(Event::Left { client: conn });
+        }
+        self.clients[at as usize] = None;
+        self.vacant.push(at);
+        let entry = self.ledger.get_mut(row);
+        entry.clients.retain(|other| *other != at);
+        if entry.clients.is_empty() {
+            entry.row.seen = now;
+            let empty = entry.row.clone();
+            let blank = !empty.free && empty.uploads + empty.downloads + empty.grants == 0;
+            if blank && empty.failures == 0 {
+                // It left nothing to remember.
+                self.ledger.purge(row);
+            } else {
+                self.agenda.add(now + self.config.purge, Due::Purge(row));
+                self.save(row, fx);
+            }
+        }
+    }
+
+    /// A client leaves a file.
+    fn part(&mut self, now: Instant, place: super::client::Membership, fx: &mut Effects) {
+        let file = &mut self.files[place.file as usize];
+        file.set_up(place.member, None);
+        file.set_down(place.member, None);
+        let member = file.member(place.member);
+        let (have, need) = (member.have.clone(), member.need.clone());
+        let first = member.failed.keys().next().copied();
+        let wanted = member.wanted;
+        have.iter().for_each(|piece| file.release(place.member, piece));
+        need.iter().for_each(|piece| file.need(place.member, piece, false));
+        if let Some((chosen, _)) = first {
+            file.retries.remove(&(chosen, place.member));
+        }
+        if wanted > 0 {
+            file.want(place.member, 0, wanted);
+        }
+        file.members[place.member as usize] = None;
+        file.fresh_ups.retain(|other| *other != place.member);
+        file.fresh_downs.retain(|other| *other != place.member);
+        file.starved.remove(&place.member);
+        file.vacant.push(place.member);
+        self.refresh_alone(now, place.file, fx);
+    }
+}

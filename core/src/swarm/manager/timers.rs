@@ -1,0 +1,208 @@
+//! What is due when.
+
+use super::super::event::{Event, Failure, Refusal};
+use super::super::io::Output;
+use super::file::STALLED;
+use super::{Effects, Manager};
+use crate::table::Set;
+use crate::time::{Duration, Instant};
+
+/// What can be due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// A client has to have registered.
+    Register(u32),
+    /// A transfer has to have been reported on.
+    Transfer(u32),
+    /// A row of the ledger may be forgotten.
+    Purge(u32),
+    /// Failures have faded.
+    Fade(u32),
+    /// A file's ratio is looked at (SW-11).
+    Ratio(u32),
+    /// Somebody has waited long enough for a peer.
+    Help(u32),
+}
+
+impl Due {
+    const fn code(self) -> u64 {
+        let (kind, at) = match self {
+            Self::Register(at) => (0, at),
+            Self::Transfer(at) => (1, at),
+            Self::Purge(at) => (2, at),
+            Self::Fade(at) => (3, at),
+            Self::Ratio(at) => (4, at),
+            Self::Help(at) => (5, at),
+        };
+        (kind << 32) | at as u64
+    }
+
+    const fn of(code: u64) -> (Self, &'static str) {
+        let at = code as u32;
+        match code >> 32 {
+            0 => (Self::Register(at), "register"),
+            1 => (Self::Transfer(at), "transfer"),
+            2 => (Self::Purge(at), "purge"),
+            3 => (Self::Fade(at), "fade"),
+            4 => (Self::Ratio(at), "ratio"),
+            _ => (Self::Help(at), "help"),
+        }
+    }
+}
+
+/// Everything due, the earliest first. An entry whose time has changed stays
+/// until it is found to be early; transfers alone are taken out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Agenda(Set<(Instant, u64)>);
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: Instant, due: Due) {
+        self.0.insert((at, due.code()));
+    }
+
+    pub(super) fn remove(&mut self, at: Instant, due: Due) {
+        self.0.remove(&(at, due.code()));
+    }
+
+    pub(super) fn next(&self) -> Option<(Instant, &'static str)> {
+        self.0.first().map(|(at, code)| (*at, Due::of(*code).1))
+    }
+
+    fn take(&mut self, now: Instant) -> Option<(Instant, Due)> {
+        let first = self.0.first().copied().filter(|(at, _)| *at <= now)?;
+        self.0.remove(&first);
+        Some((first.0, Due::of(first.1).0))
+    }
+}
+
+impl Manager {
+    pub(super) fn run_agenda(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some((at, due)) = self.agenda.take(now) {
+            match due {
+                Due::Register(client) => self.unregistered(now, client, at, fx),
+                Due::Transfer(transfer) => self.overdue(now, transfer, fx),
+                Due::Purge(row) => self.purge(now, row, fx),
+                Due::Fade(row) => self.fade(now, row, fx),
+                Due::Ratio(file) => self.ratio(now, file, fx),
+                Due::Help(file) => {
+                    self.files[file as usize].dirty = true;
+                    self.wake(now);
+                }
+            }
+        }
+    }
+
+    fn unregistered(&mut self, now: Instant, client: u32, at: Instant, fx: &mut Effects) {
+        let Some(Some(found)) = self.clients.get(client as usize) else { return };
+        if found.id.is_none() && found.register_by == at {
+            self.expel(now, client, Refusal::Silent, "no `register` in time", fx);
+        }
+    }
+
+    /// Nobody reported, or only one side did (SW-22, SW-25).
+    fn overdue(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let transfer = self.transfer(at);
+        let why =
+            if transfer.down_said { Failure::UploaderSilent } else { Failure::DownloaderSilent };
+        self.fail(now, at, why, 0, fx);
+    }
+
+    fn purge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+        let purge = self.config.purge;
+        let Some(entry) = self.ledger.find(row) else { return };
+        if !entry.clients.is_empty() || entry.in_flight > 0 {
+            return;
+        }
+        let end = entry.row.seen + purge;
+        if end > now {
+            self.agenda.add(end, Due::Purge(row));
+        } else if let Some(gone) = self.ledger.purge(row) {
+            fx.output(Output::Forget(gone.owner));
+            fx.event(Event::Purged { owner: gone.owner });
+        }
+    }
+
+    fn fade(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+        let config = self.config.clone();
+        let Some(entry) = self.ledger.find(row) else { return };
+        entry.fade(now, &config);
+        self.judge(now, row, fx);
+    }
+
+    /// Whether an address belongs in quarantine, or no longer (SW-25).
+    pub(super) fn judge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+        let entry = self.ledger.get_mut(row);
+        let suspect = entry.suspect(&self.config);
+        let failures = entry.failures();
+        let changed = core::mem::replace(&mut entry.quarantined, suspect) != suspect;
+        let clients = entry.clients.clone();
+        if suspect {
+            let next = entry.row.faded + self.config.failure_decay;
+            self.agenda.add(next.max(now + Duration::from_micros(1)), Due::Fade(row));
+        }
+        if !changed {
+            return;
+        }
+        for client in clients {
+            let conn = self.client(client).conn;
+            if suspect {
+                fx.event(Event::Quarantined { client: conn, failures });
+            } else {
+                fx.event(Event::Released { client: conn });
+            }
+            for place in self.client(client).files.clone() {
+                self.files[place.file as usize].offer(place.member, !suspect);
+            }
+            self.refresh(now, client, fx);
+        }
+    }
+
+    /// Looks at a file's ratio (SW-11), and gives what is due to the stalled.
+    fn ratio(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let file = &mut self.files[at as usize];
+        file.tick = None;
+        if file.wanting.is_empty() {
+            return;
+        }
+        let (lowest, first) = (1_000, self.config.ratio);
+        let starving = !file.downs[super::file::READY].is_empty();
+        let idle = !file.ups.iter().all(Set::is_empty);
+        let ratio = if core::mem::take(&mut file.grants) > 0 {
+            (file.ratio + file.ratio / 10).min(first.saturating_mul(16))
+        } else if starving && !idle {
+            (file.ratio - file.ratio / 10).max(lowest.min(first))
+        } else {
+            file.ratio - file.ratio / 8 + first / 8
+        };
+        let changed = ratio != file.ratio;
+        file.ratio = ratio;
+        let every =
+            file.piece_time(self.config.piece_time).ratio(self.config.ratio_every.into(), 1);
+        let next = now + every.max(Duration::from_millis(100));
+        file.tick = Some(next);
+        self.agenda.add(next, Due::Ratio(at));
+        if changed {
+            fx.event(Event::Ratio { file: at, ratio });
+            let wanting: alloc::vec::Vec<u32> =
+                self.files[at as usize].wanting.iter().copied().collect();
+            for member in wanting {
+                self.refresh_member(now, at, member, fx);
+            }
+        }
+        self.age(now, at, fx);
+    }
+
+    /// Whoever has been stalled for long gets one piece (§4).
+    fn age(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let file = &self.files[at as usize];
+        let long = file.piece_time(self.config.piece_time).ratio(self.config.grant_after.into(), 1);
+        let stalled = file.downs[STALLED].iter();
+        let old = stalled.take_while(|(since, _)| Instant::from_micros(*since) + long <= now);
+        let old: alloc::vec::Vec<u32> = old.map(super::file::member_of).take(64).collect();
+        for member in old {
+            let client = self.files[at as usize].member(member).client;
+            self.grant(at, client, true, fx);
+            self.refresh(now, client, fx);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the swarm looks like from outside.
+#![allow(missing_docs)] // The fields are named by what they hold.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use serde::Serialize;
+
+use super::super::event::Funnel;
+use super::client::Up;
+use super::{Counters, Manager};
+use crate::id::ConnId;
+use crate::time::Instant;
+
+/// The whole of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct View {
+    pub at: Instant,
+    pub clients: u32,
+    /// Addresses remembered.
+    pub ledger: u32,
+    pub counters: Counters,
+    pub files: Vec<FileView>,
+}
+
+/// A file, with a part of its clients.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileView {
+    pub url: String,
+    pub size: u64,
+    pub pieces: u32,
+    /// Downloads an upload earns, in thousandths.
+    pub ratio: u32,
+    /// Copies of each piece among the clients, those on their way included.
+    pub copies: Vec<u32>,
+    /// Clients on the file; the list below may be a part of them.
+    pub members: u32,
+    pub clients: Vec<ClientView>,
+    pub transfers: Vec<TransferView>,
+}
+
+/// A row of the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClientView {
+    pub client: ConnId,
+    pub id: String,
+    pub peer: IpAddr,
+    pub active: bool,
+    pub held: u32,
+    pub wanted: u32,
+    /// Which pieces it has, 64 to a word, as hexadecimal text.
+    pub have: Vec<String>,
+    pub credit: i64,
+    pub uploads: u64,
+    pub downloads: u64,
+    pub grants: u64,
+    pub stalled: Option<Instant>,
+    pub failures: u32,
+    pub quarantined: bool,
+    /// Bytes a second as an uploader.
+    pub rate: u64,
+    pub sending: u32,
+    pub receiving: u32,
+    pub failed: u32,
+}
+
+/// A piece on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TransferView {
+    pub piece: u32,
+    pub down: ConnId,
+    /// The source when `None`.
+    pub up: Option<ConnId>,
+    pub put: bool,
+    pub since: Instant,
+    pub up_said: bool,
+    pub down_said: bool,
+    /// How it was chosen, if the configuration asks for that.
+    pub funnel: Option<Funnel>,
+}
+
+impl Manager {
+    /// Every file with `count` of its clients from number `from` on.
+    #[must_use]
+    pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
+        let files = (0..self.files.len() as u32).map(|file| self.file_view(file, from, count));
+        View {
+            at: now,
+            clients: self.by_conn.len() as u32,
+            ledger: self.ledger.len() as u32,
+            counters: self.counters,
+            files: files.collect(),
+        }
+    }
+
+    fn file_view(&self, number: u32, from: u32, count: u32) -> FileView {
+        let file = &self.files[number as usize];
+        let members = (0..).zip(&file.members).filter(|(_, member)| member.is_some());
+        let shown = members.clone().skip(from as usize).take(count as usize);
+        let transfers = self.transfers.iter().flatten().filter(|t| t.file == number);
+        FileView {
+            url: file.spec.url.to_string(),
+            size: file.spec.size,
+            pieces: file.pieces,
+            ratio: file.ratio,
+            copies: (0..file.pieces).map(|piece| file.rarity.copies(piece)).collect(),
+            members: members.count() as u32,
+            clients: shown.map(|(at, _)| self.client_view(number, at)).collect(),
+            transfers: transfers
+                .map(|transfer| TransferView {
+                    piece: transfer.piece,
+                    down: self.client(transfer.down).conn,
+                    up: match transfer.up {
+                        Up::Source(_) => None,
+                        Up::Client(up) => Some(self.client(up).conn),
+                    },
+                    put: transfer.put,
+                    since: transfer.at,
+                    up_said: transfer.up_said,
+                    down_said: transfer.down_said,
+                    funnel: transfer.funnel,
+                })
+                .collect(),
+        }
+    }
+
+    fn client_view(&self, number: u32, at: u32) -> ClientView {
+        let member = self.files[number as usize].member(at);
+        let client = self.client(member.client);
+        let entry = self.ledger.get(client.row);
+        ClientView {
+            client: client.conn,
+            id: client.id.as_deref().unwrap_or_default().to_string(),
+            peer: client.peer,
+            active: client.active(),
+            held: member.held,
+            wanted: member.wanted,
+            have: member.have.words().iter().map(|word| alloc::format!("{word:016x}")).collect(),
+            credit: self.credit_of(number, at),
+            uploads: entry.row.uploads,
+            downloads: entry.row.downloads,
+            grants: entry.row.grants,
+            stalled: member.stalled,
+            failures: entry.failures(),
+            quarantined: entry.quarantined,
+            rate: client.rate,
+            sending: client.busy_up,
+            receiving: client.busy_down,
+            failed: member.failed.len() as u32,
+        }
+    }
+
+    /// The rows of the ledger, for a store that begins anew.
+    #[must_use]
+    pub fn rows(&self) -> Vec<super::super::ledger::Row> {
+        self.ledger.iter().map(|entry| entry.row.clone()).collect()
+    }
+}

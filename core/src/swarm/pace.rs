@@ -1,0 +1,158 @@
+//! How many transfers at once are best for a client, in one direction
+//! (SW-12).
+//!
+//! One transfer at a time idles the link while reports and answers travel. So
+//! the first one tells how long its bytes took (T) and how long everything
+//! around it (L), and `1 + ⌈L/T⌉` is where the search begins. After that, as
+//! long as there is something around to hide and the bytes did not fill the
+//! time, one more is tried for a window of completions and kept if the goodput
+//! grew by more than noise.
+
+use crate::time::{Duration, Instant};
+
+/// Completions of a window.
+const WINDOW: u32 = 8;
+/// A window whose bytes took this share of the time, in percent, is full.
+const FULL: u64 = 97;
+/// What is around the bytes is nothing when it is less than this share of
+/// their time, in percent: then a link that idles lacks work, not overlap.
+const NOTHING: u64 = 3;
+
+/// The search.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
+    at_once: u32,
+    window: Option<Window>,
+    /// The goodput before one more was tried.
+    trial: Option<u64>,
+    /// Windows to wait before the next trial, and after a trial that failed.
+    rest: u32,
+    patience: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Window {
+    since: Instant,
+    completions: u32,
+    bytes: u64,
+    busy: Duration,
+    /// The least there was around the bytes of one transfer.
+    around: Duration,
+}
+
+impl Pace {
+    pub(super) const fn new() -> Self {
+        Self { at_once: 1, window: None, trial: None, rest: 0, patience: 1 }
+    }
+
+    pub(super) const fn at_once(&self) -> u32 {
+        self.at_once
+    }
+
+    /// A transfer of `bytes` ended: its bytes took `took`, all of it `all`.
+    /// True when the number at once changed.
+    pub(super) fn completed(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        (took, all): (Duration, Duration),
+        most: u32,
+    ) -> bool {
+        let before = self.at_once;
+        let Some(window) = &mut self.window else {
+            let (t, all) = (took.as_micros().max(1), all.as_micros());
+            let begin = 1 + all.saturating_sub(t).div_ceil(t);
+            self.at_once = u32::try_from(begin).unwrap_or(most).clamp(1, most);
+            self.clear(now);
+            return self.at_once != before;
+        };
+        window.completions += 1;
+        window.bytes += bytes;
+        window.busy = window.busy + took;
+        window.around = window.around.min(all - took);
+        if window.completions >= WINDOW {
+            self.judge(now, most);
+        }
+        self.at_once != before
+    }
+
+    fn clear(&mut self, now: Instant) {
+        self.window = Some(Window {
+            since: now,
+            completions: 0,
+            bytes: 0,
+            busy: Duration::ZERO,
+            around: Duration::MAX,
+        });
+    }
+
+    fn judge(&mut self, now: Instant, most: u32) {
+        let Some(window) = &self.window else { return };
+        let elapsed = now.since(window.since).as_micros().max(1);
+        let goodput = (u128::from(window.bytes) * 1_000_000 / u128::from(elapsed)) as u64;
+        let each = window.busy.as_micros() / u64::from(window.completions.max(1));
+        let full = window.busy.as_micros() >= elapsed.saturating_mul(FULL) / 100
+            || window.around.as_micros() < each.saturating_mul(NOTHING) / 100;
+        match self.trial.take() {
+            Some(before) if goodput < before + before * 3 / 100 => {
+                self.at_once = self.at_once.saturating_sub(1).max(1);
+                self.rest = self.patience;
+                self.patience = (self.patience * 2).min(64);
+            }
+            _ if self.rest > 0 => self.rest -= 1,
+            _ if !full && self.at_once < most => {
+                self.trial = Some(goodput);
+                self.at_once += 1;
+            }
+            _ => {}
+        }
+        self.clear(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIECE: u64 = 1_000_000;
+
+    /// Completions one after another on a link of a piece a second, with so
+    /// much around each, as `at_once` would overlap it.
+    fn run(pace: &mut Pace, around: u64, count: u32) {
+        let (took, mut now) = (Duration::from_secs(1), Instant::ZERO);
+        for _ in 0..count {
+            let all = took + Duration::from_millis(around);
+            let each = took.as_micros().max(all.as_micros() / u64::from(pace.at_once()));
+            now += Duration::from_micros(each);
+            pace.completed(now, PIECE, (took, all), 8);
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_full_is_left_alone() {
+        let mut pace = Pace::new();
+        run(&mut pace, 0, 500);
+        assert_eq!(pace.at_once(), 1);
+    }
+
+    #[test]
+    fn what_travels_around_the_bytes_is_hidden() {
+        for (around, expected) in [(250, 2), (1_000, 2), (2_000, 3), (60_000, 8)] {
+            let mut pace = Pace::new();
+            run(&mut pace, around, 200);
+            assert_eq!(pace.at_once(), expected, "{around} ms");
+        }
+    }
+
+    #[test]
+    fn one_more_that_brings_nothing_is_taken_back() {
+        let mut pace = Pace::new();
+        let took = Duration::from_millis(500);
+        let mut now = Instant::ZERO;
+        for _ in 0..200 {
+            now += Duration::from_secs(1);
+            pace.completed(now, PIECE, (took, took), 8);
+        }
+        assert!(pace.at_once() <= 2, "{}", pace.at_once());
+    }
+}
