@@ -171,7 +171,7 @@ fn remembered(host: &Host) -> Restored {
             Op::QueueGone(ticket) => restored.queue.retain(|r| r.ticket != ticket),
             Op::Fetch(row) => {
                 restored.fetches.retain(|r| r.fetch != row.fetch);
-                restored.fetches.push(row);
+                restored.fetches.push((*row).clone());
             }
             Op::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
         }
@@ -184,7 +184,7 @@ fn remembered(host: &Host) -> Restored {
 fn what_there_is_of_a_download_is_shared_when_wanted() {
     let row = PartRow {
         fetch: FetchId(4),
-        get: Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![] },
+        get: Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![] }.into(),
         size: Some(1_000),
         have: vec![(0, 100), (500, 600)],
         tickets: vec![],

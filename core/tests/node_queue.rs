@@ -70,6 +70,38 @@ fn an_active_queueing_client_polls_its_way_into_the_slot() {
     assert_eq!(header(&reply, "Content-Range"), Some("bytes 10-19/100000"));
 }
 
+/// The free slots after a client has taken `range` of a file of 100 000 bytes.
+fn free_after(range: &str) -> (Host, ConnId, u32) {
+    let mut host = Host::new(config(), &[100_000]);
+    let (conn, reply) = host.ask("9.9.9.2:1", &format!("{AQ}{range}"));
+    assert!(matches!(status(&reply), 200 | 206), "{reply}");
+    let free = host.node.view(1, 0).queue.free;
+    (host, conn, free)
+}
+
+#[test]
+fn aq_9_the_tail_of_a_file_may_come_first_and_keeps_the_slot() {
+    for tail in ["Range: bytes=99990-99999\r\n", "Range: bytes=-10\r\n"] {
+        let (mut host, conn, free) = free_after(tail);
+        assert_eq!(free, 0, "{tail}");
+        let (_, newcomer) = host.ask("9.9.9.3:1", AQ);
+        assert_eq!(status(&newcomer), 503);
+        let reply = host.say(conn, &get(0, &format!("{AQ}Range: bytes=0-99989\r\n")));
+        assert_eq!(status(&reply), 206, "the slot was kept: {reply}");
+    }
+    // But not for long: the line waits for nobody who says nothing.
+    let (mut host, _, _) = free_after("Range: bytes=-10\r\n");
+    host.wait(Duration::from_secs(6));
+    assert_eq!(host.node.view(1, 0).queue.free, 1);
+}
+
+#[test]
+fn aq_9_who_takes_all_there_is_leaves_nothing_behind() {
+    for rest in ["", "Range: bytes=0-\r\n", "Range: bytes=500-\r\n", "Range: bytes=0-99999\r\n"] {
+        assert_eq!(free_after(rest).2, 1, "{rest:?}");
+    }
+}
+
 #[test]
 fn a_place_is_not_idle_and_a_dropped_connection_frees_it() {
     let (mut host, holder) = busy(config());

@@ -1,5 +1,6 @@
 //! One download: its file, its sources, and how it ends.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -36,7 +37,7 @@ pub(super) enum State {
 #[derive(Debug, Clone)]
 pub(super) struct Download {
     pub(super) id: FetchId,
-    pub(super) get: Get,
+    pub(super) get: Arc<Get>,
     pub(super) state: State,
     /// The SHA-1 it must have: asked for, or learnt from a source.
     pub(super) sha1: Option<Sha1>,
@@ -147,7 +148,7 @@ impl Download {
                 && self.add(source.clone(), cx).is_some()
             {
                 cx.fx.event(Event::Source { fetch: self.id, at: source.at });
-                self.get.sources.push(source);
+                Arc::make_mut(&mut self.get).sources.push(source);
             }
         }
         if let State::Failed(_) = self.state {
@@ -222,10 +223,14 @@ impl Download {
         if self.have.as_slice().len() > most {
             cx.fx.event(Event::Limit { fetch: self.id, limit: Limit::Pieces });
         }
+        let mut get = Arc::clone(&self.get);
+        if get.sha1 != self.sha1 {
+            // A hash learnt on the way is demanded after a restart too.
+            Arc::make_mut(&mut get).sha1 = self.sha1;
+        }
         PartRow {
             fetch: self.id,
-            // A hash learnt on the way is demanded after a restart too.
-            get: Get { sha1: self.sha1, ..self.get.clone() },
+            get,
             size: self.size,
             have: self.have.largest(most),
             tickets: tickets.collect(),
@@ -236,7 +241,7 @@ impl Download {
     pub(super) fn save(&mut self, cx: &mut Cx<'_>) {
         self.unsaved = 0;
         let row = self.row(cx);
-        cx.fx.output(Output::Save(row));
+        cx.fx.output(Output::Save(Arc::new(row)));
     }
 
     /// Closes whatever connection a source has.

@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
@@ -82,7 +83,7 @@ pub enum Output {
     /// A download is whole and right.
     Complete { fetch: FetchId },
     /// Remember a download: `Op::Fetch`.
-    Save(PartRow),
+    Save(Arc<PartRow>),
     /// Forget a download: `Op::FetchGone`.
     Forget(FetchId),
     /// Tell the user.

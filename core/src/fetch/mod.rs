@@ -21,6 +21,7 @@ mod source;
 mod talk;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -127,6 +128,7 @@ impl Fetches {
             fx.output(Output::Answer(Answer::Failed { fetch, why }));
             return;
         }
+        let get = Arc::new(get);
         let row = PartRow { fetch, get, size: None, have: Vec::new(), tickets: Vec::new() };
         self.insert(row, now, fx);
         self.with(fetch, now, fx, |d, cx| {

@@ -62,7 +62,7 @@ impl Node {
         }
         asked.reply.announce(&mut head);
         say(conn, status, (start, end), head.finish(), fx);
-        let last = end == size;
+        let last = end == size && !asked.piece;
         if start == end {
             self.queue(now, server::Input::Finished { conn, last }, fx);
             return self.replied(now, conn, asked.reply, "the client wants no more", fx);
@@ -148,7 +148,7 @@ impl Node {
                     reply.keep &= placed;
                     self.hammering(now, conn, retry_after, reply, fx);
                 }
-                Effect::Output(other) => unreachable!("{other:?} for a request without a place"),
+                Effect::Output(_) => unreachable!("a request without a place is only judged"),
             }
         }
         refused

@@ -6,6 +6,7 @@ use crate::fetch;
 use crate::id::{ConnId, Guid};
 use crate::queue::server;
 use crate::time::Instant;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 impl Node {
@@ -33,6 +34,7 @@ impl Node {
             },
         );
         for file in restored.shared {
+            self.overlay_shares(&file);
             self.files.put(file);
         }
         for row in restored.queue {
@@ -40,7 +42,7 @@ impl Node {
         }
         self.tell_callback(now, fx);
         for row in restored.fetches {
-            self.parts.put(&row);
+            self.parts.put(&Arc::new(row.clone()));
             self.fetch(now, fetch::Input::Restore(row), fx);
         }
         self.queue(now, server::Input::Resume, fx);
@@ -63,7 +65,11 @@ impl Node {
             }
             Command::Giv { to, index } => return self.give(to, index, fx),
             Command::Slots { slots } => return self.queue(now, server::Input::Slots(slots), fx),
-            Command::Stop => return self.stop(fx),
+            Command::Join { .. }
+            | Command::Search { .. }
+            | Command::EndSearch { .. }
+            | Command::AskPush { .. } => return self.overlay_command(now, command, fx),
+            Command::Stop => return self.stop(now, fx),
         };
         self.fetch(now, input, fx);
     }
@@ -71,7 +77,8 @@ impl Node {
     /// Says goodbye. The engines are not told: to them it is as if the power
     /// failed now, and what they have saved is what the next start finds, so
     /// that running slots and places are given back to their owners (PQ-12).
-    fn stop(&mut self, fx: &mut Effects) {
+    fn stop(&mut self, now: Instant, fx: &mut Effects) {
+        self.overlay_stop(now, fx);
         self.state = State::Stopped;
         let open: Vec<ConnId> = self
             .conns
@@ -81,7 +88,7 @@ impl Node {
             .collect();
         for conn in open {
             let Some(state) = self.conns.open(conn) else { continue };
-            let flush = matches!(state.phase, Phase::Serving { .. });
+            let flush = matches!(state.phase, Phase::Serving { .. } | Phase::Overlay);
             state.phase = Phase::Closing;
             state.unread = Vec::new();
             self.conns.rest(conn);

@@ -66,6 +66,13 @@ impl Catalog {
         self.by_index.len()
     }
 
+    /// Their bytes in all, in kilobytes.
+    #[cfg(feature = "overlay")]
+    pub(super) fn kilobytes(&self) -> u32 {
+        let bytes = self.by_index.values().fold(0u64, |sum, e| sum.saturating_add(e.info.size));
+        u32::try_from(bytes / 1_024).unwrap_or(u32::MAX)
+    }
+
     /// The file with this number.
     pub(super) fn get(&self, index: FileIndex) -> Option<&FileInfo> {
         self.by_index.get(&index).map(|e| &e.info)

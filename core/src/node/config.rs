@@ -26,6 +26,9 @@ pub struct Config {
     pub share_parts: bool,
     /// Announce `X-Node`, so that servers may call us back.
     pub callable: bool,
+    /// The overlay.
+    #[cfg(feature = "overlay")]
+    pub overlay: super::overlay::Config,
 }
 
 impl Default for Config {
@@ -38,6 +41,8 @@ impl Default for Config {
             dialect: Dialect::Parq,
             share_parts: false,
             callable: true,
+            #[cfg(feature = "overlay")]
+            overlay: super::overlay::Config::default(),
         }
     }
 }
@@ -95,6 +100,11 @@ impl Default for Limits {
     }
 }
 
+#[cfg(feature = "overlay")]
+crate::json::struct_from_json!(Config, default, Lenient, {
+    agent, queue, fetch, limits, dialect, share_parts, callable, overlay,
+});
+#[cfg(not(feature = "overlay"))]
 crate::json::struct_from_json!(Config, default, Lenient, {
     agent, queue, fetch, limits, dialect, share_parts, callable,
 });

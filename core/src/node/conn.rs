@@ -42,6 +42,9 @@ pub(super) enum Phase {
     Sending(Box<Transfer>),
     /// We ask the other end; the fetch engine decides.
     Fetching(super::download::Reply),
+    /// A neighbour in the overlay, or who may become one.
+    #[cfg_attr(not(feature = "overlay"), allow(dead_code))]
+    Overlay,
     /// Closed by us; the host will say when it is gone.
     Closing,
 }
@@ -55,6 +58,9 @@ pub(super) enum Purpose {
     Giv(FileIndex),
     /// To download.
     Fetch,
+    /// To have a neighbour in the overlay.
+    #[cfg_attr(not(feature = "overlay"), allow(dead_code))]
+    Neighbour,
 }
 
 /// A file body on its way out.
@@ -66,7 +72,7 @@ pub(super) struct Transfer {
     pub(super) end: u64,
     /// How much of it has left.
     pub(super) sent: u64,
-    /// The file ends where the range ends.
+    /// The file ends where the range ends, and nothing of it is left to ask for.
     pub(super) last: bool,
     /// The connection stays open afterwards.
     pub(super) keep: bool,
@@ -127,7 +133,7 @@ impl Conn {
 pub(super) struct Table {
     conns: table::Table<ConnId, Conn>,
     per_owner: table::Table<IpAddr, u32>,
-    due: table::Set<(Instant, ConnId)>,
+    due: table::Table<(Instant, ConnId), Timer>,
     dialed: u64,
 }
 
@@ -218,7 +224,7 @@ impl Table {
             if let Some((old, _)) = state.due.replace((at, timer)) {
                 self.due.remove(&(old, conn));
             }
-            self.due.insert((at, conn));
+            self.due.insert((at, conn), timer);
         }
     }
 
@@ -231,8 +237,8 @@ impl Table {
 
     /// The first deadline and the name of its timer.
     pub(super) fn next_due(&self) -> Option<(Instant, &'static str)> {
-        let (at, conn) = self.due.first()?;
-        let name = match self.get(*conn)?.timer()? {
+        let ((at, _), timer) = self.due.first()?;
+        let name = match timer {
             Timer::Head => "request_deadline",
             Timer::Idle => "idle_deadline",
             Timer::Rate => "reader_rate",
@@ -242,7 +248,7 @@ impl Table {
 
     /// Takes the first timer that has run out, and when it did.
     pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer, Instant)> {
-        let (at, conn) = *self.due.first()?;
+        let (&(at, conn), _) = self.due.first()?;
         if at > now {
             return None;
         }

@@ -6,8 +6,9 @@
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -178,7 +179,8 @@ pub struct PartRow {
     /// Its number.
     pub fetch: FetchId,
     /// What was asked for.
-    pub get: Get,
+    #[serde(with = "crate::shared")]
+    pub get: Arc<Get>,
     /// The size, once a source told it.
     pub size: Option<u64>,
     /// Ranges that are safe on disk: sorted, apart, `start..end`.
@@ -241,6 +243,17 @@ pub enum Command {
     Giv { to: SocketAddr, index: FileIndex },
     /// Expect a `GIV` from a servent for a download of ours.
     ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
+    /// Have somebody for a neighbour in the overlay, now and whenever there
+    /// are too few.
+    Join { at: SocketAddr },
+    /// Ask the overlay; answered with [`Answer::Found`] as hits come in.
+    Search { search: u32, words: String },
+    /// New neighbours are not asked any more.
+    EndSearch { search: u32 },
+    /// Ask a servent that cannot be reached to connect to us (`GIV`);
+    /// answered with [`Answer::NoWay`] when nobody knows the way. `via` is a
+    /// neighbour that is said to.
+    AskPush { servent: Guid, index: FileIndex, via: Option<SocketAddr> },
     /// Change the number of upload slots.
     Slots { slots: u32 },
     /// We are reached at another address from now on.
@@ -259,10 +272,41 @@ pub enum Answer {
     Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
     /// The download ended without its file.
     Failed { fetch: FetchId, why: crate::fetch::FetchFailure },
+    /// The overlay found something.
+    Found(Hit),
+    /// Nobody knows the way to a servent that was to connect to us.
+    NoWay { servent: Guid },
     /// No such download.
     Unknown { fetch: FetchId },
     /// Everything is said and saved.
     Stopped,
+}
+
+/// A file that the overlay found.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Hit {
+    /// The search it answers.
+    pub search: u32,
+    /// Where the servent listens.
+    pub at: SocketAddr,
+    /// The file's number there.
+    pub index: FileIndex,
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Its hash, if told.
+    pub sha1: Option<Sha1>,
+    /// Who has it.
+    pub servent: Guid,
+    /// It cannot be reached: ask by push.
+    pub push: bool,
+    /// All its slots are taken.
+    pub busy: bool,
+    /// Links between that servent and us, but for the last.
+    pub hops: u8,
+    /// The neighbour it came through.
+    pub from: IpAddr,
 }
 
 /// A change of durable state.
@@ -276,7 +320,7 @@ pub enum Op {
     /// A place or slot that is no more.
     QueueGone(Guid),
     /// A download, new or changed.
-    Fetch(PartRow),
+    Fetch(#[serde(with = "crate::shared")] Arc<PartRow>),
     /// A download that is finished or given up.
     FetchGone(FetchId),
 }

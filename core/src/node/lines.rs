@@ -24,6 +24,8 @@ pub(super) enum First {
     Http,
     /// A `GIV` or `QUEUE` line, and how many bytes it had.
     Line(String, usize),
+    /// A handshake of the overlay.
+    Overlay,
     /// Nothing we speak.
     Garbage,
 }
@@ -47,6 +49,9 @@ pub(super) fn first(bytes: &[u8], limit: u32) -> First {
         }
         let text = String::from_utf8_lossy(line);
         return First::Line(text.trim_end().to_string(), from + length + 1);
+    }
+    if line.starts_with(b"GNUTELLA ") {
+        return First::Overlay;
     }
     if line.windows(6).any(|w| w == b" HTTP/") { First::Http } else { First::Garbage }
 }
@@ -137,6 +142,7 @@ impl Node {
                 self.serve_after(now, conn, &line, fx);
             }
             Purpose::Fetch => self.fetch_dialed(now, conn, local.ip(), fx),
+            Purpose::Neighbour => self.overlay_dialed(now, conn, fx),
         }
     }
 
@@ -169,6 +175,7 @@ impl Node {
                 self.queue(now, server::Input::CallDone { ticket, ok: false }, fx);
             }
             Purpose::Giv(_) => {}
+            Purpose::Neighbour => self.overlay_gone(now, conn, fx),
             Purpose::Fetch => self.fetch(now, fetch::Input::DialFailed { conn, why }, fx),
         }
     }
@@ -194,7 +201,7 @@ mod tests {
         assert_eq!(first(b"\r\nGET / HT", 100), First::More);
         assert_eq!(first(b"\r\nGET / HTTP/1.1\r\n", 100), First::Http);
         assert_eq!(first(b"\x16\x03", 100), First::Garbage);
-        assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100), First::Garbage);
+        assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100), First::Overlay);
         assert_eq!(first(b"GIV 1:x/y\r\n\r\n", 100), First::Line("GIV 1:x/y".into(), 11));
         assert_eq!(first(b"\nQUEUE a b\nrest", 100), First::Line("QUEUE a b".into(), 11));
         assert_eq!(first(&[b'A'; 100], 100), First::Http);

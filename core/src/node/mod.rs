@@ -13,6 +13,7 @@
 //! | `lines` | what the first line makes of a connection; dials of ours |
 //! | `serve`, `answer`, `transfer` | the upload side: requests, replies, bodies |
 //! | `download` | the download side |
+//! | `overlay` | neighbours, what they ask and what we ask them |
 //! | `boot`, `look` | start, stop, commands; views |
 
 mod answer;
@@ -26,6 +27,12 @@ mod io;
 mod io_json;
 mod lines;
 mod look;
+pub mod messenger;
+#[cfg(not(feature = "overlay"))]
+#[path = "no_overlay.rs"]
+mod overlay;
+#[cfg(feature = "overlay")]
+mod overlay;
 mod page;
 mod parts;
 mod serve;
@@ -33,14 +40,17 @@ mod transfer;
 mod view;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Limit};
 pub use self::io::{
-    Answer, Command, DialError, FileInfo, FileRef, Get, Input, Op, Output, PartRow, Restored,
+    Answer, Command, DialError, FileInfo, FileRef, Get, Hit, Input, Op, Output, PartRow, Restored,
     Source, StoreError, Ticket,
 };
+#[cfg(feature = "overlay")]
+pub use self::overlay::Config as Overlay;
 pub use self::view::{
     Card, FetchView, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard, SourceView,
 };
@@ -60,7 +70,8 @@ type Effects = FxOf<Node>;
 /// A servent, whole.
 #[derive(Debug, Clone)]
 pub struct Node {
-    config: Config,
+    /// Shared with the keyframes of a world and with the nodes like this one.
+    config: Arc<Config>,
     root: Rng,
     now: Instant,
     state: State,
@@ -71,6 +82,7 @@ pub struct Node {
     parts: parts::Parts,
     queue: Server,
     fetches: Fetches,
+    overlay: overlay::Part,
     /// The request the queue is deciding on; `None` between inputs.
     asked: Option<serve::Asked>,
 }
@@ -86,9 +98,15 @@ enum State {
 impl Node {
     /// A node that has not been started; give it [`Input::Start`] first.
     #[must_use]
-    pub fn new(config: Config, seed: u64) -> Self {
+    pub fn new(config: impl Into<Arc<Config>>, seed: u64) -> Self {
+        let config = config.into();
         let root = Rng::new(seed);
+        #[cfg(feature = "overlay")]
+        let part = &config.overlay;
+        #[cfg(not(feature = "overlay"))]
+        let part = &();
         Self {
+            overlay: overlay::Part::new(part, &root),
             queue: Server::new(config.queue.clone(), root.fork("queue", 0)),
             fetches: Fetches::new(config.fetch.clone(), config.agent.clone(), config.dialect),
             root,
@@ -106,7 +124,7 @@ impl Node {
 
     /// Its configuration.
     #[must_use]
-    pub const fn config(&self) -> &Config {
+    pub fn config(&self) -> &Config {
         &self.config
     }
 
@@ -167,6 +185,9 @@ impl Node {
             Phase::Fetching(_) | Phase::Dialing(Purpose::Fetch) => {
                 self.fetch(now, fetch::Input::Closed { conn }, fx);
             }
+            Phase::Overlay | Phase::Dialing(Purpose::Neighbour) => {
+                self.overlay_gone(now, conn, fx);
+            }
             Phase::Dialing(Purpose::Giv(_)) | Phase::Closing => {}
         }
     }
@@ -205,7 +226,10 @@ impl Node {
 
     /// A timer of a connection has run out.
     fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
-        let silent = self.conns.get(conn).is_none_or(|c| c.unread.is_empty());
+        let silent = self
+            .conns
+            .get(conn)
+            .is_none_or(|c| c.unread.is_empty() || matches!(c.phase, Phase::Overlay));
         match timer {
             Timer::Rate => self.judge_reader(now, conn, at, fx),
             Timer::Head if silent => self.refuse(now, conn, Limit::RequestDeadline, None, fx),
@@ -239,6 +263,7 @@ impl Engine for Node {
             Input::Bytes { conn, data } => match self.conns.open(conn).map(|c| &c.phase) {
                 None | Some(Phase::Dialing(_) | Phase::Closing) => {}
                 Some(Phase::Fetching(_)) => self.fetching_bytes(now, conn, data, fx),
+                Some(Phase::Overlay) => self.overlay_bytes(now, conn, data, fx),
                 Some(Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_)) => {
                     self.serving_bytes(now, conn, data, fx);
                 }
@@ -254,8 +279,14 @@ impl Engine for Node {
             Input::VerifyFailed { fetch, why } => {
                 self.fetch(now, fetch::Input::VerifyFailed { fetch, why }, fx);
             }
-            Input::Shared(info) => self.files.put(info),
-            Input::Unshared { index } => self.files.remove(index),
+            Input::Shared(info) => {
+                self.overlay_shares(&info);
+                self.files.put(info);
+            }
+            Input::Unshared { index } => {
+                self.overlay_lacks(index);
+                self.files.remove(index);
+            }
             Input::Command(command) => self.command(now, command, fx),
         }
     }
@@ -278,14 +309,21 @@ impl Engine for Node {
             self.fetches.handle_timeout(now, &mut said);
             self.obey_fetch(now, said, fx);
         }
+        if self.overlay.next().is_some_and(|(at, _)| at <= now) {
+            self.overlay_timeout(now, fx);
+        }
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         if self.state != State::Running {
             return None;
         }
-        let timers =
-            [self.conns.next_due(), self.queue.poll_timeout(), self.fetches.poll_timeout()];
+        let timers = [
+            self.conns.next_due(),
+            self.queue.poll_timeout(),
+            self.fetches.poll_timeout(),
+            self.overlay.next(),
+        ];
         timers.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }

@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::catalog::Catalog;
 use crate::id::FileIndex;
+use crate::text::holds;
 
 /// What may stand unescaped in a path segment or a query value.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -95,7 +96,7 @@ pub(super) fn page(catalog: &Catalog, wanted: &Wanted, limit: usize) -> String {
     let words = fold(&wanted.words);
     let fits = |name: &str| {
         let name = fold(name);
-        words.split_whitespace().all(|word| name.contains(word))
+        words.split_whitespace().all(|word| holds(&name, word))
     };
     let (mut rows, mut seen, mut last, mut more) = (0, 0, None, false);
     html.push_str("<table><thead><tr><th>Name<th>Size</thead><tbody>");

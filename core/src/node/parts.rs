@@ -3,6 +3,8 @@
 //! The node reads them off the rows the fetch engine saves, so what is offered
 //! is never more than what is safe on disk.
 
+use alloc::sync::Arc;
+
 use super::{FileInfo, FileRef, PartRow};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
@@ -47,14 +49,14 @@ impl Subject {
 /// Unfinished downloads whose content and size are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts {
-    by_fetch: Table<FetchId, PartRow>,
+    by_fetch: Table<FetchId, Arc<PartRow>>,
 }
 
 impl Parts {
     /// A download is new or has grown.
-    pub(super) fn put(&mut self, row: &PartRow) {
+    pub(super) fn put(&mut self, row: &Arc<PartRow>) {
         if row.get.sha1.is_some() && row.size.is_some() {
-            self.by_fetch.insert(row.fetch, row.clone());
+            self.by_fetch.insert(row.fetch, Arc::clone(row));
         }
     }
 

@@ -28,6 +28,9 @@ pub(super) struct Asked {
     pub(super) end: u64,
     /// A range was asked for: 206 instead of 200.
     pub(super) partial: bool,
+    /// Whoever names both ends of a piece that does not begin the file takes
+    /// it piece by piece, in whatever order (AQ-9).
+    pub(super) piece: bool,
     pub(super) dialect: Dialect,
     pub(super) reply: ReplyForm,
 }
@@ -57,12 +60,11 @@ impl ReplyForm {
         }
     }
 
-    fn of(head: &RequestHead) -> Self {
+    fn of(head: &RequestHead, dialect: Dialect) -> Self {
         // A place in the near part of the line is waited at on its connection,
         // so whoever says that it can queue can keep one, of whatever version.
-        let queues = headers::spoken(&head.headers) != Dialect::Passive
-            && !head.headers.lists("Connection", "close");
-        let keep = head.keep_alive() || queues;
+        let queues = || dialect != Dialect::Passive && !head.headers.lists("Connection", "close");
+        let keep = head.keep_alive() || queues();
         Self {
             keep,
             say_keep: keep && head.version == Version::Http10,
@@ -73,7 +75,7 @@ impl ReplyForm {
 
 impl Node {
     /// The limits a head is read with.
-    pub(super) const fn head_limits(&self) -> HeadLimits {
+    pub(super) fn head_limits(&self) -> HeadLimits {
         HeadLimits { bytes: self.config.limits.head_bytes, lines: self.config.limits.head_lines }
     }
 
@@ -121,6 +123,7 @@ impl Node {
         state.keep_unread(bytes, used);
         match state.phase {
             Phase::Fetching(_) => self.replies(now, conn, fx),
+            Phase::Overlay => self.overlay_unread(now, conn, fx),
             _ => self.await_request(now, conn, answered > 0),
         }
     }
@@ -164,6 +167,7 @@ impl Node {
                     self.line(now, conn, &line, fx);
                     return Some(used);
                 }
+                First::Overlay => return self.overlay_hello(now, conn, bytes, fx),
                 First::Garbage => {
                     self.refuse(now, conn, Limit::Garbage, None, fx);
                     return None;
@@ -217,10 +221,12 @@ impl Node {
                 agent: head.headers.get("User-Agent").map(clip),
             },
         );
-        let reply = ReplyForm::of(head);
-        let found = match Target::parse(&head.target) {
-            Target::File { index, .. } => self.files.get(index).map(Subject::from),
-            Target::Urn(sha1) => self.content(sha1),
+        let dialect = headers::spoken(&head.headers);
+        let reply = ReplyForm::of(head, dialect);
+        let target = Target::parse(&head.target);
+        let found = match &target {
+            Target::File { index, .. } => self.files.get(*index).map(Subject::from),
+            Target::Urn(sha1) => self.content(*sha1),
             Target::Root { .. } | Target::Other => None,
         };
         let found = found.filter(|subject| is_what_they_want(subject, head));
@@ -235,13 +241,13 @@ impl Node {
             // What follows would be read as the next request.
             return self.short(now, conn, 400, "Bad Request", ReplyForm::CLOSE, fx);
         }
-        if let Target::Root { query } = Target::parse(&head.target) {
+        if let Target::Root { query } = target {
             let most = self.config.limits.index_page as usize;
             let html = page::page(&self.files, &Wanted::parse(&query), most);
             return self.page(now, conn, html, reply, fx);
         }
         match found {
-            Some(subject) => self.file_request(now, conn, subject, head, reply, fx),
+            Some(subject) => self.file_request(now, conn, subject, (head, dialect), reply, fx),
             None => self.short(now, conn, 404, "Not Found", reply, fx),
         }
     }
@@ -257,7 +263,7 @@ impl Node {
         now: Instant,
         conn: ConnId,
         subject: Subject,
-        head: &RequestHead,
+        (head, dialect): (&RequestHead, Dialect),
         reply: ReplyForm,
         fx: &mut Effects,
     ) {
@@ -283,7 +289,6 @@ impl Node {
             // The queue says anew whether there is a place.
             state.phase = Phase::Serving { place_until: Instant::ZERO };
         }
-        let dialect = headers::spoken(&head.headers);
         let claim = headers::Claim::parse(&head.headers);
         let request = server::Request {
             conn,
@@ -296,7 +301,8 @@ impl Node {
             callback: headers::callback(&head.headers),
         };
         let partial = range.is_some() || end < subject.size;
-        self.asked = Some(Asked { conn, subject, start, end, partial, dialect, reply });
+        let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
+        self.asked = Some(Asked { conn, subject, start, end, partial, piece, dialect, reply });
         self.queue(now, server::Input::Request(request), fx);
         self.asked = None;
     }

@@ -85,6 +85,9 @@ impl Node {
 
     /// Replies pile up because the other end does not read them.
     pub(super) fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
+        if self.conns.get(conn).is_some_and(|c| matches!(c.phase, super::conn::Phase::Overlay)) {
+            return self.overlay_backlog(now, conn, bytes, fx);
+        }
         if bytes > self.config.limits.backlog && self.conns.open(conn).is_some() {
             tell(fx, ConnEvent::Limit { conn, limit: Limit::Backlog });
             self.close(now, conn, false, "replies pile up unread", fx);

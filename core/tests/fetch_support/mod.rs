@@ -175,7 +175,7 @@ impl Desk {
     /// The row saved last.
     pub fn row(&self) -> PartRow {
         let row = |o: &Output| match o {
-            Output::Save(row) => Some(row.clone()),
+            Output::Save(row) => Some((**row).clone()),
             _ => None,
         };
         self.outputs.iter().rev().find_map(row).expect("a saved row")

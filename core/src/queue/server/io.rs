@@ -22,8 +22,8 @@ pub enum Input {
     /// Counts like any other towards hammering; refused with one
     /// [`Output::Reply`], else there is no output.
     Light { conn: ConnId, peer: IpAddr },
-    /// All bytes of the range have left. `last`: the file's last byte was
-    /// among them.
+    /// All bytes of the range have left. `last`: nothing is left to ask for,
+    /// the file was sent to its end by somebody who takes it in one piece.
     Finished { conn: ConnId, last: bool },
     /// The connection was lost in the middle of a transfer; its slot may be
     /// held for the owner (PQ-14). A transfer we end ourselves (a reader

@@ -27,10 +27,14 @@
 //! idles while somebody entitled asks, and nobody jumps the line (decision
 //! §2.5; [`claims`]).
 //!
-//! **In the slot.** A finished upload frees its slot at once when the file's
-//! last byte was sent. After any other range the slot waits `continue_hold`
-//! for the next request on the same connection (AQ-9), `ranges_per_slot`
-//! times; a closed connection ends that wait. A transfer whose connection
+//! **In the slot.** A finished upload frees its slot at once when the whole
+//! file was sent, or all of it from some byte on. After any other range the
+//! slot waits `continue_hold` for the next request on the same connection
+//! (AQ-9), `ranges_per_slot` times; a closed connection ends that wait. A
+//! range that ends with the file but names both its ends (`-n` does too) is
+//! such another: players and swarms fetch the tail first, and AQ-9 knows no
+//! order of the pieces. Who takes pieces and then stays without a word costs
+//! the line one `continue_hold`. A transfer whose connection
 //! broke keeps its slot `slot_reserve` long for its id, or for the same
 //! address and file (PQ-14); not so in Active Queueing, where hanging up is
 //! how a client says that it has lost interest.

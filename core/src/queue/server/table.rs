@@ -15,16 +15,17 @@ const SHARDS: u32 = 4_096;
 /// Small things under keyed hashes of whatever they are found by.
 #[derive(Debug, Clone)]
 pub(super) struct Table<T> {
-    /// A power of two of them.
+    /// A power of two of them, or none as long as nothing was put in: most
+    /// servents of a world only download.
     shards: Vec<HashTable<T>>,
+    expected: u32,
     len: usize,
 }
 
 impl<T> Table<T> {
     /// An empty table for about so many things; it may hold more.
-    pub(super) fn new(expected: u32) -> Self {
-        let count = expected.div_ceil(SHARD).clamp(1, SHARDS).next_power_of_two();
-        Self { shards: (0..count).map(|_| HashTable::new()).collect(), len: 0 }
+    pub(super) const fn new(expected: u32) -> Self {
+        Self { shards: Vec::new(), expected, len: 0 }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -33,20 +34,24 @@ impl<T> Table<T> {
 
     /// The shard of a hash, by bits that the shard itself does not look at.
     const fn shard(&self, hash: u64) -> usize {
-        (hash >> 40) as usize & (self.shards.len() - 1)
+        (hash >> 40) as usize & self.shards.len().wrapping_sub(1)
     }
 
     pub(super) fn find(&self, hash: u64, is: impl FnMut(&T) -> bool) -> Option<&T> {
-        self.shards[self.shard(hash)].find(hash, is)
+        self.shards.get(self.shard(hash))?.find(hash, is)
     }
 
     pub(super) fn find_mut(&mut self, hash: u64, is: impl FnMut(&T) -> bool) -> Option<&mut T> {
         let shard = self.shard(hash);
-        self.shards[shard].find_mut(hash, is)
+        self.shards.get_mut(shard)?.find_mut(hash, is)
     }
 
     /// Adds a thing; `hasher` repeats the hash of those that have to move.
     pub(super) fn insert(&mut self, hash: u64, thing: T, hasher: impl Fn(&T) -> u64) {
+        if self.shards.is_empty() {
+            let count = self.expected.div_ceil(SHARD).clamp(1, SHARDS).next_power_of_two();
+            self.shards = (0..count).map(|_| HashTable::new()).collect();
+        }
         let shard = self.shard(hash);
         self.shards[shard].insert_unique(hash, thing, hasher);
         self.len += 1;
@@ -54,7 +59,8 @@ impl<T> Table<T> {
 
     pub(super) fn remove(&mut self, hash: u64, is: impl FnMut(&T) -> bool) {
         let shard = self.shard(hash);
-        if let Ok(found) = self.shards[shard].find_entry(hash, is) {
+        let Some(shard) = self.shards.get_mut(shard) else { return };
+        if let Ok(found) = shard.find_entry(hash, is) {
             found.remove();
             self.len -= 1;
         }

@@ -1,0 +1,70 @@
+//! How a servent takes part in the overlay.
+
+use serde::{Deserialize, Serialize};
+
+use crate::routing;
+use crate::time::Duration;
+
+/// How a servent takes part in the overlay.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overlay {
+    /// Let neighbours in, and look for some.
+    pub enabled: bool,
+    /// Neighbours we look for ourselves.
+    pub degree: u32,
+    /// Neighbours there may be; whoever comes after them is told of others.
+    pub neighbours: u32,
+    /// Deflate what is sent to neighbours that can read it.
+    pub deflate: bool,
+    /// Bytes out of a deflated link for one byte in.
+    pub inflate_ratio: u32,
+    /// Bytes that one read may unpack to.
+    pub inflate_bytes: u32,
+    /// Payload bytes of any message.
+    pub payload: u32,
+    /// Addresses of others that are remembered.
+    pub hosts: u32,
+    /// Time between two attempts at one address.
+    pub retry: Duration,
+    /// Files in our answer to one query.
+    pub results: u32,
+    /// Others cannot connect to us: they are to ask by push.
+    pub firewalled: bool,
+    /// The router.
+    pub router: routing::Config,
+}
+
+impl Default for Overlay {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            degree: 6,
+            neighbours: 32,
+            deflate: true,
+            inflate_ratio: 64,
+            inflate_bytes: 4 << 20,
+            payload: 65_536,
+            hosts: 500,
+            retry: Duration::from_secs(30),
+            results: 50,
+            firewalled: false,
+            router: routing::Config::default(),
+        }
+    }
+}
+
+crate::json::struct_from_json!(Overlay, default, Lenient, {
+    enabled, degree, neighbours, deflate, inflate_ratio, inflate_bytes, payload, hosts, retry,
+    results, firewalled, router,
+});
+crate::json::struct_from_json!(routing::Config, default, Lenient, {
+    relay, push_routing, links, query_life, push_life, duplicate_life, queries_per_link,
+    entries_per_link, max_ttl, hard_ttl, relayed, relayed_query, relayed_hit, hits_per_query,
+    hit_bytes_per_query, window, queue, stall, pongs, pongs_per_ping, ping_answer, ping_every,
+    silence, strikes, pushes_per_target, push_window, push_targets, keyword_entries, searches,
+    trace_messages, time_scale,
+});
+crate::json::enum_from_json!(routing::PushRouting, Self::Standard, {
+    "standard" => Standard, "broadcast" => Broadcast,
+});

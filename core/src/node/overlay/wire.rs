@@ -1,0 +1,109 @@
+//! The stream of one neighbour: how far its handshake is, and what cuts and
+//! unpacks it afterwards.
+
+use core::net::SocketAddr;
+
+use super::Config;
+use crate::routing::{Breakage, Neighbour};
+use crate::wire::gnutella::{
+    Deflater, Frame, FrameLimits, Framer, InflateLimits, Inflater, Message, Offer, Payload,
+};
+
+/// A neighbour, or who may become one.
+#[derive(Debug, Clone)]
+pub(super) struct Wire {
+    at: SocketAddr,
+    pub(super) stage: Stage,
+    /// What the host still has for it.
+    pub(super) behind: u64,
+}
+
+/// How far the handshake is.
+#[derive(Debug, Clone)]
+pub(super) enum Stage {
+    /// We connect, and wait for the answer.
+    Calling,
+    /// It connected, we let it in, and wait for its last word.
+    Answering { offer: alloc::boxed::Box<Offer>, deflates: bool },
+    /// Messages flow.
+    Open(alloc::boxed::Box<Flowing>),
+}
+
+/// What messages flow through.
+#[derive(Debug, Clone)]
+pub(super) struct Flowing {
+    framer: Framer,
+    inflater: Option<Inflater>,
+    deflater: Option<Deflater>,
+}
+
+impl Wire {
+    pub(super) const fn calling(at: SocketAddr) -> Self {
+        Self { at, stage: Stage::Calling, behind: 0 }
+    }
+
+    pub(super) const fn answering(
+        at: SocketAddr,
+        offer: alloc::boxed::Box<Offer>,
+        deflates: bool,
+    ) -> Self {
+        Self { at, stage: Stage::Answering { offer, deflates }, behind: 0 }
+    }
+
+    /// True when this is the servent that listens there.
+    pub(super) fn is(&self, at: SocketAddr) -> bool {
+        self.at == at
+    }
+
+    /// The handshake is done. `inflates`: what comes is deflated; `deflates`:
+    /// what we send is.
+    pub(super) fn open(&mut self, config: &Config, inflates: bool, deflates: bool) {
+        let inflate = InflateLimits { bytes: config.inflate_bytes, ratio: config.inflate_ratio };
+        self.stage = Stage::Open(alloc::boxed::Box::new(Flowing {
+            framer: Framer::new(FrameLimits { payload: config.payload }),
+            inflater: inflates.then(|| Inflater::new(inflate)),
+            deflater: deflates.then(Deflater::new),
+        }));
+    }
+
+    /// Takes what came in.
+    pub(super) fn push(&mut self, data: alloc::vec::Vec<u8>) -> Result<(), Breakage> {
+        let Stage::Open(flowing) = &mut self.stage else { return Ok(()) };
+        let plain = match &mut flowing.inflater {
+            Some(inflater) => inflater.push(&data).map_err(|_| Breakage::Deflate)?,
+            None => data,
+        };
+        flowing.framer.push(Payload::from(plain));
+        Ok(())
+    }
+
+    /// The next message, not yet understood.
+    pub(super) fn next(&mut self) -> Result<Option<Frame>, Breakage> {
+        match &mut self.stage {
+            Stage::Open(flowing) => flowing.framer.next_frame().map_err(Breakage::Frame),
+            _ => Ok(None),
+        }
+    }
+
+    /// The bytes of a message on this stream; `None` before the handshake is
+    /// done.
+    pub(super) fn write(&mut self, message: &Message) -> Option<alloc::vec::Vec<u8>> {
+        let Stage::Open(flowing) = &mut self.stage else { return None };
+        let plain = message.to_bytes();
+        Some(match &mut flowing.deflater {
+            Some(deflater) => deflater.push(&plain),
+            None => plain,
+        })
+    }
+}
+
+/// What the router has to know of a servent that said this.
+pub(super) fn neighbour(offer: &Offer) -> Neighbour {
+    Neighbour {
+        agent: offer.agent.chars().filter(|c| !c.is_control()).take(64).collect(),
+        relays: offer.ultrapeer != Some(false),
+        ggep: offer.ggep,
+        bye: offer.bye,
+        listen: offer.listen,
+    }
+}
