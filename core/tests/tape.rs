@@ -7,6 +7,7 @@ use servent_core::node::{Command, Config, ConnEvent, FileInfo, Input, Node, Outp
 use servent_core::queue::FileKey;
 use servent_core::time::Instant;
 use servent_core::trace::qlog::{self, Split};
+use servent_core::trace::reel::Reel;
 use servent_core::trace::replay::Replay;
 use servent_core::trace::tape::{Line, Start, Writer};
 use servent_core::trace::{Event, NodeId, Record};
@@ -115,6 +116,24 @@ fn a_gap_ends_the_claim_and_is_told() {
     assert_eq!(report.gap_at, Some(secs(90)));
     assert!(report.checkpoints < 4 && report.diverged_at.is_none());
     assert!(report.to_string().contains("disk \"full\""), "{report}");
+}
+
+#[test]
+fn a_record_of_a_cut_tape_is_found_by_its_number() {
+    let lines = tape(inputs(200));
+    let of = |lines: &[String]| {
+        let mut reel = Reel::new();
+        lines.iter().for_each(|line| reel.append(qlog::frame(line).as_bytes()));
+        reel
+    };
+    let whole = of(&lines);
+    assert!(whole.count() > 20);
+    assert!((0..whole.count()).all(|i| whole.index_of(i as u64) == Some(i)));
+    let cut = of(&[&lines[..2], &lines[lines.len() / 2..]].concat());
+    let first = cut.record(0).unwrap().seq;
+    assert!(first > 0 && cut.index_of(first) == Some(0));
+    assert_eq!((cut.index_of(first - 1), cut.index_of(first + 1)), (None, Some(1)));
+    assert_eq!(cut.index_of(u64::MAX), None);
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
             let (fetch, conn) = download_of(e);
             [fetch.map(Subject::Fetch), conn.map(Subject::Conn)]
         }
+        #[cfg(feature = "overlay")]
+        Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
         Event::World(_) => [None, None],
     }
 }
@@ -60,6 +62,21 @@ const fn is_last(event: &Event) -> bool {
             )
             | Event::Fetch(fetch::Event::Done { .. } | fetch::Event::Failed { .. })
     )
+}
+
+#[cfg(feature = "overlay")]
+const fn neighbour_of(event: &crate::routing::Event) -> Option<ConnId> {
+    use crate::routing::Event as E;
+    match event {
+        E::Opened { conn, .. }
+        | E::Closed { conn, .. }
+        | E::Judged { conn, .. }
+        | E::Overflow { conn, .. }
+        | E::Conflict { conn, .. }
+        | E::Keywords { conn, .. }
+        | E::Limit { conn, .. } => Some(*conn),
+        E::Sent { .. } | E::Turned { .. } => None,
+    }
 }
 
 fn conn_of(event: &ConnEvent) -> Option<ConnId> {

@@ -15,7 +15,9 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Folds a value in.
+    /// Folds a value in. Never inlined: what hashes an event is long, and
+    /// several places want it.
+    #[inline(never)]
     pub fn add(&mut self, value: &impl Hash) {
         value.hash(self);
     }

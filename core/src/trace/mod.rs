@@ -11,6 +11,7 @@ mod cause;
 mod digest;
 mod handover;
 pub mod hex_bytes;
+pub mod letters;
 pub mod pcapng;
 pub mod qlog;
 mod record;

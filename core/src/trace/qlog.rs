@@ -63,16 +63,15 @@ pub fn header(title: &str, at: Instant) -> String {
 /// One event line.
 #[must_use]
 pub fn line(at: Instant, reference: Instant, name: &str, data: &impl Serialize) -> String {
-    let data = serde_json::to_string(data).unwrap_or_else(|_| String::from("{}"));
-    event_line(at, reference, name, &data)
+    event_line(at, reference, name, &json::print(data))
 }
 
 /// A record as a line: the event's engine and name become the line's name,
 /// its fields stand in `data` beside `seq`, `us`, `node` and `trigger`.
 #[must_use]
-pub fn record(record: &Record, reference: Instant) -> String {
+pub fn record<E: Serialize>(record: &Record<E>, reference: Instant) -> String {
     // The event prints as {"queue":{"what":"told",…}}: the tag always first.
-    let event = serde_json::to_string(&record.event).unwrap_or_default();
+    let event = json::print(&record.event);
     let mut quoted = event.splitn(7, '"');
     let space = quoted.nth(1).unwrap_or_default();
     let what = quoted.nth(3).unwrap_or_default();
@@ -227,7 +226,7 @@ fn of_tape(what: &str, data: &Json) -> Result<Line, Wrong> {
             }
             Line::Start(json::read(data)?)
         }
-        "world" => Line::World(json::read(data)?),
+        "world" => Line::World(data.clone()),
         "input" => {
             let mut input = Input::blank();
             json::fields(data, Rule::Whole, &mut [("us", &mut at), ("input", &mut input)])?;
@@ -266,9 +265,9 @@ pub(super) struct At<'a, T: Serialize> {
     pub(super) data: &'a T,
 }
 #[derive(Serialize)]
-pub(super) struct InputLine<'a> {
+pub(super) struct InputLine<'a, I: Serialize> {
     pub(super) us: Instant,
-    pub(super) input: &'a Input,
+    pub(super) input: &'a I,
 }
 #[derive(Serialize)]
 pub(super) struct OnlyAt {

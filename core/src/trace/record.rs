@@ -1,6 +1,7 @@
 //! Records: an event with its number, instant, node and cause.
 
 use alloc::vec::Vec;
+use core::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +31,14 @@ pub enum Event {
     Fetch(fetch::Event),
     /// The world around the nodes: faults and the disk.
     World(sim::WorldEvent),
+    /// The overlay. The last, so that digests are the same without it.
+    #[cfg(feature = "overlay")]
+    Routing(crate::routing::Event),
 }
 
-/// One line of a trace.
+/// One line of a trace; every world has events of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Record {
+pub struct Record<E = Event> {
     /// Its number; the first is 0.
     pub seq: u64,
     /// When.
@@ -44,7 +48,7 @@ pub struct Record {
     /// The record that led here, across links too.
     pub cause: Cause,
     /// What.
-    pub event: Event,
+    pub event: E,
 }
 
 /// Numbers events, ties them to causes, and keeps the running digest.
@@ -69,19 +73,21 @@ impl Recorder {
 
     /// Stamps one event and adds it to `into`; its number is the cause to
     /// give to whatever follows from it.
-    pub fn record(
+    pub fn record<E: Hash>(
         &mut self,
         at: Instant,
         node: NodeId,
         cause: Cause,
-        event: Event,
-        into: &mut Vec<Record>,
+        event: E,
+        into: &mut Vec<Record<E>>,
     ) -> u64 {
         let seq = self.next;
         self.next += 1;
-        let record = Record { seq, at, node, cause, event };
-        self.digest.add(&record);
-        into.push(record);
+        into.push(Record { seq, at, node, cause, event });
+        // Hashed where it stays: moving a record twice costs more than this.
+        if let Some(record) = into.last() {
+            self.digest.add(record);
+        }
         seq
     }
 }

@@ -9,8 +9,8 @@ use super::qlog::{self, RawRecord, Read, Split};
 use super::replay::{Replay, Report};
 use super::tape::{Checkpoint, Line, Start};
 use crate::engine::{Engine, Fx};
+use crate::json::Json;
 use crate::node::{Input, Node};
-use crate::sim::Scenario;
 use crate::time::Instant;
 
 /// Inputs between two keyframes.
@@ -38,7 +38,7 @@ pub struct Reel {
     last: Instant,
     partial: Vec<u8>,
     lines: Vec<String>,
-    scenario: Option<Scenario>,
+    world: Option<Json>,
     index: usize,
     now: Instant,
     cursor: Option<(usize, Node)>,
@@ -81,7 +81,7 @@ impl Reel {
                 self.start = Some(start.clone());
                 self.keyframes.push(Node::new(start.config.clone(), start.seed));
             }
-            Ok(Line::World(scenario)) => self.scenario = Some(scenario.clone()),
+            Ok(Line::World(scenario)) => self.world = Some(scenario.clone()),
             Ok(Line::Input { at, input }) => self.give(*at, Given::Input(input.clone())),
             Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
             Ok(Line::Checkpoint(claim)) => {
@@ -106,8 +106,8 @@ impl Reel {
 
     /// The scenario, when the file is a simulated world's.
     #[must_use]
-    pub const fn scenario(&self) -> Option<&Scenario> {
-        self.scenario.as_ref()
+    pub const fn world(&self) -> Option<&Json> {
+        self.world.as_ref()
     }
 
     /// How the tape began.
@@ -168,6 +168,14 @@ impl Reel {
     #[must_use]
     pub fn record(&self, i: usize) -> Option<&RawRecord> {
         self.records.get(i).map(|(_, r)| r)
+    }
+
+    /// Where the record of that number is: a tape that lost lines has fewer
+    /// records than numbers.
+    #[must_use]
+    pub fn index_of(&self, seq: u64) -> Option<usize> {
+        let i = self.records.partition_point(|(_, r)| r.seq < seq);
+        self.record(i).filter(|r| r.seq == seq).map(|_| i)
     }
 
     /// The fingerprint of the records up to the cursor.

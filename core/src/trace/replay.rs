@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Event;
 use super::qlog::LineError;
-use super::tape::{Line, Running, Start, VERSION};
+use super::tape::{Checkpoint, Line, Running, Start, VERSION};
 use crate::engine::{Engine, Fx};
 use crate::node::{Node, Output};
 use crate::time::Instant;
@@ -67,7 +67,11 @@ impl Replay {
                 self.run(at, |node, fx| node.handle(at, input, fx));
             }
             Ok(Line::Timeout { at }) => self.run(at, |node, fx| node.handle_timeout(at, fx)),
-            Ok(Line::Checkpoint(c)) => self.compare(c.at, c.inputs, c.digest),
+            Ok(Line::Checkpoint(checkpoint)) => {
+                if self.node.is_some() {
+                    self.report.compare(&checkpoint, self.running);
+                }
+            }
             Ok(Line::Gap { at, why }) => {
                 self.node = None;
                 self.report.gap_at.get_or_insert(at);
@@ -118,18 +122,22 @@ impl Replay {
         self.report.unverified_inputs += 1;
         self.report.records += fx.events().count() as u64;
     }
+}
 
-    fn compare(&mut self, at: Instant, inputs: u64, digest: u64) {
-        if self.node.is_none() || self.report.diverged_at.is_some() {
+impl Report {
+    /// Compares a checkpoint with the run so far.
+    pub(super) fn compare(&mut self, checkpoint: &Checkpoint, running: Running) {
+        let Checkpoint { at, inputs, digest, .. } = *checkpoint;
+        if self.diverged_at.is_some() {
             return;
         }
-        self.report.checkpoints += 1;
-        if inputs == self.report.inputs && digest == self.running.value() {
-            self.report.verified += 1;
-            self.report.verified_at = Some(at);
-            self.report.unverified_inputs = 0;
+        self.checkpoints += 1;
+        if inputs == self.inputs && digest == running.value() {
+            self.verified += 1;
+            self.verified_at = Some(at);
+            self.unverified_inputs = 0;
         } else {
-            self.report.diverged_at = Some(at);
+            self.diverged_at = Some(at);
         }
     }
 }

@@ -7,6 +7,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use core::hash::Hash;
+
 use serde::Serialize;
 
 use super::qlog;
@@ -15,7 +17,6 @@ use crate::engine::Effect;
 use crate::id::ConnId;
 use crate::json::{self, Fill, FromJson, Json, Rule, Wrong};
 use crate::node::{Config, Input, Output};
-use crate::sim::Scenario;
 use crate::time::Instant;
 
 /// The version of the tape this code writes, and the only one it re-executes.
@@ -58,8 +59,9 @@ pub enum Line {
     Header,
     /// How it begins.
     Start(Start),
-    /// A whole simulated world instead of one node: re-run it.
-    World(Scenario),
+    /// A whole simulated world instead of one node: its scenario, for whoever
+    /// can run one.
+    World(Json),
     /// The node was given an input.
     Input {
         /// When.
@@ -111,7 +113,7 @@ pub struct Running(Digest);
 
 impl Running {
     /// Folds in what one input or timeout led to.
-    pub fn add(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
+    pub fn add<O: Hash, E: Hash>(&mut self, at: Instant, effects: &[Effect<O, E>]) {
         self.0.add(&at);
         for effect in effects {
             self.0.add(effect);
@@ -234,7 +236,7 @@ pub const fn conn_of(input: &Input) -> Option<ConnId> {
 }
 
 /// A 64-bit number as hexadecimal digits: JavaScript cannot hold it.
-struct Hex<'a>(&'a mut u64);
+pub(super) struct Hex<'a>(pub(super) &'a mut u64);
 
 impl Fill for Hex<'_> {
     fn fill(&mut self, from: &Json) -> Result<(), Wrong> {

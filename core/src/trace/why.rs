@@ -6,7 +6,7 @@ use alloc::string::String;
 use serde::Serialize;
 
 use super::{Cause, Record};
-use crate::json::Json;
+use crate::json::{self, Json};
 
 /// Why a record is there. The sentence is the page's, found by its key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,12 +60,23 @@ const CLAUSES: &[(&str, &str, &str)] = &[
 /// Explains a record.
 #[must_use]
 pub fn of(record: &Record) -> Why {
-    of_event(&serde_json::to_string(&record.event).unwrap_or_default(), record.cause)
+    of_event(&json::print(&record.event), record.cause)
 }
 
 /// Explains an event that is still text.
 #[must_use]
 pub fn of_event(event: &str, cause: Cause) -> Why {
+    let why = named(event, cause);
+    let dialect = why.args.get("dialect").and_then(Json::as_str);
+    let by_dialect = dialect.map(|d| format!("{}.{d}", why.key));
+    let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&why.key)).unzip();
+    Why { id, clause, ..why }
+}
+
+/// The key and the fields of an event that is still text, without what they
+/// follow from.
+#[must_use]
+pub fn named(event: &str, cause: Cause) -> Why {
     let (space, fields) = match Json::parse(event) {
         Ok(Json::Object(outer)) => outer.into_iter().next().unwrap_or_default(),
         _ => Default::default(),
@@ -75,9 +86,7 @@ pub fn of_event(event: &str, cause: Cause) -> Why {
     if let Some(why) = text("why") {
         key = format!("{key}.{why}");
     }
-    let by_dialect = text("dialect").map(|d| format!("{key}.{d}"));
-    let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&key)).unzip();
-    Why { key, args: fields, id, clause, cause }
+    Why { key, args: fields, id: None, clause: None, cause }
 }
 
 fn clause(key: &str) -> Option<(&'static str, &'static str)> {

@@ -2,8 +2,8 @@
 //!
 //! A tape holds what came in; what went out is found by running the node
 //! again. Every connection becomes a TCP conversation with made-up sequence
-//! numbers, the serving side on port 6346 so that the Gnutella and HTTP
-//! dissectors know it. What the node said of an input stands as a comment on
+//! numbers, the serving side on port 8080: on 6346 a dissector of Gnutella's
+//! messages would take it and read no head. What the node said of an input stands as a comment on
 //! the packet it led to. File bytes are not on a tape: their packets have
 //! their true length and are cut off after the headers.
 
@@ -26,8 +26,8 @@ use crate::table::Table;
 use crate::time::Instant;
 use crate::trace::{NodeId, Record};
 
-/// The port that dissectors know.
-const PORT: u16 = 6346;
+/// The port on which dissectors expect HTTP.
+const PORT: u16 = 8080;
 /// Bytes of file content in one made-up packet.
 const SLICE: u64 = 32 * 1024;
 /// Longest comment on a packet.
