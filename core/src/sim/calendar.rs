@@ -1,7 +1,8 @@
 //! What will happen, and in which order.
 
 use alloc::collections::BinaryHeap;
-use core::cmp::Ordering;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::link::{LinkRef, Side};
 use crate::id::{ConnId, FetchId};
@@ -41,46 +42,48 @@ pub(super) enum Due {
 /// been planned from the beginning.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calendar {
-    heap: BinaryHeap<Entry>,
+    /// The instant, the order and the place in `dues`, in one number each: so
+    /// little has to be moved and compared.
+    heap: BinaryHeap<Reverse<u128>>,
+    dues: Vec<Due>,
+    free: Vec<u32>,
     planned: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    at: Instant,
-    order: u64,
-    due: Due,
-}
-
-impl Ord for Entry {
-    /// Reversed: the heap gives out its greatest first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.order).cmp(&(self.at, self.order))
-    }
-}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 const AFTER_FAULTS: u64 = 1 << 63;
+/// Bits for the place in `dues`: so many things can be planned at a time.
+const PLACE: u32 = 24;
 
 impl Calendar {
     pub(super) fn plan(&mut self, at: Instant, due: Due) {
         let class = if matches!(due, Due::Fault(_)) { 0 } else { AFTER_FAULTS };
-        let order = self.planned | class;
+        let order = self.planned << PLACE | class;
         self.planned += 1;
-        self.heap.push(Entry { at, order, due });
+        let place = match self.free.pop() {
+            Some(free) => {
+                self.dues[free as usize] = due;
+                free
+            }
+            None => {
+                self.dues.push(due);
+                (self.dues.len() - 1) as u32
+            }
+        };
+        assert!(place >> PLACE == 0, "more is planned than the calendar holds");
+        let when = u128::from(at.as_micros()) << 64 | u128::from(order | u64::from(place));
+        self.heap.push(Reverse(when));
     }
 
     /// When the next thing is due.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.heap.peek().map(|e| e.at)
+        self.heap.peek().map(|Reverse(when)| Instant::from_micros((when >> 64) as u64))
     }
 
     pub(super) fn pop(&mut self) -> Option<(Instant, Due)> {
-        self.heap.pop().map(|e| (e.at, e.due))
+        let Reverse(when) = self.heap.pop()?;
+        let place = when as u32 & ((1 << PLACE) - 1);
+        self.free.push(place);
+        Some((Instant::from_micros((when >> 64) as u64), self.dues[place as usize]))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -203,9 +203,12 @@ impl<N: Guest> World<N> {
     fn send(&mut self, host: u32, conn: ConnId, item: ToSend) {
         let Some((at, side)) = self.place_of(host, conn) else { return };
         let Some(link) = self.links.get_mut(at) else { return };
-        let end = link.end_mut(side);
+        let (open, end) = (link.open, link.end_mut(side));
         if end.closed {
             return;
+        }
+        if open && end.flow.is_none() && end.to_send.is_empty() {
+            return self.transmit(at, side, item);
         }
         end.to_send.push_back(item);
         self.pump(at, side);
@@ -264,31 +267,39 @@ impl<N: Guest> World<N> {
     pub(super) fn pump(&mut self, at: LinkRef, side: Side) {
         loop {
             let Some(link) = self.links.get_mut(at) else { return };
-            let host = link.end(side).host;
-            let up = self.plan.profile(host).up;
             if !link.open || link.end(side).flow.is_some() {
                 return;
             }
-            let due = Due::Deliver { link: at, from: side };
-            match link.end_mut(side).to_send.pop_front() {
-                None => return,
-                Some(ToSend::Bytes { data, cause }) => {
-                    let (data, rest) = link.chunks(data);
-                    for data in [Some(data), rest].into_iter().flatten() {
-                        let arrives = link.send(side, self.now, up, Packet::Bytes { data, cause });
-                        self.calendar.plan(arrives, due);
-                    }
-                }
-                Some(ToSend::Range { content, bytes, cause }) => {
-                    self.start_flow(at, side, content, bytes, cause);
-                }
-                Some(ToSend::Fin { cause }) => {
-                    let arrives = link.send(side, self.now, up, Packet::Fin { cause });
-                    link.end_mut(side).closed = true;
+            let Some(item) = link.end_mut(side).to_send.pop_front() else { return };
+            let last = matches!(item, ToSend::Fin { .. });
+            self.transmit(at, side, item);
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// Puts the next thing from one end on the wire.
+    fn transmit(&mut self, at: LinkRef, side: Side, item: ToSend) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let up = self.plan.profile(link.end(side).host).up;
+        let due = Due::Deliver { link: at, from: side };
+        match item {
+            ToSend::Bytes { data, cause } => {
+                let (data, rest) = link.chunks(data);
+                for data in [Some(data), rest].into_iter().flatten() {
+                    let arrives = link.send(side, self.now, up, Packet::Bytes { data, cause });
                     self.calendar.plan(arrives, due);
-                    self.calendar.plan(self.now, Due::Gone { link: at, side });
-                    return;
                 }
+            }
+            ToSend::Range { content, bytes, cause } => {
+                self.start_flow(at, side, content, bytes, cause);
+            }
+            ToSend::Fin { cause } => {
+                let arrives = link.send(side, self.now, up, Packet::Fin { cause });
+                link.end_mut(side).closed = true;
+                self.calendar.plan(arrives, due);
+                self.calendar.plan(self.now, Due::Gone { link: at, side });
             }
         }
     }

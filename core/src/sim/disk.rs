@@ -1,5 +1,6 @@
 //! A disk that forgets what was not flushed when its node is killed.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::id::{FetchId, Guid, Sha1};
@@ -17,7 +18,7 @@ const LAZY: Duration = Duration::from_millis(50);
 pub(super) struct Disk {
     servent: Option<Guid>,
     queue: Table<Guid, Row>,
-    fetches: Table<FetchId, PartRow>,
+    fetches: Table<FetchId, Arc<PartRow>>,
     pending: Vec<(Instant, Op)>,
     /// Contents of downloads: virtual, so all there is to know is which file
     /// it is and whether a damaged source wrote to it.
@@ -97,7 +98,7 @@ impl Disk {
             servent: self.servent,
             listen: None,
             queue,
-            fetches: self.fetches.values().cloned().collect(),
+            fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
             shared: Vec::new(),
         }
     }

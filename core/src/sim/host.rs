@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -41,7 +42,7 @@ pub struct Profile {
     pub at: SocketAddr,
     /// The language its downloads speak.
     pub dialect: Dialect,
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
     pub(super) up: u64,
     pub(super) down: u64,
     pub(super) latency: Duration,
@@ -65,9 +66,9 @@ impl Plan {
         let dice = Rng::new(scenario.seed);
         let files: Vec<FileInfo> =
             scenario.clients.iter().enumerate().map(|(i, g)| file(&dice, i, g.size)).collect();
-        let mut profiles = Vec::with_capacity(scenario.nodes());
+        let mut profiles = Vec::with_capacity(scenario.nodes() as usize);
         for (i, server) in scenario.servers.iter().enumerate() {
-            let config = Config { queue: server.queue.clone(), ..Config::default() };
+            let config = Arc::new(Config { queue: server.queue.clone(), ..Config::default() });
             profiles.push(Profile {
                 name: numbered(&server.name, i, scenario.servers.len()),
                 role: Role::Server,
@@ -87,6 +88,11 @@ impl Plan {
         for (g, group) in scenario.clients.iter().enumerate() {
             let mut arrivals = dice.fork("arrivals", g as u64);
             let get = get(&files[g], &servers, &group.servers);
+            let config = Arc::new(Config {
+                dialect: group.dialect,
+                callable: group.callable,
+                ..Config::default()
+            });
             for i in 0..group.count as usize {
                 let late = Duration::from_micros(arrivals.between(0, group.jitter.as_micros()));
                 profiles.push(Profile {
@@ -94,11 +100,7 @@ impl Plan {
                     role: Role::Client,
                     at: address(1, profiles.len()),
                     dialect: group.dialect,
-                    config: Config {
-                        dialect: group.dialect,
-                        callable: group.callable,
-                        ..Config::default()
-                    },
+                    config: Arc::clone(&config),
                     up: group.up,
                     down: group.down,
                     latency: group.latency,

@@ -1,7 +1,7 @@
 //! Stream links: two ends, bytes in order, cut anywhere, gone at any time.
 
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -169,7 +169,7 @@ impl Link {
 /// All links. Places are used again, references are not.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
-    table: Vec<(u32, Option<Arc<Link>>)>,
+    table: Vec<(u32, Option<Rc<Link>>)>,
     free: Vec<u32>,
     made: u64,
 }
@@ -184,11 +184,11 @@ impl Links {
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.table[index as usize];
             *generation += 1;
-            *place = Some(Arc::new(link));
+            *place = Some(Rc::new(link));
             return LinkRef { index, generation: *generation };
         }
         let index = u32::try_from(self.table.len()).expect("fewer than 2^32 links");
-        self.table.push((0, Some(Arc::new(link))));
+        self.table.push((0, Some(Rc::new(link))));
         LinkRef { index, generation: 0 }
     }
     pub(super) fn get(&self, at: LinkRef) -> Option<&Link> {
@@ -197,7 +197,7 @@ impl Links {
     }
     pub(super) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
         let (generation, link) = self.table.get_mut(at.index as usize)?;
-        if *generation == at.generation { link.as_mut().map(Arc::make_mut) } else { None }
+        if *generation == at.generation { link.as_mut().map(Rc::make_mut) } else { None }
     }
     pub(super) fn remove(&mut self, at: LinkRef) {
         if self.get(at).is_some() {

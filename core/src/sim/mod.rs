@@ -4,13 +4,16 @@
 mod calendar;
 mod carry;
 pub mod check;
+mod course;
 mod deliver;
 mod disk;
 mod event;
 mod fault;
 mod flow;
 mod host;
+pub mod ladder;
 mod link;
+pub mod pieces;
 pub mod presets;
 mod scenario;
 mod strike;
@@ -18,6 +21,7 @@ pub mod swarm;
 mod timeline;
 mod world;
 
+pub use self::course::Course;
 pub use self::event::WorldEvent;
 pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};

@@ -142,19 +142,29 @@ impl Default for Group {
 impl Scenario {
     /// Nodes in all; servers come first.
     #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.servers.len() + self.clients.iter().map(|g| g.count as usize).sum::<usize>()
+    pub fn nodes(&self) -> u64 {
+        // In 64 bits, because anybody may write two groups of two billion.
+        let clients = self.clients.iter().map(|g| u64::from(g.count));
+        self.servers.len() as u64 + clients.sum::<u64>()
     }
 
     /// Most nodes of one world.
-    pub const NODES: usize = 20_000;
+    pub const NODES: u64 = 20_000;
 
     /// Reads a scenario and checks that a world can be made of it.
     ///
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = json::read(&Json::parse(text)?)?;
+        Self::read(&Json::parse(text)?)
+    }
+
+    /// The same from a tree.
+    ///
+    /// # Errors
+    /// A sentence with what makes no sense.
+    pub fn read(tree: &Json) -> Result<Self, String> {
+        let scenario: Self = json::read(tree)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -182,7 +192,8 @@ impl Scenario {
                 return Err(alloc::format!("{} asks a server that is not there", g.name));
             }
         }
-        if let Some(f) = self.faults.iter().find(|f| f.fault.nodes().any(|n| n.0 as usize >= nodes))
+        if let Some(f) =
+            self.faults.iter().find(|f| f.fault.nodes().any(|n| u64::from(n.0) >= nodes))
         {
             return Err(alloc::format!("a fault at {:?} names a node that is not there", f.at));
         }
@@ -202,12 +213,12 @@ impl Scenario {
     }
 }
 
-fn write_seed<S: serde::Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn write_seed<S: serde::Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
     if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.collect_str(seed) }
 }
 
 /// A seed: a number, or text in decimal or `0x…`.
-struct Seed<'a>(&'a mut u64);
+pub(super) struct Seed<'a>(pub(super) &'a mut u64);
 
 impl Fill for Seed<'_> {
     fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
@@ -276,6 +287,10 @@ mod tests {
         for (json, what) in [
             (r#"{"servers": []}"#, "needs a server"),
             (r#"{"clients": [{"count": 90000}]}"#, "more than"),
+            (
+                r#"{"clients": [{"count": 2147483648}, {"count": 2147483648}]}"#,
+                "4294967297 nodes are more than",
+            ),
             (r#"{"clients": [{"down": 0}]}"#, "must not be 0"),
             (r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#, "not there"),
             (r#"{"sevrers": []}"#, "unknown field"),

@@ -31,7 +31,7 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
         clients,
         ..Scenario::default()
     };
-    let nodes = scenario.nodes() as u64;
+    let nodes = scenario.nodes();
     for _ in 0..choose.below(10) {
         let at = Instant::from_micros(choose.below(SAFETY * 1_000_000));
         scenario.faults.push(FaultAt { at, fault: fault(choose, nodes) });

@@ -10,12 +10,13 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::fault::FaultAt;
-use super::scenario::Scenario;
-use super::world::{Guest, World};
-use crate::node::Node;
+use super::course::Course;
+use super::world::World;
 use crate::time::Instant;
-use crate::trace::{NodeId, Record};
+use crate::trace::{Digest, NodeId, Record};
+
+/// A record of a world.
+type RecordOf<W> = Record<<W as Course>::Event>;
 
 /// How closely keyframes stand, and how many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,39 +36,39 @@ impl Default for Keyframes {
 
 /// One line of history.
 #[derive(Debug, Clone)]
-pub struct Branch<N: Guest = Node> {
+pub struct Branch<W: Course = World> {
     /// The branch it left, its first record of its own, and the instant.
     pub parent: Option<(usize, u64, Instant)>,
     /// What it is called.
     pub name: String,
-    frontier: World<N>,
-    records: Vec<Record>,
-    keyframes: Vec<World<N>>,
+    frontier: W,
+    records: Vec<RecordOf<W>>,
+    keyframes: Vec<W>,
     every: u64,
 }
 
 /// A world with its past and its possible futures.
 #[derive(Debug, Clone)]
-pub struct Timeline<N: Guest = Node> {
-    branches: Vec<Branch<N>>,
+pub struct Timeline<W: Course = World> {
+    branches: Vec<Branch<W>>,
     pace: Keyframes,
     branch: usize,
-    cursor: World<N>,
+    cursor: W,
     /// Records that have happened for whoever looks: a part of the cursor's
     /// last batch may still be to come.
     index: u64,
     now: Instant,
-    scratch: Vec<Record>,
+    scratch: Vec<RecordOf<W>>,
 }
 
-impl<N: Guest> Timeline<N> {
+impl<W: Course> Timeline<W> {
     /// Most branches at a time.
     pub const BRANCHES: usize = 16;
 
     /// At the beginning of a scenario.
     #[must_use]
-    pub fn new(scenario: &Scenario, pace: Keyframes) -> Self {
-        let world = World::with(scenario);
+    pub fn new(scenario: &W::Scenario, pace: Keyframes) -> Self {
+        let world = W::begin(scenario);
         let root = Branch {
             parent: None,
             name: String::from("main"),
@@ -89,7 +90,7 @@ impl<N: Guest> Timeline<N> {
 
     /// The world at the cursor.
     #[must_use]
-    pub const fn world(&self) -> &World<N> {
+    pub const fn world(&self) -> &W {
         &self.cursor
     }
 
@@ -125,25 +126,25 @@ impl<N: Guest> Timeline<N> {
 
     /// The branches, the current one's number.
     #[must_use]
-    pub fn branches(&self) -> (&[Branch<N>], usize) {
+    pub fn branches(&self) -> (&[Branch<W>], usize) {
         (&self.branches, self.branch)
     }
 
     /// The faults of the current branch, those of the scenario first.
     #[must_use]
-    pub fn faults(&self) -> &[FaultAt] {
-        &self.branches[self.branch].frontier.faults
+    pub fn faults(&self) -> &[W::Fault] {
+        self.branches[self.branch].frontier.faults()
     }
 
     /// A record of the current branch.
     #[must_use]
-    pub fn record(&self, i: u64) -> Option<&Record> {
+    pub fn record(&self, i: u64) -> Option<&RecordOf<W>> {
         self.record_of(self.branch, i)
     }
 
     /// A record of any branch.
     #[must_use]
-    pub fn record_of(&self, mut branch: usize, i: u64) -> Option<&Record> {
+    pub fn record_of(&self, mut branch: usize, i: u64) -> Option<&RecordOf<W>> {
         loop {
             let b = self.branches.get(branch)?;
             let Some((parent, base, _)) = b.parent else {
@@ -162,7 +163,16 @@ impl<N: Guest> Timeline<N> {
     pub fn divergence(&self, a: usize, b: usize) -> Option<u64> {
         let known = |branch: usize| self.branches.get(branch).map(|b| b.frontier.records());
         let both = known(a)?.min(known(b)?);
-        (self.fork_of(a, b)..both).find(|i| self.record_of(a, *i) != self.record_of(b, *i))
+        // By fingerprint: to compare all kinds of events field by field would be
+        // code for this alone.
+        let print = |branch: usize, i: u64| {
+            let mut digest = Digest::default();
+            if let Some(record) = self.record_of(branch, i) {
+                digest.add(record);
+            }
+            digest.value()
+        };
+        (self.fork_of(a, b)..both).find(|i| print(a, *i) != print(b, *i))
     }
 
     /// Before this record two branches are one.
@@ -256,8 +266,8 @@ impl<N: Guest> Timeline<N> {
     /// The world just after record `i` of this branch, or before everything,
     /// without moving the cursor.
     #[must_use]
-    pub fn world_at(&self, i: Option<u64>) -> World<N> {
-        let faults = &self.branches[self.branch].frontier.faults;
+    pub fn world_at(&self, i: Option<u64>) -> W {
+        let faults = self.branches[self.branch].frontier.faults();
         let records = i.map_or(0, |i| i + 1);
         let start = self.nearest(|w| w.records() < records.max(1));
         let mut world = self.keyframe(start).clone();
@@ -314,8 +324,7 @@ impl<N: Guest> Timeline<N> {
     /// A fault now. Where the future is already known it opens a branch,
     /// otherwise it becomes part of this one. The branch it is in; `None`
     /// when there are [`Timeline::BRANCHES`] already.
-    pub fn inject(&mut self, fault: FaultAt) -> Option<usize> {
-        let fault = FaultAt { at: self.now, ..fault };
+    pub fn inject(&mut self, fault: W::Fault) -> Option<usize> {
         let base = self.cursor.records();
         let known = self.cursor.now() < self.frontier() || base < self.count();
         if known && self.branches.len() >= Self::BRANCHES {
@@ -324,11 +333,11 @@ impl<N: Guest> Timeline<N> {
         self.index = base;
         if !known {
             let frontier = &mut self.branches[self.branch].frontier;
-            frontier.inject(fault);
-            self.cursor.adopt(&frontier.faults);
+            frontier.inject(self.now, fault);
+            self.cursor.adopt(frontier.faults());
             return Some(self.branch);
         }
-        self.cursor.inject(fault);
+        self.cursor.inject(self.now, fault);
         let name = format!("what-if {}", self.branches.len());
         let branch = Branch {
             parent: Some((self.branch, base, self.now)),
@@ -357,17 +366,17 @@ impl<N: Guest> Timeline<N> {
 
     fn rewind(&mut self) {
         self.cursor = self.keyframe((0, 0)).clone();
-        self.cursor.adopt(&self.branches[self.branch].frontier.faults);
+        self.cursor.adopt(self.branches[self.branch].frontier.faults());
         self.index = 0;
         self.now = Instant::ZERO;
     }
 
-    fn keyframe(&self, (branch, i): (usize, usize)) -> &World<N> {
+    fn keyframe(&self, (branch, i): (usize, usize)) -> &W {
         &self.branches[branch].keyframes[i]
     }
 
     /// The last keyframe on the way to here for which `before` holds.
-    fn nearest(&self, before: impl Fn(&World<N>) -> bool) -> (usize, usize) {
+    fn nearest(&self, before: impl Fn(&W) -> bool) -> (usize, usize) {
         let mut branch = self.branch;
         loop {
             let b = &self.branches[branch];
@@ -383,10 +392,10 @@ impl<N: Guest> Timeline<N> {
     /// Makes the cursor stand at a keyframe, unless it already stands
     /// between that keyframe and the goal, on this branch. A keyframe from
     /// before a fault was injected learns of it here.
-    fn take_up(&mut self, start: (usize, usize), before: impl Fn(&World<N>) -> bool) {
-        let faults = &self.branches[self.branch].frontier.faults;
+    fn take_up(&mut self, start: (usize, usize), before: impl Fn(&W) -> bool) {
+        let faults = self.branches[self.branch].frontier.faults();
         let frame = self.keyframe(start);
-        let here = Arc::ptr_eq(&self.cursor.faults, faults);
+        let here = Arc::ptr_eq(self.cursor.faults(), faults);
         if !(here && before(&self.cursor) && self.cursor.events() >= frame.events()) {
             let mut world = frame.clone();
             world.adopt(faults);
@@ -395,28 +404,28 @@ impl<N: Guest> Timeline<N> {
     }
 }
 
-impl<N: Guest> Branch<N> {
+impl<W: Course> Branch<W> {
     /// How many calendar events this branch is known for.
     #[must_use]
-    pub const fn events(&self) -> u64 {
+    pub fn events(&self) -> u64 {
         self.frontier.events()
     }
 
     /// How far it is known: the instant, and how many records.
     #[must_use]
-    pub const fn known(&self) -> (Instant, u64) {
+    pub fn known(&self) -> (Instant, u64) {
         (self.frontier.now(), self.frontier.records())
     }
 
     /// The fingerprint of all that is known of it.
     #[must_use]
-    pub const fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         self.frontier.digest()
     }
 
     /// Keeps a keyframe when the last one is far enough behind.
     fn keep(&mut self, most: usize) {
-        let last = self.keyframes.last().map_or(0, World::events);
+        let last = self.keyframes.last().map_or(0, W::events);
         if self.frontier.events() < last + self.every {
             return;
         }

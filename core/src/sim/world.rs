@@ -1,5 +1,6 @@
 //! The world: nodes, the calendar, and everything between them.
 
+use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -19,11 +20,11 @@ use crate::trace::{Cause, Event, NodeId, Record, Recorder};
 /// same boundary.
 pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone {
     /// A guest that has not been started.
-    fn born(config: Config, seed: u64) -> Self;
+    fn born(config: Arc<Config>, seed: u64) -> Self;
 }
 
 impl Guest for Node {
-    fn born(config: Config, seed: u64) -> Self {
+    fn born(config: Arc<Config>, seed: u64) -> Self {
         Self::new(config, seed)
     }
 }
@@ -49,9 +50,9 @@ pub enum Standing {
 pub struct World<N: Guest = Node> {
     pub(super) now: Instant,
     pub(super) calendar: Calendar,
-    pub(super) hosts: Vec<Arc<Host<N>>>,
+    pub(super) hosts: Vec<Rc<Host<N>>>,
     pub(super) links: Links,
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Rc<Plan>,
     pub(super) faults: Arc<Vec<FaultAt>>,
     pub(super) recorder: Recorder,
     pub(super) events: u64,
@@ -95,9 +96,9 @@ impl<N: Guest> World<N> {
         Self {
             now: Instant::ZERO,
             calendar,
-            hosts: plan.profiles.iter().map(|p| Arc::new(Host::new(p.firewalled))).collect(),
+            hosts: plan.profiles.iter().map(|p| Rc::new(Host::new(p.firewalled))).collect(),
             links: Links::default(),
-            plan: Arc::new(plan),
+            plan: Rc::new(plan),
             faults: Arc::new(scenario.faults.clone()),
             recorder: Recorder::default(),
             events: 0,
@@ -248,7 +249,7 @@ impl<N: Guest> World<N> {
     }
 
     pub(super) fn host_mut(&mut self, host: u32) -> &mut Host<N> {
-        Arc::make_mut(&mut self.hosts[host as usize])
+        Rc::make_mut(&mut self.hosts[host as usize])
     }
 
     /// Starts a node from its disk.

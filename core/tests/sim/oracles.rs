@@ -3,7 +3,7 @@
 use servent_core::fetch;
 use servent_core::id::{ConnId, FetchId, Guid};
 use servent_core::node::ConnEvent;
-use servent_core::queue::{Config, Dialect, Event as Queue};
+use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
 use servent_core::sim::check::Oracles;
 use servent_core::sim::{Scenario, Server};
 use servent_core::time::{Duration, Instant};
@@ -11,17 +11,22 @@ use servent_core::trace::{Event, NodeId, Record};
 
 use crate::presets::run;
 
-fn scenario() -> Scenario {
-    let queue = Config { slots: 1, ..Config::default() };
+fn scenario(slots: u32) -> Scenario {
+    let queue = Config { slots, ..Config::default() };
     Scenario { servers: vec![Server { queue, ..Server::default() }], ..Scenario::default() }
 }
 
 /// What the oracles find in a made-up history, one event a second.
 fn verdict(events: Vec<Event>) -> Vec<&'static str> {
-    let mut oracles = Oracles::new(&scenario());
+    verdict_at(1, events.into_iter().enumerate().map(|(s, event)| (s as u64, event)).collect())
+}
+
+/// The same with so many slots, each event at its second.
+fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
+    let mut oracles = Oracles::new(&scenario(slots));
     let mut last = None;
-    for (seq, event) in events.into_iter().enumerate() {
-        let at = Instant::from_secs(seq as u64);
+    for (seq, (at, event)) in events.into_iter().enumerate() {
+        let at = Instant::from_secs(at);
         let record = Record { seq: seq as u64, at, node: NodeId(0), cause: None, event };
         oracles.see(&record);
         last = Some(record);
@@ -66,7 +71,16 @@ fn starts(n: u8, free: u32) -> Event {
     Event::Queue(Queue::Started { ticket: ticket(n), conn, peer, waited: Duration::ZERO, free })
 }
 fn finishes(n: u8) -> Event {
-    Event::Queue(Queue::Finished { ticket: ticket(n), free: 1 })
+    frees(n, 1)
+}
+fn frees(n: u8, free: u32) -> Event {
+    Event::Queue(Queue::Finished { ticket: ticket(n), free })
+}
+fn entitled(n: u8) -> Event {
+    Event::Queue(Queue::Entitled { ticket: ticket(n) })
+}
+fn lost(n: u8, why: Loss, length: u32) -> Event {
+    Event::Queue(Queue::Lost { ticket: ticket(n), why, length })
 }
 fn history(parts: &[&[Event]]) -> Vec<Event> {
     parts.concat()
@@ -86,6 +100,95 @@ fn jumping_the_line_is_seen() {
     let three = arrives(3, Dialect::Active, 2, 2);
     let h = history(&[&asks(1), &[starts(1, 0)], &two, &three, &[finishes(1), starts(3, 0)]]);
     assert_eq!(verdict(h), ["check.fifo"]);
+}
+
+/// Two slots taken, `two`, `three` and `four` in line at second 0.
+fn crowded() -> Vec<(u64, Event)> {
+    let takes = [&asks(8)[..], &[starts(8, 1)], &asks(9), &[starts(9, 0)]].concat();
+    let line = (2..5).flat_map(|n| arrives(n, Dialect::Active, u32::from(n) - 1, u32::from(n) - 1));
+    takes.into_iter().chain(line).map(|event| (0, event)).collect()
+}
+
+#[test]
+fn each_slot_is_kept_by_its_own_time_and_not_by_that_of_another() {
+    // One slot is free from 1 s on, the other from 50 s on; whoever the first
+    // was kept for takes it at 55 s. The second is not open before 110 s.
+    let story = [
+        (1, frees(8, 1)),
+        (1, entitled(2)),
+        (50, frees(9, 2)),
+        (50, entitled(3)),
+        (55, starts(2, 1)),
+    ];
+    let jumps = |at| [&crowded()[..], &story, &[(at, starts(4, 0))]].concat();
+    assert_eq!(verdict_at(2, jumps(70)), ["check.fifo"]);
+    assert_eq!(verdict_at(2, jumps(109)), ["check.fifo"]);
+    assert_eq!(verdict_at(2, jumps(110)), [""; 0]);
+}
+
+#[test]
+fn a_newcomer_takes_no_slot_that_is_kept_for_somebody_however_long() {
+    let story = [(1, frees(8, 1)), (1, entitled(2))];
+    let late = asks(7).into_iter().chain([starts(7, 0)]).map(|event| (299, event));
+    let h = [&crowded()[..], &story, &late.collect::<Vec<_>>()].concat();
+    assert_eq!(verdict_at(2, h), ["check.fifo"]);
+}
+
+#[test]
+fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
+    let line = |dialect| {
+        let two = arrives(2, dialect, 1, 1);
+        history(&[&asks(1), &[starts(1, 0)], &two]).into_iter().map(|event| (0, event))
+    };
+    let after =
+        |dialect, story: Vec<(u64, Event)>| verdict_at(1, line(dialect).chain(story).collect());
+    let closed = || Event::Conn(ConnEvent::Closed { conn: ConnId(4) });
+    let away = || Event::Queue(Queue::Away { ticket: ticket(2), until: Instant::from_secs(320) });
+    let told = |dialect| {
+        let mut told = told(2, 1, 1);
+        if let Event::Queue(Queue::Told { dialect: spoken, .. }) = &mut told {
+            *spoken = dialect;
+        }
+        told
+    };
+    // AQ-5 and PQ-7: it was not too early, 30 s after it was told to wait 30.
+    assert_eq!(after(Dialect::Active, vec![(29, lost(2, Loss::TooEarly, 0))]), [""; 0]);
+    assert_eq!(after(Dialect::Active, vec![(30, lost(2, Loss::TooEarly, 0))]), ["check.lost"]);
+    // AQ-6 and PQ-8: there was time until 300.
+    assert_eq!(after(Dialect::Active, vec![(300, lost(2, Loss::Overdue, 0))]), [""; 0]);
+    assert_eq!(after(Dialect::Active, vec![(299, lost(2, Loss::Overdue, 0))]), ["check.lost"]);
+    // AQ-7: the connection stands; or is nobody's place.
+    let gone = || lost(2, Loss::ConnectionLost, 0);
+    assert_eq!(after(Dialect::Active, vec![(9, closed()), (9, gone())]), [""; 0]);
+    assert_eq!(after(Dialect::Active, vec![(9, gone())]), ["check.lost"]);
+    let parq = |story: Vec<(u64, Event)>| {
+        after(Dialect::Parq, [vec![(0, told(Dialect::Parq))], story].concat())
+    };
+    assert_eq!(parq(vec![(9, closed()), (9, gone())]), ["check.lost"]);
+    // PQ-10: the first break is forgiven, the second need not be.
+    let broke = || lost(2, Loss::BrokeTooOften, 0);
+    assert_eq!(parq(vec![(9, closed()), (9, broke())]), ["check.lost"]);
+    assert_eq!(parq(vec![(9, closed()), (9, away()), (10, broke())]), [""; 0]);
+    // PQ-8: nobody has called.
+    let unreachable = || lost(2, Loss::Unreachable, 0);
+    let called = Queue::Called { ticket: ticket(2), to: "10.0.0.9:2".parse().unwrap(), attempt: 1 };
+    assert_eq!(parq(vec![(400, unreachable())]), ["check.lost"]);
+    assert_eq!(parq(vec![(301, Event::Queue(called)), (400, unreachable())]), [""; 0]);
+    // PQ-6: Active Queueing names no positions.
+    let wrong = lost(2, Loss::WrongPosition, 0);
+    assert_eq!(after(Dialect::Active, vec![(40, wrong)]), ["check.lost"]);
+}
+
+#[test]
+fn a_window_nobody_could_meet_is_seen() {
+    let two = arrives(2, Dialect::Active, 1, 1);
+    for (deadline, wanted) in [(80, &[""; 0][..]), (79, &["check.window"])] {
+        let mut told = told(2, 1, 1);
+        if let Event::Queue(Queue::Told { deadline: by, .. }) = &mut told {
+            *by = Instant::from_secs(deadline);
+        }
+        assert_eq!(verdict(history(&[&asks(1), &[starts(1, 0)], &two, &[told]])), wanted);
+    }
 }
 
 #[test]

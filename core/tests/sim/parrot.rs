@@ -1,6 +1,8 @@
 //! The simplest guest a world can host: a server that serves one file to
 //! whoever says anything, a client that asks once and stores it.
 
+use std::sync::Arc;
+
 use servent_core::engine::{Engine, FxOf};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{Answer, Command, Config, ConnEvent, FileRef, Get, Input, Op, Output};
@@ -22,7 +24,7 @@ pub(crate) struct Parrot {
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 
 impl Guest for Parrot {
-    fn born(_config: Config, _seed: u64) -> Self {
+    fn born(_config: Arc<Config>, _seed: u64) -> Self {
         Self { boots: 0, size: 0, next: 1, want: None, heard: vec![], stored: 0, alarm: None }
     }
 }

@@ -20,7 +20,7 @@ fn scenario(seed: u64, faults: Vec<FaultAt>) -> Scenario {
     Scenario { seed, clients: vec![group], faults, ..Scenario::default() }
 }
 
-fn timeline(s: &Scenario) -> Timeline<Parrot> {
+fn timeline(s: &Scenario) -> Timeline<World<Parrot>> {
     Timeline::new(s, Keyframes { every: 16, most: 8 })
 }
 
@@ -158,7 +158,7 @@ fn stepping_one_node_visits_its_records_alone_and_in_order() {
 #[test]
 fn keyframes_stay_few_however_long_the_run() {
     let s = scenario(3, vec![]);
-    let mut t = Timeline::<Parrot>::new(&s, Keyframes { every: 1, most: 8 });
+    let mut t = Timeline::<World<Parrot>>::new(&s, Keyframes { every: 1, most: 8 });
     t.explore(END, u64::MAX);
     assert!(t.keyframes() <= 8 && t.keyframes() >= 4, "{}", t.keyframes());
 }

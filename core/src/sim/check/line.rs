@@ -4,58 +4,71 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Verdicts;
+use super::kept::Kept;
+use super::{Verdicts, loss};
 use crate::id::{ConnId, Guid};
 use crate::node::ConnEvent;
-use crate::queue::{Config, Dialect, Event as Queue};
+use crate::queue::{Config, Dialect, Event as Queue, Loss};
 use crate::sim::WorldEvent;
 use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Record};
 
+/// Scaled intervals are rounded down, each by itself.
+const ROUNDING: Duration = Duration::from_micros(1);
+
 #[derive(Debug, Clone)]
-struct Place {
+pub(super) struct Place {
     ticket: Guid,
-    dialect: Option<Dialect>,
-    conn: Option<ConnId>,
+    pub(super) dialect: Option<Dialect>,
+    pub(super) conn: Option<ConnId>,
     /// It was told to hang up and come back, or its server restarted: no
     /// connection is expected.
     sent_away: bool,
     /// It was told not to ask before.
-    not_before: Instant,
+    pub(super) not_before: Instant,
+    /// It was told to ask by then; not known after a restart.
+    pub(super) deadline: Option<Instant>,
+    /// Its connections that broke; not known after a restart.
+    pub(super) breaks: Option<u8>,
+    /// Calls that were made to it.
+    pub(super) calls: u8,
     /// Did not ask in its time: it may be passed until it asks again.
     lapsed: bool,
+}
+
+impl Place {
+    /// It was to ask by now, and nobody waits for it any more.
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|by| by <= now)
+    }
 }
 
 /// What the records of one server add up to.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
-    slots: u32,
-    reserve: Duration,
+    config: Config,
     places: Table<u64, Place>,
     arrivals: Table<Guid, u64>,
     uploads: Set<Guid>,
     open: Set<ConnId>,
     /// The connection of the last request.
     asking: Option<ConnId>,
-    /// Since when a slot has been free without a break.
-    free_since: Option<Instant>,
+    kept: Kept,
     /// Places that must be gone before time goes on.
     doomed: Vec<(Guid, Instant)>,
 }
 
 impl Line {
     pub(super) fn new(config: &Config) -> Self {
-        let scale = u64::from(config.time_scale.max(1));
         Self {
-            slots: config.slots,
-            reserve: config.entitled_reserve.ratio(1, scale),
+            config: config.clone(),
             places: Table::new(),
             arrivals: Table::new(),
             uploads: Set::new(),
             open: Set::new(),
             asking: None,
-            free_since: Some(Instant::ZERO),
+            kept: Kept::default(),
             doomed: Vec::new(),
         }
     }
@@ -66,8 +79,7 @@ impl Line {
             Event::Conn(event) => self.connection(record.at, event),
             Event::Queue(event) => self.queue(record.at, event, verdicts),
             Event::World(WorldEvent::Crashed) => {
-                let fresh = Self { slots: self.slots, ..Self::new(&Config::default()) };
-                *self = Self { reserve: self.reserve, ..fresh };
+                *self = Self::new(&self.config);
             }
             _ => {}
         }
@@ -89,6 +101,10 @@ impl Line {
                 self.open.insert(*conn);
             }
             ConnEvent::Request { conn, .. } => self.asking = Some(*conn),
+            // We hang up: from here on nobody is there.
+            ConnEvent::Closing { conn, .. } => {
+                self.open.remove(conn);
+            }
             ConnEvent::Closed { conn } => {
                 self.open.remove(conn);
                 let Self { places, doomed, .. } = self;
@@ -114,7 +130,6 @@ impl Line {
             Queue::Restored { ticket, arrival, position } => {
                 if *position == 0 {
                     self.uploads.insert(*ticket);
-                    self.count_free(now);
                 } else {
                     self.join(*ticket, *arrival, None);
                 }
@@ -124,37 +139,32 @@ impl Line {
                     (place.conn, place.lapsed) = (Some(*conn), false);
                 }
             }
-            Queue::Told { ticket, dialect, position, length, not_before, keep, .. } => {
-                if let Some(place) = self.place(*ticket) {
-                    (place.dialect, place.not_before) = (Some(*dialect), *not_before);
-                    place.sent_away = !keep;
-                }
-                self.position(*ticket, *position, *length, verdicts);
-                self.told_to_wait(*ticket, verdicts);
-            }
+            Queue::Told { .. } => self.told(now, event, verdicts),
+            Queue::Entitled { ticket } => self.entitled(now, *ticket),
             Queue::Lapsed { ticket } => self.lapsed(now, *ticket, verdicts),
-            Queue::Moved { ticket, arrival, .. } => self.move_back(*ticket, *arrival),
-            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, verdicts),
-            Queue::Lost { ticket, length, .. } => {
-                self.leave(*ticket);
-                self.uploads.remove(ticket);
-                self.count_free(now);
-                if *length != self.places.len() as u32 {
-                    let args = [of(*ticket), ("length", format!("{length}"))];
-                    verdicts.violation("length", "check.length", args);
+            Queue::Away { ticket, until } => {
+                self.give_up(now, *ticket);
+                if let Some(place) = self.place(*ticket) {
+                    (place.conn, place.deadline) = (None, Some(*until));
+                    place.breaks = place.breaks.map(|n| n.saturating_add(1));
                 }
             }
+            Queue::Called { ticket, attempt, .. } => {
+                if let Some(place) = self.place(*ticket) {
+                    place.calls = *attempt;
+                }
+            }
+            Queue::Moved { ticket, arrival, .. } => self.move_back(now, *ticket, *arrival),
+            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, verdicts),
+            Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, verdicts),
             Queue::Finished { ticket, free } | Queue::Unreserved { ticket, free } => {
                 self.uploads.remove(ticket);
                 self.slots_agree(*ticket, *free, verdicts);
-                self.count_free(now);
             }
-            Queue::Slots { slots } => {
-                self.slots = *slots;
-                self.count_free(now);
-            }
+            Queue::Slots { slots } => self.config.slots = *slots,
             _ => {}
         }
+        self.kept.shrink(self.free());
     }
 
     fn join(&mut self, ticket: Guid, arrival: u64, dialect: Option<Dialect>) {
@@ -167,6 +177,9 @@ impl Line {
                 conn,
                 sent_away: dialect.is_none(),
                 not_before: Instant::ZERO,
+                deadline: None,
+                breaks: dialect.map(|_| 0),
+                calls: 0,
                 lapsed: false,
             },
         );
@@ -178,21 +191,88 @@ impl Line {
         self.places.remove(&arrival).map(|place| (arrival, place))
     }
 
-    /// A place may be passed only once its owner could have asked, or when a
-    /// slot has been kept long enough.
+    /// What a client is told: where it stands, when to ask, and whether it
+    /// has to wait at all.
+    fn told(&mut self, now: Instant, event: &Queue, verdicts: &mut Verdicts<'_>) {
+        let Queue::Told { ticket, dialect, position, length, not_before, deadline, keep } = event
+        else {
+            return;
+        };
+        if let Some(place) = self.place(*ticket) {
+            (place.dialect, place.not_before) = (Some(*dialect), *not_before);
+            (place.deadline, place.calls) = (Some(*deadline), 0);
+            place.sent_away = !keep;
+        }
+        self.position(*ticket, *position, *length, verdicts);
+        // Whoever obeys is never too late, however slow the way (§2.2).
+        let least = self.config.scaled(loss::WINDOW);
+        if *deadline + ROUNDING < *not_before + least {
+            let args = [of(*ticket), ("window", format!("{:?}", deadline.since(*not_before)))];
+            verdicts.violation("window", "check.window", args);
+        }
+        self.told_to_wait(now, *ticket, verdicts);
+    }
+
+    /// A slot is kept for one of the line.
+    fn entitled(&mut self, now: Instant, ticket: Guid) {
+        let Some(&arrival) = self.arrivals.get(&ticket) else { return };
+        if self.kept.len() >= self.free() as usize {
+            // Whoever is being called is not waited for, and no record says so.
+            let overdue = |a: &u64| self.places.get(a).is_some_and(|p| p.is_overdue(now));
+            let other = self.kept.arrivals().find(overdue);
+            if let Some(other) = other {
+                self.kept.give_up(now, other);
+            }
+        }
+        self.kept.keep(now, arrival);
+    }
+
+    fn give_up(&mut self, now: Instant, ticket: Guid) {
+        if let Some(&arrival) = self.arrivals.get(&ticket) {
+            self.kept.give_up(now, arrival);
+        }
+    }
+
+    /// A place may be passed only once its owner could have asked.
     fn lapsed(&mut self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
-        let kept = self.free_since.is_some_and(|since| since + self.reserve <= now);
+        self.give_up(now, ticket);
+        let grace = self.config.scaled(self.config.ask_grace);
         let Some(place) = self.place(ticket) else { return };
         place.lapsed = true;
-        if place.not_before > now && !kept {
+        if place.not_before + grace > now {
             verdicts.violation("fifo", "check.lapsed_early", [of(ticket)]);
         }
     }
 
-    fn move_back(&mut self, ticket: Guid, arrival: u64) {
+    fn move_back(&mut self, now: Instant, ticket: Guid, arrival: u64) {
+        self.give_up(now, ticket);
         if let Some((_, place)) = self.leave(ticket) {
             self.places.insert(arrival, place);
             self.arrivals.insert(ticket, arrival);
+        }
+    }
+
+    /// A place is lost for a reason, and the records bear it out.
+    fn lost(
+        &mut self,
+        now: Instant,
+        ticket: Guid,
+        why: Loss,
+        length: u32,
+        verdicts: &mut Verdicts<'_>,
+    ) {
+        self.give_up(now, ticket);
+        if let Some((_, place)) = self.leave(ticket) {
+            let open = place.conn.is_some_and(|conn| self.open.contains(&conn));
+            if !loss::is_borne_out(&place, why, now, open, &self.config) {
+                let args = [of(ticket), ("why", format!("{why:?}"))];
+                verdicts.violation("lost", "check.lost", args);
+            }
+        }
+        self.uploads.remove(&ticket);
+        if length != self.places.len() as u32 {
+            let args = [of(ticket), ("length", format!("{length}"))];
+            verdicts.violation("length", "check.length", args);
         }
     }
 
@@ -201,21 +281,13 @@ impl Line {
     }
 
     fn free(&self) -> u32 {
-        self.slots.saturating_sub(self.uploads.len() as u32)
-    }
-
-    fn count_free(&mut self, now: Instant) {
-        if self.free() == 0 {
-            self.free_since = None;
-        } else {
-            self.free_since.get_or_insert(now);
-        }
+        self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
     /// How many who came earlier are there, and have not let their time pass.
-    fn present_before(&self, arrival: u64) -> u32 {
+    fn present_before(&self, now: Instant, arrival: u64) -> u32 {
         let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
-        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.lapsed;
+        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.lapsed && !p.is_overdue(now);
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
@@ -234,34 +306,42 @@ impl Line {
     }
 
     /// Nobody is told to wait for whom a slot is free.
-    fn told_to_wait(&self, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+    fn told_to_wait(&self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
-        let ahead = self.present_before(*arrival);
+        let ahead = self.present_before(now, *arrival);
         if ahead < self.free() {
             let args = [of(ticket), ("free", format!("{}", self.free()))];
             verdicts.violation("idle_slot", "check.idle_slot", args);
         }
     }
 
-    /// A slot goes to the first who are there; at most `slots` are taken.
+    /// A slot goes to the first who are there, unless it was kept for them
+    /// long enough; at most `slots` are taken.
     fn started(&mut self, now: Instant, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
-        let before = self.free();
         if !self.uploads.contains(&ticket) {
-            let arrival = self.arrivals.get(&ticket).copied().unwrap_or(u64::MAX);
-            let ahead = self.present_before(arrival);
-            let patient = self.free_since.is_none_or(|since| since + self.reserve > now);
-            if ahead >= before.max(1) && patient {
+            let before = self.free();
+            let arrival = self.arrivals.get(&ticket).copied();
+            let ahead = self.present_before(now, arrival.unwrap_or(u64::MAX));
+            // A newcomer takes no slot that is kept for anybody.
+            let reserve = self.config.scaled(self.config.entitled_reserve);
+            let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
+            if before > 0 && ahead.min(before).saturating_sub(open) >= before {
                 let args = [of(ticket), ("ahead", format!("{ahead}"))];
                 verdicts.violation("fifo", "check.fifo", args);
             }
-            self.leave(ticket);
+            if let Some((arrival, _)) = self.leave(ticket) {
+                self.kept.taken(arrival);
+            }
             self.uploads.insert(ticket);
         }
-        if self.uploads.len() as u32 > self.slots {
-            verdicts.violation("slots", "check.slots", [("slots", format!("{}", self.slots))]);
+        if self.uploads.len() as u32 > self.config.slots {
+            verdicts.violation(
+                "slots",
+                "check.slots",
+                [("slots", format!("{}", self.config.slots))],
+            );
         }
         self.slots_agree(ticket, free, verdicts);
-        self.count_free(now);
     }
 
     fn slots_agree(&self, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {

@@ -4,7 +4,9 @@
 //! the records claim, and speaks up when two records cannot both be right.
 
 mod download;
+mod kept;
 mod line;
+mod loss;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -82,6 +84,8 @@ impl Oracles {
         let mut verdicts = Verdicts { record, list: &mut self.violations };
         match &record.event {
             Event::Fetch(event) => self.downloads.see(event, &mut verdicts),
+            #[cfg(feature = "overlay")]
+            Event::Routing(_) => {}
             Event::Queue(_) | Event::Conn(_) | Event::World(_) => {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {

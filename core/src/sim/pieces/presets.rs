@@ -1,0 +1,106 @@
+//! The swarms that come with the simulator.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::scenario::{Group, Habit, Scenario};
+use crate::swarm::{Config, Policy};
+use crate::time::Duration;
+
+fn scenario(id: &str, title: &str, text: &str, clients: Vec<Group>) -> Scenario {
+    let (id, title, text) = (String::from(id), String::from(title), String::from(text));
+    Scenario { id, title, text, clients, ..Scenario::default() }
+}
+
+fn honest(count: u32) -> Group {
+    Group { count, ..Group::default() }
+}
+
+/// All presets, in the order in which they teach best.
+#[must_use]
+pub fn all() -> Vec<Scenario> {
+    vec![
+        free_piece(),
+        two_for_one(),
+        deadlock(Policy::Seed2004),
+        deadlock(Policy::Adaptive),
+        rarest_first(),
+        firewalls(),
+        liar(),
+        flash_crowd(),
+    ]
+}
+
+/// A preset by its id.
+#[must_use]
+pub fn find(id: &str) -> Option<Scenario> {
+    all().into_iter().find(|scenario| scenario.id == id)
+}
+
+fn free_piece() -> Scenario {
+    let late = Group { first: Duration::from_secs(8), ..honest(1) };
+    scenario(
+        "free-piece",
+        "The free piece",
+        "A newcomer has nothing to give and gets its first piece for nothing. From then on it earns.",
+        vec![honest(2), late],
+    )
+}
+
+fn two_for_one() -> Scenario {
+    let text = "One upload earns two downloads, whoever has not earned is stalled. The stalled \
+                are the first to be asked for pieces, so they earn again.";
+    let swarm = Config { policy: Policy::Seed2004, ..Config::default() };
+    let mut it = scenario("two-for-one", "Two for one", text, vec![honest(3)]);
+    it.swarm = swarm;
+    it.pieces = 6;
+    it
+}
+
+fn deadlock(policy: Policy) -> Scenario {
+    let (id, text) = match policy {
+        Policy::Seed2004 => (
+            "deadlock",
+            "Everybody is stalled, and nobody who is not needs what they have. The swarm stands still for ever.",
+        ),
+        Policy::Adaptive => (
+            "no-deadlock",
+            "The same swarm, but no slot that somebody could use stays idle. It finishes.",
+        ),
+    };
+    let mut it = scenario(id, "The rules that deadlock", text, vec![honest(16)]);
+    it.swarm.policy = policy;
+    it.source_slots = 4;
+    it.horizon = Duration::from_secs(1_800);
+    it
+}
+
+fn rarest_first() -> Scenario {
+    let text = "The source sends every piece once, and whoever has the newest passes it on. So \
+                each piece doubles every round.";
+    let mut it = scenario("rarest-first", "Rarest first", text, vec![honest(64)]);
+    it.pieces = 64;
+    it
+}
+
+fn firewalls() -> Scenario {
+    let closed = Group { firewalled: true, ..honest(8) };
+    let text = "Half of the clients cannot be connected to and do not know it. After five failed \
+                connects they are passive, and connect themselves.";
+    scenario("firewalls", "Half the swarm behind firewalls", text, vec![honest(8), closed])
+}
+
+fn liar() -> Scenario {
+    let bad = Group { habit: Habit::Corrupt, ..honest(1) };
+    let text = "One client sends wrong bytes. Three others report it, and nobody asks it again.";
+    scenario("liar", "A liar", text, vec![honest(12), bad])
+}
+
+fn flash_crowd() -> Scenario {
+    let text = "A thousand clients come at once. The source sends the file once, the crowd does \
+                the rest.";
+    let mut it = scenario("flash-crowd", "The flash crowd", text, vec![honest(1_000)]);
+    it.pieces = 64;
+    it
+}
