@@ -43,8 +43,8 @@ fn main() -> io::Result<()> {
 /// Every file a browser can want, by its name under the page's root.
 fn collect(root: &Path, folder: &Path, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     const NOT_SERVED: [&str; 4] = ["node_modules", "tests", "package.json", "package-lock.json"];
-    const SERVED: [&str; 9] =
-        ["html", "css", "js", "wasm", "json", "svg", "png", "woff2", "webmanifest"];
+    const SERVED: [&str; 10] =
+        ["html", "css", "js", "wasm", "gz", "json", "svg", "png", "woff2", "webmanifest"];
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

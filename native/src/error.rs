@@ -44,6 +44,9 @@ pub enum StartError {
     /// The store said no.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// The system gives no random bytes: nothing drawn would be a secret.
+    #[error("the system gives no random numbers: {0}")]
+    Dice(#[source] io::Error),
     /// The trace file cannot be made.
     #[error("cannot write the trace {}: {why}", path.display())]
     Trace {

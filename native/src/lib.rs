@@ -9,6 +9,7 @@ mod library;
 mod net;
 pub mod replay;
 mod store;
+pub mod swarm;
 mod tape;
 pub mod transfer;
 pub mod unicast;

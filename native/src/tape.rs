@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -190,7 +191,7 @@ impl Tape {
 
 impl FileTape {
     fn begin(path: &Path, head: &[String]) -> std::io::Result<Self> {
-        let mut file = File::create(path)?;
+        let mut file = private(path)?;
         for line in head {
             file.write_all(qlog::frame(line).as_bytes())?;
         }
@@ -229,6 +230,12 @@ impl FileTape {
         all.extend(lines);
         all
     }
+}
+
+/// A tape holds the seed and every ticket: nobody else may read it. A file
+/// that is there keeps the rights its owner gave it.
+pub(crate) fn private(path: &Path) -> std::io::Result<File> {
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// Writes turn by turn; flushes whenever there is nothing more to write, so

@@ -38,6 +38,25 @@ fn a_port_in_use() {
 }
 
 #[test]
+fn a_lab_for_strangers_unless_it_is_wanted() {
+    let place = Place::new();
+    place.share("a", 10);
+    // An address of the documentation: were it bound, that would fail otherwise.
+    for at in ["0.0.0.0:0", "[::]:0", "192.0.2.7:6380"] {
+        let share = ["share", "shared", "--state", "s", "--listen", "127.0.0.1:0", "--lab", at];
+        let refused = place.run(&share);
+        complains(&refused, 2, &format!("the lab on {at} would show everything"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("--lab-public"));
+        complains(&place.run(&["lab", "--listen", at]), 2, "would show everything");
+        complains(&place.run(&["demo", "--lab", at, "--seconds", "1"]), 2, "would show everything");
+        complains(&place.run(&["lab", "--set", &format!("lab={at}")]), 2, "would show everything");
+    }
+    let running = place.sharing(&["--lab", "0.0.0.0:0", "--lab-public"]);
+    let port = running.lab.unwrap().port();
+    assert_eq!(lab_get(([127, 0, 0, 1], port).into(), "/api/info").status, 200);
+}
+
+#[test]
 fn a_state_folder_that_is_in_use() {
     let place = Place::new();
     place.share("a", 10);

@@ -53,6 +53,72 @@ fn the_tape_comes_from_its_start_and_goes_on_live() {
 }
 
 #[test]
+fn so_many_follow_the_tape_and_the_next_one_may_come_again() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&["--set", "lab_readers=2"]);
+    let lab = running.lab.unwrap();
+    let follow = || {
+        let mut wire = Wire::connect(lab);
+        wire.send("GET /api/tape HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let head = wire.head();
+        (head.status, head.header("retry-after").map(str::to_owned), wire)
+    };
+    let first = follow();
+    let second = follow();
+    assert_eq!((first.0, second.0), (200, 200));
+    let third = follow();
+    assert_eq!((third.0, third.1.as_deref()), (503, Some("5")));
+    let metrics = String::from_utf8(lab_get(lab, "/metrics").body).unwrap();
+    assert!(metrics.contains("servent_lab_tape_readers 2"), "{metrics}");
+    assert!(metrics.contains("servent_lab_tape_refused_total 1"), "{metrics}");
+    drop(first);
+    until("whoever goes makes room", || follow().0 == 200);
+    drop(second);
+}
+
+#[test]
+fn the_board_tells_the_line_by_its_lanes() {
+    let place = Place::new();
+    place.share("file", 3_000_000);
+    let running = place.sharing(&["--slots", "1", "--set", "upload_rate=100000"]);
+    let lab = running.lab.unwrap();
+    let mut wires: Vec<Wire> = (0..3)
+        .map(|_| {
+            let mut wire = Wire::connect(running.at);
+            wire.send("GET /get/0/file HTTP/1.1\r\nHost: x\r\nX-Queue: 0.1\r\n\r\n");
+            assert!(matches!(wire.head().status, 200 | 503));
+            wire
+        })
+        .collect();
+    let board = lab_get(lab, "/api/board?sync=1&count=1").json();
+    assert_eq!(board["lanes"]["sync"], 2);
+    assert_eq!(board["queue"]["uploads"].as_array().unwrap().len(), 1);
+    let cards = board["queue"]["cards"].as_array().unwrap();
+    assert_eq!((cards.len(), &cards[0]["position"]), (1, &Value::from(2)));
+    assert!(board["at"].as_u64().unwrap() > 1_600_000_000_000_000);
+    assert_eq!(lab_get(lab, "/api/board?servent=nobody").status, 404);
+    wires.clear();
+}
+
+#[test]
+fn what_a_servent_keeps_is_for_nobody_else_to_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    place.share("file", 1_000);
+    let _running = place.sharing(&["--trace", "run.sqlog"]);
+    for (name, wanted) in [
+        ("run.sqlog", 0o600),
+        ("state", 0o700),
+        ("state/state.redb", 0o600),
+        ("state/control.json", 0o600),
+    ] {
+        let mode = std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, wanted, "{name} is {mode:o}");
+    }
+}
+
+#[test]
 fn metrics_are_prometheus_text() {
     let place = Place::new();
     place.share("file", 1_000);

@@ -55,12 +55,12 @@ fn a_trace_becomes_a_capture_with_reasons() {
         |text: &str| packets.iter().any(|(_, b, ..)| String::from_utf8_lossy(b).contains(text));
     assert!(has("GET /get/0/file HTTP/1.1") && has("HTTP/1.1 200"));
     assert!(packets.iter().any(|(.., comment)| comment.contains("queue.started")));
-    // Raw IPv4, our port 6346, and every byte of the file accounted for.
+    // Raw IPv4, our port where HTTP is expected, and every byte of the file accounted for.
     let mut file_bytes = 0;
     for (interface, bytes, whole, _) in &packets {
         assert_eq!((*interface, bytes[0]), (0, 0x45));
         let ports = [&bytes[20..22], &bytes[22..24]];
-        assert!(ports.contains(&&6346u16.to_be_bytes()[..]));
+        assert!(ports.contains(&&8080u16.to_be_bytes()[..]));
         file_bytes += *whole as usize - bytes.len();
     }
     assert_eq!(file_bytes, 100_000);
@@ -116,6 +116,10 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     let swept = place.run(&["sim", "mine.json", "--sweep", "2"]);
     assert!(swept.status.success());
     assert_eq!(text(swept).lines().count(), 2);
+    let told = text(place.run(&["sim", "lose-last", "--settle"]));
+    assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagrams lost"));
+    let drawn = text(place.run(&["sim", "ladder-swarm", "--sweep", "3", "--json"]));
+    assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
     complains(&place.run(&["sim", "dance"]), 2, "no preset dance");
     std::fs::write(place.path("broken.json"), "{\n \"seed\": }").unwrap();
     complains(&place.run(&["sim", "broken.json"]), 8, "line 2");

@@ -111,6 +111,10 @@ fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
     (running, at)
 }
 
+fn at_loopback() -> String {
+    LOOPBACK.to_string()
+}
+
 /// A sender whose standard input is ours.
 fn piping(place: &Place, to: &str, extra: &[&str]) -> Child {
     let mut arguments = vec!["send", to, "-"];
@@ -168,6 +172,82 @@ fn several_senders_at_once_each_get_a_file() {
     assert!(found == wanted, "each sender's bytes are in one of the files");
     running.signal("INT");
     assert_eq!(running.end().code(), Some(0));
+}
+
+#[test]
+fn twenty_senders_at_once_each_get_a_file() {
+    let place = Place::new();
+    let (running, at) = receiving(&place, &["--loss", "1%"]);
+    let senders: Vec<(Vec<u8>, Child)> = (0..20)
+        .map(|n| {
+            let bytes = noise(30_000 + 1_000 * n);
+            std::fs::write(place.path(&format!("{n}.bin")), &bytes).unwrap();
+            let mut command = place.servent(&["send", &at, &format!("{n}.bin"), "-q"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            (bytes, command.spawn().unwrap())
+        })
+        .collect();
+    for (n, (bytes, child)) in senders.into_iter().enumerate() {
+        let output = finish(child);
+        assert!(output.status.success(), "{n}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path(&format!("in/{n}.bin")), &bytes);
+    }
+    running.signal("INT");
+    assert_eq!(running.end().code(), Some(0));
+}
+
+#[test]
+fn the_texts_own_profile_repairs_what_is_lost_too() {
+    let place = Place::new();
+    let bytes = noise(60_000);
+    std::fs::write(place.path("small"), &bytes).unwrap();
+    let letter = ["--profile", "unicast3", "--loss", "5%", "--mtu", "1200", "--seed", "3"];
+    let (running, at) = receiving(&place, &[&["--once"][..], &letter[..]].concat());
+    let sent = place.run(&[&["send", &at, "small", "--json"][..], &letter[..]].concat());
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let told: Value =
+        serde_json::from_str(String::from_utf8(sent.stdout).unwrap().lines().last().unwrap())
+            .unwrap();
+    let counted = |name: &str| told["counters"][name].as_u64().unwrap();
+    assert!(counted("lost_out") > 0 && counted("resent") > 0, "{told}");
+    // A repair waits for the task: once lost, half a second at least.
+    assert!(told["micros"].as_u64().unwrap() > 300_000, "{told}");
+    assert!(running.end().success());
+    assert_same(&place.path("in/small"), &bytes);
+}
+
+#[test]
+fn what_was_traced_happens_again() {
+    let place = Place::new();
+    let bytes = noise(200_000);
+    std::fs::write(place.path("song.ogg"), &bytes).unwrap();
+    let (running, at) = receiving(&place, &["--once", "--loss", "5%", "--trace", "in.sqlog"]);
+    let sent = place.run(&["send", &at, "song.ogg", "--loss", "5%", "--trace", "out.sqlog"]);
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert!(running.end().success());
+    assert_same(&place.path("in/song.ogg"), &bytes);
+    for tape in ["in.sqlog", "out.sqlog"] {
+        let replayed = place.run(&["replay", tape, "--json"]);
+        assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
+        let report: Value = serde_json::from_slice(&replayed.stdout).unwrap();
+        assert_eq!(report["verified"], report["checkpoints"], "{report}");
+        assert!(report["inputs"].as_u64() > Some(10) && report["diverged_at"].is_null());
+        assert_eq!(report["unverified_inputs"], 0, "{report}");
+    }
+    // One byte of what was received changed: it shows.
+    let mut tape = std::fs::read_to_string(place.path("in.sqlog")).unwrap();
+    let at = tape.rfind("\"data\":\"3e").or_else(|| tape.rfind("\"data\":\"20")).unwrap();
+    let digit = at + 40;
+    let other = if &tape[digit..=digit] == "0" { "1" } else { "0" };
+    tape.replace_range(digit..=digit, other);
+    std::fs::write(place.path("in.sqlog"), tape).unwrap();
+    let replayed = place.run(&["replay", "in.sqlog"]);
+    assert!(!replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stdout));
+    complains(
+        &place.run(&["send", &at_loopback(), "song.ogg", "--trace", "no/such/t"]),
+        4,
+        "no/such/t",
+    );
 }
 
 #[test]
@@ -259,6 +339,76 @@ fn a_strangers_datagrams_disturb_nobody() {
     assert!(counters["garbage"].as_u64() > Some(500), "{counters}");
     assert!(running.end().success());
     assert_same(&place.path("in/received"), &bytes);
+}
+
+/// Everything a socket has received: datagrams and bytes.
+fn drain(socket: &UdpSocket) -> (u64, u64) {
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let (mut datagrams, mut bytes) = (0, 0);
+    let mut buffer = [0; 65_536];
+    while let Ok(n) = socket.recv(&mut buffer) {
+        datagrams += 1;
+        bytes += n as u64;
+    }
+    (datagrams, bytes)
+}
+
+#[tokio::test]
+async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_nobodys_transfer() {
+    let (a, b) = (endpoint(Options::default()).await, endpoint(Options::default()).await);
+    let there = a.connect(b.local_addr()).unwrap();
+    there.send("before").await.unwrap();
+    let here = patient(b.accept()).await.unwrap();
+    assert_eq!(patient(here.recv()).await.unwrap().unwrap(), "before");
+    let stranger = UdpSocket::bind(LOOPBACK).unwrap();
+    let mut sent = 0;
+    for (n, junk) in noise(64 * 500).chunks(64).enumerate() {
+        // Our version and every kind of block; every fourth opens a window.
+        let mut datagram = junk[..9 + n % 40].to_vec();
+        datagram[0] = if n % 4 == 0 { 0x22 } else { 0x20 | (n % 16) as u8 };
+        if n % 4 == 0 {
+            datagram.truncate(9);
+            datagram.extend([1, 0, 8, 7]);
+        }
+        sent += stranger.send_to(&datagram, b.local_addr()).unwrap() as u64;
+        if n % 50 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    // Whoever takes the stranger on answers generously, and is held back.
+    let guest = patient(b.accept()).await.unwrap();
+    let _ = tokio::time::timeout(Duration::from_millis(100), guest.send(noise(200_000))).await;
+    let got = tokio::task::spawn_blocking(move || drain(&stranger)).await.unwrap();
+    assert!(got.1 <= 3 * sent, "{} bytes for {sent}", got.1);
+    for n in 0..1_000_u32 {
+        there.send(n.to_be_bytes().to_vec()).await.unwrap();
+    }
+    for n in 0..1_000_u32 {
+        assert_eq!(patient(here.recv()).await.unwrap().unwrap(), n.to_be_bytes().as_slice());
+    }
+    patient(there.close()).await.unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn small_messages_to_many_peers_share_system_calls() {
+    let a = endpoint(Options::default()).await;
+    let mut others = Vec::new();
+    for _ in 0..30 {
+        let other = endpoint(Options::default()).await;
+        others.push((a.connect(other.local_addr()).unwrap(), other));
+    }
+    // Nobody yields between the messages, so they leave in one turn.
+    for (connection, _) in &others {
+        connection.send("to everybody").await.unwrap();
+    }
+    for (_, other) in &others {
+        let connection = patient(other.accept()).await.unwrap();
+        assert_eq!(patient(connection.recv()).await.unwrap().unwrap(), "to everybody");
+    }
+    let counters = a.counters();
+    let (datagrams, calls) = (counters.protocol.packets_out, counters.socket.send_calls);
+    assert!(datagrams >= 30 && calls * 3 <= datagrams, "{datagrams} datagrams, {calls} calls");
 }
 
 #[test]

@@ -37,9 +37,8 @@ pub(crate) struct Arguments {
     /// Print the summary as one JSON object.
     #[arg(long)]
     json: bool,
-    /// Serve the lab here, or `off`.
-    #[arg(long, value_name = "ADDRESS")]
-    lab: Option<String>,
+    #[command(flatten)]
+    lab: start::LabFlags,
     /// Show the lab in the browser.
     #[arg(long)]
     open: bool,
@@ -59,9 +58,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let mut builder = common.builder()?;
-    if let Some(lab) = &arguments.lab {
-        builder.flag("--lab", "lab", Raw::Text(lab.clone()))?;
-    }
+    arguments.lab.put(&mut builder)?;
     if let Some(www) = &arguments.www {
         builder.flag("--www", "www", Raw::Text(www.to_string_lossy().into_owned()))?;
     }
@@ -100,6 +97,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         www: config.settings.www.clone(),
         voice,
         token: token()?,
+        readers: config.settings.lab_readers,
     };
     let summary = runtime()?.block_on(async {
         let signals = Signals::new()?;

@@ -22,6 +22,7 @@ use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::exit::{Exit, Failure};
+use super::push::Pushing;
 use super::signal::Signals;
 use super::source::Wanted;
 use super::start::{make, runtime};
@@ -40,6 +41,7 @@ use crate::progress::{FetchProgress, Voice, bytes};
 #[command(after_help = "Examples:
   servent get http://10.0.0.7:6346/get/1/song.flac
   servent get http://10.0.0.7:6346/get/1/song.flac http://10.0.0.9:6346/get/5/song.flac -o song.flac
+  servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
 pub(crate) struct Arguments {
@@ -158,7 +160,9 @@ impl Job {
     /// Where to listen for calls back: where asked, else any free port of
     /// the family the sources are of.
     fn listen(&self, sources: &[Source]) -> SocketAddr {
-        let any: SocketAddr = if sources.iter().all(|s| s.at.is_ipv6()) {
+        // Pushes name IPv4 addresses only.
+        let six = !sources.is_empty() && sources.iter().all(|s| s.at.is_ipv6());
+        let any: SocketAddr = if six {
             (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
         } else {
             (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
@@ -179,6 +183,7 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
         listen: vec![job.listen(&sources)],
         download_dir: file.parent().unwrap_or(Path::new("/")).to_path_buf(),
         node: config.settings.node.clone(),
+        durability: config.settings.durability,
         trace: config.settings.trace.clone(),
         tape: true,
         damaged_state: job.damaged,
@@ -186,9 +191,11 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
     })
     .await?;
     let wish = Get { name: name.clone(), sha1: wanted.sha1, sources };
+    let mut push = Pushing::new(wanted.push.as_ref());
+    push.join(&handle).await?;
     let mut progress = FetchProgress::new(*voice, &name);
     let outcome = tokio::select! {
-        outcome = follow(&handle, wish, &mut progress) => outcome,
+        outcome = follow(&handle, wish, &mut push, &mut progress) => outcome,
         () = signals.first() => Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
             .next("run the same command to go on where it was")),
         ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
@@ -206,6 +213,7 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
 async fn follow(
     handle: &Handle,
     wish: Get,
+    push: &mut Pushing,
     progress: &mut FetchProgress,
 ) -> Result<(u64, Option<Sha1>), Failure> {
     let clock = Clock::new();
@@ -221,11 +229,15 @@ async fn follow(
             Some(Ok(record)) = records.next() => note(&record, &mut troubles, progress),
             answer = answers.recv() => match answer {
                 Ok(Answer::Fetched { bytes, sha1, .. }) => return Ok((bytes, sha1)),
+                Ok(Answer::Fetching { fetch }) => push.fetch = Some(fetch),
+                Ok(Answer::NoWay { .. }) => push.soon(),
+                Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if push.may_help() => {}
                 Ok(Answer::Failed { why, .. }) => return Err(failed(why, &troubles)),
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
             },
             _ = tick.tick() => {
+                push.ask(handle).await?;
                 let view = handle.view(1, 0).await?;
                 if let Some(fetch) = view.fetches.first() {
                     progress.show(clock.now(), fetch);

@@ -13,7 +13,7 @@ use super::signal::Signals;
 use super::start::{self, runtime};
 use super::{Common, print};
 use crate::config::file::Raw;
-use crate::lab::{self, Hub, Page, Traces};
+use crate::lab::{self, Hub, Page, Readers, Traces};
 
 /// Show the lab: explore scenarios, open traces, watch this machine's servent.
 ///
@@ -34,6 +34,8 @@ pub(crate) struct Arguments {
     /// Listen here.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    #[command(flatten)]
+    who: start::Public,
     /// Serve the page from this folder.
     #[arg(long, value_name = "DIR")]
     www: Option<PathBuf>,
@@ -44,6 +46,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     if let Some(listen) = arguments.listen {
         builder.flag("--listen", "lab", Raw::Text(listen.to_string()))?;
     }
+    arguments.who.put(&mut builder)?;
     if let Some(www) = &arguments.www {
         builder.flag("--www", "www", Raw::Text(www.to_string_lossy().into_owned()))?;
     }
@@ -69,6 +72,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             traces: Traces::new(arguments.traces.iter().cloned().chain(settings.trace.clone())),
             page: Page::new(settings.www.clone()),
             token: token()?,
+            readers: Readers::new(settings.lab_readers),
         };
         show(at, arguments.open)?;
         let stop = async move { signals.first().await };

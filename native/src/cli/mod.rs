@@ -8,8 +8,10 @@ pub(crate) mod exit;
 mod get;
 mod lab_cmd;
 mod man;
+mod push;
 mod receive;
 mod replay;
+mod search;
 mod send;
 mod share;
 pub(crate) mod signal;
@@ -17,6 +19,7 @@ mod sim;
 mod source;
 mod start;
 mod status;
+mod swarm;
 mod trace;
 mod unicast;
 
@@ -77,6 +80,8 @@ enum Command {
     Demo(demo::Arguments),
     Share(share::Arguments),
     Get(get::Arguments),
+    Search(search::Arguments),
+    Swarm(swarm::Arguments),
     Send(send::Arguments),
     Receive(receive::Arguments),
     Status(status::Arguments),
@@ -100,7 +105,12 @@ impl Common {
             builder.assign(assignment)?;
         }
         if let Some(n) = self.time_scale {
-            for key in ["queue.time_scale", "fetch.time_scale", "fetch.place.time_scale"] {
+            for key in [
+                "queue.time_scale",
+                "fetch.time_scale",
+                "fetch.place.time_scale",
+                "overlay.router.time_scale",
+            ] {
                 builder.flag("--time-scale", key, Raw::Integer(i64::from(n)))?;
             }
         }
@@ -157,6 +167,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(&common, &arguments),
         Command::Share(arguments) => share::run(&common, &arguments),
         Command::Get(arguments) => get::run(&common, &arguments),
+        Command::Swarm(arguments) => swarm::run(&common, &arguments),
+        Command::Search(arguments) => search::run(&common, &arguments),
         Command::Send(arguments) => send::run(&common, &arguments),
         Command::Receive(arguments) => receive::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),

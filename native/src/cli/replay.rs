@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servent_core::trace::qlog;
-use servent_core::trace::replay::{Replay, Report};
+use servent_core::trace::replay::Report;
 
 use super::exit::{Exit, Failure};
 use super::{Common, print};
@@ -17,6 +16,7 @@ use super::{Common, print};
 #[command(after_help = "Examples:
   servent share pub --trace run.sqlog    record
   servent replay run.sqlog               verified 41/41
+  servent send HOST FILE --trace s.sqlog record a transfer
   servent replay run.sqlog --json")]
 pub(crate) struct Arguments {
     /// The trace, as `--trace` writes it.
@@ -30,11 +30,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.trace;
     let bytes = read(path)?;
-    let mut replay = Replay::new();
-    for line in qlog::Split::new(&bytes) {
-        replay.feed(qlog::parse(line));
-    }
-    let report = replay.report();
+    let report = &servent::replay::bytes(&bytes);
     let judgement = judge(path, report);
     if arguments.json {
         print(format!("{}\n", serde_json::to_string(report).unwrap_or_default()))?;

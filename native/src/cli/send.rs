@@ -29,7 +29,9 @@ use crate::progress::{Herald, StreamProgress, Voice, bytes};
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send 127.0.0.1 big --loss 5%      lose 5 % on purpose and see it repaired
   servent send 127.0.0.1 big --loss 5% --profile unicast3
-                                            the same with the design's fixed timing")]
+                                            the same with the design's fixed timing
+  servent send HOST song.ogg --trace t.sqlog
+                                            record it; `servent replay t.sqlog`")]
 pub(crate) struct Arguments {
     /// Where `servent receive` listens.
     #[arg(value_name = "HOST[:PORT]")]

@@ -11,16 +11,17 @@ use indicatif::ProgressBar;
 use serde_json::json;
 use servent::DamagedState;
 use servent::driver::{Driver, Handle, Options};
+use servent_core::node::Command;
 use tokio::sync::oneshot;
 
 use super::control::{Control, ControlFile, token};
 use super::exit::Failure;
 use super::signal::Signals;
 use super::start::{self, make, runtime};
-use super::{Common, print};
+use super::{Common, print, search};
 use crate::config::Config;
 use crate::config::file::Raw;
-use crate::lab::{self, Hub, Live, Page, Traces};
+use crate::lab::{self, Hub, Live, Page, Readers, Traces};
 use crate::progress::{Voice, bytes};
 
 /// Share folders: others download from them, in one fair queue.
@@ -31,6 +32,7 @@ use crate::progress::{Voice, bytes};
 #[command(after_help = "Examples:
   servent share ~/Music                          share a folder on port 6346
   servent share a b --slots 2 --listen [::]:7000 two folders, two uploads at once
+  servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
@@ -41,15 +43,17 @@ pub(crate) struct Arguments {
     /// Listen here; several are possible, port 0 takes any free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<SocketAddr>,
+    /// Join the overlay here; several are possible.
+    #[arg(long, value_name = "HOST:PORT")]
+    peer: Vec<String>,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
     /// Record every input and decision in this file.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Serve the lab here, or `off`.
-    #[arg(long, value_name = "ADDRESS")]
-    lab: Option<String>,
+    #[command(flatten)]
+    lab: start::LabFlags,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -62,7 +66,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, common.damaged(), voice))
+    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), voice))
 }
 
 fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
@@ -81,19 +85,26 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(trace) = &arguments.trace {
         builder.flag("--trace", "trace", text(trace))?;
     }
-    if let Some(lab) = &arguments.lab {
-        builder.flag("--lab", "lab", Raw::Text(lab.clone()))?;
-    }
+    arguments.lab.put(&mut builder)?;
     builder.finish()
 }
 
-async fn share(config: &Config, damaged_state: DamagedState, voice: Voice) -> Result<(), Failure> {
+async fn share(
+    config: &Config,
+    peers: &[String],
+    damaged_state: DamagedState,
+    voice: Voice,
+) -> Result<(), Failure> {
     let settings = &config.settings;
     let mut signals = Signals::new()?;
+    let peers = search::peers(peers).await?;
     make(&settings.state)?;
     let listener = start::lab(config).await?;
     let handle = Driver::start(options(config, damaged_state, listener.is_some())).await?;
     announce(voice, "listening", &handle.addrs())?;
+    for at in peers {
+        handle.command(Command::Join { at }).await?;
+    }
 
     let token = token()?;
     let mut control = None;
@@ -109,6 +120,7 @@ async fn share(config: &Config, damaged_state: DamagedState, voice: Voice) -> Re
             traces: Traces::new(settings.trace.clone()),
             page: Page::new(settings.www.clone()),
             token,
+            readers: Readers::new(settings.lab_readers),
         };
         let until = async {
             let _ = finished.await;
@@ -148,6 +160,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         listen: settings.listen.clone(),
         shares: settings.share.clone(),
         download_dir: settings.downloads.clone(),
+        durability: settings.durability,
         node,
         upload_rate: rate,
         trace: settings.trace.clone(),
@@ -220,5 +233,25 @@ async fn watch(handle: Handle, voice: Voice) {
             queue.slots, queue.length, view.connections
         ));
         bar.tick();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use servent::Durability;
+
+    use super::*;
+    use crate::config::Builder;
+
+    #[test]
+    fn a_servent_promises_as_much_as_it_is_set_to() {
+        for (text, wanted) in [("process", Durability::Process), ("power", Durability::Power)] {
+            let mut builder = Builder::load(Some("/dev/null".as_ref())).unwrap();
+            builder.assign(&format!("durability={text}")).unwrap();
+            let config = builder.finish().unwrap();
+            assert_eq!(options(&config, DamagedState::Refuse, false).durability, wanted);
+        }
+        let mut builder = Builder::load(Some("/dev/null".as_ref())).unwrap();
+        assert!(builder.assign("durability=luck").unwrap_err().what.contains("`durability`"));
     }
 }

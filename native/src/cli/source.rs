@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use servent_core::id::Sha1;
+use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::Source;
 use tokio::net::{TcpStream, lookup_host};
 
@@ -27,6 +27,18 @@ pub(crate) struct Wanted {
     /// The last part of a URL, or what a magnet link calls it.
     pub(crate) name: Option<String>,
     pub(crate) places: Vec<Place>,
+    /// A servent that cannot be reached, to be asked to connect.
+    pub(crate) push: Option<PushFrom>,
+}
+
+/// A servent that cannot be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PushFrom {
+    pub(crate) servent: Guid,
+    /// The file's number there.
+    pub(crate) index: FileIndex,
+    /// A neighbour that knows the way, as HOST:PORT.
+    pub(crate) peer: String,
 }
 
 impl Wanted {
@@ -39,7 +51,7 @@ impl Wanted {
                     .next("`servent get --help` shows what it takes")
             })?;
         }
-        if wanted.places.is_empty() {
+        if wanted.places.is_empty() && wanted.push.is_none() {
             let urn = wanted.sha1.map_or_else(String::new, |sha1| format!("urn:sha1:{sha1} "));
             return Err(Failure::usage(format!("{urn}names a file, but nobody to ask for it"))
                 .next("add a place: HOST:PORT, an http:// URL, or a magnet link with xs= or as="));
@@ -64,6 +76,9 @@ impl Wanted {
         let lower = argument.to_ascii_lowercase();
         if lower.starts_with("http://") {
             self.url(argument)
+        } else if lower.starts_with("push://") {
+            self.push(&argument["push://".len()..])
+                .ok_or_else(|| "not push://SERVENT@HOST:PORT/INDEX/NAME".to_owned())
         } else if lower.starts_with("magnet:?") {
             self.magnet(&argument["magnet:?".len()..])
         } else if lower.starts_with("urn:") {
@@ -107,6 +122,23 @@ impl Wanted {
         }
         self.places.push(Place { host: host.to_owned(), target: Some(target.to_owned()) });
         Ok(())
+    }
+
+    /// What `servent search` prints for whoever cannot be reached.
+    fn push(&mut self, rest: &str) -> Option<()> {
+        let (servent, rest) = rest.split_once('@')?;
+        let (peer, rest) = rest.split_once('/')?;
+        let (index, name) = rest.split_once('/')?;
+        let servent = Guid::parse(servent.as_bytes())?;
+        let index = FileIndex(index.parse().ok()?);
+        if !is_host_and_port(peer) {
+            return None;
+        }
+        if self.name.is_none() {
+            self.name = Some(percent_decode_str(name).decode_utf8_lossy().into_owned());
+        }
+        self.push = Some(PushFrom { servent, index, peer: peer.to_owned() });
+        Some(())
     }
 
     fn magnet(&mut self, query: &str) -> Result<(), String> {
@@ -199,6 +231,18 @@ mod tests {
         assert_eq!(w.places[0].host, "127.0.0.1:6346");
         assert_eq!(w.places[0].target.as_deref(), Some("/get/3/a%20b.iso"));
         assert_eq!(w.sha1, None);
+    }
+
+    #[test]
+    fn a_hit_of_somebody_who_cannot_be_reached_is_understood() {
+        let id = "01".repeat(16);
+        let w = parse(&[&format!("push://{id}@9.9.9.9:9/7/a%20b%2Etxt"), URN]).unwrap();
+        let push = w.push.clone().unwrap();
+        assert_eq!((push.index, push.peer.as_str()), (FileIndex(7), "9.9.9.9:9"));
+        assert_eq!((w.file_name().as_str(), w.places.len()), ("a b.txt", 0));
+        for bad in ["push://x@h:1/1/n", "push://h:1/1/n", &format!("push://{id}@h/1/n")] {
+            assert!(parse(&[bad]).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What `send` and `receive` have in common.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
@@ -31,6 +32,10 @@ pub(crate) struct Travel {
     /// Lose this share of all datagrams here, in and out, to see it repaired.
     #[arg(long, value_name = "SHARE", default_value = "0%")]
     loss: Loss,
+    /// Record everything to run it again with `servent replay`; about twice
+    /// as long as what is carried.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Decides which datagrams are lost.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -62,7 +67,8 @@ impl Travel {
             let what = format!("datagrams of {} bytes are not possible", config.mtu);
             return Err(Failure::usage(what).next("choose --mtu between 200 and 65000"));
         }
-        Ok(Options { config, loss: self.loss, seed: self.seed, ..Options::default() })
+        let (loss, seed, trace) = (self.loss, self.seed, self.trace.clone());
+        Ok(Options { config, loss, seed, trace, ..Options::default() })
     }
 }
 
@@ -71,6 +77,7 @@ pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, F
     Endpoint::bind(at, options).await.map_err(|error| {
         let exit = match &error {
             BindError::PortInUse { .. } => Exit::PortInUse,
+            BindError::Trace { .. } => Exit::Disk,
             _ => Exit::Network,
         };
         Failure::new(exit, error.to_string())
@@ -113,11 +120,19 @@ pub(crate) fn repairs(counters: &Counters) -> String {
     let Counters { protocol, socket, .. } = counters;
     let datagrams = protocol.packets_out + protocol.packets_in + socket.lost_in;
     let lost = socket.lost_out + socket.lost_in;
+    let trip = match counters.rtt_us {
+        0 => String::new(),
+        us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),
+    };
     format!(
-        "  {datagrams} datagrams in {} system calls, {lost} lost on purpose; {} messages, {} sent again, {} acknowledgements in, {} out",
+        "  {datagrams} datagrams in {} system calls, {lost} lost on purpose{trip}\n  \
+         {} messages sent, {} of them again; {} delivered, {} asked for again; \
+         {} acknowledgements in, {} out",
         socket.send_calls + socket.recv_calls,
-        protocol.sent,
+        protocol.sent + protocol.resent,
         protocol.resent,
+        protocol.delivered,
+        protocol.requested,
         protocol.acks_received,
         protocol.acks_sent,
     )

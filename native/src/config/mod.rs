@@ -5,7 +5,7 @@ pub(crate) mod file;
 mod print;
 pub(crate) mod settings;
 mod tree;
-mod units;
+pub(crate) mod units;
 
 use std::env;
 use std::fmt;

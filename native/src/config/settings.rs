@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
-use servent_core::{node, unicast};
+use servent::Durability;
+use servent_core::{node, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
 /// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
@@ -18,10 +19,17 @@ pub(crate) struct Settings {
     pub(crate) share: Vec<PathBuf>,
     /// The folder of everything that survives a restart.
     pub(crate) state: PathBuf,
+    /// What a promise survives: the end of the `process`, or of the `power`.
+    pub(crate) durability: Durability,
     /// Where downloads go that name no file of their own.
     pub(crate) downloads: PathBuf,
     /// Where the lab listens, `off` for nowhere.
     pub(crate) lab: Lab,
+    /// The lab may listen where others reach it. They then read everything,
+    /// the seed that the queue's tickets follow from included.
+    pub(crate) lab_public: bool,
+    /// Readers of the lab's live tape at once; the next ones are sent away.
+    pub(crate) lab_readers: u32,
     /// Bytes a second all uploads together may take; 0 for no limit.
     pub(crate) upload_rate: u64,
     /// Write a trace there.
@@ -30,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) www: Option<PathBuf>,
     /// Limits and intervals of `send` and `receive`.
     pub(crate) unicast: unicast::Config,
+    /// Limits and intervals of the coordinator of a swarm.
+    pub(crate) swarm: swarm::Config,
     /// The protocols' own limits and intervals.
     #[serde(flatten)]
     pub(crate) node: node::Config,
@@ -94,13 +104,20 @@ impl Default for Settings {
             ],
             share: Vec::new(),
             state,
+            durability: Durability::default(),
             downloads: PathBuf::from("."),
             lab: Lab::At(LAB),
+            lab_public: false,
+            lab_readers: 16,
             upload_rate: 0,
             trace: None,
             www: None,
             unicast: unicast::Config::default(),
-            node: node::Config::default(),
+            swarm: swarm::Config::default(),
+            node: node::Config {
+                overlay: node::Overlay { enabled: true, ..node::Overlay::default() },
+                ..node::Config::default()
+            },
         }
     }
 }

@@ -36,6 +36,13 @@ pub(super) const DURATIONS: &[&str] = &[
     "limits.request_deadline",
     "limits.idle_deadline",
     "limits.reader_window",
+    "swarm.purge",
+    "swarm.transfer_timeout",
+    "swarm.confirm_timeout",
+    "swarm.failure_decay",
+    "swarm.port_change",
+    "swarm.piece_time",
+    "swarm.register_timeout",
     "unicast.tombstone_time",
     "unicast.task_interval",
     "unicast.ack_delay",
@@ -202,6 +209,7 @@ mod tests {
             ("limits", include_str!("../../../core/src/node/config.rs")),
             ("fetch", include_str!("../../../core/src/fetch/config.rs")),
             ("fetch.place", include_str!("../../../core/src/queue/client/config.rs")),
+            ("swarm", include_str!("../../../core/src/swarm/config.rs")),
             ("unicast", include_str!("../../../core/src/unicast/config.rs")),
         ];
         let mut declared: Vec<String> = Vec::new();

@@ -22,7 +22,7 @@ use self::cast::{CLIENTS, Member};
 pub(crate) use self::summary::Summary;
 use crate::cli::exit::{Exit, Failure, said};
 use crate::cli::signal::Signals;
-use crate::lab::{self, Hub, Live, Page, Traces};
+use crate::lab::{self, Hub, Live, Page, Readers, Traces};
 use crate::progress::Voice;
 
 /// How the demo is to run.
@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) www: Option<PathBuf>,
     pub(crate) voice: Voice,
     pub(crate) token: String,
+    /// Who may follow the tapes at once.
+    pub(crate) readers: u32,
 }
 
 /// What a client has to say about one download.
@@ -194,6 +196,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)]) -> Hub {
         traces: Traces::new([plan.folder.join("traces")]),
         page: Page::new(plan.www.clone()),
         token: plan.token.clone(),
+        readers: Readers::new(plan.readers),
     }
 }
 

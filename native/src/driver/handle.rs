@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, NodeView};
+use servent_core::node::{Answer, Command, LaneTotals, NodeView};
+use servent_core::queue::server::Windows;
+use servent_core::time::Instant;
 use servent_core::trace::Record;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -23,8 +26,22 @@ pub(crate) enum Control {
     Command(Command),
     /// What does the node look like?
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
+    /// What does the board of its queue look like?
+    Board { windows: Windows, reply: oneshot::Sender<Board> },
     /// End at once, as if killed.
     Abort,
+}
+
+/// The board of a servent's queue at an instant: the line sorted into lanes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Board {
+    /// When.
+    pub at: Instant,
+    /// The node; its cards are those inside the windows of the lanes.
+    #[serde(flatten)]
+    pub view: NodeView,
+    /// How many stand in which lane.
+    pub lanes: LaneTotals,
 }
 
 /// How a servent ended; `None` while it runs.
@@ -89,6 +106,17 @@ impl Handle {
         let ask = Control::View { from, count, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         view.await.map_err(|_| RunError::Gone)
+    }
+
+    /// The board of its queue, with those places of each lane.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn board(&self, windows: Windows) -> Result<Board, RunError> {
+        let (reply, board) = oneshot::channel();
+        let ask = Control::Board { windows, reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        board.await.map_err(|_| RunError::Gone)
     }
 
     /// The tape so far and the lines that follow, when it is kept in memory.

@@ -55,7 +55,7 @@ impl Driver {
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
         let clock = Clock::new();
-        let seed = options.seed.unwrap_or_else(random_seed);
+        let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
         let tape =
             Tape::begin(clock.now(), start, options.trace.as_deref(), options.tape).map_err(
@@ -144,9 +144,37 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
     }
 }
 
-fn random_seed() -> u64 {
+fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {
+    Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?)
+}
+
+/// Dice nobody can guess.
+///
+/// # Errors
+/// The system has none.
+pub(crate) fn random_seed() -> Result<u64, StartError> {
+    seed_from(draw)
+}
+
+/// The tickets follow from the seed: without real dice there is no servent.
+fn seed_from(draw: impl FnOnce(&mut [u8]) -> std::io::Result<usize>) -> Result<u64, StartError> {
     let mut seed = [0; 8];
-    let drawn = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty());
-    debug_assert_eq!(drawn, Ok(8));
-    u64::from_le_bytes(seed)
+    match draw(&mut seed) {
+        Ok(8) => Ok(u64::from_le_bytes(seed)),
+        Ok(_) => Err(StartError::Dice(std::io::ErrorKind::UnexpectedEof.into())),
+        Err(why) => Err(StartError::Dice(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_real_dice_there_is_no_servent() {
+        for none in [Ok(0), Ok(7), Err(std::io::ErrorKind::Unsupported.into())] {
+            assert!(matches!(seed_from(|_| none), Err(StartError::Dice(_))));
+        }
+        assert_ne!(random_seed().unwrap(), random_seed().unwrap());
+    }
 }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use servent_core::node::Command;
+use servent_core::queue::server::Windows;
 
 use super::{Hub, Live, guard};
 
@@ -43,6 +44,36 @@ pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Windo
     let count = window.count.unwrap_or(200).min(MOST_CARDS);
     match live.handle.view(window.from.unwrap_or(1), count).await {
         Ok(view) => Json(view).into_response(),
+        Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
+    }
+}
+
+/// From which place on of each lane, and how many of each.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Sights {
+    servent: Option<String>,
+    sync: u32,
+    #[serde(rename = "async")]
+    asynchronous: u32,
+    grace: u32,
+    count: u32,
+}
+
+/// `GET /api/board`: a servent's board as it stands, for a page whose tape
+/// does not reach back to the start.
+pub(super) async fn board(State(hub): State<Arc<Hub>>, Query(sights): Query<Sights>) -> Response {
+    let Some(live) = hub.servent(sights.servent.as_deref()) else {
+        return missing("no such servent");
+    };
+    let count = sights.count.min(MOST_CARDS);
+    let windows = Windows {
+        sync: (sights.sync, count),
+        asynchronous: (sights.asynchronous, count),
+        grace: (sights.grace, count),
+    };
+    match live.handle.board(windows).await {
+        Ok(board) => Json(board).into_response(),
         Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
     }
 }

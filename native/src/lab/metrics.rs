@@ -29,6 +29,8 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
             }
             gauges(view, &labels);
         }
+        gauge!("servent_lab_tape_readers").set(f64::from(hub.readers.now()));
+        counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());
     });
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -22,6 +22,7 @@ use servent::driver::Handle;
 use tokio::net::TcpListener;
 
 pub(crate) use self::page::Page;
+pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
 
 /// Everything the web server can show.
@@ -36,6 +37,8 @@ pub(crate) struct Hub {
     pub(crate) page: Page,
     /// What changes of state need.
     pub(crate) token: String,
+    /// Who may follow the tape.
+    pub(crate) readers: Readers,
 }
 
 /// A servent that runs in this process.
@@ -86,6 +89,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/info", get(api::info))
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
+        .route("/api/board", get(api::board))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))
@@ -95,16 +99,24 @@ fn router(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-async fn index(State(hub): State<Arc<Hub>>) -> Response {
+async fn index(hub: State<Arc<Hub>>, asked: HeaderMap) -> Response {
     if !hub.page.exists() {
         return Html(page::MISSING).into_response();
     }
-    file(State(hub), Path(String::new())).await
+    file(hub, Path(String::new()), asked).await
 }
 
-async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>) -> Response {
-    match hub.page.file(&name).await {
-        Some(file) => ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response(),
-        None => (StatusCode::NOT_FOUND, "no such page\n").into_response(),
+async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>, asked: HeaderMap) -> Response {
+    let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok());
+    let Some(file) = hub.page.file(&name, page::takes_gzip(accepted.unwrap_or_default())).await
+    else {
+        return (StatusCode::NOT_FOUND, "no such page\n").into_response();
+    };
+    let about = [(header::CONTENT_TYPE, file.kind), (header::VARY, "accept-encoding")];
+    let mut answer = (about, file.bytes).into_response();
+    if file.gzip {
+        let gzip = HeaderValue::from_static("gzip");
+        answer.headers_mut().insert(header::CONTENT_ENCODING, gzip);
     }
+    answer
 }

@@ -20,6 +20,8 @@ pub(crate) enum Page {
 /// A file of the page, ready to be sent.
 pub(crate) struct File {
     pub(crate) kind: &'static str,
+    /// True when the bytes are compressed, as `Content-Encoding: gzip` says.
+    pub(crate) gzip: bool,
     pub(crate) bytes: Bytes,
 }
 
@@ -37,18 +39,26 @@ impl Page {
         }
     }
 
-    /// The file of that name; the empty name is the index.
-    pub(crate) async fn file(&self, name: &str) -> Option<File> {
+    /// The file of that name; the empty name is the index. Compressed when it
+    /// was built so and the other side takes it so.
+    pub(crate) async fn file(&self, name: &str, gzip: bool) -> Option<File> {
         let name = if name.is_empty() { "index.html" } else { name };
-        let bytes = match self {
+        if gzip && let Some(bytes) = self.bytes(&format!("{name}.gz")).await {
+            return Some(File { kind: kind(name), gzip, bytes });
+        }
+        let bytes = self.bytes(name).await?;
+        let bytes = if name == "index.html" { with_api(&bytes) } else { bytes };
+        Some(File { kind: kind(name), gzip: false, bytes })
+    }
+
+    async fn bytes(&self, name: &str) -> Option<Bytes> {
+        match self {
             Self::Packed => {
                 let (_, bytes) = PACKED.iter().find(|(packed, _)| *packed == name)?;
-                Bytes::from_static(bytes)
+                Some(Bytes::from_static(bytes))
             }
-            Self::Folder(folder) => Bytes::from(read(folder, name).await.ok()?),
-        };
-        let bytes = if name == "index.html" { with_api(&bytes) } else { bytes };
-        Some(File { kind: kind(name), bytes })
+            Self::Folder(folder) => Some(Bytes::from(read(folder, name).await.ok()?)),
+        }
     }
 }
 
@@ -58,6 +68,15 @@ fn with_api(index: &[u8]) -> Bytes {
     let text = String::from_utf8_lossy(index);
     let [none, here] = ["none", "here"].map(|is| format!("name=\"servent-api\" content=\"{is}\""));
     Bytes::from(text.replacen(&none, &here, 1))
+}
+
+/// True when an `Accept-Encoding` admits gzip.
+pub(crate) fn takes_gzip(accepted: &str) -> bool {
+    accepted.split(',').any(|one| {
+        let (coding, weight) = one.split_once(';').unwrap_or((one, ""));
+        let refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0_f32));
+        matches!(coding.trim(), "gzip" | "*") && !refused
+    })
 }
 
 /// Reads a file below `folder`; a name that leads out of it is not found.
@@ -101,6 +120,38 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn what_was_built_compressed_is_sent_so_to_who_takes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("app.js"), "plain").unwrap();
+        std::fs::write(dir.path().join("app.js.gz"), "zipped").unwrap();
+        std::fs::write(dir.path().join("new.js"), "plain").unwrap();
+        let page = Page::new(Some(dir.path().to_owned()));
+        for (name, takes, gzip, bytes) in [
+            ("app.js", true, true, "zipped"),
+            ("app.js", false, false, "plain"),
+            ("new.js", true, false, "plain"),
+        ] {
+            let file = page.file(name, takes).await.unwrap();
+            assert_eq!((file.gzip, &file.bytes[..]), (gzip, bytes.as_bytes()), "{name}");
+            assert!(file.kind.starts_with("text/javascript"));
+        }
+    }
+
+    #[test]
+    fn gzip_is_taken_when_it_is_named_and_not_refused() {
+        for (accepted, takes) in [
+            ("gzip, deflate, br", true),
+            ("br, gzip;q=0.5", true),
+            ("*", true),
+            ("gzip;q=0, br", false),
+            ("identity", false),
+            ("", false),
+        ] {
+            assert_eq!(takes_gzip(accepted), takes, "{accepted}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_name_never_leads_out_of_the_folder() {
         let dir = tempfile::tempdir().unwrap();
         let www = dir.path().join("www");
@@ -110,10 +161,10 @@ mod tests {
         std::fs::write(www.join("index.html"), index).unwrap();
         std::os::unix::fs::symlink(dir.path().join("secret"), www.join("link")).unwrap();
         let page = Page::new(Some(www));
-        let index = page.file("").await.unwrap().bytes;
+        let index = page.file("", true).await.unwrap().bytes;
         assert_eq!(&index[..], b"<meta name=\"servent-api\" content=\"here\">");
         for name in ["../secret", "link", "/etc/passwd", "a/../../secret", "."] {
-            assert!(page.file(name).await.is_none(), "{name}");
+            assert!(page.file(name, true).await.is_none(), "{name}");
         }
     }
 }

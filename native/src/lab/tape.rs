@@ -3,17 +3,58 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 
 use super::Hub;
+
+/// Seconds after which a reader that found no room may try again.
+const AGAIN: u32 = 5;
+
+/// The readers of all tapes: each holds the past of one in memory, so they
+/// are counted.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    room: Arc<Semaphore>,
+    most: u32,
+    refused: AtomicU64,
+}
+
+impl Readers {
+    /// Room for so many (`lab_readers`).
+    pub(crate) fn new(most: u32) -> Self {
+        Self { room: Arc::new(Semaphore::new(most as usize)), most, refused: AtomicU64::new(0) }
+    }
+
+    /// A place, until it is dropped.
+    fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.room).try_acquire_owned().ok();
+        if place.is_none() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        place
+    }
+
+    /// How many there are now.
+    pub(super) fn now(&self) -> u32 {
+        let free = u32::try_from(self.room.available_permits()).unwrap_or(u32::MAX);
+        self.most.saturating_sub(free)
+    }
+
+    /// How many were sent away.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Which {
@@ -24,6 +65,11 @@ pub(super) async fn tape(State(hub): State<Arc<Hub>>, Query(which): Query<Which>
     let Some(live) = hub.servent(which.servent.as_deref()) else {
         return (StatusCode::NOT_FOUND, "no such servent\n").into_response();
     };
+    let Some(place) = hub.readers.enter() else {
+        let text = "as many readers follow the tape as `lab_readers` allows\n";
+        let again = [(header::RETRY_AFTER, AGAIN.to_string())];
+        return (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response();
+    };
     let Some((past, future)) = live.handle.tape() else {
         return (StatusCode::NOT_FOUND, "this servent keeps no tape\n").into_response();
     };
@@ -32,7 +78,8 @@ pub(super) async fn tape(State(hub): State<Arc<Hub>>, Query(which): Query<Which>
         Ok(line) => Line::One(line),
         Err(BroadcastStreamRecvError::Lagged(lost)) => Line::Lost(lost),
     });
-    Sse::new(events(past.chain(future))).keep_alive(KeepAlive::default()).into_response()
+    let events = events(past.chain(future), place);
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
 enum Line {
@@ -42,15 +89,22 @@ enum Line {
 }
 
 /// Ends the stream at a loss: a tape with a hole cannot be replayed, and a
-/// browser connects again by itself and gets everything from the start.
-fn events(lines: impl Stream<Item = Line>) -> impl Stream<Item = Result<Event, Infallible>> {
-    lines.take_while(|line| std::future::ready(matches!(line, Line::One(_)))).filter_map(|line| {
-        std::future::ready(match line {
-            Line::One(text) => Some(Ok(Event::default().data(&*text))),
-            Line::Lost(lines) => {
-                tracing::info!(lines, "a reader of the tape was too slow");
-                None
-            }
-        })
-    })
+/// browser connects again by itself and gets everything from the start. The
+/// reader keeps its place as long as the stream.
+fn events(
+    lines: impl Stream<Item = Line>,
+    place: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    lines.take_while(|line| std::future::ready(matches!(line, Line::One(_)))).filter_map(
+        move |line| {
+            let _held = &place;
+            std::future::ready(match line {
+                Line::One(text) => Some(Ok(Event::default().data(&*text))),
+                Line::Lost(lines) => {
+                    tracing::info!(lines, "a reader of the tape was too slow");
+                    None
+                }
+            })
+        },
+    )
 }

@@ -18,6 +18,7 @@ use servent_core::id::ConnId;
 use servent_core::node::Input;
 
 pub use self::limits::{Descriptors, raise_descriptors};
+pub(crate) use self::listen::bind;
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::Pace;
 

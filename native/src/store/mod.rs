@@ -9,6 +9,7 @@
 //! seconds and at the end; a power failure may then cost the state.
 
 mod backend;
+mod kv;
 mod open;
 mod overlay;
 mod rows;
@@ -23,6 +24,7 @@ use servent_core::node::{Op, PartRow};
 use servent_core::queue::Row;
 
 pub(crate) use self::backend::Flusher;
+pub(crate) use self::kv::{Put, Rows};
 use self::rows::{FETCHES, FILES, META, PARTS, QUEUE, decode, encode};
 pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
@@ -162,7 +164,7 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
             txn.open_table(QUEUE)?.remove(ticket.0)?;
         }
         Change::Node(Op::Fetch(row)) => {
-            txn.open_table(FETCHES)?.insert(row.fetch.0, encode(row).as_slice())?;
+            txn.open_table(FETCHES)?.insert(row.fetch.0, encode(&**row).as_slice())?;
         }
         Change::Node(Op::FetchGone(fetch)) => {
             txn.open_table(FETCHES)?.remove(fetch.0)?;

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 pub(super) struct Lock(#[expect(dead_code, reason = "closing it releases the lock")] File);
 
 impl Lock {
-    fn take(dir: &Path) -> Result<Self, StoreFailure> {
+    pub(super) fn take(dir: &Path) -> Result<Self, StoreFailure> {
         let path = dir.join("state.lock");
         let io_error = |why| StoreFailure::Io { path: path.clone(), why };
         let mut file = OpenOptions::new()
@@ -64,7 +64,9 @@ impl Store {
         durability: Durability,
         damaged: DamagedState,
     ) -> Result<(Self, Remembered), StoreFailure> {
-        fs::create_dir_all(dir).map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
+        // What is in it makes whoever knows it somebody else in the queue.
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
         let lock = Lock::take(dir)?;
         let path = dir.join(NAME);
         let opened = open_whole(&path, durability);
@@ -147,8 +149,9 @@ fn make(path: &Path) -> Result<(), StoreFailure> {
         Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(io_error(why)),
         _ => {}
     }
-    let file =
-        OpenOptions::new().create_new(true).read(true).write(true).open(&new).map_err(io_error)?;
+    let mut options = OpenOptions::new();
+    let file = options.create_new(true).read(true).write(true).mode(0o600).open(&new);
+    let file = file.map_err(io_error)?;
     let (backend, _) = Backend::new(file, Durability::Power);
     fill(backend).map_err(|why| StoreFailure::Write { path: new.clone(), why: why.to_string() })?;
     fs::rename(&new, path).map_err(io_error)?;

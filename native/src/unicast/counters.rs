@@ -18,6 +18,9 @@ pub struct Counters {
     pub turned_away: u64,
     /// Turns of the endpoint's task.
     pub turns: u64,
+    /// The round trip of the peer heard last, smoothed, in microseconds; 0
+    /// before one was measured.
+    pub rtt_us: u64,
 }
 
 /// What a socket has done since it was bound.

@@ -80,7 +80,7 @@ impl Endpoint {
     /// # Errors
     /// The address cannot be had.
     pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
-        let Options { config, loss, seed, backlog, close_deadline } = options;
+        let Options { config, loss, seed, backlog, trace, close_deadline } = options;
         let socket = Socket::bind(at, config.seal, loss, seed)?;
         let shared = Arc::new(Shared {
             local: socket.local(),
@@ -93,8 +93,13 @@ impl Endpoint {
             work: Notify::new(),
             came: Notify::new(),
         });
-        let task = Task::new(socket, config, Arc::clone(&shared))
-            .map_err(|why| BindError::Socket { at, why })?;
+        let task =
+            Task::new(socket, config, Arc::clone(&shared), trace.as_deref()).map_err(|why| {
+                match trace {
+                    Some(path) => BindError::Trace { path, why },
+                    None => BindError::Socket { at, why },
+                }
+            })?;
         Ok(Self { shared, task: tokio::spawn(task.run()) })
     }
 
@@ -219,6 +224,10 @@ impl Connection {
         if message.len() > most {
             return Err(SendError::TooLong { length: message.len(), most });
         }
+        match self.pipe.put(message, order, &self.shared)? {
+            None => return Ok(()),
+            Some(back) => message = back,
+        }
         loop {
             let writable = self.pipe.writable.notified();
             match self.pipe.put(message, order, &self.shared)? {
@@ -236,6 +245,9 @@ impl Connection {
     /// # Errors
     /// Why the next message will never come.
     pub async fn recv(&self) -> Result<Option<Payload>, Lost> {
+        if let Some(next) = self.pipe.take(&self.shared) {
+            return next;
+        }
         loop {
             let readable = self.pipe.readable.notified();
             if let Some(next) = self.pipe.take(&self.shared) {

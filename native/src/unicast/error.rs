@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -15,6 +16,14 @@ pub enum BindError {
     PortInUse {
         /// What was asked for.
         at: SocketAddr,
+    },
+    /// The trace cannot be begun.
+    #[error("cannot write the trace {}: {why}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
     },
     /// The system does not give it.
     #[error("cannot use UDP address {at}: {why}")]

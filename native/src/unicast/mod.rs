@@ -25,9 +25,12 @@
 //!
 //! `native/examples/unicast.rs` is a whole program.
 
+mod alarm;
 mod counters;
 mod endpoint;
 mod error;
+#[cfg(target_os = "linux")]
+mod many;
 mod options;
 mod pipe;
 mod socket;

@@ -1,6 +1,7 @@
 //! What an endpoint can be told.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,6 +20,10 @@ pub struct Options {
     /// Peers that may wait for [`super::Endpoint::accept`]; who comes when
     /// there are so many is not heard and has to try again.
     pub backlog: usize,
+    /// A file for everything the protocol is given and says, to be run again
+    /// by `servent replay`; about twice as long as what is carried. Only its
+    /// owner may read it: it holds the messages.
+    pub trace: Option<PathBuf>,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,
 }
@@ -30,6 +35,7 @@ impl Default for Options {
             loss: Loss::NONE,
             seed: 1,
             backlog: 128,
+            trace: None,
             close_deadline: Duration::from_secs(5),
         }
     }

@@ -98,9 +98,11 @@ impl Pipe {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True for the first who asks since the last [`Pipe::seen`].
+    /// True for the first who asks since the last [`Pipe::seen`]. To be asked
+    /// after the lock was held: the task clears the mark before it takes the
+    /// lock, so a mark that is still set is seen to.
     pub(super) fn queue(&self) -> bool {
-        !self.queued.swap(true, Ordering::AcqRel)
+        !self.queued.load(Ordering::Acquire) && !self.queued.swap(true, Ordering::AcqRel)
     }
 
     /// The task is about to look at it.

@@ -1,12 +1,14 @@
 //! One UDP socket: many datagrams a system call, in and out.
 
+use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
+use bytes::{Bytes, BytesMut};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use servent_core::rng::Rng;
 use servent_core::unicast::Payload;
-use servent_core::wire::unicast::{Packet, Seal};
+use servent_core::wire::unicast::{PacketError, Seal};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -19,6 +21,8 @@ use super::options::Loss;
 const BUFFER: usize = 65_536;
 /// Bytes the kernel is asked to hold for us each way.
 const KERNEL_BUFFER: usize = 4 << 20;
+/// Buffers that are kept for when nobody holds a part of them any more.
+const KEPT: usize = 64;
 /// Bytes of datagrams one system call may carry.
 const JOINED: usize = 65_000;
 /// Bytes that may wait for the socket; what comes then is lost, as anything
@@ -46,7 +50,9 @@ pub(super) struct Socket {
     seal: Seal,
     loss: Loss,
     dice: Rng,
-    inward: Box<[u8]>,
+    inward: Vec<BytesMut>,
+    /// Buffers that went out as payloads.
+    spent: VecDeque<Bytes>,
     metas: [RecvMeta; BATCH_SIZE],
     outward: Vec<u8>,
     trains: Vec<Train>,
@@ -88,7 +94,8 @@ impl Socket {
             seal,
             loss,
             dice: Rng::new(seed).fork("loss", 0),
-            inward: vec![0; BUFFER * BATCH_SIZE].into_boxed_slice(),
+            inward: (0..BATCH_SIZE).map(|_| BytesMut::zeroed(BUFFER)).collect(),
+            spent: VecDeque::new(),
             metas: [RecvMeta::default(); BATCH_SIZE],
             outward: Vec::new(),
             trains: Vec::new(),
@@ -117,14 +124,15 @@ impl Socket {
         self.trains.is_empty()
     }
 
-    /// Takes what one system call brings; false when there was nothing.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(SocketAddr, Packet, u32)) -> bool {
+    /// Takes the datagrams one system call brings; false when there was
+    /// nothing.
+    pub(super) fn receive(&mut self, mut take: impl FnMut(SocketAddr, Payload)) -> bool {
         let Self { udp, state, inward, metas, .. } = self;
         let received = udp.try_io(Interest::READABLE, || {
-            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = {
-                let mut chunks = inward.chunks_mut(BUFFER);
-                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()))
-            };
+            let mut buffers = inward.iter_mut();
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
+                IoSliceMut::new(buffers.next().map_or(&mut [], |buffer| &mut buffer[..]))
+            });
             state.recv((&*udp).into(), &mut slices, metas)
         });
         let count = match received {
@@ -139,30 +147,56 @@ impl Socket {
         self.counters.recv_calls += 1;
         for i in 0..count {
             let RecvMeta { addr, len, stride, .. } = self.metas[i];
-            let from = canonical(addr);
-            for datagram in self.inward[i * BUFFER..][..len].chunks(stride.max(1)) {
-                self.counters.bytes_in += datagram.len() as u64;
+            let (from, mut at) = (canonical(addr), 0);
+            while at < len {
+                let length = stride.clamp(1, len - at);
+                self.counters.bytes_in += length as u64;
                 if self.loss.hits(&mut self.dice) {
                     self.counters.lost_in += 1;
-                    continue;
+                } else {
+                    let datagram = self.datagram(i, at, (length, len));
+                    take(from, datagram);
                 }
-                // A copy of its own: a message that is kept keeps no more
-                // than the datagram it came in.
-                let datagram = Payload::copy_from_slice(datagram);
-                match Packet::parse(&datagram, &self.seal) {
-                    Ok(packet) => take(from, packet, datagram.len() as u32),
-                    Err(why) => {
-                        self.counters.garbage += 1;
-                        tracing::debug!(%from, %why, "not a datagram of ours");
-                    }
-                }
+                at += length;
             }
         }
         true
     }
 
+    /// A datagram of a buffer that was filled up to `end`. A large one keeps
+    /// the buffer; others are copied, so that a message that is kept keeps no
+    /// more than twice the datagram it came in.
+    fn datagram(&mut self, buffer: usize, at: usize, (length, end): (usize, usize)) -> Payload {
+        if length < BUFFER / 2 || at + length < end {
+            return Payload::copy_from_slice(&self.inward[buffer][at..at + length]);
+        }
+        let fresh = self.fresh();
+        let whole = std::mem::replace(&mut self.inward[buffer], fresh).freeze();
+        let datagram = whole.slice(at..at + length);
+        self.spent.push_back(whole);
+        datagram
+    }
+
+    /// A buffer whose payloads have all been dropped, or a new one.
+    fn fresh(&mut self) -> BytesMut {
+        if let Some(oldest) = self.spent.pop_front() {
+            match oldest.try_into_mut() {
+                Ok(free) => return free,
+                Err(held) if self.spent.len() < KEPT => self.spent.push_front(held),
+                Err(_) => {} // Whoever holds it frees it.
+            }
+        }
+        BytesMut::zeroed(BUFFER)
+    }
+
+    /// Counts a datagram that is none of ours.
+    pub(super) fn garbage(&mut self, from: SocketAddr, why: PacketError) {
+        self.counters.garbage += 1;
+        tracing::debug!(%from, %why, "not a datagram of ours");
+    }
+
     /// Queues a datagram.
-    pub(super) fn send(&mut self, peer: SocketAddr, packet: &Packet) {
+    pub(super) fn send(&mut self, peer: SocketAddr, print: impl FnOnce(&Seal, &mut Vec<u8>)) {
         if self.loss.hits(&mut self.dice) {
             self.counters.lost_out += 1;
             return;
@@ -172,7 +206,7 @@ impl Socket {
             return;
         }
         let start = self.outward.len();
-        packet.encode(&self.seal, &mut self.outward);
+        print(&self.seal, &mut self.outward);
         let (end, to) = (self.outward.len(), self.outward_address(peer));
         let length = end - start;
         let most = self.state.max_gso_segments();
@@ -195,6 +229,16 @@ impl Socket {
     /// Lets go what the socket takes now; the rest waits for it.
     pub(super) fn flush(&mut self) {
         while let Some(train) = self.trains.get(self.gone).copied() {
+            match self.flush_singles() {
+                Ok(0) => {}
+                Ok(_) => continue,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(why) => {
+                    self.failed(&train, &why);
+                    self.gone += 1;
+                    continue;
+                }
+            }
             let contents = &self.outward[train.start..train.end];
             let transmit = Transmit {
                 destination: train.to,
@@ -218,6 +262,33 @@ impl Socket {
         self.outward.clear();
         self.trains.clear();
         self.gone = 0;
+    }
+
+    /// Sends the datagrams to different peers that come next in one system
+    /// call; how many left, 0 when there are none of that kind.
+    #[cfg(target_os = "linux")]
+    fn flush_singles(&mut self) -> io::Result<usize> {
+        let single = |train: &&Train| train.count == 1;
+        let waiting = self.trains[self.gone..].iter().take(super::many::MOST);
+        let singles = waiting.take_while(single);
+        if singles.clone().count() < 2 {
+            return Ok(0);
+        }
+        let datagrams = singles.map(|train| (train.to, &self.outward[train.start..train.end]));
+        let sent =
+            self.udp.try_io(Interest::WRITABLE, || super::many::send(&self.udp, datagrams))?;
+        let left = &self.trains[self.gone..self.gone + sent];
+        self.counters.send_calls += 1;
+        self.counters.bytes_out += left.iter().map(|t| (t.end - t.start) as u64).sum::<u64>();
+        self.gone += sent;
+        Ok(sent)
+    }
+
+    /// Where the system sends to one address a call.
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "the same shape on every system")]
+    fn flush_singles(&mut self) -> io::Result<usize> {
+        Ok(0)
     }
 
     /// A datagram the system refuses is a lost one; the first is told.

@@ -170,7 +170,7 @@ impl Task {
 
     /// Messages and bytes in the send window.
     fn unacknowledged(&self, pipe: &Pipe) -> (u64, u64) {
-        let Room { messages, bytes } = self.engine.room(pipe.peer);
+        let Room { messages, bytes } = self.host.endpoint().room(pipe.peer);
         let all = u64::from(self.config.send_messages);
         (all.saturating_sub(messages), self.config.send_bytes.saturating_sub(bytes))
     }
@@ -178,6 +178,9 @@ impl Task {
     /// Notes for everybody heard how much they have acknowledged.
     pub(super) fn note_acknowledged(&mut self) {
         let mut heard = mem::take(&mut self.heard);
+        if let Some(rtt) = heard.last().and_then(|peer| self.host.endpoint().rtt(*peer)) {
+            self.counters.rtt_us = rtt.as_micros();
+        }
         for peer in heard.drain(..) {
             if let Some(pipe) = self.pipe(peer) {
                 self.acknowledged(&pipe);
@@ -224,20 +227,20 @@ impl Task {
         if !self.leaving {
             self.leaving = true;
             let now = self.clock.now();
-            for view in self.engine.view() {
+            for view in self.host.endpoint().view() {
                 self.feed(now, Input::Forget { peer: view.peer, side: Side::Receiver });
             }
             self.feed(now, Input::Flush);
             self.socket.flush();
         }
         // The text's own profile says CLOSE long after the last message.
-        let said = self.config.to_the_letter() || self.engine.view().is_empty();
+        let said = self.config.to_the_letter() || self.host.endpoint().view().is_empty();
         said && self.socket.is_flushed()
     }
 
     /// Lets everybody see the counters.
     pub(super) fn publish(&mut self) {
-        self.counters.protocol = self.engine.counters();
+        self.counters.protocol = self.host.endpoint().counters();
         self.counters.socket = self.socket.counters;
         *self.shared.counters() = self.counters;
     }

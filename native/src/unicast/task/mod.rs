@@ -1,20 +1,25 @@
 //! The task that owns the protocol and the socket.
 
 mod attend;
+mod host;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use servent_core::engine::{Effect, Engine as _, FxOf};
-use servent_core::rng::Rng;
+use servent_core::engine::Effect;
+use servent_core::node::messenger;
 use servent_core::time::Instant;
 use servent_core::unicast::{
-    Config, Conn, Ending, Endpoint as Engine, Event, Input, Order, Output, Payload, Refusal, Side,
+    Config, Conn, Ending, Event, Input, Order, Output, Payload, Refusal, Side,
 };
 
+use self::host::Host;
+use super::alarm::Alarm;
 use super::counters::Counters;
 use super::endpoint::Shared;
 use super::error::Lost;
@@ -28,9 +33,9 @@ const READS: usize = 4;
 /// The protocol and everything it acts upon.
 pub(super) struct Task {
     clock: Clock,
+    alarm: Alarm,
     config: Config,
-    engine: Engine,
-    fx: FxOf<Engine>,
+    host: Host,
     socket: Socket,
     shared: Arc<Shared>,
     counters: Counters,
@@ -53,15 +58,21 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn new(socket: Socket, config: Config, shared: Arc<Shared>) -> io::Result<Self> {
+    pub(super) fn new(
+        socket: Socket,
+        config: Config,
+        shared: Arc<Shared>,
+        trace: Option<&Path>,
+    ) -> io::Result<Self> {
         let mut seed = [0; 8];
         rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty())?;
-        let rng = Rng::new(u64::from_ne_bytes(seed));
+        let clock = Clock::new();
+        let host = Host::new(clock.now(), config.clone(), u64::from_ne_bytes(seed), trace)?;
         Ok(Self {
-            clock: Clock::new(),
-            engine: Engine::new(config.clone(), rng),
+            clock,
+            alarm: Alarm::new()?,
+            host,
             config,
-            fx: FxOf::<Engine>::new(),
             socket,
             shared,
             counters: Counters::default(),
@@ -85,25 +96,22 @@ impl Task {
     }
 
     async fn wait(&self) {
-        let due = self.engine.poll_timeout().map(|(at, _)| self.clock.wake_at(at));
-        let timer = async {
-            match due {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
+        let now = self.clock.now();
+        let wait = |at: Instant| Duration::from_micros(at.since(now).as_micros());
+        let after = self.host.poll_timeout().map(wait);
         tokio::select! {
+            biased; // The timer is set only if there is nothing else.
             () = self.shared.work.notified() => {}
             _ = self.socket.ready() => {} // What is wrong shows when it is used.
-            () = timer => {}
+            () = self.alarm.ring(after) => {}
         }
     }
 
     fn turn(&mut self) {
         let now = self.clock.now();
         self.counters.turns += 1;
-        while self.engine.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            self.engine.handle_timeout(now, &mut self.fx);
+        while self.host.poll_timeout().is_some_and(|at| at <= now) {
+            self.host.handle_timeout(now);
             self.gather();
         }
         for _ in 0..READS {
@@ -118,19 +126,23 @@ impl Task {
         self.feed(now, Input::Flush);
         self.check_closing();
         self.socket.flush();
+        self.host.end_turn();
         self.publish();
     }
 
     fn feed(&mut self, now: Instant, input: Input) {
-        self.engine.handle(now, input, &mut self.fx);
-        self.gather();
+        self.host.handle(now, input);
+        if self.host.has_answers() {
+            self.gather();
+        }
     }
 
     /// Takes what one system call brings.
     fn read(&mut self, now: Instant) -> bool {
-        let Self { socket, engine, fx, heard, shared, counters, .. } = self;
+        let Self { socket, host, heard, shared, counters, .. } = self;
         let full = shared.book().waiting.len() >= shared.backlog;
-        let more = socket.receive(|peer, packet, bytes| {
+        let mut garbage = Vec::new();
+        let more = socket.receive(|peer, datagram| {
             if full && !shared.book().pipes.contains_key(&peer) {
                 counters.turned_away += 1;
                 return;
@@ -138,29 +150,71 @@ impl Task {
             if heard.last() != Some(&peer) {
                 heard.push(peer);
             }
-            engine.handle(now, Input::Packet { peer, packet, bytes }, fx);
+            if let Err(why) = host.datagram(now, peer, datagram) {
+                garbage.push((peer, why));
+            }
         });
+        for (from, why) in garbage {
+            self.socket.garbage(from, why);
+        }
         self.gather();
         more
     }
 
-    /// Carries out what the engine answered.
+    /// Carries out what the protocol answered.
     fn gather(&mut self) {
-        let mut fx = mem::take(&mut self.fx);
-        for effect in fx.drain() {
-            match effect {
-                Effect::Output(Output::Packet { peer, packet }) => self.socket.send(peer, &packet),
-                Effect::Output(Output::Deliver { peer, conn, payload, .. }) => {
-                    self.arrived.push((peer, conn, payload));
+        match &mut self.host {
+            Host::Bare { fx, .. } => {
+                let mut answers = mem::take(fx);
+                answers.drain().for_each(|effect| self.effect(effect));
+                if let Host::Bare { fx, .. } = &mut self.host {
+                    *fx = answers; // Its memory is used again.
                 }
-                Effect::Output(Output::Refused { order, payload, why, .. }) => {
-                    self.refused = Some((payload, order, why));
-                }
-                Effect::Output(Output::Writable { peer }) => self.writable.push(peer),
-                Effect::Event(event) => self.event(event),
+            }
+            Host::Taped(taped) => {
+                let answers = mem::take(&mut taped.answers);
+                answers.into_iter().for_each(|effect| self.taped_effect(effect));
             }
         }
-        self.fx = fx;
+    }
+
+    fn effect(&mut self, effect: Effect<Output, Event>) {
+        match effect {
+            Effect::Output(Output::Packet { peer, packet }) => {
+                self.socket.send(peer, |seal, out| packet.encode(seal, out));
+            }
+            Effect::Output(Output::Deliver { peer, conn, payload, .. }) => {
+                self.arrived.push((peer, conn, payload));
+            }
+            Effect::Output(Output::Refused { order, payload, why, .. }) => {
+                self.refused = Some((payload, order, why));
+            }
+            Effect::Output(Output::Writable { peer }) => self.writable.push(peer),
+            Effect::Event(event) => self.event(event),
+        }
+    }
+
+    /// The same from behind bytes.
+    fn taped_effect(&mut self, effect: Effect<messenger::Output, messenger::Event>) {
+        use messenger::{Event as Said, NodeEvent, Output as Wanted};
+        let output = match effect {
+            Effect::Output(Wanted::Datagram { to, data }) => {
+                return self.socket.send(to, |_, out| out.extend_from_slice(&data));
+            }
+            Effect::Event(Said::Node(NodeEvent::Garbled { from, why, .. })) => {
+                return self.socket.garbage(from, why);
+            }
+            Effect::Event(Said::Node(NodeEvent::Started)) => return,
+            Effect::Event(Said::Unicast(event)) => return self.event(event),
+            Effect::Output(Wanted::Deliver { from: peer, conn, order, data: payload }) => {
+                Output::Deliver { peer, conn, order, payload }
+            }
+            Effect::Output(Wanted::Refused { to: peer, order, data: payload, why }) => {
+                Output::Refused { peer, order, payload, why }
+            }
+            Effect::Output(Wanted::Writable { to: peer }) => Output::Writable { peer },
+        };
+        self.effect(Effect::Output(output));
     }
 
     fn event(&mut self, event: Event) {

@@ -1,13 +1,16 @@
 //! `servent sim`: a world of servents without a network, watched by oracles.
 
+mod messages;
+mod queue;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use servent_core::sim::check::{Oracles, Violation};
-use servent_core::sim::{Role, Scenario, World, presets};
-use servent_core::time::Instant;
-use servent_core::trace::NodeId;
+use servent_core::choose::Choose;
+use servent_core::json::Json;
+use servent_core::sim::check::Violation;
+use servent_core::sim::{self, ladder, presets, swarm};
 
 use super::exit::{Exit, Failure};
 use super::{Common, print};
@@ -22,6 +25,8 @@ use super::{Common, print};
   servent sim rush-hour                 one of them
   servent sim rush-hour --seed 7 --json
   servent sim rush-hour --sweep 100     a hundred seeds; the first that fails is told
+  servent sim lose-last                 messages over datagrams, one of them lost
+  servent sim ladder-swarm --sweep 100  drawn ones: every seed is another scenario
   servent sim mine.json                 a scenario of your own")]
 pub(crate) struct Arguments {
     /// A preset or a file; without one the presets are listed.
@@ -54,20 +59,95 @@ struct Run {
     events: u64,
     records: u64,
     digest: String,
-    whole: u32,
-    failed: u32,
+    #[serde(flatten)]
+    outcome: Outcome,
     violations: Vec<Violation>,
+}
+
+/// What became of everything.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Downloads { whole: u32, failed: u32 },
+    Messages { written: u64, read: u64, named: u64, lost: u64, resent: u64 },
+}
+
+/// A scenario of one of the worlds.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum Scenario {
+    /// Servents and their queues.
+    Queue(Box<sim::Scenario>),
+    /// Messengers and their datagrams.
+    Ladder(Box<ladder::Scenario>),
+}
+
+/// What the list shows of a preset.
+struct Shown<'a> {
+    id: &'a str,
+    title: &'a str,
+    text: &'a str,
+}
+
+impl Scenario {
+    fn all() -> impl Iterator<Item = Self> {
+        let queue = presets::all().map(|s| Self::Queue(Box::new(s)));
+        queue.chain(ladder::presets::all().map(|s| Self::Ladder(Box::new(s))))
+    }
+
+    /// A preset, or one that is drawn from its seed.
+    fn named(name: &str, seed: Option<u64>) -> Option<Self> {
+        let drawn = seed.unwrap_or(1);
+        match name {
+            "swarm" => Some(Self::Queue(Box::new(swarm::draw(&mut Choose::random(drawn), drawn)))),
+            "ladder-swarm" => {
+                let scenario = ladder::swarm::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Ladder(Box::new(scenario)))
+            }
+            _ => Self::all().find(|scenario| scenario.shown().id == name),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let tree = Json::parse(text)?;
+        if tree.get("nodes").is_some() || tree.get("script").is_some() {
+            return ladder::Scenario::parse(text).map(|s| Self::Ladder(Box::new(s)));
+        }
+        sim::Scenario::parse(text).map(|s| Self::Queue(Box::new(s)))
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        match self {
+            Self::Queue(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Ladder(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+        }
+    }
+
+    fn seed(&self) -> u64 {
+        match self {
+            Self::Queue(s) => s.seed,
+            Self::Ladder(s) => s.seed,
+        }
+    }
+
+    fn play(&self, seed: u64, settle: bool) -> Run {
+        match self {
+            Self::Queue(s) => queue::play(sim::Scenario { seed, ..(**s).clone() }, settle),
+            Self::Ladder(s) => messages::play(ladder::Scenario { seed, ..(**s).clone() }, settle),
+        }
+    }
 }
 
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let Some(name) = &arguments.scenario else { return list(arguments.json) };
-    let scenario = find(name)?;
+    let scenario = find(name, arguments.seed)?;
     if arguments.show {
         return print(format!("{}\n", serde_json::to_string_pretty(&scenario).unwrap_or_default()));
     }
-    let first = arguments.seed.unwrap_or(scenario.seed);
+    let first = arguments.seed.unwrap_or(scenario.seed());
     for seed in first..first.saturating_add(arguments.sweep.max(1)) {
-        let run = play(Scenario { seed, ..scenario.clone() }, arguments.settle);
+        let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
+        let run = drawn.play(seed, arguments.settle);
         if arguments.json {
             print(format!("{}\n", serde_json::to_string(&run).unwrap_or_default()))?;
         } else {
@@ -84,23 +164,24 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
 }
 
 fn list(json: bool) -> Result<(), Failure> {
-    for preset in presets::all() {
+    for preset in Scenario::all() {
         if json {
             print(format!("{}\n", serde_json::to_string(&preset).unwrap_or_default()))?;
         } else {
-            print(format!("{:<16} {}\n{:<16} {}\n", preset.id, preset.title, "", preset.text))?;
+            let Shown { id, title, text } = preset.shown();
+            print(format!("{id:<16} {title}\n{:<16} {text}\n", ""))?;
         }
     }
     Ok(())
 }
 
-fn find(name: &str) -> Result<Scenario, Failure> {
-    if let Some(preset) = presets::find(name) {
-        return Ok(preset);
+fn find(name: &str, seed: Option<u64>) -> Result<Scenario, Failure> {
+    if let Some(scenario) = Scenario::named(name, seed) {
+        return Ok(scenario);
     }
     let path = PathBuf::from(name);
     if !path.exists() && !name.contains(['/', '.']) {
-        let known: Vec<String> = presets::all().map(|p| p.id).collect();
+        let known: Vec<String> = Scenario::all().map(|s| s.shown().id.to_owned()).collect();
         return Err(Failure::usage(format!("there is no preset {name}"))
             .next(format!("choose one of {}, or name a file", known.join(", "))));
     }
@@ -113,50 +194,6 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
         Failure::new(Exit::Foreign, format!("{}: {what}", path.display()))
             .next("`servent sim rush-hour --show` prints one that works")
     })
-}
-
-/// Runs a scenario to its end, the oracles watching.
-fn play(scenario: Scenario, settle: bool) -> Run {
-    let mut world: World = World::new(&scenario);
-    let mut oracles = Oracles::new(&scenario);
-    let end = Instant::ZERO + scenario.horizon;
-    let last = Instant::ZERO + scenario.horizon.ratio(if settle { 10 } else { 1 }, 1);
-    let mut fresh = Vec::new();
-    let mut newest = None;
-    while let Some(at) = world.next_at().filter(|at| *at <= last) {
-        if at > end && everybody_done(&world) {
-            break;
-        }
-        world.step(&mut fresh);
-        fresh.iter().for_each(|record| oracles.see(record));
-        newest = fresh.pop().or(newest);
-        fresh.clear();
-    }
-    if let (true, Some(newest)) = (settle, &newest) {
-        oracles.finish(newest);
-    }
-    let (whole, failed) = outcomes(&world).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
-    Run {
-        scenario: scenario.id,
-        seed: scenario.seed,
-        seconds: world.now().max(end).since(Instant::ZERO).as_secs(),
-        events: world.events(),
-        records: world.records(),
-        digest: format!("{:016x}", world.digest()),
-        whole,
-        failed,
-        violations: oracles.violations().to_vec(),
-    }
-}
-
-/// Downloads that are whole and that failed, of each client.
-fn outcomes(world: &World) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let clients = world.profiles().iter().zip(0u32..).filter(|(p, _)| p.role == Role::Client);
-    clients.map(|(_, id)| world.outcome(NodeId(id)))
-}
-
-fn everybody_done(world: &World) -> bool {
-    outcomes(world).all(|(whole, failed)| whole + failed > 0)
 }
 
 /// A violation as one sentence.
@@ -175,13 +212,20 @@ fn told(v: &Violation) -> String {
 }
 
 fn sentence(run: &Run) -> String {
-    let Run { scenario, seed, seconds, events, whole, failed, digest, violations, .. } = run;
+    let Run { scenario, seed, seconds, events, digest, violations, .. } = run;
     let oracles = match violations.len() {
         0 => "oracles silent".to_owned(),
         n => format!("{n} VIOLATIONS"),
     };
+    let outcome = match run.outcome {
+        Outcome::Downloads { whole, failed } => format!("{whole} downloads whole, {failed} failed"),
+        Outcome::Messages { written, read, named, lost, resent } => format!(
+            "{read} of {written} messages read, {named} named as undelivered, {lost} datagrams \
+             lost, {resent} messages sent again"
+        ),
+    };
     format!(
-        "{scenario} seed {seed}: {whole} downloads whole, {failed} failed in {seconds} s, {events} events, \
-         {oracles}, digest {digest}\n"
+        "{scenario} seed {seed}: {outcome} in {seconds} s, {events} events, {oracles}, digest \
+         {digest}\n"
     )
 }

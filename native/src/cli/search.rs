@@ -1,0 +1,199 @@
+//! `servent search`: asks an overlay and prints what it answers.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
+use servent::driver::{Driver, Handle, Options};
+use servent_core::node::{Answer, Command, Hit};
+use tokio::net::lookup_host;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+
+use super::exit::{Exit, Failure, said};
+use super::signal::Signals;
+use super::start::{make, runtime};
+use super::{Common, print};
+use crate::config::Config;
+use crate::progress::{Voice, bytes};
+
+/// The search of this program; it has only one.
+const SEARCH: u32 = 1;
+
+/// Ask an overlay for files; prints hits as they come in.
+///
+/// Every word has to be in the name. Each line ends with what `servent get`
+/// takes. Ends when nothing new has come for a while, or with Ctrl-C.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent search gnutella protocol --peer 10.0.0.7:6346
+  servent search ogg --peer 10.0.0.7:6346 --json --wait 30")]
+pub(crate) struct Arguments {
+    /// What to look for.
+    #[arg(value_name = "WORD", required = true)]
+    words: Vec<String>,
+    /// Join the overlay here; several are possible.
+    #[arg(long, value_name = "HOST:PORT", required = true)]
+    peer: Vec<String>,
+    /// End when nothing new has come for so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    wait: u64,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let config = common.builder()?.finish()?;
+    let voice = Voice::new(arguments.json, common.quiet);
+    let words = arguments.words.join(" ");
+    if servent_core::wire::gnutella::words(&words).next().is_none() {
+        return Err(Failure::usage("no word of two letters or more to look for"));
+    }
+    runtime()?.block_on(search(&config, arguments, words, voice))
+}
+
+/// The addresses of all of them; an error when one has none.
+pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> {
+    let mut found = Vec::new();
+    for name in names {
+        let mut addresses = lookup_host(name).await.map_err(|e| {
+            Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
+                .next("a neighbour is written HOST:PORT, as in 10.0.0.7:6346")
+        })?;
+        found.extend(addresses.next());
+    }
+    Ok(found)
+}
+
+async fn search(
+    config: &Config,
+    arguments: &Arguments,
+    words: String,
+    voice: Voice,
+) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let peers = peers(&arguments.peer).await?;
+    let state = config.settings.state.join("search").join(std::process::id().to_string());
+    make(&state)?;
+    let mut node = config.settings.node.clone();
+    node.overlay.enabled = true;
+    // It is there for a moment: of no use to anybody as a way.
+    node.overlay.router.relay = false;
+    let options = Options {
+        name: "search".into(),
+        listen: vec![SocketAddr::from(([0, 0, 0, 0], 0))],
+        node,
+        ..Options::under(&state)
+    };
+    let handle = Driver::start(options).await?;
+    let seen = tokio::select! {
+        seen = follow(&handle, arguments, words, &peers, voice) => seen,
+        () = signals.first() => Ok(None),
+        ended = handle.ended() => Err(ended.err().map_or_else(
+            || Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
+    };
+    signals.end_at_next();
+    handle.stop().await?;
+    let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
+    match seen? {
+        Some(0) => Err(Failure::new(Exit::Failed, "nothing was found")
+            .next("try other words, another --peer, or a longer --wait")),
+        _ => Ok(()),
+    }
+}
+
+/// Prints hits until nothing new comes; how many there were.
+async fn follow(
+    handle: &Handle,
+    arguments: &Arguments,
+    words: String,
+    peers: &[SocketAddr],
+    voice: Voice,
+) -> Result<Option<usize>, Failure> {
+    let mut answers = handle.answers();
+    for at in peers {
+        handle.command(Command::Join { at: *at }).await?;
+    }
+    handle.command(Command::Search { search: SEARCH, words }).await?;
+    let quiet = Duration::from_secs(arguments.wait);
+    let mut seen = BTreeSet::new();
+    let mut until = Instant::now() + quiet;
+    loop {
+        tokio::select! {
+            answer = answers.recv() => match answer {
+                Ok(Answer::Found(hit)) => {
+                    if seen.insert((hit.servent, hit.index)) {
+                        until = Instant::now() + quiet;
+                        print(line(&hit, peers.first().copied(), voice))?;
+                    }
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => {
+                    return Err(Failure::new(Exit::Failed, "the servent ended"));
+                }
+            },
+            () = tokio::time::sleep_until(until) => return Ok(Some(seen.len())),
+        }
+    }
+}
+
+/// What `servent get` takes for a hit.
+fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
+    let name = utf8_percent_encode(&hit.name, NON_ALPHANUMERIC);
+    match peer.filter(|_| hit.push) {
+        Some(peer) => format!("push://{}@{peer}/{}/{name}", hit.servent, hit.index.0),
+        None => format!("http://{}/get/{}/{name}", hit.at, hit.index.0),
+    }
+}
+
+fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
+    let (url, sha1) = (locator(hit, peer), hit.sha1.map(|sha1| format!("urn:sha1:{sha1}")));
+    if voice == Voice::Json {
+        let json = json!({
+            "event": "hit", "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
+            "servent": hit.servent, "index": hit.index, "push": hit.push, "busy": hit.busy,
+            "hops": hit.hops, "get": url,
+        });
+        return format!("{json}\n");
+    }
+    let note = match (hit.push, hit.busy) {
+        (true, true) => " (push, busy)",
+        (true, false) => " (push)",
+        (false, true) => " (busy)",
+        (false, false) => "",
+    };
+    let sha1 = sha1.map_or_else(String::new, |sha1| format!(" {sha1}"));
+    format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), hit.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servent_core::id::{FileIndex, Guid};
+
+    #[test]
+    fn a_hit_says_how_it_is_got() {
+        let mut hit = Hit {
+            search: 1,
+            at: "1.2.3.4:5".parse().unwrap(),
+            index: FileIndex(7),
+            name: "a b.txt".into(),
+            size: 10,
+            sha1: None,
+            servent: Guid([1; 16]),
+            push: false,
+            busy: false,
+            hops: 2,
+            from: [9, 9, 9, 9].into(),
+        };
+        let peer = Some("9.9.9.9:9".parse().unwrap());
+        assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b%2Etxt");
+        hit.push = true;
+        let push = "push://01010101010101010101010101010101@9.9.9.9:9/7/a%20b%2Etxt";
+        assert_eq!(locator(&hit, peer), push);
+    }
+}

@@ -1,0 +1,51 @@
+//! Worlds of servents and their queues.
+
+use servent_core::sim::check::Oracles;
+use servent_core::sim::{Role, Scenario, World};
+use servent_core::time::Instant;
+use servent_core::trace::NodeId;
+
+use super::{Outcome, Run};
+
+/// Runs a scenario to its end, the oracles watching.
+pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
+    let mut world: World = World::new(&scenario);
+    let mut oracles = Oracles::new(&scenario);
+    let end = Instant::ZERO + scenario.horizon;
+    let last = Instant::ZERO + scenario.horizon.ratio(if settle { 10 } else { 1 }, 1);
+    let mut fresh = Vec::new();
+    let mut newest = None;
+    while let Some(at) = world.next_at().filter(|at| *at <= last) {
+        if at > end && everybody_done(&world) {
+            break;
+        }
+        world.step(&mut fresh);
+        fresh.iter().for_each(|record| oracles.see(record));
+        newest = fresh.pop().or(newest);
+        fresh.clear();
+    }
+    if let (true, Some(newest)) = (settle, &newest) {
+        oracles.finish(newest);
+    }
+    let (whole, failed) = outcomes(&world).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
+    Run {
+        scenario: scenario.id,
+        seed: scenario.seed,
+        seconds: world.now().max(end).since(Instant::ZERO).as_secs(),
+        events: world.events(),
+        records: world.records(),
+        digest: format!("{:016x}", world.digest()),
+        outcome: Outcome::Downloads { whole, failed },
+        violations: oracles.violations().to_vec(),
+    }
+}
+
+/// Downloads that are whole and that failed, of each client.
+fn outcomes(world: &World) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let clients = world.profiles().iter().zip(0u32..).filter(|(p, _)| p.role == Role::Client);
+    clients.map(|(_, id)| world.outcome(NodeId(id)))
+}
+
+fn everybody_done(world: &World) -> bool {
+    outcomes(world).all(|(whole, failed)| whole + failed > 0)
+}

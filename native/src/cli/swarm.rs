@@ -1,0 +1,90 @@
+//! `servent swarm`: one file for many, pieces from each other.
+
+mod get;
+mod serve;
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use clap::{Args, Subcommand};
+use servent::swarm::SwarmError;
+use servent_core::wire::pdtp::PORT;
+
+use super::Common;
+use super::exit::{Exit, Failure};
+
+/// Give a file to many at once, or take part in that.
+///
+/// A coordinator tells everybody whom to fetch which piece from, so that the
+/// source sends little more than one copy and nobody only takes (PDTP 2).
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent swarm serve film.mkv                    coordinator and source, on port 6086
+  servent swarm get pdtp://10.0.0.7/film.mkv      everybody else
+  servent swarm get pdtp://10.0.0.7/film.mkv --seed-for 10m")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Serve(serve::Arguments),
+    Get(get::Arguments),
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Serve(serve) => serve::run(common, serve),
+        Action::Get(get) => get::run(common, get),
+    }
+}
+
+/// `ADDRESS:PORT`, or `:PORT` for every address.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let any = |port: &str| Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port.parse().ok()?)));
+    let at = text.strip_prefix(':').map_or_else(|| text.parse().ok(), any);
+    at.ok_or_else(|| {
+        format!("`{text}` is no address such as {}:{PORT} or :{PORT}", Ipv4Addr::LOCALHOST)
+    })
+}
+
+/// Bytes a second: `500000`, `500k`, `2M`.
+fn rate(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1_000),
+        None => text.strip_suffix('M').map_or((text, 1), |number| (number, 1_000_000)),
+    };
+    let rate = number.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    rate.filter(|rate| *rate > 0).ok_or_else(|| {
+        format!("`{text}` is no number of bytes a second such as 500000, 500k or 2M")
+    })
+}
+
+impl From<SwarmError> for Failure {
+    fn from(error: SwarmError) -> Self {
+        let exit = match error {
+            SwarmError::Start(why) => return why.into(),
+            SwarmError::Store(why) => return servent::error::StartError::from(why).into(),
+            SwarmError::File { .. } => Exit::Disk,
+            SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => Exit::Usage,
+            SwarmError::Unreachable(_) | SwarmError::Refused(_) => Exit::Network,
+            SwarmError::Other { .. } => Exit::Unverified,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_rates_are_read_as_people_write_them() {
+        assert_eq!(address(":6086"), Ok("[::]:6086".parse().unwrap()));
+        assert_eq!(address("127.0.0.1:0"), Ok("127.0.0.1:0".parse().unwrap()));
+        assert!(address("6086").is_err() && address(":x").is_err());
+        assert_eq!((rate("7"), rate("500k"), rate("2M")), (Ok(7), Ok(500_000), Ok(2_000_000)));
+        assert!(rate("0").is_err() && rate("M").is_err() && rate("fast").is_err());
+    }
+}

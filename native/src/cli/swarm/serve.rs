@@ -1,0 +1,160 @@
+//! `servent swarm serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use servent::swarm::{CHUNK, ServeOptions, Server, serve};
+use servent_core::swarm::manager::View;
+
+use super::super::Common;
+use super::super::exit::Failure;
+use super::super::signal::Signals;
+use super::super::start::runtime;
+use super::{address, rate};
+use crate::config::file::Raw;
+use crate::progress::{Herald, Voice, bytes};
+
+/// How often the swarm is told of.
+const TELL_EVERY: Duration = Duration::from_secs(2);
+
+/// Give files to a swarm: be its coordinator and its source.
+///
+/// What everybody gave and took is kept in the state folder and survives
+/// restarts; clients come back by themselves and go on where they were.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent swarm serve film.mkv
+  servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M")]
+pub(crate) struct Arguments {
+    /// The files.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Listen here; `:PORT` for every address.
+    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = ":6086")]
+    listen: Vec<SocketAddr>,
+    /// Pieces the source sends at once.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    slots: u32,
+    /// The rules: adaptive, or those of 2004, which deadlock.
+    #[arg(long, value_enum)]
+    policy: Option<Rules>,
+    /// Bytes of a piece.
+    #[arg(long, value_name = "BYTES", default_value_t = CHUNK)]
+    chunk: u64,
+    /// Bytes a second the source sends, such as 500k or 2M.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    upload_rate: Option<u64>,
+    /// Another HTTP server with the same files and paths; several are possible.
+    #[arg(long, value_name = "ADDRESS")]
+    proxy: Vec<SocketAddr>,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Rules {
+    Adaptive,
+    Seed2004,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let mut builder = common.builder()?;
+    if let Some(rules) = arguments.policy {
+        let name = match rules {
+            Rules::Adaptive => "adaptive",
+            Rules::Seed2004 => "seed2004",
+        };
+        builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
+    }
+    let config = builder.finish()?;
+    if arguments.slots == 0 || arguments.chunk == 0 {
+        return Err(Failure::usage("--slots and --chunk must be at least 1"));
+    }
+    let options = ServeOptions {
+        files: arguments.files.clone(),
+        listen: arguments.listen.clone(),
+        slots: arguments.slots,
+        proxies: arguments.proxy.clone(),
+        upload_rate: arguments.upload_rate,
+        chunk: arguments.chunk,
+        swarm: config.settings.swarm.clone(),
+        state: config.settings.state.join("swarm"),
+        durability: config.settings.durability,
+    };
+    let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
+    runtime()?.block_on(async {
+        let mut signals = Signals::new()?;
+        let server = serve(options).await?;
+        announce(&herald, &server);
+        tokio::select! {
+            () = signals.first() => {}
+            () = watch(&herald, &server) => {}
+        }
+        signals.end_at_next();
+        let view = server.view(0).await;
+        server.stop().await;
+        if let Ok(view) = view {
+            tell(&herald, &server, &view, "stopped");
+        }
+        Ok(())
+    })
+}
+
+fn announce(herald: &Herald, server: &Server) {
+    for at in server.addrs() {
+        herald.result(&json!({ "event": "listening", "at": at }), &format!("listening {at}"));
+    }
+    for (url, hashed) in server.files() {
+        let name = url.rsplit('/').next().unwrap_or_default();
+        let fact = json!({
+            "event": "file", "name": name, "size": hashed.size,
+            "pieces": hashed.pieces.len(), "sha256": hashed.whole.to_string(),
+        });
+        let at = server.addrs().first().map_or(0, SocketAddr::port);
+        let sentence = format!(
+            "{name}, {} in {} pieces, SHA-256 {}\nothers take it with: servent swarm get pdtp://ADDRESS:{at}/{name}",
+            bytes(hashed.size),
+            hashed.pieces.len(),
+            hashed.whole,
+        );
+        herald.result(&fact, &sentence);
+    }
+}
+
+/// Tells of the swarm now and then, when it has changed.
+async fn watch(herald: &Herald, server: &Server) {
+    let mut tick = tokio::time::interval(TELL_EVERY);
+    let mut before = (0, 0);
+    loop {
+        tick.tick().await;
+        let Ok(view) = server.view(0).await else { return };
+        let now = (view.clients, view.counters.assigned);
+        if now != before {
+            before = now;
+            tell(herald, server, &view, "swarm");
+        }
+    }
+}
+
+fn tell(herald: &Herald, server: &Server, view: &View, event: &str) {
+    let files = server.files();
+    let size: u64 = files.iter().map(|(_, hashed)| hashed.size).sum();
+    let copies = server.sent().saturating_mul(100).checked_div(size).unwrap_or(0);
+    let fact = json!({
+        "event": event, "clients": view.clients, "sent": server.sent(),
+        "source_copies_percent": copies, "counters": view.counters,
+    });
+    let sentence = format!(
+        "{} clients, {} pieces arrived, the source has sent {} ({}.{:02} copies)",
+        view.clients,
+        view.counters.arrived,
+        bytes(server.sent()),
+        copies / 100,
+        copies % 100,
+    );
+    herald.tell(&fact, &sentence);
+}

@@ -1,0 +1,57 @@
+//! What can keep a swarm's end from starting or going on.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::error::{StartError, StoreFailure};
+
+/// Why a coordinator or a client did not start, or had to end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SwarmError {
+    /// It cannot listen, or has no dice.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// A file cannot be read or written.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// Two files would have one name.
+    #[error("two files are called {0}: give one of them another name")]
+    Twice(String),
+    /// A file has more pieces than a coordinator takes.
+    #[error("{0} has too many pieces: choose larger ones with --chunk")]
+    TooManyPieces(String),
+    /// The coordinator cannot be reached.
+    #[error("no coordinator answers at {0}")]
+    Unreachable(String),
+    /// The coordinator cannot or will not give the file.
+    #[error("{0}")]
+    Refused(String),
+    /// The whole is not what was asked for.
+    #[error("{} is not the file asked for: its SHA-256 is {found}", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Its digest.
+        found: String,
+    },
+    /// It has ended.
+    #[error("the swarm's end has stopped")]
+    Gone,
+}
+
+impl SwarmError {
+    pub(super) fn file(path: impl Into<PathBuf>, why: io::Error) -> Self {
+        Self::File { path: path.into(), why }
+    }
+}

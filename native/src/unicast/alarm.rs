@@ -1,0 +1,112 @@
+//! A timer that rings on time: the runtime's own counts whole milliseconds,
+//! and on a fast path a round trip is a tenth of one.
+
+use std::io;
+use std::time::Duration;
+
+/// From here on the runtime's timer is exact enough.
+const NEAR: Duration = Duration::from_millis(50);
+
+/// Rings once, at an instant that may change all the time.
+pub(super) struct Alarm(system::Fine);
+
+impl Alarm {
+    /// Must be called inside a runtime.
+    pub(super) fn new() -> io::Result<Self> {
+        system::Fine::new().map(Self)
+    }
+
+    /// Waits so long; forever for `None`. May ring early.
+    pub(super) async fn ring(&self, after: Option<Duration>) {
+        match after {
+            None => std::future::pending().await,
+            Some(Duration::ZERO) => {}
+            Some(after) if after < NEAR => self.0.ring(after).await,
+            Some(after) => tokio::time::sleep(after).await,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::unix::AsyncFd;
+
+    /// The kernel's timer, as something to be polled.
+    pub(super) struct Fine(AsyncFd<OwnedFd>);
+
+    impl Fine {
+        #[expect(deprecated, reason = "an owned descriptor is what it says; the rest is unsafe")]
+        pub(super) fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            AsyncFd::new(timerfd_create(TimerfdClockId::Monotonic, flags)?).map(Self)
+        }
+
+        pub(super) async fn ring(&self, after: Duration) {
+            let once = Itimerspec {
+                it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+                it_value: Timespec { tv_sec: 0, tv_nsec: i64::from(after.subsec_nanos().max(1)) },
+            };
+            if timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once).is_err() {
+                return tokio::time::sleep(after).await;
+            }
+            loop {
+                let Ok(mut ready) = self.0.readable().await else { return };
+                let mut rings = [0; 8];
+                match rustix::io::read(self.0.get_ref(), &mut rings) {
+                    // It rang for an instant that was set before this one.
+                    Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
+                    _ => {
+                        ready.clear_ready();
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+    use std::time::Duration;
+
+    /// Where the system has nothing finer: the runtime's own.
+    pub(super) struct Fine;
+
+    impl Fine {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(super) async fn ring(&self, after: Duration) {
+            tokio::time::sleep(after).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Stopwatch;
+
+    #[tokio::test]
+    async fn it_rings_after_the_time_and_not_before_however_often_it_is_set() {
+        let alarm = Alarm::new().unwrap();
+        for micros in [200, 100, 5_000, 60_000, 300] {
+            let after = Duration::from_micros(micros);
+            let early = alarm.ring(Some(Duration::from_millis(20)));
+            assert!(tokio::time::timeout(Duration::from_millis(2), early).await.is_err());
+            let watch = Stopwatch::start();
+            alarm.ring(Some(after)).await;
+            assert!(watch.elapsed() >= after, "{after:?}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Datagrams to many peers in one system call, where the system can.
+
+use std::io::IoSlice;
+use std::net::SocketAddr;
+
+use rustix::net::SocketAddrAny;
+use rustix::net::addr::SocketAddrArg as _;
+use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+use tokio::net::UdpSocket;
+
+/// How many go at once.
+pub(super) const MOST: usize = 64;
+
+/// Sends datagrams, each to its address, until one is refused; how many left.
+/// An error is about the first.
+pub(super) fn send<'a>(
+    socket: &UdpSocket,
+    datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,
+) -> std::io::Result<usize> {
+    let (to, slices): (Vec<SocketAddrAny>, Vec<[IoSlice<'_>; 1]>) =
+        datagrams.map(|(to, bytes)| (to.as_any(), [IoSlice::new(bytes)])).unzip();
+    let mut nothing: Vec<_> = to.iter().map(|_| SendAncillaryBuffer::default()).collect();
+    let mut all: Vec<_> = to
+        .iter()
+        .zip(&slices)
+        .zip(&mut nothing)
+        .map(|((to, slice), nothing)| MMsgHdr::new_with_addr(to, slice, nothing))
+        .collect();
+    Ok(sendmmsg(socket, &mut all, SendFlags::DONTWAIT)?)
+}
