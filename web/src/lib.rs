@@ -1,15 +1,25 @@
-//! The core in the browser.
+//! The core in the browser, one module a view.
 //!
-//! One class, [`Lab`]: a scenario that is simulated, or a trace that is
-//! re-executed, behind the same methods. Structured answers are JSON text;
-//! instants are microseconds.
+//! Each view of the page is a feature of this crate and a class of its own, and
+//! so is the reading of recorded traces. `cargo xtask page` builds the crate
+//! once per feature, so that the page loads nothing but what it needs.
+//! Structured answers are JSON text; instants are microseconds.
 
-mod answers;
-mod lab;
+mod common;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod panics;
-mod room;
-mod scenario;
-mod survey;
+
+#[cfg(any(feature = "queue", feature = "trace"))]
+mod board;
+#[cfg(feature = "queue")]
+mod queue;
+#[cfg(feature = "trace")]
 mod trace;
 
-pub use lab::Lab;
+#[cfg(feature = "ladder")]
+pub use ladder::Ladder;
+#[cfg(feature = "queue")]
+pub use queue::Lab;
+#[cfg(feature = "trace")]
+pub use trace::Tape;

@@ -1,93 +1,29 @@
-//! The shapes of what the page is told.
+//! What every view says alike.
+
+mod columns;
+// What only worlds need that are run, not replayed.
+#[cfg_attr(not(any(feature = "queue", feature = "ladder")), allow(dead_code))]
+pub(crate) mod room;
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use servent_core::json::Json;
-use servent_core::node::{FetchView, LaneTotals, Node, NodeView, QueueView};
-use servent_core::queue::Dialect;
-use servent_core::queue::server::Windows;
-use servent_core::sim::Role;
+pub(crate) use servent_core::json::print as json;
+use servent_core::text::holds;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
 
-/// JSON text of anything. What we serialise has only text keys, so it cannot
-/// fail; to print how it failed would be a dozen sentences in the module.
-pub(crate) fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+pub(crate) use self::columns::Columns;
+
+/// An instant as the page knows it.
+pub(crate) fn us(at: Instant) -> f64 {
+    at.as_micros() as f64
 }
 
-/// A node in a list.
-#[derive(Serialize)]
-pub(crate) struct NodeInfo<'a> {
-    pub(crate) id: u32,
-    pub(crate) name: &'a str,
-    pub(crate) role: Role,
-    pub(crate) dialect: Dialect,
-    pub(crate) up: bool,
-}
-
-/// Everything the queue board shows of one server.
-#[derive(Default, Serialize)]
-pub(crate) struct Board {
-    pub(crate) at: Instant,
-    pub(crate) queue: QueueView,
-    pub(crate) clients: Vec<Client>,
-    pub(crate) tally: Tally,
-    pub(crate) done: Vec<Named>,
-    /// When the line was sorted into its lanes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lanes: Option<LaneTotals>,
-}
-
-/// Which part of a line a board is asked for.
-#[derive(Clone, Copy)]
-pub(crate) enum Part {
-    /// So many positions from one on.
-    Positions(u32, u32),
-    /// A window of each lane.
-    Lanes(Windows),
-}
-
-/// What a node looks like, with that part of its line.
-pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
-    match part {
-        Part::Positions(from, count) => (node.view(from, count), None),
-        Part::Lanes(windows) => {
-            let mut view = node.view(1, 0);
-            let (lanes, cards) = node.lanes(&windows);
-            view.queue.cards = cards;
-            (view, Some(lanes))
-        }
-    }
-}
-
-/// A client that stands on the board.
-#[derive(Serialize)]
-pub(crate) struct Client {
-    pub(crate) node: u32,
-    pub(crate) name: String,
-    pub(crate) dialect: Dialect,
-    pub(crate) peer: String,
-    pub(crate) fetch: Option<FetchView>,
-}
-
-/// How many clients are at what.
-#[derive(Default, Serialize)]
-pub(crate) struct Tally {
-    pub(crate) absent: u32,
-    pub(crate) waiting: u32,
-    pub(crate) queued: u32,
-    pub(crate) receiving: u32,
-    pub(crate) done: u32,
-    pub(crate) failed: u32,
-}
-
-/// A node and its name.
-#[derive(Serialize)]
-pub(crate) struct Named {
-    pub(crate) node: u32,
-    pub(crate) name: String,
+/// An instant from the page; what is no instant is the beginning.
+pub(crate) fn instant(us: f64) -> Instant {
+    Instant::from_micros(us as u64)
 }
 
 /// A record with the names a person wants.
@@ -128,6 +64,7 @@ pub(crate) struct Pin {
 }
 
 /// A branch in a list.
+#[cfg_attr(not(any(feature = "queue", feature = "ladder")), allow(dead_code))]
 #[derive(Serialize)]
 pub(crate) struct BranchInfo<'a> {
     pub(crate) id: usize,
@@ -192,14 +129,37 @@ fn compare(path: String, before: Json, after: Json, changes: &mut Vec<Change>) {
     }
 }
 
+/// The most records one question is answered with.
+const RECORDS: u32 = 10_000;
+
+/// Records from one on, at most so many, that fit a filter.
+pub(crate) fn listed<'a>(
+    filter: &str,
+    count: u32,
+    mut i: u32,
+    named: &dyn Fn(u32) -> Option<NamedRecord<'a>>,
+) -> String {
+    let mut list = Vec::new();
+    while let Some(named) = named(i) {
+        if list.len() as u32 >= count.min(RECORDS) {
+            break;
+        }
+        if fits(filter, &named) {
+            list.push(named.json());
+        }
+        i += 1;
+    }
+    format!("[{}]", list.join(","))
+}
+
 /// True when every word of a filter is in what a person sees of a record.
-pub(crate) fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
+fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
     if filter.is_empty() {
         return true;
     }
     let who = named.who.unwrap_or_default();
     let text = format!("{} {} {who}", named.event, named.node_name).to_ascii_lowercase();
-    filter.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
+    filter.to_ascii_lowercase().split_whitespace().all(|word| holds(&text, word))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
+use servent_core::json::{Json, read};
 use servent_core::node::NodeView;
 use servent_core::sim::check::Oracles;
 use servent_core::sim::{FaultAt, Keyframes, Role, Scenario, Standing, Timeline, World, presets};
@@ -9,12 +10,10 @@ use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{NodeId, Record, qlog};
 
-use crate::answers::{
-    Board, BranchInfo, Client, Named, NamedRecord, NodeInfo, Part, Tally, Verified, diff, json,
-    look,
-};
-use crate::room::{self, Room};
-use crate::survey::Survey;
+use super::survey::Survey;
+use crate::board::{Board, Client, Named, NodeInfo, Part, Tally, look};
+use crate::common::room::{self, Room};
+use crate::common::{BranchInfo, NamedRecord, Pin, Verified, diff, json};
 
 /// How many finished clients a board names.
 const DONE: usize = 24;
@@ -22,8 +21,8 @@ const DONE: usize = 24;
 const CHAIN: usize = 12;
 
 pub(crate) struct ScenarioLab {
-    pub(crate) scenario: Scenario,
-    pub(crate) timeline: Timeline,
+    scenario: Scenario,
+    timeline: Timeline,
     survey: Survey,
     /// What a trace file said this world must look like.
     claim: Option<Checkpoint>,
@@ -31,6 +30,8 @@ pub(crate) struct ScenarioLab {
 }
 
 impl ScenarioLab {
+    pub(crate) const KIND: &str = "scenario";
+
     pub(crate) fn new(scenario: Scenario, claim: Option<Checkpoint>) -> Self {
         let timeline = Timeline::new(&scenario, Keyframes::default());
         Self { scenario, timeline, survey: Survey::default(), claim, room: Room::default() }
@@ -59,6 +60,49 @@ impl ScenarioLab {
         false
     }
 
+    pub(crate) fn scenario(&self) -> String {
+        json(&self.played())
+    }
+
+    pub(crate) fn frontier(&self) -> Instant {
+        self.timeline.frontier()
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.timeline.now()
+    }
+
+    pub(crate) fn index(&self) -> u32 {
+        self.timeline.index() as u32
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.timeline.count() as u32
+    }
+
+    pub(crate) fn advance(&mut self, to: Instant, max_events: u64) -> Instant {
+        self.timeline.advance(to, max_events)
+    }
+
+    pub(crate) fn seek(&mut self, to: Instant) {
+        self.timeline.seek(to);
+    }
+
+    pub(crate) fn seek_record(&mut self, i: u32) -> bool {
+        let horizon = self.horizon();
+        self.timeline.seek_record(i.into(), horizon)
+    }
+
+    pub(crate) fn step(&mut self, forward: bool) -> bool {
+        let horizon = self.horizon();
+        self.timeline.step(forward, horizon)
+    }
+
+    pub(crate) fn step_node(&mut self, node: u32, forward: bool) -> bool {
+        let horizon = self.horizon();
+        self.timeline.step_node(NodeId(node), forward, horizon)
+    }
+
     pub(crate) fn horizon(&self) -> Instant {
         Instant::ZERO + self.scenario.horizon
     }
@@ -82,9 +126,9 @@ impl ScenarioLab {
         format!("[{}]", list.join(","))
     }
 
-    pub(crate) fn board(&self, node: NodeId, part: Part) -> Board {
+    pub(crate) fn board(&self, node: u32, part: Part) -> Board {
         let world = self.world();
-        let (view, lanes) = world.node(node).map(|n| look(n, part)).unwrap_or_default();
+        let (view, lanes) = world.node(NodeId(node)).map(|n| look(n, part)).unwrap_or_default();
         let peers = view.queue.uploads.iter().map(|u| &u.peer);
         let peers = peers.chain(view.queue.cards.iter().map(|c| &c.peer));
         let peers: Vec<&String> = peers.chain(view.queue.kept.iter().map(|k| &k.peer)).collect();
@@ -128,22 +172,23 @@ impl ScenarioLab {
         })
     }
 
-    pub(crate) fn inspect(&self, node: NodeId) -> String {
-        json(&self.view(self.world(), node))
+    pub(crate) fn inspect(&self, node: u32) -> String {
+        json(&self.view(self.world(), NodeId(node)))
     }
 
     fn view(&self, world: &World, node: NodeId) -> Option<NodeView> {
         if (node.0 as usize) < world.profiles().len() { world.view(node, 1, 50) } else { None }
     }
 
-    pub(crate) fn diff(&self, node: NodeId) -> String {
+    pub(crate) fn diff(&self, node: u32) -> String {
+        let node = NodeId(node);
         let Some(last) = self.timeline.index().checked_sub(1) else { return String::from("[]") };
         let before = self.timeline.world_at(last.checked_sub(1));
         json(&diff(&self.view(&before, node), &self.view(self.world(), node)))
     }
 
-    pub(crate) fn named(&self, i: u64) -> Option<NamedRecord<'_>> {
-        let record = self.timeline.record(i)?;
+    pub(crate) fn named(&self, i: u32) -> Option<NamedRecord<'_>> {
+        let record = self.timeline.record(i.into())?;
         let who = self.who(record).map(|n| self.name(n));
         let Record { seq, at, node, cause, .. } = *record;
         let event = json(&record.event).into();
@@ -168,7 +213,7 @@ impl ScenarioLab {
     }
 
     /// Everything gathered from the records known by now.
-    pub(crate) fn survey(&mut self) -> &Survey {
+    fn survey(&mut self) -> &Survey {
         let branch = self.timeline.branches().1;
         let end = self.horizon().max(self.timeline.frontier());
         if !self.survey.serves(branch, end) {
@@ -180,15 +225,37 @@ impl ScenarioLab {
         &self.survey
     }
 
+    pub(crate) fn density(&mut self, bins: u32) -> Vec<u32> {
+        self.survey().density(bins)
+    }
+
+    pub(crate) fn pins(&mut self) -> &[Pin] {
+        &self.survey().pins
+    }
+
     /// A fault now; the branch it is in.
-    pub(crate) fn fault(&mut self, fault: FaultAt) -> Result<usize, String> {
+    pub(crate) fn fault(&mut self, json: &str) -> Result<u32, String> {
+        let fault: FaultAt = read(&Json::parse(json)?)?;
         let nodes = self.world().profiles().len();
         if fault.fault.nodes().any(|n| n.0 as usize >= nodes) {
             return Err(String::from("there is no node of that number"));
         }
-        self.timeline.inject(fault).ok_or_else(|| {
-            format!("there are {} branches already", Timeline::<servent_core::node::Node>::BRANCHES)
-        })
+        self.timeline
+            .inject(fault)
+            .map(|branch| branch as u32)
+            .ok_or_else(|| format!("there are {} branches already", Timeline::<World>::BRANCHES))
+    }
+
+    pub(crate) fn use_branch(&mut self, id: u32) -> bool {
+        self.timeline.use_branch(id as usize)
+    }
+
+    pub(crate) fn divergence(&self, a: u32, b: u32) -> Option<u32> {
+        self.timeline.divergence(a as usize, b as usize).map(|i| i as u32)
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        self.world().digest()
     }
 
     pub(crate) fn branches(&self) -> String {
@@ -202,7 +269,7 @@ impl ScenarioLab {
     }
 
     /// The scenario with the faults of the current branch.
-    pub(crate) fn played(&self) -> Scenario {
+    fn played(&self) -> Scenario {
         Scenario { faults: self.timeline.faults().to_vec(), ..self.scenario.clone() }
     }
 
@@ -228,7 +295,7 @@ impl ScenarioLab {
     }
 
     /// The branch as a file: its scenario, every record known, what it comes to.
-    pub(crate) fn sqlog(&self) -> Vec<u8> {
+    pub(crate) fn sqlog(&self) -> String {
         let scenario = self.played();
         let zero = Instant::ZERO;
         let mut out = qlog::frame(&qlog::header(&scenario.title, zero));
@@ -243,6 +310,6 @@ impl ScenarioLab {
         let digest = branches[branch].digest();
         let claim = Checkpoint { at, inputs: branches[branch].events(), records, digest };
         out += &qlog::frame(&qlog::line(at, zero, "servent:checkpoint", &claim));
-        out.into_bytes()
+        out
     }
 }

@@ -1,0 +1,7 @@
+//! The ladder view: one class, [`Ladder`], over a world of messengers.
+
+mod answers;
+mod lab;
+mod survey;
+
+pub use lab::Ladder;

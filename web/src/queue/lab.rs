@@ -1,0 +1,56 @@
+//! The class of a simulated world.
+
+use servent_core::json::{Json, read};
+use servent_core::sim::Scenario;
+use servent_core::trace::tape::Checkpoint;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::scenario::ScenarioLab;
+use crate::board::board_class;
+use crate::panics;
+
+board_class! {
+    /// A scenario being simulated.
+    Lab over ScenarioLab
+}
+
+#[wasm_bindgen]
+impl Lab {
+    /// `[{id, title, text, scenario}]`.
+    #[must_use]
+    pub fn presets() -> String {
+        panics::report();
+        ScenarioLab::presets()
+    }
+
+    /// A lab over a scenario.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromScenario)]
+    pub fn from_scenario(json: &str) -> Result<Lab, JsError> {
+        panics::report();
+        let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
+        Ok(Self { inner: ScenarioLab::new(scenario, None) })
+    }
+
+    /// A lab over what a file says of a world, `{scenario, claim}`: the claim
+    /// is its last checkpoint, or `null`.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromWorld)]
+    pub fn from_world(json: &str) -> Result<Lab, JsError> {
+        panics::report();
+        let (scenario, claim) = world(json).map_err(|e| JsError::new(&e))?;
+        Ok(Self { inner: ScenarioLab::new(scenario, claim) })
+    }
+}
+
+/// `{scenario, claim}`, read.
+fn world(json: &str) -> Result<(Scenario, Option<Checkpoint>), String> {
+    let tree = Json::parse(json)?;
+    let of = |name| tree.get(name).cloned().unwrap_or_default();
+    Ok((Scenario::read(&of("scenario"))?, read(&of("claim"))?))
+}

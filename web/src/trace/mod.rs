@@ -1,0 +1,6 @@
+//! Recorded traces: a node that is re-executed.
+
+mod lab;
+mod tape;
+
+pub use tape::Tape;
