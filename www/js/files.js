@@ -2,12 +2,15 @@
 import { el } from './dom.js';
 import { clock } from './format.js';
 import { t } from './strings.js';
+import { firstView } from './views.js';
 
 /** @import { Session } from './session.js' */
 
-/** @param {Session} session @param {Uint8Array} bytes @param {string} name */
-export function openTrace(session, bytes, name) {
+/** A trace is looked at where its events are at home. @param {Session} session @param {Uint8Array} bytes @param {string} name */
+export async function openTrace(session, bytes, name) {
   try {
+    await firstView.loadTrace?.();
+    session.setView(firstView);
     const run = session.openTrace(bytes, name);
     session.notice(t('trace.opened', { n: run.count }));
   } catch (why) {
@@ -21,7 +24,7 @@ export function pick(session) {
   input.addEventListener('change', async () => {
     const file = input.files?.[0];
     input.remove();
-    if (file) openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
+    if (file) await openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
   });
   input.addEventListener('cancel', () => input.remove());
   document.body.append(input);
@@ -42,7 +45,7 @@ export function acceptDrops(session) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
+    await openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
   });
 }
 
@@ -53,7 +56,7 @@ export function save(session, kind) {
   // A simulated link carries bytes, but no packets that could be written down.
   if (kind === 'pcapng' && run.kind === 'scenario') return void session.notice(t('tool.save.nopackets'));
   session.guard(() => {
-    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : run.raw.exportPcapng();
+    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : /** @type {any} */ (run.raw).exportPcapng();
     const url = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
     const stem = (session.preset ?? session.title).replace(/\W+/g, '-').toLowerCase() || 'servent';
     el('a', { href: url, download: `${stem}-${clock(run.now - run.origin).replace(/\W+/g, '-')}.${kind}` }).click();

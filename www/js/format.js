@@ -56,6 +56,7 @@ export function percent(ratio) {
 
 /** @param {number} speed */
 export function times(speed) {
+  if (speed < 0.25) return `1/${Math.round(1 / speed)}×`;
   if (speed === 0.25) return '¼×';
   if (speed === 0.5) return '½×';
   return `${speed}×`;

@@ -2,23 +2,23 @@
 import { el } from './dom.js';
 import { remember } from './theme.js';
 import { openDialog } from './panels/dialog.js';
-import { badge } from './board/card.js';
 import { t } from './strings.js';
+import { VIEWS } from './views.js';
 
 /** @import { Session } from './session.js' */
 
-/** Keys of the sheet: what they do, and how they are written. */
+/** Keys of every view: what they do, and how they are written. */
 const SHEET = /** @type {[string, string[]][]} */ ([
-  ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']], ['views', ['1', '2', '3']],
-  ['cut', ['D']], ['ask', ['A']], ['sleep', ['Z']], ['stall', ['T']], ['restart', ['X']],
-  ['branch', ['B']], ['undo', ['U']], ['search', ['/']], ['link', ['C']], ['cards', ['↑', '↓']], ['sheet', ['?']],
+  ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']],
+  ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
+  ['branch', ['B']], ['undo', ['U']], ['search', ['/']], ['link', ['C']], ['sheet', ['?']],
 ]);
 
-const VIEWS = ['queue', 'compare', 'events'];
+/** @typedef {{copyLink: () => void, search: () => void, view: (id: string) => void}} Deeds */
 
 /**
  * @param {Session} session
- * @param {{copyLink: () => void, search: () => void}} deeds
+ * @param {Deeds} deeds
  */
 export function listen(session, deeds) {
   document.addEventListener('keydown', (event) => {
@@ -40,7 +40,7 @@ export function listen(session, deeds) {
 /**
  * @param {KeyboardEvent} event
  * @param {Session} session
- * @param {{copyLink: () => void, search: () => void}} deeds
+ * @param {Deeds} deeds
  * @returns {(() => void)|undefined}
  */
 function deedOf(event, session, deeds) {
@@ -51,17 +51,15 @@ function deedOf(event, session, deeds) {
     ArrowRight: () => session.step(1, event.shiftKey),
     '[': () => session.changeSpeed(-1),
     ']': () => session.changeSpeed(1),
-    d: () => session.gesture('cut'),
-    a: () => session.gesture('ask_now'),
-    z: () => session.gesture('sleep'),
-    t: () => session.gesture(session.stalled() ? 'resume' : 'stall'),
-    x: () => session.gesture('restart'),
+    ...session.view.keys(session),
+    e: () => session.setMode(session.mode === 'events' ? 'board' : 'events'),
+    v: () => session.setMode(session.mode === 'compare' ? 'board' : 'compare'),
     b: () => session.nextBranch(),
     u: () => session.parentBranch(),
     c: deeds.copyLink,
     '/': deeds.search,
   };
-  VIEWS.forEach((view, i) => { all[String(i + 1)] = () => session.setView(view); });
+  VIEWS.forEach((view, i) => { all[String(i + 1)] = () => deeds.view(view); });
   return all[event.key.length === 1 ? event.key.toLowerCase() : event.key];
 }
 
@@ -74,9 +72,6 @@ export function sheet(session) {
   });
   openDialog(t('keys.title'),
     el('label', { class: 'check' }, toggle, t('keys.single')),
-    el('dl', { class: 'sheet' }, ...SHEET.map(([key, caps]) => el('div', {}, el('dt', { text: t(`keys.${key}`) }), el('dd', {}, ...caps.map((c) => el('kbd', { text: c })))))),
-    el('section', {}, el('h3', { class: 'section', text: t('keys.signs') }),
-      el('p', { text: t('keys.signs.window') }),
-      el('ul', { class: 'signs' }, ...['early', 'open', 'lost'].map((kind) => el('li', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`board.legend.${kind}`))),
-        ...(/** @type {const} */ (['active', 'parq', 'parq11', 'passive'])).map((d) => el('li', {}, badge(d), t(`dialect.${d}.long`))))));
+    el('dl', { class: 'sheet' }, ...[...SHEET, ...session.view.sheet].map(([key, caps]) => el('div', {}, el('dt', { text: t(`keys.${key}`) }), el('dd', {}, ...caps.map((c) => el('kbd', { text: c })))))),
+    el('section', {}, el('h3', { class: 'section', text: t('keys.signs') }), ...session.view.signs()));
 }

@@ -1,12 +1,17 @@
 /** A running servent's own tape, as it grows. */
 import { t } from './strings.js';
+import { firstView } from './views.js';
 
+/** @import { QueueRun } from './board/run.js' */
+/** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
 /** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, traces?: string[], servents?: {id: string, name: string}[]}} Info */
 
 /** A tape line is handed on with its neighbours, at most so often, in milliseconds. */
 const GATHER_MS = 100;
+/** A board that cannot be worked out from the tape is asked for so often, in milliseconds. */
+const ASK_MS = 1000;
 /** After a lost connection it is tried again after this long; each failure doubles it, up to the last. */
 const AGAIN_MS = [1000, 15_000];
 const RS = '\x1e';
@@ -42,7 +47,10 @@ export class Live {
   }
 
   /** Every stream begins with the first line of the tape. */
-  #open() {
+  async #open() {
+    const turn = ++this.#turn;
+    await firstView.loadTrace?.();
+    if (turn !== this.#turn) return;
     const stream = new EventSource(this.id ? `api/tape?servent=${encodeURIComponent(this.id)}` : 'api/tape');
     this.#stream = stream;
     this.#begun = false;
@@ -70,16 +78,21 @@ export class Live {
   /** Hands the gathered lines to the core. */
   #hand() {
     this.#timer = 0;
-    const bytes = new TextEncoder().encode(this.#lines.join(''));
+    // A new tape does not push aside what is looked at meanwhile.
+    if (!this.#begun && this.session.view.id !== 'queue') return void (this.#timer = window.setTimeout(() => this.#hand(), AGAIN_MS[0]));
+    const lines = this.#lines;
+    const bytes = new TextEncoder().encode(lines.join(''));
     this.#lines = [];
     const { session } = this;
     try {
-      if (!this.#begun) this.#begin(bytes);
-      else if (session.live && session.run) {
-        session.run.raw.append(bytes);
-        session.run.setOrigin();
-        session.run.refreshNodes();
-        session.emit('known');
+      if (!this.#begun) {
+        this.#begin(bytes);
+        this.#cut(lines);
+      } else if (this.#run && !this.#run.freed) {
+        /** @type {any} */ (this.#run.raw).append(bytes);
+        this.#run.setOrigin();
+        this.#run.refreshNodes();
+        if (session.run === this.#run) session.emit('known');
       } else this.stop();
       this.#return();
     } catch (why) {
@@ -87,7 +100,10 @@ export class Live {
       session.notice(t('trace.bad', { why: String(why) }), { bad: true });
     }
     session.touch();
+    return undefined;
   }
+  /** The tape as the core knows it. @type {Run|null} */
+  #run = null;
 
   /** The first lines of a tape; of the same tape once more, whoever looked back stays there. @param {Uint8Array} bytes */
   #begin(bytes) {
@@ -95,13 +111,37 @@ export class Live {
     const { run, live } = session;
     const back = live && run && !live.follow ? { origin: run.origin, now: run.now, index: run.index } : null;
     this.#begun = true;
-    session.openTrace(bytes, t('trace.live', { name: this.name }));
+    this.#run = session.openTrace(bytes, t('trace.live', { name: this.name }));
     this.#back = back && session.run?.origin === back.origin ? back : null;
     session.live = { name: String(this.name), follow: this.#back === null, lost: false };
     if (this.#lost) session.notice(t('time.live.again', { name: this.name }));
     this.#lost = false;
     this.#wait = AGAIN_MS[0];
     session.emit('play');
+  }
+
+  /** A tape whose first inputs are gone can be read, not run again: the board comes from the servent. @param {string[]} lines */
+  #cut(lines) {
+    const first = lines.find((line) => /"servent:(gap|input)"/.test(line));
+    if (this.#asking || !first?.includes('"servent:gap"') || !this.#run) return;
+    const run = /** @type {QueueRun} */ (this.#run);
+    run.stands = () => (this.session.live?.follow ? this.#board : null);
+    this.session.notice(t('time.live.cut', { name: this.name }));
+    this.#asking = window.setInterval(() => this.#ask(run), ASK_MS);
+    this.#ask(run);
+  }
+  #asking = 0;
+  /** @type {any} */ #board = null;
+
+  /** @param {QueueRun} run */
+  async #ask(run) {
+    const wish = new URLSearchParams(Object.entries(run.sights).map(([k, v]) => [k, String(v)]));
+    if (this.id) wish.set('servent', this.id);
+    const answer = await fetch(`api/board?${wish}`).catch(() => null);
+    if (run.freed) return clearInterval(this.#asking);
+    if (!answer?.ok) return undefined;
+    this.#board = await answer.json();
+    return this.session.touch();
   }
 
   /** Where the user was looking when the stream was lost. @type {{now: number, index: number}|null} */
@@ -136,11 +176,18 @@ export class Live {
     this.#back = null;
   }
 
+  /** Which opening this is: one that was overtaken does nothing. */
+  #turn = 0;
+
   #close() {
+    this.#turn += 1;
     this.#stream?.close();
     this.#stream = null;
     clearTimeout(this.#timer);
     this.#timer = 0;
     this.#lines = [];
+    clearInterval(this.#asking);
+    this.#asking = 0;
+    this.#board = null;
   }
 }

@@ -1,30 +1,30 @@
 /** `<servent-lab>`: puts the page together and starts it. */
-import './board/queue-board.js';
 import './panels/events.js';
 import './panels/inspector.js';
 import './timeline/track.js';
 import './timeline/transport.js';
-import { openMenu } from './board/menu.js';
 import { el, icon, setAttr, setText } from './dom.js';
 import { acceptDrops, openTrace, pick, save } from './files.js';
 import { listen, sheet } from './keys.js';
 import { Live, info } from './live.js';
+import { openMenu } from './panels/menu.js';
 import { scenarioDialog } from './panels/scenario.js';
-import { linkOf, openLink } from './permalink.js';
-import { loadCore, presets } from './run.js';
-import { Session, dialects, mayAutoplay } from './session.js';
-import { t } from './strings.js';
+import { linkOf, openLink, viewIn } from './permalink.js';
+import { Session, mayAutoplay } from './session.js';
+import { speak, t } from './strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from './theme.js';
+import { VIEWS, firstView, viewOf } from './views.js';
 
 /** @import { Info } from './live.js' */
-/** @import { QueueBoard } from './board/queue-board.js' */
+/** @import { Pane, View } from './views.js' */
 
 /** What a run can be exported as. */
 const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
-const VIEWS = /** @type {const} */ (['queue', 'compare', 'events']);
+/** How a world is looked at. */
+const MODES = /** @type {const} */ (['board', 'compare', 'events']);
 
 class ServentLab extends HTMLElement {
-  session = new Session();
+  session = new Session(firstView);
   live = new Live(this.session);
 
   async connectedCallback() {
@@ -32,7 +32,11 @@ class ServentLab extends HTMLElement {
     this.session.keys = keysWanted();
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
-      await loadCore();
+      // What a link names is fetched beside the first view, not after it.
+      const wanted = viewIn(location.hash);
+      const view = await viewOf(wanted);
+      Object.assign(this.session, { view, speed: view.speed });
+      speak(view.strings);
       this.#build();
       await this.#begin();
     } catch (why) {
@@ -43,27 +47,68 @@ class ServentLab extends HTMLElement {
 
   #build() {
     const { session } = this;
-    this.boards = /** @type {QueueBoard[]} */ ([el('queue-board'), el('queue-board', { hidden: true })]);
     this.table = el('event-table', { hidden: true });
     this.inspector = el('lab-inspector');
     this.transport = el('time-transport');
     this.track = el('time-track');
     this.story = el('div', { class: 'story' }, el('strong'), el('p'));
     this.notices = el('div', { class: 'notices' });
+    this.panes = el('div', { class: 'panes' }, this.table);
     this.replaceChildren(this.#head(),
-      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.notices), el('div', { class: 'panes' }, ...this.boards, this.table)),
+      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.notices), this.panes),
       el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.inspector),
       el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track));
-    this.boards.forEach((board, i) => board.connect(session, () => session.runs()[i] ?? null, t('view.queue')));
-    session.addEventListener('frame', () => this.boards?.forEach((board) => session.guard(() => board.update())));
+    session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
     for (const part of [this.table, this.inspector, this.track]) part.connect(session);
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
-    listen(session, { copyLink: () => this.#copyLink(), search: () => this.#search() });
+    listen(session, { copyLink: () => this.#copyLink(), search: () => this.#search(), view: (id) => this.#goTo(id) });
     acceptDrops(session);
     addEventListener('hashchange', () => { if (location.hash !== this.ownHash) this.#openHash(); });
+  }
+
+  /** The picture of the view; each is made once and kept. */
+  #pane() {
+    const { view } = this.session;
+    let pane = this.made.get(view);
+    if (!pane) {
+      pane = view.pane();
+      pane.connect(this.session);
+      this.made.set(view, pane);
+      this.panes.prepend(pane);
+      pane.restart();
+    }
+    return pane;
+  }
+  /** @type {Map<View, Pane>} */
+  made = new Map();
+
+  /** Looks at another view: where it was left, or at its first story. @param {string} id */
+  async #goTo(id) {
+    const { session } = this;
+    if (id === session.view.id) return;
+    this.wanted = id;
+    const button = this.views.querySelector(`[data-view="${id}"]`);
+    setAttr(button, 'aria-busy', 'true');
+    try {
+      const view = await viewOf(id);
+      // Whoever pressed another key meanwhile wants that.
+      if (this.wanted !== id) return;
+      if (!session.setView(view)) this.#first();
+    } catch (why) {
+      session.notice(t('view.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
+    } finally {
+      setAttr(button, 'aria-busy', null);
+    }
+  }
+
+  /** The first story of the view. */
+  #first() {
+    const { session } = this;
+    session.openPreset(session.view.presets()[0].id);
+    if (mayAutoplay()) session.play();
   }
 
   #head() {
@@ -71,13 +116,15 @@ class ServentLab extends HTMLElement {
     const tool = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {(e: any) => void} */ run, extra = '') =>
       el('button', { class: `button plain icon ${extra}`, type: 'button', 'aria-label': t(`tool.${key}`), title: t(`tool.${key}`), data: { tool: key }, on: { click: run } }, icon(sign));
     this.scenarioButton = el('button', { class: 'button', type: 'button', data: { tool: 'scenario' }, 'aria-haspopup': 'dialog', on: { click: () => scenarioDialog(session) } }, `${t('tool.scenario')} ▾`);
-    this.views = el('nav', { class: 'segmented', 'aria-label': t('view.label') },
-      ...VIEWS.map((view) => el('button', { class: 'button', type: 'button', data: { view }, text: t(`view.${view}`), on: { click: () => session.setView(view) } })));
+    const tab = (/** @type {string} */ kind, /** @type {string} */ id, /** @type {() => void} */ run) =>
+      el('button', { class: 'button', type: 'button', data: { [kind]: id }, on: { click: run } }, el('span', { text: t(`${kind}.${id}`) }));
+    this.views = el('nav', { class: 'tabs', 'aria-label': t('view.label') }, ...VIEWS.map((id) => tab('view', id, () => this.#goTo(id))));
+    this.modes = el('div', { class: 'segmented', role: 'group', 'aria-label': t('mode.label') }, ...MODES.map((id) => tab('mode', id, () => session.setMode(id))));
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
     this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
     return el('header', { class: 'lab-head' },
-      el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.scenarioButton, this.sources, this.views, el('span', { class: 'spring' }),
+      el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), KINDS.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
@@ -93,7 +140,7 @@ class ServentLab extends HTMLElement {
     };
     const words = el('span', {});
     // What is recorded can be looked at from all sides, and not broken.
-    this.session.addEventListener('run', () => setText(words, t(this.session.scenario ? 'app.hint' : 'app.hint.trace')));
+    this.session.addEventListener('run', () => setText(words, t(`${this.session.view.id}.hint${this.session.scenario ? '' : '.trace'}`)));
     const hint = el('p', { class: 'hint' }, words, el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
     return hint;
   }
@@ -102,14 +149,12 @@ class ServentLab extends HTMLElement {
   async #begin() {
     this.#showTheme();
     const about = await info();
-    if (location.hash.length > 1 && await this.#openHash()) return;
+    if (location.hash.length > 1 && await this.#openHash()) return undefined;
+    this.session.setView(await viewOf(firstView.id));
     if (about) this.#offer(about);
     if (about?.live) return this.live.follow(about, about.servents?.[0]?.id);
     if (about?.traces?.length) return this.#fetchTrace(about.traces[0]);
-    this.session.openPreset(presets()[0].id);
-    this.#showView();
-    if (mayAutoplay()) this.session.play();
-    return undefined;
+    return this.#first();
   }
 
   /** Servents and traces of the server behind the page. @param {Info} about */
@@ -139,6 +184,7 @@ class ServentLab extends HTMLElement {
   }
 
   async #openHash() {
+    this.session.setView(await viewOf(viewIn(location.hash)));
     const { opened, problem } = await openLink(this.session, location.hash);
     if (problem) this.session.notice(t(...problem), { bad: true });
     this.#showView();
@@ -151,20 +197,22 @@ class ServentLab extends HTMLElement {
     setText(this.story.children[1], session.text);
     this.story.hidden = !session.title;
     setAttr(this.scenarioButton, 'title', t('tool.scenario.named', { name: session.title }));
-    this.boards?.forEach((board) => board.restart());
+    this.#pane().restart();
     this.#showView();
   }
 
   #showView() {
     const { session } = this;
-    const compare = session.view === 'compare' && session.other !== null;
-    const names = session.scenario && compare ? dialects(session.scenario) : [];
-    this.boards?.forEach((board, i) => {
-      board.hidden = session.view === 'events' || (i === 1 && !compare);
-      board.name(compare ? t(`compare.${names[i]}`) : session.run?.server.name ?? '');
-    });
-    this.table.hidden = session.view !== 'events';
-    for (const button of this.views.children) setAttr(button, 'aria-current', button.dataset.view === session.view ? 'true' : null);
+    const { view, mode } = session;
+    const now = this.#pane();
+    for (const pane of this.made.values()) pane.hidden = pane !== now || mode === 'events';
+    this.table.hidden = mode !== 'events';
+    for (const button of this.views.children) setAttr(button, 'aria-current', button.dataset.view === view.id ? 'page' : null);
+    for (const button of this.modes.children) {
+      setAttr(button, 'aria-pressed', String(button.dataset.mode === mode));
+      setText(button.firstElementChild, t(`${view.id}.mode.${button.dataset.mode}`));
+    }
+    document.title = `${t(`view.${view.id}`)} · ${t('app.title')}`;
     session.touch();
   }
 
@@ -174,10 +222,12 @@ class ServentLab extends HTMLElement {
     setAttr(this.themeButton, 'title', label);
     setAttr(this.projector, 'aria-pressed', String(projecting()));
     this.track.redraw();
+    this.session.emit('theme');
+    this.session.touch();
   }
 
   #search() {
-    this.session.setView('events');
+    this.session.setMode('events');
     this.table.querySelector('input').focus();
   }
 

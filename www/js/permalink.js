@@ -1,7 +1,11 @@
 /**
  * Links to a moment, in the fragment alone:
- * `#1/<view>?p=<preset>|s=<scenario>&f=<faults>&t=<ms>&e=<event>&sel=<node>&core=<version>&h=<digest>`.
+ * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&core=<version>&h=<digest>`.
+ * `f` tells all that was done, in order, so that every branch comes back.
  */
+import { VIEWS } from './views.js';
+
+/** @import * as T from './types' */
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
@@ -52,15 +56,18 @@ export async function linkOf(session) {
 export async function linkTo(session, { now, index, selected, proof }) {
   const { scenario } = session;
   if (!scenario) return null;
-  const parts = [];
+  const parts = [`m=${session.mode}`];
   if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
   else parts.push(`s=${await pack(JSON.stringify(scenario))}`);
-  const faults = session.faults();
-  if (faults.length) parts.push(`f=${await pack(JSON.stringify(faults))}`);
+  if (session.log.length) parts.push(`f=${await pack(JSON.stringify(session.log))}`);
+  const last = session.log.filter((fault) => fault.from !== undefined).length;
+  if (session.branch !== last) parts.push(`b=${session.branch}`);
+  const place = session.view.place?.(session);
+  if (place) parts.push(`w=${encodeURIComponent(place)}`);
   parts.push(`t=${now / 1000}`, `e=${index}`);
   if (selected !== null) parts.push(`sel=${selected}`);
   parts.push(...proof);
-  const link = `#1/${session.view}?${parts.join('&')}`;
+  const link = `#1/${session.view.id}?${parts.join('&')}`;
   return link.length > LONGEST ? '' : link;
 }
 
@@ -69,8 +76,18 @@ export async function linkTo(session, { now, index, selected, proof }) {
  * @typedef {{opened: boolean, problem?: [string, Record<string, string>]}} Opened
  */
 
+/** What older links call a view. @type {Record<string, T.Mode>} */
+const OLDER = { compare: 'compare', events: 'events' };
+const MODES = ['board', 'compare', 'events'];
+
+/** The view a fragment names. @param {string} fragment with its `#` */
+export function viewIn(fragment) {
+  const [, view = ''] = /^#1\/(\w+)/.exec(fragment) ?? [];
+  return VIEWS.find((id) => id === view) ?? VIEWS[0];
+}
+
 /**
- * Opens the moment a fragment names.
+ * Opens the moment a fragment names, in a session that looks at its view.
  * @param {Session} session
  * @param {string} fragment with its `#`
  * @returns {Promise<Opened>}
@@ -79,21 +96,26 @@ export async function openLink(session, fragment) {
   const [, view, query] = /^#1\/(\w+)\??(.*)$/.exec(fragment) ?? [];
   if (!view) return { opened: false };
   const args = new URLSearchParams(query);
-  const wanted = ['queue', 'compare', 'events'].includes(view) ? view : 'queue';
-  session.view = wanted;
+  // A link that does not say how to look at a story shows it as it is told.
+  const mode = /** @type {T.Mode|undefined} */ (MODES.find((m) => m === (args.get('m') ?? OLDER[view])));
   try {
     const packed = args.get('s');
+    session.mode = mode ?? 'board';
     if (packed) session.openScenario(JSON.parse(await unpack(packed)));
     else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
+    if (mode) session.setMode(mode);
     const faults = args.get('f');
     if (faults && session.scenario) {
-      session.openScenario(session.scenario, { preset: session.preset, faults: JSON.parse(await unpack(faults)) });
+      const branch = args.has('b') ? Number(args.get('b')) : undefined;
+      session.openScenario(session.scenario, { preset: session.preset, faults: JSON.parse(await unpack(faults)), branch });
     }
-    session.setView(wanted);
   } catch {
     return { opened: false, problem: ['link.bad', {}] };
   }
-  return place(session, args);
+  const opened = place(session, args);
+  const where = args.get('w');
+  if (where) session.view.replace?.(session, where);
+  return opened;
 }
 
 /** Goes to the moment and compares. @param {Session} session @param {URLSearchParams} args @returns {Opened} */

@@ -6,15 +6,16 @@
  * `view`, `play` (started, stopped, other speed), `notice`.
  */
 import { announce, stillness } from './dom.js';
-import { clock, host } from './format.js';
+import { clock } from './format.js';
 import { linkTo } from './permalink.js';
-import { Run, loadCore, presets } from './run.js';
-import { t, tell } from './strings.js';
+import { speak, t, tell } from './strings.js';
 
 /** @import * as T from './types' */
-/** @typedef {T.Fault & {at: number}} FaultAt */
+/** @import { Run } from './run.js' */
+/** @import { View } from './views.js' */
+/** A fault and its moment. One that opened a branch says from which, any other on which it was. @typedef {T.Fault & {at: number, from?: number, on?: number}} FaultAt */
 
-export const SPEEDS = [0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
+export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
 
 /** A longer silence between two frames is not caught up with. */
 const GAP_MS = 500;
@@ -23,26 +24,37 @@ const PANICS = 3;
 /** What the core may take of a frame. */
 const SLICE_MS = 4;
 
+/** @type {T.Selection} */
+const NOTHING = Object.freeze({ node: null, ticket: null, name: '' });
+/** What a world keeps while another is looked at. */
+const KEPT = /** @type {const} */ (['run', 'other', 'scenario', 'preset', 'live', 'mode', 'title', 'text', 'speed', 'log', 'branch', 'twins', 'selection']);
+
 export class Session extends EventTarget {
   /** @type {Run|null} */ run = null;
-  /** The second run of the side-by-side view. @type {Run|null} */ other = null;
-  view = 'queue';
+  /** The second run, when two are side by side. @type {Run|null} */ other = null;
+  /** What is looked at. @type {View} */ view;
+  /** How: one picture, two side by side, or the events as a table. @type {T.Mode} */ mode = 'board';
   playing = false;
   speed = 20;
   keys = true;
   /** Follow the newest event of a growing trace. */
   live = /** @type {null|{name: string, follow: boolean, lost: boolean}} */ (null);
-  selection = /** @type {T.Selection} */ ({ node: null, ticket: null, name: '' });
+  selection = NOTHING;
   preset = /** @type {string|null} */ (null);
   /** The scenario as it was opened; none for a trace. @type {T.Scenario|null} */
   scenario = null;
   title = '';
   text = '';
-  /** Who holds which place, as far as the boards have said. @type {Map<string, string>} */
-  names = new Map();
   #last = 0;
   #frame = 0;
   #moved = true;
+
+  /** @param {View} view */
+  constructor(view) {
+    super();
+    this.view = view;
+    speak(view.strings);
+  }
 
   /** @param {string} type @param {unknown} [detail] */
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
@@ -59,12 +71,12 @@ export class Session extends EventTarget {
    * @param {string} title
    */
   openTrace(bytes, title) {
-    const run = Run.fromTrace(bytes);
+    const run = this.view.fromTrace(bytes);
     // A file exported from a scenario carries it and can be played with.
     this.scenario = run.scenario;
     this.preset = null;
     this.live = null;
-    if (this.view === 'compare') this.view = 'queue';
+    if (this.mode === 'compare') this.mode = 'board';
     this.#show([run], { title: this.scenario?.title || title, text: this.scenario?.text ?? '' });
     return run;
   }
@@ -72,77 +84,112 @@ export class Session extends EventTarget {
   /**
    * Runs a scenario from its beginning, with the faults a user added to it.
    * @param {T.Scenario} scenario
-   * @param {{preset?: string|null, faults?: FaultAt[]}} [how]
+   * @param {{preset?: string|null, faults?: FaultAt[], branch?: number}} [how]
    */
   openScenario(scenario, how = {}) {
     // What the core makes of it has every field.
-    const first = Run.fromScenario(scenario);
+    const first = this.view.fromScenario(scenario);
     const whole = first.scenario;
     const runs = this.#runsOf(whole, first);
     this.live = null;
     this.scenario = whole;
     this.preset = how.preset ?? null;
     this.#show(runs, { title: scenario.title || t('scenario.changed'), text: scenario.text });
-    for (const { at, ...fault } of how.faults ?? []) {
-      this.seek(at);
-      this.inject(fault);
-    }
-    if (how.faults?.length) this.seek(0);
+    this.#replay(how.faults ?? [], how.branch);
   }
 
   /** @param {string} id */
   openPreset(id) {
-    const found = presets().find((p) => p.id === id);
+    const found = this.view.presets().find((p) => p.id === id);
     if (!found) return false;
     // A story told in two variants is told side by side.
-    if (found.scenario.variants?.length) this.view = 'compare';
+    this.mode = this.view.variants(found.scenario, true).length ? 'compare' : this.mode === 'compare' ? 'board' : this.mode;
     this.openScenario(found.scenario, { preset: id });
     return true;
   }
 
-  /** @param {string} view */
-  setView(view) {
-    if (view === this.view) return;
-    if (view === 'compare' && !this.scenario) return this.notice(t('compare.trace'));
-    const rebuild = this.scenario && (view === 'compare' || this.view === 'compare');
-    this.view = view;
-    if (rebuild && this.scenario && this.run) {
-      const { preset } = this;
+  /** @param {T.Mode} mode */
+  setMode(mode) {
+    if (mode === this.mode) return;
+    if (mode === 'compare' && !this.scenario) return this.notice(t('compare.trace'));
+    const rebuild = this.scenario && (mode === 'compare' || this.other !== null) && mode !== 'events';
+    this.mode = mode;
+    if (rebuild && this.scenario && this.run && (mode === 'compare') !== (this.other !== null)) {
+      const { preset, branch } = this;
       const at = this.run.now;
-      this.openScenario(this.scenario, { preset, faults: this.faults() });
+      this.openScenario(this.scenario, { preset, faults: this.log, branch });
       this.seek(at);
     }
     this.emit('view');
     this.touch();
   }
 
-  /** The side-by-side view runs the same arrivals under both languages. @param {T.Scenario} scenario @param {Run} plain */
+  /** Looks at another world; the one that was looked at waits as it is. @param {View} view true when it was looked at before */
+  setView(view) {
+    if (view === this.view) return true;
+    this.pause();
+    this.#kept.set(this.view.id, Object.fromEntries(KEPT.map((key) => [key, this[key]])));
+    const before = this.#kept.get(view.id);
+    this.view = view;
+    speak(view.strings);
+    Object.assign(this, { run: null, other: null, scenario: null, preset: null, live: null, mode: 'board', title: '', text: '', speed: view.speed, log: [], branch: 0, twins: new Map(), selection: NOTHING }, before);
+    this.#kept.delete(view.id);
+    this.emit('run');
+    this.emit('select');
+    this.touch();
+    return before !== undefined && this.run !== null;
+  }
+  /** Worlds that are not looked at. @type {Map<string, Record<string, any>>} */
+  #kept = new Map();
+
+  /** Side by side the same scenario runs in two ways. @param {T.Scenario} scenario @param {Run} plain */
   #runsOf(scenario, plain) {
-    if (this.view !== 'compare') return [plain];
-    plain.raw.free();
-    return dialects(scenario).map((dialect) => Run.fromScenario(speak(scenario, dialect)));
+    if (this.mode !== 'compare') return [plain];
+    plain.free();
+    return this.view.variants(scenario).map((way) => this.view.fromScenario(way.scenario));
   }
 
   /** @param {Run[]} runs @param {{title: string, text: string}} about */
   #show(runs, about) {
-    this.runs().forEach((run) => run.raw.free());
+    this.runs().forEach((run) => run.free());
     [this.run, this.other = null] = runs;
     Object.assign(this, about);
-    this.names.clear();
-    this.#faults.clear();
+    this.log = [];
     this.branch = 0;
-    this.selection = { node: null, ticket: null, name: '' };
+    this.twins = new Map();
+    this.selection = NOTHING;
     this.pause();
     this.emit('run');
     this.emit('select');
     this.touch();
   }
 
-  /** What the user did on the branch in use. */
-  faults() { return this.#faults.get(this.branch) ?? []; }
+  /** Does again what was done to a run, in the same order, so that its branches have the same numbers. @param {FaultAt[]} log @param {number} [branch] */
+  #replay(log, branch) {
+    for (const { at, from, on = 0, ...fault } of log) {
+      this.useBranch(from ?? on);
+      // Only where the future is known a fault opens a branch.
+      if (from !== undefined) this.seek(at + 1);
+      this.seek(at);
+      this.inject(fault);
+    }
+    if (branch !== undefined) this.useBranch(branch);
+    if (log.length) this.seek(0);
+  }
+
+  /** All that was done to this run, in order. @type {FaultAt[]} */ log = [];
   branch = 0;
-  /** @type {Map<number, FaultAt[]>} */
-  #faults = new Map();
+
+  /** What was done on the branch in use, and before on those it came from. @returns {FaultAt[]} */
+  faults() {
+    /** @type {FaultAt[][]} */
+    const done = [[]];
+    for (const fault of this.log) {
+      const on = fault.from === undefined ? fault.on ?? 0 : done.push([...done[fault.from] ?? []]) - 1;
+      done[on]?.push(fault);
+    }
+    return done[this.branch] ?? [];
+  }
 
   /** Where the timeline of all runs ends. */
   get end() { return Math.max(0, ...this.runs().map((run) => run.end)); }
@@ -214,7 +261,7 @@ export class Session extends EventTarget {
     if (!run) return;
     if (this.live) this.live.follow = false;
     this.pause();
-    const node = this.selection.node ?? (this.selection.ticket ? run.server.id : null);
+    const node = this.selection.node ?? (this.selection.ticket ? run.home.id : null);
     this.guard(() => {
       if (ofSelection && node !== null) run.raw.stepNode(node, by);
       else run.raw.step(by);
@@ -238,43 +285,8 @@ export class Session extends EventTarget {
     return this.named(run.record(run.index - 1));
   }
 
-  /**
-   * Remembers what a client is called. In a simulated world every client has
-   * an address of its own; in a recorded one many may share an address.
-   * @param {string|null} ticket
-   * @param {string} peer
-   * @param {string} name
-   */
-  know(ticket, peer, name) {
-    if (ticket) this.names.set(ticket, name);
-    this.names.set(this.run?.kind === 'trace' ? peer : host(peer), name);
-  }
-
-  /** @param {string} ticket @param {string} peer */
-  nameOf(ticket, peer) {
-    const alone = this.run?.kind !== 'trace';
-    return this.names.get(ticket) ?? this.names.get(alone ? host(peer) : peer) ?? null;
-  }
-
-  /** Who holds a place: found where it was given. @param {string} ticket @param {T.LabRecord} record */
-  #holder(ticket, record) {
-    const given = this.run?.records(0, 1, `"arrived" ${ticket}`)[0] ?? record;
-    const peer = String(Object.values(given.event)[0].peer);
-    const name = given.who ?? this.nameOf('', peer) ?? (peer === 'undefined' ? null : peer);
-    if (name) this.names.set(ticket, name);
-    return name;
-  }
-
-  /** Adds the name of the client a record is about, when a board said it. @param {T.LabRecord} record */
-  named(record) {
-    const { ticket, peer } = Object.values(record.event)[0];
-    // What happens to one client may be caused by another: the place says whose it is.
-    if (typeof ticket === 'string') record.who = this.names.get(ticket) ?? this.#holder(ticket, record);
-    else record.who ??= this.nameOf('', String(peer));
-    const [body] = Object.values(record.event);
-    if (typeof body.other === 'number') body.other = this.run?.node(body.other)?.name ?? body.other;
-    return record;
-  }
+  /** Adds to a record what only the view knows. @param {T.LabRecord} record */
+  named(record) { return this.run ? this.run.named(record) : record; }
 
   /** @param {T.Selection} selection */
   select(selection) {
@@ -284,7 +296,7 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Breaks or nudges something, now. The future that was known is kept.
+   * Breaks or nudges something. The future that was known is kept.
    * @param {string} gesture
    * @param {T.Selection} [target]
    */
@@ -292,35 +304,40 @@ export class Session extends EventTarget {
     const run = this.run;
     if (!run) return;
     if (run.kind === 'trace') return this.notice(t('gesture.trace'));
-    const node = target.node ?? (gesture === 'restart' ? run.server.id : null);
-    if (node === null) return this.notice(t('gesture.none'));
+    const deed = this.view.deed(gesture, target, this);
+    if (!deed) return this.notice(t(`${this.view.id}.gesture.none`));
     const before = run.branches().length;
-    this.inject(faultOf(gesture, node, run.server.id));
-    const named = gesture === 'restart' && node === run.server.id ? 'gesture.restart.server' : `gesture.${gesture}`;
-    announce(t('gesture.done', { gesture: t(named), name: run.node(node)?.name ?? '', branched: run.branches().length > before }));
+    if (deed.at !== undefined) {
+      this.pause();
+      this.seek(deed.at);
+    }
+    try {
+      this.inject(deed.fault);
+    } catch (why) {
+      return this.notice(t('gesture.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
+    }
+    announce(t('gesture.done', { gesture: t(deed.said ?? `gesture.${gesture}`), name: deed.name, branched: run.branches().length > before }));
     this.emit('faults');
     this.touch();
+    return undefined;
   }
 
   /** A fault at this moment, in every run. @param {T.Fault} fault */
   inject(fault) {
-    const run = this.run;
+    const { run, other } = this;
     if (!run) return;
-    const past = this.faults();
+    const before = run.branches().length;
+    const from = this.branch;
     this.guard(() => {
       this.branch = run.fault(fault);
-      this.other?.fault(fault);
+      if (other) this.twins.set(this.branch, other.fault(fault));
       run.refreshNodes();
     });
-    this.#faults.set(this.branch, [...past, { at: run.now, ...fault }]);
+    const where = run.branches().length > before ? { from } : from > 0 ? { on: from } : {};
+    this.log.push({ at: run.now, ...fault, ...where });
   }
-
-  /** True when the selection was stalled on this branch and goes on no more. */
-  stalled() {
-    const node = this.selection.node;
-    const last = this.faults().findLast((f) => (f.stall ?? f.resume)?.node === node);
-    return Boolean(last?.stall);
-  }
+  /** Which branch of the other run belongs to which of the first. @type {Map<number, number>} */
+  twins = new Map();
 
   /** The branch after this one, or the first. */
   nextBranch() {
@@ -339,12 +356,11 @@ export class Session extends EventTarget {
   /** @param {number} id */
   useBranch(id) {
     const run = this.run;
-    if (!run) return;
+    if (!run || id === this.branch) return;
     const now = run.now;
     this.guard(() => {
-      run.raw.useBranch(id);
-      run.raw.seek(now);
-      run.explored = false;
+      run.useBranch(id, now);
+      this.other?.useBranch(this.twins.get(id) ?? 0, now);
       this.branch = id;
     });
     this.emit('faults');
@@ -367,12 +383,12 @@ export class Session extends EventTarget {
   /** @param {Error} error */
   async #panic(error) {
     this.pause();
-    const { scenario, preset } = this;
+    const { scenario, preset, view } = this;
     this.run = null;
     this.other = null;
     const link = await linkTo(this, { ...this.#seen, selected: this.selection.node, proof: [] });
     this.#panics += 1;
-    await loadCore();
+    await view.load();
     if (scenario && this.#panics <= PANICS) {
       this.openScenario(scenario, { preset });
       // Running ahead by itself would meet the same error again.
@@ -404,7 +420,8 @@ export class Session extends EventTarget {
 
   /** @param {Run} run @param {number} ms */
   #advance(run, ms) {
-    const to = Math.min(this.end, run.now + ms * 1000 * this.speed);
+    const us = ms * 1000 * this.speed;
+    const to = Math.min(this.end, this.view.ahead?.(this, us) ?? run.now + us);
     this.guard(() => {
       const reached = run.advance(to, SLICE_MS / this.runs().length);
       if (this.other) this.other.advance(reached, SLICE_MS / 2);
@@ -422,31 +439,6 @@ export class Session extends EventTarget {
     return done;
   }
   #known = 0;
-}
-
-/**
- * The two languages of the side-by-side view.
- * @param {T.Scenario} scenario
- * @returns {[T.DialectName, T.DialectName]}
- */
-export function dialects(scenario) {
-  const [a, b] = scenario.variants ?? [];
-  return [a?.dialect ?? 'active', b?.dialect ?? 'parq'];
-}
-
-/** The same arrivals with everybody speaking one language. @param {T.Scenario} scenario @param {T.DialectName} dialect @returns {T.Scenario} */
-function speak(scenario, dialect) {
-  return { ...scenario, clients: scenario.clients.map((group) => ({ ...group, dialect })) };
-}
-
-/** Ten minutes. */
-const SLEEP_US = 600e6;
-
-/** @param {string} gesture @param {number} node @param {number} server @returns {T.Fault} */
-function faultOf(gesture, node, server) {
-  if (gesture === 'cut') return { cut: { a: server, b: node } };
-  if (gesture === 'sleep') return { sleep: { node, length: SLEEP_US } };
-  return { [gesture]: { node } };
 }
 
 /** Motion starts by itself only where the user did not ask for stillness. */

@@ -1,6 +1,11 @@
 /** Looks sentences up. */
 import { en } from './strings/en.js';
 
+/** Sentences of the view that is looked at; they come with it, and go before those of all. @type {typeof en} */
+let own = {};
+/** @param {typeof en} [sentences] */
+export const speak = (sentences = {}) => { own = sentences; };
+
 /**
  * The sentence of a key, with its arguments put in.
  * @param {string} key
@@ -8,14 +13,14 @@ import { en } from './strings/en.js';
  * @returns {string}
  */
 export function t(key, args = {}) {
-  const found = en[key];
+  const found = own[key] ?? en[key];
   if (found === undefined) return key;
   if (typeof found === 'function') return found(args);
   return found.replace(/\{(\w+)\}/g, (_, arg) => String(args[arg] ?? ''));
 }
 
 /** @param {string} key */
-export const known = (key) => key in en;
+export const known = (key) => key in own || key in en;
 
 /**
  * What a record says, as a sentence.

@@ -1,9 +1,10 @@
 // Shapes of what the core answers. The core is the only source of these.
 
 export type DialectName = 'active' | 'parq' | 'parq11' | 'passive';
+export type Mode = 'board' | 'compare' | 'events';
 export type LaneName = 'sync' | 'async' | 'grace';
 
-export interface NodeInfo { id: number; name: string; role: 'server' | 'client'; dialect: DialectName; up: boolean }
+export interface NodeInfo { id: number; name: string; role: string; dialect: DialectName; up: boolean }
 
 export interface Card {
   ticket: string; peer: string; dialect: DialectName; file: string; lane: LaneName;
@@ -38,7 +39,8 @@ export interface Pin { at: number; seq: number; kind: 'fault' | 'violation'; key
 export interface BranchInfo { id: number; parent: number | null; at: number; name: string }
 export interface Verified { checked: number; total: number; diverged_at: number | null; text?: string }
 export interface Preset { id: string; title: string; text: string; scenario: Scenario }
-export interface Selection { node: number | null; ticket: string | null; name: string }
+/** `lane`: which of two runs it is in; `arrow`: a datagram. */
+export interface Selection { node: number | null; ticket: string | null; name: string; lane?: number; arrow?: number }
 export type Fault = { [name: string]: any };
 
 export interface ScenarioServer { name: string; queue: Record<string, number>; up: number; latency: number; corrupt: boolean }
@@ -52,23 +54,29 @@ export interface Scenario {
   servers: ScenarioServer[]; clients: ScenarioGroup[]; faults: (Fault & { at: number })[]; variants: Variant[];
 }
 
-/** The class `Lab` of `servent_web.js`. Structured answers are JSON text. */
-export interface RawLab {
+/** What the classes of all modules answer. Structured answers are JSON text. */
+export interface RawRun {
   kind(): string; version(): string; scenario(): string;
   horizon(): number; frontier(): number; explore(maxEvents: number): boolean;
   now(): number; index(): number; count(): number;
   advance(us: number, maxEvents: number): number;
   seek(us: number): void; seekEvent(i: number): void; step(by: number): void; stepNode(node: number, by: number): void;
-  nodes(): string; board(node: number, from: number, count: number): string;
-  lanes(node: number, sync: number, async: number, grace: number, count: number): string;
-  inspect(node: number): string; diff(node: number): string;
+  nodes(): string; inspect(node: number): string; diff(node: number): string;
   record(i: number): string; records(from: number, count: number, filter: string): string; why(i: number): string;
   density(bins: number): Uint32Array; pins(): string;
   fault(json: string): number; branches(): string; useBranch(id: number): void; divergence(a: number, b: number): number | null | undefined;
-  digest(): string; verified(): string; exportSqlog(): Uint8Array; exportPcapng(): Uint8Array;
-  append(bytes: Uint8Array): void; free(): void;
+  digest(): string; verified(): string; exportSqlog(): Uint8Array; free(): void;
+}
+/** The class `Lab` of `servent_queue.js`. */
+export interface RawLab extends RawRun {
+  board(node: number, from: number, count: number): string;
+  lanes(node: number, sync: number, async: number, grace: number, count: number): string;
+  exportPcapng(): Uint8Array; append(bytes: Uint8Array): void;
+}
+export interface TapeGlue {
+  Tape: { world(bytes: Uint8Array): string | undefined; fromTrace(bytes: Uint8Array): RawLab };
 }
 export interface Glue {
   default(input?: unknown): Promise<unknown>;
-  Lab: { presets(): string; fromScenario(json: string): RawLab; fromTrace(bytes: Uint8Array): RawLab };
+  Lab: { presets(): string; fromScenario(json: string): RawLab; fromWorld(json: string): RawLab };
 }

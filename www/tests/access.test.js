@@ -29,10 +29,18 @@ for (const name of BROWSERS) {
           await frame(page);
           assert.deepEqual(await violations(page), [], 'queue');
           for (const view of ['compare', 'events']) {
-            await page.click(`[data-view="${view}"]`);
+            await page.click(`[data-mode="${view}"]`);
             await frame(page);
             assert.deepEqual(await violations(page), [], view);
           }
+          await page.click('[data-view="ladder"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length);
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'ladder');
+          await page.keyboard.press('ArrowDown');
+          await page.focus('.arrow-list');
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'an arrow is selected');
           await page.keyboard.press('?');
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'keys');
@@ -54,7 +62,7 @@ for (const name of BROWSERS) {
         await page.keyboard.press('Tab');
         reached.add(await page.evaluate(() => {
           const node = /** @type {HTMLElement} */ (document.activeElement);
-          return node.closest('.wait-card') ? 'card' : node.closest('.slot-card') ? 'slot' : node.getAttribute('role') ?? node.dataset.do ?? node.dataset.tool ?? node.dataset.view ?? node.tagName;
+          return node.closest('.wait-card') ? 'card' : node.closest('.slot-card') ? 'slot' : node.getAttribute('role') ?? node.dataset.do ?? node.dataset.tool ?? node.dataset.mode ?? node.tagName;
         }));
       }
       for (const part of ['card', 'slider', 'play', 'scenario', 'events']) assert.ok(reached.has(part), `Tab reaches ${part}: ${[...reached].join()}`);
@@ -89,8 +97,8 @@ for (const name of BROWSERS) {
     });
 
     test('every target has 24 px', async () => {
-      for (const width of [320, 1280]) {
-        const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width });
+      for (const [width, hash] of /** @type {const} */ ([[320, '#1/queue?p=rush-hour&t=60000'], [1280, '#1/queue?p=rush-hour&t=60000'], [320, '#1/ladder?p=lose-middle&t=100'], [1280, '#1/ladder?p=lose-middle&t=100']])) {
+        const { page } = await open(started, hash, { width });
         await frame(page);
         const small = await page.$$eval('button, input, select, summary, [role="slider"]', (all) => all
           .filter((n) => n.checkVisibility()).map((n) => ({ n, r: n.getBoundingClientRect() }))

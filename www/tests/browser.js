@@ -81,7 +81,7 @@ export function state(page) {
     const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
     const { run } = session;
     return {
-      now: run.now, index: run.index, count: run.count, digest: run.digest, kind: run.kind, view: session.view, playing: session.playing,
+      now: run.now, index: run.index, count: run.count, digest: run.digest, kind: run.kind, view: session.view.id, mode: session.mode, playing: session.playing,
       branch: session.branch, branches: run.branches().length, selected: session.selection.node, end: session.end, verified: run.verified(), faults: session.faults().length,
     };
   });

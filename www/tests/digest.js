@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { start } from './browser.js';
-import { PAGE } from './serve.js';
+import { WWW } from './serve.js';
 
 /**
  * Runs inside a browser as well, so it uses nothing of this file.
@@ -23,29 +23,30 @@ export function run(Lab) {
   });
 }
 
-/** @param {string} engine @returns {Promise<string[]>} */
-export async function digests(engine) {
+/** @param {string} engine @param {string} [view] whose module @returns {Promise<string[]>} */
+export async function digests(engine, view = 'queue') {
   if (engine === 'node') {
-    const pkg = path.join(PAGE, 'pkg');
-    const glue = await import(pathToFileURL(path.join(pkg, 'servent_web.js')).href);
-    await glue.default({ module_or_path: await readFile(path.join(pkg, 'servent_web_bg.wasm')) });
-    return run(glue.Lab);
+    const pkg = path.join(WWW, 'pkg');
+    const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
+    await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
+    return run(glue.Lab ?? glue.Ladder);
   }
-  const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine));
+  const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine), { pkg: path.join(WWW, 'pkg') });
   try {
     const page = await browser.newPage();
     // The page's own core, without the page: any file of the same origin will do.
-    await page.goto(`${server.url}pkg/servent_web.js`);
-    return await page.evaluate(async (/** @type {string} */ source) => {
-      const glue = await import('/pkg/servent_web.js');
-      await glue.default({ module_or_path: '/pkg/servent_web_bg.wasm' });
-      return new Function(`return (${source})`)()(glue.Lab);
-    }, run.toString());
+    await page.goto(`${server.url}pkg/servent_${view}.js`);
+    return await page.evaluate(async (/** @type {string} */ source, /** @type {string} */ of) => {
+      const glue = await import(`/pkg/servent_${of}.js`);
+      await glue.default({ module_or_path: `/pkg/servent_${of}_bg.wasm` });
+      return new Function(`return (${source})`)()(glue.Lab ?? glue.Ladder);
+    }, run.toString(), view);
   } finally {
     await close();
   }
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  console.log((await digests(process.env.ENGINE ?? 'node')).join('\n'));
+  const engine = process.env.ENGINE ?? 'node';
+  for (const view of ['queue', 'ladder']) console.log((await digests(engine, view)).join('\n'));
 }

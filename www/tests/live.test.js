@@ -8,10 +8,20 @@ import { PAGE } from './serve.js';
 
 const TRACE = process.env.SERVENT_TRACE;
 
+/** One upload, nobody in line: how `/api/board` tells it. */
+const BOARD = {
+  at: 2e15,
+  queue: {
+    slots: 1, free: 0, length: 0, capacity: 9, from: 1, cards: [], kept: [],
+    uploads: [{ ticket: 'a'.repeat(32), peer: '10.9.8.7:6346', dialect: 'parq', file: 'song', conn: 2, start: 0, end: 100, sent: 50, since: 1e15, reserved_until: null }],
+  },
+  fetches: [], connections: 1, shared: 1, lanes: { sync: 0, async: 0, grace: 0, beyond: 0 },
+};
+
 /**
  * Answers like `servent`, with a recorded tape that arrives piece by piece.
  * @param {string[]} lines
- * @param {{servents?: {id: string, name: string}[], asked?: string[], down?: boolean, streams?: Set<any>}} [how] `down`: no tape is given
+ * @param {{servents?: {id: string, name: string}[], asked?: string[], boards?: string[], down?: boolean, streams?: Set<any>}} [how] `down`: no tape is given
  */
 function servent(lines, how = {}) {
   return (/** @type {any} */ req, /** @type {any} */ res) => {
@@ -20,6 +30,9 @@ function servent(lines, how = {}) {
       res.writeHead(200, { 'content-type': 'text/html' }).end(index);
     } else if (req.url === '/api/info') {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ name: 'here', version: '0', live: true, traces: [], servents: how.servents }));
+    } else if (req.url.startsWith('/api/board')) {
+      how.boards?.push(req.url);
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(BOARD));
     } else if (req.url.startsWith('/api/tape')) {
       how.asked?.push(req.url);
       if (how.down) {
@@ -84,6 +97,24 @@ for (const name of BROWSERS) {
       assert.ok(how.asked.length >= 2 && how.asked.length < 8, `${how.asked.length} attempts`);
     });
 
+    test('a tape that was cut shows how the servent stands, and says that nothing is replayed', async (ctx) => {
+      const whole = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
+      const gap = JSON.stringify({ time: 0, name: 'servent:gap', data: { us: 1, why: 'older lines are not kept in memory' } });
+      const lines = [...whole.slice(0, 2), gap, ...whole.slice(Math.floor(whole.length / 2))];
+      const how = { asked: /** @type {string[]} */ ([]), boards: /** @type {string[]} */ ([]) };
+      const started = await start(name, { extra: servent(lines, how) });
+      ctx.after(() => started.close());
+      const { page, complaints } = await open(started);
+      await page.waitForFunction(() => document.querySelector('queue-board .lane-scroll')?.textContent?.includes('10.9.8.7'));
+      assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /nothing is replayed/);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.count > 5);
+      assert.match(how.boards[0], /^\/api\/board\?.*count=\d+/);
+      // Whoever looks back sees what is known of then, and that is no board.
+      await page.click('[data-do="back"]');
+      await page.waitForFunction(() => !document.querySelector('queue-board .lane-scroll')?.textContent?.includes('10.9.8.7'));
+      assert.deepEqual(complaints, []);
+    });
+
     test('of several servents one is chosen', async (ctx) => {
       const lines = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
       const how = { asked: /** @type {string[]} */ ([]), servents: [{ id: 'a', name: 'anna' }, { id: 'b', name: 'bela' }] };
@@ -99,8 +130,9 @@ for (const name of BROWSERS) {
       const started = await start(name);
       ctx.after(() => started.close());
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
-      const head = await page.evaluate((/** @type {string} */ latin) => {
+      const head = await page.evaluate(async (/** @type {string} */ latin) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        await session.view.loadTrace();
         session.openTrace(Uint8Array.from(latin, (c) => c.charCodeAt(0)), 'real.sqlog');
         const packets = session.run.raw.exportPcapng();
         return { magic: [...packets.slice(0, 4)], length: packets.length };

@@ -64,7 +64,7 @@ for (const name of BROWSERS) {
       assert.ok(Math.abs(dragged.now / dragged.end - 0.25) < 0.02, `dragged to ${dragged.now / dragged.end}`);
       const ran = await page.evaluate((to) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        const fresh = session.run.constructor.fromScenario(session.scenario);
+        const fresh = session.view.fromScenario(session.scenario);
         while (fresh.now < to) if (fresh.advance(to, 100) >= to) break;
         const digest = fresh.digest;
         fresh.raw.free();
@@ -97,8 +97,69 @@ for (const name of BROWSERS) {
       const again = await open(started, hash);
       await frame(again.page);
       const after = await state(again.page);
-      for (const key of /** @type {const} */ (['now', 'index', 'digest', 'selected', 'faults', 'view'])) assert.equal(after[key], before[key], key);
+      for (const key of /** @type {const} */ (['now', 'index', 'digest', 'selected', 'faults', 'view', 'mode'])) assert.equal(after[key], before[key], key);
       assert.equal(await again.page.$('.notice.bad'), null);
+      await again.page.close();
+    });
+
+    test('a link brings back every branch and the one in use', async () => {
+      const { page } = await open(started, `${STORY}&t=40000`);
+      await page.waitForSelector('.wait-card');
+      const done = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const select = (/** @type {number} */ node) => session.select({ node, ticket: null, name: session.run.node(node).name });
+        session.seek(60e6);
+        session.seek(30e6);
+        select(2);
+        session.gesture('cut');
+        session.seek(45e6);
+        session.gesture('restart');
+        session.useBranch(0);
+        session.seek(20e6);
+        select(3);
+        session.gesture('sleep');
+        session.useBranch(1);
+        session.seek(50e6);
+        return { digest: session.run.digest, branch: session.branch, branches: session.run.branches(), faults: session.faults() };
+      });
+      assert.equal(done.branches.length, 3);
+      assert.equal(done.faults.length, 2);
+      await page.keyboard.press('c');
+      await page.waitForFunction(() => location.hash.includes('h='));
+      const hash = await page.evaluate(() => location.hash);
+      assert.match(hash, /&b=1&/);
+      await page.close();
+      const again = await open(started, hash);
+      assert.equal(await again.page.$('.notice.bad'), null);
+      const back = await again.page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        return { digest: session.run.digest, branch: session.branch, branches: session.run.branches(), faults: session.faults() };
+      });
+      assert.deepEqual(back, done);
+      await again.page.close();
+    });
+
+    test('of several servers one is chosen, and a link keeps which', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const [one] = session.scenario.servers;
+        session.openScenario({ ...session.scenario, servers: [one, { ...one, name: 'second' }], clients: session.scenario.clients.map((/** @type {any} */ g) => ({ ...g, servers: [1] })), faults: [] });
+        session.seek(40e6);
+      });
+      await page.waitForSelector('.which:not([hidden])');
+      assert.equal((await page.$$('.card')).length, 0, 'nobody asks the first');
+      await page.select('.which', '1');
+      await page.waitForSelector('.card');
+      await page.keyboard.press('Escape');
+      await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
+      await page.keyboard.press('c');
+      await page.waitForFunction(() => location.hash.includes('h='));
+      const hash = await page.evaluate(() => location.hash);
+      await page.close();
+      const again = await open(started, hash);
+      await again.page.waitForSelector('.card');
+      assert.equal(await again.page.$eval('.which', (n) => /** @type {HTMLSelectElement} */ (n).value), '1');
       await again.page.close();
     });
 

@@ -9,7 +9,7 @@ import { gestureMenu } from './menu.js';
 import { Tray } from './tray.js';
 
 /** @import * as T from '../types' */
-/** @import { Run } from '../run.js' */
+/** @import { QueueRun } from './run.js' */
 /** @import { Session } from '../session.js' */
 
 const LANES = /** @type {const} */ (['slots', 'sync', 'async', 'grace']);
@@ -26,7 +26,7 @@ const ROW_REM = 5.75;
 
 export class QueueBoard extends HTMLElement {
   /** @type {Session|null} */ session = null;
-  /** @type {() => Run|null} */ source = () => null;
+  /** @type {() => QueueRun|null} */ source = () => null;
   /** @type {Map<string, WaitCard|SendCard>} */ #cards = new Map();
   /** @type {Map<string, T.ClientView>} */ #clients = new Map();
   /** @type {Record<string, Lane>} */ #lanes = {};
@@ -37,11 +37,12 @@ export class QueueBoard extends HTMLElement {
   #skip = false;
   #restarted = true;
 
-  /** @param {Session} session @param {() => Run|null} source @param {string} label */
+  /** @param {Session} session @param {() => QueueRun|null} source @param {string} label */
   connect(session, source, label) {
     this.session = session;
     this.source = source;
     this.heading = el('h2', { text: label });
+    this.which = el('select', { class: 'input which', 'aria-label': t('board.which'), hidden: true, on: { change: () => this.#choose() } });
     this.figures = el('p', { class: 'figures' });
     this.tray = new Tray();
     const redraw = () => session.touch();
@@ -51,7 +52,7 @@ export class QueueBoard extends HTMLElement {
     const overlay = el('div', { class: 'overlay', 'aria-hidden': 'true' });
     this.flight = new Flight(overlay);
     this.replaceChildren(
-      el('div', {}, el('div', { class: 'board-title' }, this.heading, this.figures), this.tabs),
+      el('div', {}, el('div', { class: 'board-title' }, this.heading, this.which, this.figures), this.tabs),
       el('div', { class: 'lanes' }, ...LANES.map((id) => this.#lanes[id].node)), this.tray.node, overlay);
     this.#showLane('slots');
     this.addEventListener('click', (e) => this.#click(e));
@@ -73,8 +74,24 @@ export class QueueBoard extends HTMLElement {
     this.flight?.land();
   }
 
-  /** @param {string} label */
-  name(label) { if (this.heading) setText(this.heading, label); }
+  /** What the board is called; without a name, the server it shows, and which others there are. @param {string|null} label */
+  name(label) {
+    const run = this.source();
+    if (!run || !this.heading) return;
+    const { servers, server } = run;
+    const several = servers.length > 1;
+    this.heading.hidden = several && label === null;
+    setText(this.heading, label ?? server.name);
+    this.which.hidden = !several;
+    if (several) this.which.replaceChildren(...servers.map((n) => el('option', { value: n.id, text: n.name, selected: n === server })));
+  }
+
+  /** The board of another server, in every run. */
+  #choose() {
+    for (const run of this.session?.runs() ?? []) /** @type {QueueRun} */ (run).shown = Number(this.which.value);
+    this.session?.emit('run');
+    this.session?.touch();
+  }
 
   update() {
     const run = this.source();
@@ -88,7 +105,7 @@ export class QueueBoard extends HTMLElement {
   }
   #cost = 0;
 
-  /** @param {Run} run */
+  /** @param {QueueRun} run */
   #draw(run) {
     const session = /** @type {Session} */ (this.session);
     // The projector's type is larger, and its cards with it.
@@ -97,7 +114,7 @@ export class QueueBoard extends HTMLElement {
     const { queue } = board;
     for (const client of board.clients) {
       this.#clients.set(client.peer, client);
-      session.know(null, client.peer, client.name);
+      run.know(null, client.peer, client.name);
     }
     this.#place(board);
     const down = queue.slots === 0 && queue.capacity === 0;
@@ -108,7 +125,7 @@ export class QueueBoard extends HTMLElement {
     else this.tray?.downloads(run.inspect(run.server.id)?.fetches ?? []);
   }
 
-  /** What is in sight of each lane. @param {Run} run @returns {T.Board} */
+  /** What is in sight of each lane. @param {QueueRun} run @returns {T.Board} */
   #ask(run) {
     const sights = LINE.map((id) => this.#lanes[id].sight(this.#row));
     const [sync, async, grace] = sights.map(({ from }) => from);
@@ -240,14 +257,15 @@ export class QueueBoard extends HTMLElement {
 
   /** @param {string} ticket @param {string} peer */
   #name(ticket, peer) {
-    const name = this.#clients.get(peer)?.name ?? this.#clients.get(host(peer))?.name ?? this.session?.nameOf(ticket, peer) ?? away(peer);
-    this.session?.know(ticket, peer, name);
+    const run = this.source();
+    const name = this.#clients.get(peer)?.name ?? this.#clients.get(host(peer))?.name ?? run?.nameOf(ticket, peer) ?? away(peer);
+    run?.know(ticket, peer, name);
     return name;
   }
 
   /** A kept slot selects the client it is kept for. @param {string} ticket */
   #selectKept(ticket) {
-    const name = this.session?.nameOf(ticket, '') ?? ticket;
+    const name = this.source()?.nameOf(ticket, '') ?? ticket;
     const node = this.source()?.nodes.find((n) => n.name === name)?.id ?? null;
     this.session?.select({ ticket, node, name });
   }

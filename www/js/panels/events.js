@@ -26,7 +26,7 @@ export class EventTable extends HTMLElement {
     this.shown = el('span', { class: 'shown' });
     this.body = el('tbody');
     const head = /** @type {const} */ (['num', 'at', 'who', 'kind', 'what']).map((id) => el('th', { scope: 'col', class: id === 'at' ? 'when' : id, text: t(`events.col.${id}`) }));
-    this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('view.events'), on: { scroll: () => session.touch() } },
+    this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('mode.events'), on: { scroll: () => session.touch() } },
       el('table', { class: 'events' }, el('caption', { class: 'quiet', text: t('events.caption') }), el('thead', {}, el('tr', {}, ...head)), this.body));
     this.replaceChildren(el('div', { class: 'table-tools' }, this.filter, this.shown), this.frame);
     this.body.addEventListener('click', (/** @type {MouseEvent} */ e) => {

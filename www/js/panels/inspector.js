@@ -1,16 +1,17 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
-import { badge } from '../board/card.js';
-import { GESTURES } from '../board/menu.js';
 import { el, fill, setText } from '../dom.js';
-import { clock, span } from '../format.js';
+import { clock } from '../format.js';
 import { reason, t, tell } from '../strings.js';
 import { show, tree } from './tree.js';
 
 /** @import * as T from '../types' */
+/** @import { Run } from '../run.js' */
 /** @import { Session } from '../session.js' */
 
 /** How far the chain of causes is followed. */
 const CHAIN = 5;
+/** How far a rule for the selection is looked for. */
+const NEAR = 3;
 /** Changes shown of one event. */
 const CHANGES = 12;
 /** While playing the state is read this often, in milliseconds. */
@@ -20,7 +21,8 @@ export class LabInspector extends HTMLElement {
   #open = new Set(['state']);
   #due = 0;
   #shape = '';
-  #kind = /** @type {string|undefined} */ (undefined);
+  #kind = '';
+  /** @type {HTMLElement|null} */ facts = null;
 
   /** @param {Session} session */
   connect(session) {
@@ -38,15 +40,15 @@ export class LabInspector extends HTMLElement {
     const { session } = this;
     const run = session?.run;
     if (!session || !run || performance.now() < this.#due) return;
-    const shape = `${run.index}|${session.selection.ticket}|${session.selection.node}|${session.branch}|${session.playing ? '' : run.now}`;
+    const shape = `${session.view.id}|${run.index}|${session.selection.ticket}|${session.selection.node}|${session.branch}|${session.playing ? '' : run.now}`;
     if (shape === this.#shape) return;
     this.#shape = shape;
     this.#due = session.playing ? performance.now() + PAUSE_MS : 0;
     this.#showEvent();
     this.#showSelection();
     if (session.playing) return;
-    const node = session.selection.node ?? session.current()?.node ?? run.server.id;
-    const name = run.node(node)?.name ?? run.server.name;
+    const node = session.selection.node ?? session.current()?.node ?? run.home.id;
+    const name = run.node(node)?.name ?? run.home.name;
     this.#showChanges(node, name);
     this.state?.replaceChildren(el('h2', { text: t('inspect.state', { name }) }), el('div', { class: 'tree' }, tree(run.inspect(node), 'state', this.#open, run.origin)));
   }
@@ -63,7 +65,7 @@ export class LabInspector extends HTMLElement {
     fill(this.event, head,
       el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
       this.#rule(rule, why),
-      this.#chain(record));
+      this.#chain(record, run));
     return undefined;
   }
 
@@ -75,17 +77,16 @@ export class LabInspector extends HTMLElement {
       clause ? el('p', { class: 'clause' }, el('span', { text: clause }), id ? el('code', { text: id, title: t('inspect.requirement', { id }) }) : null) : null);
   }
 
-  /** The records that led here, each a button that goes there. @param {T.LabRecord} record */
-  #chain(record) {
+  /** The records that led here, each a button that goes there. @param {T.LabRecord} record @param {Run|null} run */
+  #chain(record, run) {
     const session = /** @type {Session} */ (this.session);
-    const run = session.run;
     const steps = [];
     let cause = record.cause;
     while (run && cause !== null && steps.length < CHAIN) {
-      const before = session.named(run.record(cause));
-      const { seq } = before;
+      const before = run.named(run.record(cause));
+      const { seq, at } = before;
       const { id } = run.why(seq) ?? {};
-      steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => session.seekEvent(seq) } },
+      steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => (run === session.run ? session.seekEvent(seq) : session.seek(at)) } },
         el('time', { text: clock(before.at - run.origin) }), id ? el('code', { text: id }) : null, tell(before))));
       cause = before.cause;
     }
@@ -95,55 +96,40 @@ export class LabInspector extends HTMLElement {
   #showSelection() {
     const session = /** @type {Session} */ (this.session);
     const run = session.run;
-    const { selection } = session;
-    if (!run || (selection.node === null && selection.ticket === null)) {
-      if (this.who.dataset.of !== 'none' || this.#kind !== run?.kind) {
-        this.who.dataset.of = 'none';
-        this.#kind = run?.kind;
-        fill(this.who, el('h2', { text: t('inspect.title') }), el('p', { text: t(run?.kind === 'trace' ? 'inspect.pick.trace' : 'inspect.pick') }), this.#picker(), this.#serverGesture());
-      }
-      return;
-    }
-    const of = `${selection.node}|${selection.ticket}|${run.kind}`;
-    if (this.who.dataset.of !== of) {
+    const { selection, view } = session;
+    const nothing = selection.node === null && selection.ticket === null;
+    const of = nothing ? 'none' : `${view.id}|${selection.node}|${selection.ticket}|${run?.kind}`;
+    if (!run) return;
+    if (this.who.dataset.of !== of || nothing !== (this.facts === null) || this.#kind !== `${view.id}${run.kind}`) {
       this.who.dataset.of = of;
-      const node = selection.node === null ? undefined : run.node(selection.node);
-      this.facts = el('dl', { class: 'facts' });
-      fill(this.who, el('h2', { text: t('inspect.title') }),
-        el('h3', {}, selection.name, node?.role === 'client' ? badge(node.dialect) : null),
-        this.facts, this.#gestures());
+      this.#kind = `${view.id}${run.kind}`;
+      const head = el('h2', { text: t('inspect.title') });
+      this.facts = nothing ? null : el('dl', { class: 'facts' });
+      if (nothing) fill(this.who, head, el('p', { text: t(`${view.id}.pick${run.kind === 'trace' ? '.trace' : ''}`) }), this.#picker(), this.#gestures());
+      else fill(this.who, head, el('h3', {}, selection.name, view.sign(session)), this.facts, this.#gestures(), this.about = el('div', {}));
     }
-    this.#list(this.#factsOf());
+    if (nothing) return;
+    this.#list(view.facts(session));
+    const seq = view.event?.(session) ?? null;
+    // What the selection is about may be known already, though it lies ahead.
+    if (seq !== null) this.#why(seq);
   }
 
-  /** @returns {[string, string][]} */
-  #factsOf() {
-    const { run, selection } = /** @type {Session} */ (this.session);
-    if (!run) return [];
-    const { queue } = run.inspect(run.server.id) ?? { queue: { cards: [], uploads: [] } };
-    const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || this.session?.nameOf(c.ticket, c.peer) === selection.name;
-    /** @type {[string, string][]} */
-    const facts = [];
-    const card = /** @type {T.Card|undefined} */ (queue.cards.find(name));
-    const slot = /** @type {T.SlotCard|undefined} */ (queue.uploads.find(name));
-    if (card) {
-      facts.push([t('inspect.position'), t('inspect.position.of', { position: card.position, length: queue.length, told: card.told })],
-        [t('inspect.window'), t('inspect.window.of', { from: clock(card.not_before - run.origin), to: clock(card.deadline - run.origin) })],
-        [t('inspect.wire'), t(card.present ? 'inspect.wire.kept' : 'inspect.wire.none')],
-        [t('inspect.id'), card.ticket]);
-    } else if (slot) {
-      facts.push([t('inspect.position'), `${t('lane.slots')}, ${span(run.now - slot.since)}`], [t('inspect.file'), slot.file], [t('inspect.id'), slot.ticket]);
+  /** Why the selection came to be: its own rule, or that of the nearest cause that has one. @param {number} seq */
+  #why(seq) {
+    const { run: first, other, selection } = /** @type {Session} */ (this.session);
+    const run = selection.lane === 1 ? other : first;
+    if (!run || seq >= run.count) return;
+    const record = run.named(run.record(seq));
+    /** @type {HTMLElement|null} */
+    let rule = null;
+    for (let at = /** @type {number|null} */ (seq), i = 0; at !== null && !rule && i < NEAR; i += 1) {
+      const why = run.why(at);
+      const { event, cause } = run.record(at);
+      rule = this.#rule(why ? reason(why.key, { ...Object.values(event)[0], ...why.args }) : '', why);
+      at = cause;
     }
-    const peer = card?.peer ?? slot?.peer;
-    if (peer) facts.unshift([t('inspect.address'), peer]);
-    if (selection.node !== null) {
-      const fetch = /** @type {T.FetchView|undefined} */ (run.inspect(selection.node)?.fetches?.[0]);
-      if (fetch) {
-        facts.push([t('inspect.download'), t('inspect.download.of', { have: fetch.have, size: fetch.size, state: fetch.state })]);
-        for (const source of fetch.sources) facts.push([t('inspect.source'), source.state]);
-      }
-    }
-    return facts;
+    fill(/** @type {Element} */ (this.about), rule, this.#chain(record, run));
   }
 
   /** @param {[string, string][]} facts */
@@ -160,9 +146,12 @@ export class LabInspector extends HTMLElement {
 
   #gestures() {
     const session = /** @type {Session} */ (this.session);
-    if (session.run?.kind === 'trace') return el('p', { class: 'facts', text: t('gesture.trace') });
-    return el('div', { class: 'gestures', role: 'group', 'aria-label': t('gesture.group', { name: session.selection.name }) },
-      ...GESTURES.map(([gesture]) => el('button', { class: 'button small', type: 'button', data: { gesture }, text: t(`gesture.${gesture}`), on: { click: () => session.gesture(gesture) } })));
+    const { run, view, selection } = session;
+    const gestures = view.gestures(session);
+    if (run?.kind === 'trace') return selection.name ? el('p', { class: 'facts', text: t('gesture.trace') }) : null;
+    if (!gestures.length) return null;
+    return el('div', { class: 'gestures', role: 'group', 'aria-label': t('gesture.group', { name: selection.name }) },
+      ...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, text, title: key || null, on: { click: () => session.gesture(gesture) } })));
   }
 
   /** Any node, also one that stands on no board. */
@@ -170,18 +159,12 @@ export class LabInspector extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     const nodes = session.run?.nodes ?? [];
     if (nodes.length < 2) return null;
-    const choice = el('select', { class: 'input picker', 'aria-label': t('inspect.pick') }, el('option', { value: '', text: '–' }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
+    const choice = el('select', { class: 'input picker', 'aria-label': t(`${session.view.id}.pick`) }, el('option', { value: '', text: '–' }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
     choice.addEventListener('change', () => {
       const node = session.run?.node(Number(choice.value));
       if (node && choice.value) session.select({ node: node.id, ticket: null, name: node.name });
     });
     return choice;
-  }
-
-  #serverGesture() {
-    const session = /** @type {Session} */ (this.session);
-    if (session.run?.kind !== 'scenario') return null;
-    return el('div', { class: 'gestures' }, el('button', { class: 'button small', type: 'button', data: { gesture: 'restart' }, text: t('gesture.restart.server'), on: { click: () => session.gesture('restart') } }));
   }
 
   /** @param {number} node @param {string} name */

@@ -148,11 +148,14 @@ export class TimeTrack extends HTMLElement {
     const run = /** @type {import('../run.js').Run} */ (this.session?.run);
     const called = (/** @type {unknown} */ id) => run.node(Number(id ?? NaN))?.name ?? '';
     const [node, other] = [called(pin.args.node), called(pin.args.other)];
-    const text = known(pin.key) ? t(pin.key, { ...pin.args, node, other }) : pin.key;
-    const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text });
-    const short = pin.kind === 'fault' ? t('time.pin.short', { deed: t(`${pin.key}.short`), node: other || node }) : text;
+    // A key with a reason at its end may be said without it.
+    const said = (/** @type {string} */ tail) => [pin.key, pin.key.replace(/\.[^.]+$/, '')].find((key) => known(key + tail)) ?? pin.key;
+    const text = t(said(''), { ...pin.args, node, other, who: called(pin.args.to ?? pin.args.peer ?? pin.args.from) || undefined });
+    const short = pin.kind === 'fault' ? t('time.pin.short', { deed: t(`${said('.short')}.short`), node: other || node }) : text;
+    const words = room > PIN_WORDS;
+    const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text }) + (words && short !== text ? ` – ${short}` : '');
     const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.seekEvent(pin.seq) } },
-      icon(pin.kind === 'fault' ? 'flag' : 'alert'), room > PIN_WORDS ? el('span', { text: short }) : null);
+      icon(pin.kind === 'fault' ? 'flag' : 'alert'), words ? el('span', { text: short }) : null);
     sign.style.setProperty('--at', `${at * 100}%`);
     sign.style.setProperty('--room', `${room}px`);
     return sign;

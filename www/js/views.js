@@ -1,0 +1,70 @@
+/**
+ * The worlds one can look at. Each brings a module of the core, a picture, and
+ * what can be done in it; time, events, inspector and links are the same for all.
+ */
+import { queue } from './board/view.js';
+
+/** @import * as T from './types' */
+/** @import { Run } from './run.js' */
+/** @import { Session } from './session.js' */
+/** @import { speak } from './strings.js' */
+
+/**
+ * What a view is.
+ * @typedef {object} View
+ * @property {string} id in links and names of sentences
+ * @property {number} speed to begin with
+ * @property {Parameters<typeof speak>[0]} [strings] sentences of its own
+ * @property {() => Promise<void>} load the module of the core; once more after a panic
+ * @property {() => T.Preset[]} presets
+ * @property {(scenario: any) => Run} fromScenario
+ * @property {() => Promise<void>} [loadTrace] what it takes to read traces, before the first is opened
+ * @property {(bytes: Uint8Array) => Run} fromTrace
+ * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
+ * @property {() => Pane} pane makes the picture
+ * @property {(session: Session) => [string, string][]} facts of the selection
+ * @property {(session: Session) => Node|null} sign of the selection, beside its name
+ * @property {(session: Session) => number|null} [event] the record the selection is about
+ * @property {(session: Session) => {gesture: string, text: string, key: string}[]} gestures what can be done to the selection
+ * @property {(gesture: string, target: T.Selection, session: Session) => Deed|null} deed
+ * @property {(session: Session, us: number) => number} [ahead] the instant to show after so much time, where the clock is not even
+ * @property {(session: Session) => Record<string, () => void>} keys
+ * @property {[string, string[]][]} sheet of its keys
+ * @property {() => Node[]} signs explained in the sheet
+ * @property {(draft: any) => Node[]} form for a scenario of one's own
+ * @property {(draft: any) => any} fitting the scenario a form has led to
+ * @property {(session: Session) => string|null} [place] what a link keeps of the picture
+ * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
+ */
+/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string}} Deed what is done to whom; `at` when not now */
+/** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void}} Pane */
+
+/** Views by the order of their keys. A view that is not here yet comes with its script. */
+export const VIEWS = /** @type {readonly string[]} */ (['queue', 'ladder']);
+
+/** @type {Record<string, View>} */
+const known = { queue };
+/** @type {Record<string, () => Promise<{ladder: View}>>} */
+const chunks = { ladder: () => import('./ladder/view.js') };
+
+/** A view with its core, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
+export async function viewOf(id) {
+  if (!ready.has(id)) ready.set(id, bring(id));
+  try {
+    return await /** @type {Promise<View>} */ (ready.get(id));
+  } catch (why) {
+    ready.delete(id);
+    throw why;
+  }
+}
+/** @type {Map<string, Promise<View>>} */
+const ready = new Map();
+
+/** @param {string} id */
+async function bring(id) {
+  known[id] ??= /** @type {Record<string, View>} */ (await chunks[id]())[id];
+  await known[id].load();
+  return known[id];
+}
+
+export { queue as firstView };
