@@ -37,11 +37,16 @@ impl Server {
 
     /// Bytes of memory it really occupies.
     pub(crate) fn resident(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|rest| rest.split_whitespace().next()).context("no VmRSS")?;
-        Ok(kib.parse::<u64>()? * 1024)
+        resident(self.pid())
     }
+}
+
+/// Bytes of memory a process really occupies.
+pub(crate) fn resident(pid: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()).context("no VmRSS")?;
+    Ok(kib.parse::<u64>()? * 1024)
 }
 
 /// Starts our program sharing `dir`; `settings` are `key=value`.

@@ -4,7 +4,10 @@ mod host;
 mod measure;
 mod queue;
 mod report;
+mod routing;
 mod sim;
+mod swarm;
+mod unicast;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -36,10 +39,16 @@ struct Cli {
 enum Area {
     /// Decisions, memory, latency, uploads, held connections.
     Queue,
+    /// Messages a second, memory of a GUID, floods.
+    Routing,
     /// Events a second, native and as WebAssembly.
     Sim,
     /// What the page weighs, how fast it seeks.
     Page,
+    /// Makespan against the bound, assignments a second, free riders.
+    Swarm,
+    /// Reliable messages over UDP, beside others.
+    Unicast,
     /// Hold connections in a queue: the client half of `queue`.
     #[command(hide = true)]
     Hold {
@@ -78,13 +87,19 @@ fn run() -> Result<bool> {
             queue::holder::run(to, &target, count, polls)?;
             return Ok(true);
         }
+        Some(Area::Swarm) => swarm::run(&mut report, quick),
+        Some(Area::Unicast) => unicast::run(&mut report, quick)?,
         Some(Area::Queue) => queue::run(&mut report, quick)?,
+        Some(Area::Routing) => routing::run(&mut report, quick),
         Some(Area::Sim) => sim::run(&mut report, quick)?,
         Some(Area::Page) => sim::page::run(&mut report, quick)?,
         None => {
             queue::run(&mut report, quick)?;
+            routing::run(&mut report, quick);
             sim::run(&mut report, quick)?;
             sim::page::run(&mut report, quick)?;
+            swarm::run(&mut report, quick);
+            unicast::run(&mut report, quick)?;
         }
     }
     Ok(report.finish())

@@ -1,16 +1,22 @@
-// Runs a scenario in the page's own module: `node lab.mjs PKG SCENARIO SEEKS`.
+// Runs a scenario in the page's own module: `node lab.mjs PKG SCENARIO RUNS SEEKS`.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [pkg, scenario, seeks] = process.argv.slice(2);
-const { default: init, Lab } = await import(pathToFileURL(resolve(pkg, "servent_web.js")).href);
-await init({ module_or_path: readFileSync(join(pkg, "servent_web_bg.wasm")) });
+const [pkg, scenario, runs, seeks] = process.argv.slice(2);
+const { default: init, Lab } = await import(pathToFileURL(resolve(pkg, "servent_queue.js")).href);
+await init({ module_or_path: readFileSync(join(pkg, "servent_queue_bg.wasm")) });
 
-const lab = Lab.fromScenario(readFileSync(scenario, "utf8"));
-const began = performance.now();
-while (!lab.explore(100_000));
-const explore = (performance.now() - began) / 1000;
+const text = readFileSync(scenario, "utf8");
+const explore = [];
+let lab;
+for (let i = 0; i < Number(runs); i += 1) {
+  lab?.free();
+  const began = performance.now();
+  lab = Lab.fromScenario(text);
+  while (!lab.explore(100_000));
+  explore.push((performance.now() - began) / 1000);
+}
 
 const horizon = lab.horizon();
 const times = [];

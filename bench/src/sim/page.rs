@@ -13,19 +13,34 @@ use crate::report::{Report, Target};
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     report.note("the page");
     let root = PathBuf::from(std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?);
-    let (mut wasm, mut rest, mut requests) = ((0, 0), (0, 0), 0);
+    let (mut modules, mut rest, mut ladder, mut requests) = (Vec::new(), (0, 0), (0, 0), 0);
     for file in files(&root.join("dist/www"))? {
-        let sizes = (gzipped(&file)?, std::fs::metadata(&file)?.len());
-        let of = if file.extension().is_some_and(|e| e == "wasm") { &mut wasm } else { &mut rest };
-        *of = (of.0 + sizes.0, of.1 + sizes.1);
-        requests += 1;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let sizes = (served(&file)?, std::fs::metadata(&file)?.len());
+        // Another view's module is loaded when that view is opened.
+        let own = name.starts_with("ladder.").then_some("ladder");
+        let view = name.strip_prefix("servent_").and_then(|n| n.split(['_', '.']).next()).or(own);
+        if name.ends_with("_bg.wasm") {
+            modules.push((format!("module {}", view.unwrap_or_default()), sizes));
+        } else if !name.ends_with(".gz") {
+            let part = if view == Some("ladder") { &mut ladder } else { &mut rest };
+            *part = (part.0 + sizes.0, part.1 + sizes.1);
+        }
+        let first = !name.ends_with(".gz") && view.is_none_or(|view| view == "queue");
+        requests += u32::from(first);
     }
     let single = root.join("dist/servent-lab.html");
     let single = (gzipped(&single)?, std::fs::metadata(&single)?.len());
     let budgets = std::fs::read_to_string(root.join("www/budget.json"))?;
     let budgets: serde_json::Value = serde_json::from_str(&budgets)?;
-    for (what, (gz, raw)) in [("module", wasm), ("page beside it", rest), ("single file", single)] {
-        let wanted = &budgets[what]["wanted"];
+    let mut parts = modules;
+    parts.extend([
+        (String::from("page beside it"), rest),
+        (String::from("page of ladder"), ladder),
+        (String::from("single file"), single),
+    ]);
+    for (what, (gz, raw)) in parts {
+        let wanted = &budgets["parts"][&what]["wanted"];
         let limit = wanted.as_f64().with_context(|| format!("no budget for the {what}"))?;
         let beside = ("without gzip", Some(kib(raw)));
         report.add(
@@ -39,7 +54,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     report.add(("page", "requests", "files"), f64::from(requests), ("", None), &limit);
 
     let scenario = super::crowd(if quick { 500 } else { 2_000 });
-    let Some(mut lab) = super::in_node(&scenario, 200)? else { return Ok(()) };
+    let Some(mut lab) = super::in_node(&scenario, 1, 200)? else { return Ok(()) };
     let clients = scenario.nodes() - 1;
     let beside = ("its median", Some(median(&mut lab.seeks)));
     report.add(
@@ -53,6 +68,14 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
 
 fn kib(bytes: u64) -> f64 {
     bytes as f64 / 1024.0
+}
+
+/// What a server sends of a file: its compressed form, if it has one.
+fn served(file: &Path) -> Result<u64> {
+    let mut zipped = file.as_os_str().to_owned();
+    zipped.push(".gz");
+    let plain = || std::fs::metadata(file);
+    Ok(std::fs::metadata(zipped).or_else(|_| plain())?.len())
 }
 
 /// The size after `gzip -9`.

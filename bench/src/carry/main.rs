@@ -1,0 +1,45 @@
+//! One process of `servent-bench unicast`: a sender, a receiver, or the lossy
+//! forwarder between them, told by one argument what it is. Its allocator is
+//! the usual one, so that nobody pays for being counted.
+
+mod enet;
+mod forward;
+mod meter;
+mod ours;
+mod quic;
+mod tcp;
+#[path = "../unicast/words.rs"]
+mod words;
+
+use anyhow::{Context as _, Result};
+
+use self::meter::{say, when_stopped};
+use self::words::{Contender, Part};
+
+fn main() -> Result<()> {
+    let what = std::env::args().nth(1).context("started by `servent-bench unicast`")?;
+    match serde_json::from_str(&what)? {
+        Part::Receive(job) => {
+            when_stopped(|| ());
+            say(&match job.contender {
+                Contender::Ours { .. } => ours::receive(&job)?,
+                Contender::Enet => enet::receive(&job)?,
+                Contender::Quinn => quic::receive(&job)?,
+                Contender::Tcp => tcp::receive(&job)?,
+            })?;
+        }
+        Part::Send(job, to) => match job.contender {
+            Contender::Ours { .. } => ours::send(&job, &to)?,
+            Contender::Enet => enet::send(&job, &to)?,
+            Contender::Quinn => quic::send(&job, &to)?,
+            Contender::Tcp => tcp::send(&job, &to)?,
+        },
+        Part::Forward(job) => forward::run(&job)?,
+        Part::Echo => {
+            when_stopped(|| ());
+            ours::echo()?;
+        }
+        Part::Ping { to, count } => ours::ping(&to, count)?,
+    }
+    Ok(())
+}

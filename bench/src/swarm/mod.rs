@@ -1,0 +1,48 @@
+//! The swarm's coordinator: rounds against the bound, copies the source sends,
+//! assignments a second, and what free riders cost.
+//!
+//! The coordinator is alone here: everybody sends one piece a second and
+//! reports at once, so that what is measured is what it decides.
+
+mod rounds;
+
+use self::rounds::{Swarm, Told};
+use crate::report::{Report, Target};
+
+/// Pieces, and how far above the bound a swarm may end.
+const PIECES: [(u64, f64); 2] = [(64, 1.03), (256, 1.01)];
+
+/// Everything about the coordinator.
+pub(crate) fn run(report: &mut Report, quick: bool) {
+    let sizes: &[u64] = if quick { &[64, 256] } else { &[64, 256, 1_024, 4_096] };
+    for (pieces, limit) in PIECES {
+        for &clients in sizes {
+            report.note(&format!("a swarm of {clients} clients and {pieces} pieces"));
+            let told = Swarm { clients, pieces, riders: 0 }.run();
+            makespan(report, &told, limit);
+            if clients == 1_024 {
+                let case = format!("copies the source sends, {}", told.swarm);
+                let one = ("at least one", Some(1.0));
+                report.add(("swarm", case, "copies"), told.copies, one, &Target::AtMost(1.1));
+            }
+        }
+    }
+    let speeds: &[(u64, f64)] =
+        if quick { &[(1_000, 200_000.0)] } else { &[(1_000, 200_000.0), (10_000, 100_000.0)] };
+    for &(clients, wanted) in speeds {
+        report.note(&format!("assignments among {clients} clients"));
+        let told = Swarm { clients, pieces: 64, riders: 0 }.run();
+        let case = format!("assignments, {}", told.swarm);
+        let goal = ("wanted", Some(wanted));
+        report.add(("swarm", case, "1/s"), told.speed, goal, &Target::AtLeast(wanted));
+    }
+    report.note("free riders");
+    let told = Swarm { clients: 256, pieces: 64, riders: 10 }.run();
+    makespan(report, &told, 1.15);
+}
+
+fn makespan(report: &mut Report, told: &Told, limit: f64) {
+    let case = format!("makespan, {}", told.swarm);
+    let bound = ("the bound", Some(told.bound));
+    report.add(("swarm", case, "piece times"), told.rounds, bound, &Target::RatioAtMost(limit));
+}

@@ -1,0 +1,23 @@
+//! Reliable unicast between two processes over loopback, beside others that
+//! carry the same messages.
+
+mod engine;
+mod process;
+mod repair;
+mod silence;
+mod tail;
+mod through;
+mod words;
+
+use anyhow::Result;
+
+use crate::report::Report;
+
+/// Everything about the unicast.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    engine::run(report, quick);
+    through::run(report, quick)?;
+    repair::run(report, quick)?;
+    tail::run(report, quick)?;
+    silence::run(report, quick)
+}
