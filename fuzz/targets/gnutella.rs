@@ -1,0 +1,39 @@
+//! A neighbour's stream: a handshake, plain or deflated messages.
+#![no_main]
+
+use servent_core::wire::gnutella::{
+    Body, FrameLimits, Framer, Hello, InflateLimits, Inflater, Message, Offer, Payload, Reply, ggep,
+    parse_tries,
+};
+use servent_core::wire::http::HeadLimits;
+
+const HEAD: HeadLimits = HeadLimits { bytes: 16_384, lines: 64 };
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Ok(Some((Hello::New(headers), _))) = Hello::parse(data, &HEAD) {
+        let _ = Offer::of(&headers);
+    }
+    if let Ok(Some((reply, _))) = Reply::parse(data, &HEAD) {
+        let _ = parse_tries(&reply.headers);
+    }
+    let _ = ggep::parse(data, &ggep::Limits { blocks: 32, bytes: 4_096 });
+    read(data);
+    let mut inflater = Inflater::new(InflateLimits { bytes: 1 << 16, ratio: 64 });
+    if let Ok(plain) = inflater.push(data) {
+        read(&plain);
+    }
+});
+
+fn read(data: &[u8]) {
+    let mut framer = Framer::new(FrameLimits { payload: 65_536 });
+    for piece in data.chunks(37) {
+        framer.push(Payload::copy_from_slice(piece));
+        while let Ok(Some(frame)) = framer.next_frame() {
+            let Ok(message) = Message::parse(frame) else { continue };
+            assert_eq!(message.to_bytes().len(), message.len());
+            if let Body::Hit(hit) = &message.body {
+                assert_eq!(hit.results().count(), usize::from(hit.count()));
+            }
+        }
+    }
+}
