@@ -4,6 +4,7 @@ mod browsers;
 mod bundle;
 mod cmd;
 mod digests;
+mod gzip;
 mod machine;
 mod paths;
 mod run;

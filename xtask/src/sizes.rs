@@ -1,13 +1,14 @@
-//! What the page may weigh, compressed as a server would send it.
+//! What the page may weigh, compressed as a server sends it.
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use flate2::{Compression, write::GzEncoder};
 use serde::Deserialize;
 
-use crate::paths;
+use crate::gzip::gzip;
+use crate::wasm::{VIEWS, module};
+use crate::{bundle, paths};
 
 const KIB: usize = 1024;
 
@@ -20,51 +21,62 @@ struct Budget {
     accepted: usize,
 }
 
-/// `www/budget.json`.
+/// `www/budget.json`: a line for every part.
 #[derive(Deserialize)]
 struct Budgets {
-    module: Budget,
-    #[serde(rename = "page beside it")]
-    page: Budget,
-    #[serde(rename = "single file")]
-    single: Budget,
-}
-
-/// The size of `bytes` after gzip at its best.
-fn gzipped(bytes: &[u8]) -> Result<usize> {
-    let mut out = GzEncoder::new(Vec::new(), Compression::best());
-    out.write_all(bytes)?;
-    Ok(out.finish()?.len())
+    parts: BTreeMap<String, Budget>,
 }
 
 /// Weighs the built page and the single file; the answer names every figure,
 /// what is wanted, and what is owed.
 ///
 /// # Errors
-/// When a part weighs more than is accepted, or nothing is built.
+/// When a part weighs more than is accepted, has no budget, or nothing is
+/// built.
 pub(crate) fn check() -> Result<String> {
     let file = paths::www().join("budget.json");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("{} cannot be read", paths::shown(&file)))?;
     let budgets: Budgets = serde_json::from_str(&text).with_context(|| paths::shown(&file))?;
-    let (mut wasm, mut rest) = (0, 0);
+    let mut parts: Vec<(String, usize)> = Vec::new();
+    // What every visitor loads, and what comes with another view.
+    let mut page = BTreeMap::from([(None, 0)]);
     for file in files(&paths::page())? {
-        let size = gzipped(&std::fs::read(&file)?)?;
-        if file.extension().is_some_and(|e| e == "wasm") { wasm += size } else { rest += size }
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let size = std::fs::metadata(bundle::compressed(&file).unwrap_or(file.clone()))?.len();
+        match VIEWS.iter().find(|view| module(view) == name) {
+            Some(view) => parts.push((format!("module {view}"), size as usize)),
+            None if name.ends_with(".gz") => {}
+            None => *page.entry(later(&name)).or_default() += size as usize,
+        }
+    }
+    for (view, size) in page {
+        let part = view.map_or(String::from("page beside it"), |view| format!("page of {view}"));
+        parts.push((part, size));
     }
     let single = paths::single_file();
     let single = std::fs::read(&single)
         .with_context(|| format!("{} is not built", paths::shown(&single)))?;
-    let judged = [
-        budgets.module.judge("module", wasm),
-        budgets.page.judge("page beside it", rest),
-        budgets.single.judge("single file", gzipped(&single)?),
-    ];
+    parts.push((String::from("single file"), gzip(&single).len()));
+    let mut judged = Vec::new();
+    for (part, size) in &parts {
+        let budget = budgets.parts.get(part).with_context(|| {
+            format!("{} has no line for \"{part}\", which has {size} bytes", paths::shown(&file))
+        })?;
+        judged.push(budget.judge(part, *size));
+    }
     let words = judged.iter().map(|j| j.words.as_str()).collect::<Vec<_>>().join("; ");
     if judged.iter().any(|j| j.refused) {
         bail!("too heavy after gzip: {words}");
     }
     Ok(words)
+}
+
+/// The view a file comes with, unless that is the first one.
+fn later(name: &str) -> Option<&'static str> {
+    let (stem, _) = name.rsplit_once('.')?;
+    let stem = stem.trim_start_matches("servent_");
+    VIEWS.iter().skip(1).copied().find(|view| *view == stem)
 }
 
 /// What was found about one part.

@@ -1,4 +1,4 @@
-//! The core as WebAssembly, with its bindings.
+//! The core as WebAssembly, one module a view, with its bindings.
 
 use anyhow::{Result, anyhow};
 use wasm_bindgen_cli_support::Bindgen;
@@ -7,19 +7,48 @@ use crate::machine;
 use crate::paths;
 use crate::run::cargo;
 
-/// Builds `servent-web` and writes its bindings to `www/pkg`.
+/// The views of the page, as the features of `servent-web` name them. Each is
+/// a module of its own: the page loads what the open view needs.
+pub(crate) const VIEWS: &[&str] = &["queue", "trace", "ladder"];
+
+/// Those the page may ask for at once: what a story and a trace are run by.
+pub(crate) const FIRST: &[&str] = &["queue", "trace"];
+
+/// The file of a view's bindings.
+pub(crate) fn bindings(view: &str) -> String {
+    format!("servent_{view}.js")
+}
+
+/// The file of a view's module.
+pub(crate) fn module(view: &str) -> String {
+    format!("servent_{view}_bg.wasm")
+}
+
+/// The module of all views together, for the page in a single file: what they
+/// share is in it once.
+pub(crate) const ALL: &str = "all";
+
+/// Builds `servent-web` for every view and once for all of them, and writes the
+/// bindings to `www/pkg`.
 ///
 /// # Errors
 /// When the build fails, or the bindings cannot be made.
 pub(crate) fn build() -> Result<()> {
     machine::rust_target("wasm32-unknown-unknown")?;
+    VIEWS.iter().try_for_each(|view| build_module(view, view))?;
+    build_module(ALL, &VIEWS.join(","))
+}
+
+fn build_module(name: &str, features: &str) -> Result<()> {
     cargo()
         .words("build --quiet --package servent-web --lib --profile web")
-        .words("--target wasm32-unknown-unknown")
+        .words("--target wasm32-unknown-unknown --no-default-features --features")
+        .arg(features)
         .run()?;
     let module = paths::target().join("wasm32-unknown-unknown/web/servent_web.wasm");
     Bindgen::new()
         .input_path(module)
+        .out_name(&format!("servent_{name}"))
         .web(true)
         .and_then(|bindgen| {
             bindgen
@@ -29,5 +58,5 @@ pub(crate) fn build() -> Result<()> {
                 .remove_producers_section(true)
                 .generate(paths::www().join("pkg"))
         })
-        .map_err(|error| anyhow!("the bindings could not be made: {error:?}"))
+        .map_err(|error| anyhow!("the bindings of {name} could not be made: {error:?}"))
 }

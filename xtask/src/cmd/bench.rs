@@ -8,12 +8,15 @@ use crate::run::{Tool, cargo};
 /// Measure: ours beside a peer or the physical limit, in the same run.
 ///
 /// Areas: `queue` (decisions, memory, latency, uploads, held connections),
-/// `sim` (events a second, native and WebAssembly), `page` (sizes, seek).
+/// `routing` (messages a second, memory of a GUID, pauses, floods),
+/// `sim` (events a second, native and WebAssembly), `page` (sizes, seek),
+/// `swarm` (makespan against the bound, assignments a second, free riders),
+/// `unicast` (reliable messages over UDP, beside others).
 /// Without a name all of them. Exits with an error when a target is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The area.
-    #[arg(value_parser = ["queue", "sim", "page"])]
+    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast"])]
     name: Option<String>,
     /// One JSON object a line instead of tables.
     #[arg(long)]

@@ -26,12 +26,12 @@ pub(crate) fn run(_: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Writes the single file from the built page.
+/// Writes the single file from the bindings that were built.
 ///
 /// # Errors
-/// When the page is not built or the file cannot be written.
+/// When they are not built or the file cannot be written.
 pub(crate) fn single() -> Result<()> {
     let file = paths::single_file();
-    std::fs::write(&file, bundle::single(&paths::page())?)
+    std::fs::write(&file, bundle::single(&paths::www(), &paths::www().join("pkg"))?)
         .with_context(|| format!("{} cannot be written", file.display()))
 }

@@ -85,7 +85,9 @@ fn core(file: &Text) -> Vec<String> {
         let code = line.split("//").next().unwrap_or_default();
         for (word, why) in NOT_IN_CORE {
             let allowed = file.path.ends_with("keyed.rs") || file.path.ends_with("lib.rs");
-            if !allowed && words(code).any(|w| w == word) {
+            // A trait of a library may name a type that is then thrown away.
+            let thrown_away = code.contains(&format!("_: {word})"));
+            if !allowed && !thrown_away && words(code).any(|w| w == word) {
                 found.push(format!("{}:{number}: {why}: {}", file.path, line.trim()));
             }
         }
@@ -210,6 +212,14 @@ mod tests {
         let long = "x\n".repeat(MAX_LINES + 1);
         assert_eq!(breaches("web/src/a.rs", &long).len(), 1);
         assert_eq!(breaches("www/data.json", &long).len(), 0);
+    }
+
+    #[test]
+    fn core_may_throw_floating_point_away() {
+        assert_eq!(
+            breaches("core/src/a.rs", "fn serialize_f64(self, _: f64) -> Done {\n"),
+            [""; 0]
+        );
     }
 
     #[test]
