@@ -4,9 +4,11 @@
 mod program;
 
 use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use program::{Place, Running, noise};
 use serde_json::Value;
@@ -125,15 +127,88 @@ fn nothing_found_is_said_and_a_wrong_neighbour_too() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("no word of two letters"));
 }
 
-/// Fields of all packets to or from a servent, as tshark prints them.
-fn decoded(capture: &Path, at: &[SocketAddr], filter: &str) -> Vec<String> {
-    let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(capture);
-    for at in at {
-        tshark.args(["-d", &format!("tcp.port=={},gnutella", at.port())]);
+/// tshark at work: it prints each packet as it captures it, so a test can know
+/// that it has begun and that it has seen the end.
+struct Capture {
+    tshark: Child,
+    seen: Receiver<String>,
+    ports: Vec<u16>,
+    file: PathBuf,
+}
+
+/// What a payload byte of the header stands for.
+const KINDS: [(&str, &str); 5] =
+    [("Ping", "0"), ("Pong", "1"), ("Query", "128"), ("QueryHit", "129"), ("Push", "64")];
+
+impl Capture {
+    /// Nothing but the overlay's own ports, so that no other test's bytes can
+    /// crowd ours out. `None` where tshark is missing or may not capture.
+    fn begin(file: PathBuf, at: &[SocketAddr]) -> Option<Self> {
+        let ports: Vec<u16> = at.iter().map(SocketAddr::port).collect();
+        let only: Vec<String> = ports.iter().map(|port| format!("tcp port {port}")).collect();
+        let mut command = Command::new("tshark");
+        command.args(["-l", "-P", "-i", "lo", "-B", "16", "-f", &only.join(" or "), "-w"]);
+        decode_as_gnutella(&mut command, &ports).arg(&file);
+        let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut tshark) = started else {
+            eprintln!("skipped: tshark is not installed");
+            return None;
+        };
+        let out = BufReader::new(tshark.stdout.take().unwrap());
+        let (say, seen) = channel();
+        std::thread::spawn(move || {
+            out.lines().map_while(Result::ok).try_for_each(|line| say.send(line))
+        });
+        // Knocking until the knock itself is seen: only then does it listen.
+        for _ in 0..100 {
+            drop(TcpStream::connect(at[0]));
+            match seen.recv_timeout(Duration::from_millis(300)) {
+                Ok(_) => return Some(Self { tshark, seen, ports, file }),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let _ = tshark.wait();
+                    eprintln!("skipped: tshark may not capture here");
+                    return None;
+                }
+            }
+        }
+        panic!("tshark runs and sees nothing");
     }
-    let out = tshark.args(["-Y", filter, "-T", "fields", "-e", "_ws.col.Info"]).output().unwrap();
-    String::from_utf8_lossy(&out.stdout).lines().map(str::to_owned).collect()
+
+    /// Ends it once a packet has been seen that says so.
+    fn end_after(mut self, word: &str) -> Decoded {
+        let patience = Duration::from_secs(60);
+        while !self.seen.recv_timeout(patience).expect(word).contains(word) {}
+        let process = self.tshark.id().to_string();
+        let interrupted = Command::new("kill").args(["-INT", &process]).status();
+        assert!(interrupted.is_ok_and(|how| how.success()));
+        assert!(self.tshark.wait().is_ok(), "tshark ends when it is told to");
+        Decoded { ports: self.ports, file: self.file }
+    }
+}
+
+/// A finished capture.
+struct Decoded {
+    ports: Vec<u16>,
+    file: PathBuf,
+}
+
+impl Decoded {
+    /// A field of all packets that fit a filter.
+    fn field(&self, filter: &str, field: &str) -> Vec<String> {
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-r").arg(&self.file).args(["-Y", filter, "-T", "fields", "-e", field]);
+        let out = decode_as_gnutella(&mut tshark, &self.ports).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        text.split([',', '\n']).filter(|value| !value.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+fn decode_as_gnutella<'a>(tshark: &'a mut Command, ports: &[u16]) -> &'a mut Command {
+    for port in ports {
+        tshark.args(["-d", &format!("tcp.port=={port},gnutella")]);
+    }
+    tshark
 }
 
 #[test]
@@ -142,27 +217,14 @@ fn an_independent_decoder_reads_a_real_run() {
     let plain = ["--set", "overlay.deflate=false"];
     let firewalled = [&plain[..], &["--set", "overlay.firewalled=true"]].concat();
     let [near, middle, far] = line(&place, &firewalled);
-    let capture = place.path("run.pcap");
-    let mut tshark = Command::new("tshark");
-    tshark.args(["-q", "-i", "lo", "-f", "tcp", "-w"]).arg(&capture);
-    let started = tshark.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let Ok(mut tshark) = started else {
-        return eprintln!("skipped: tshark is not installed");
-    };
-    let mut words = BufReader::new(tshark.stderr.take().unwrap()).lines().map_while(Result::ok);
-    if !words.any(|line| line.contains("Capturing on")) {
-        let _ = tshark.wait();
-        return eprintln!("skipped: tshark may not capture here");
-    }
+    let all = [near.at, middle.at, far.at];
+    let Some(capture) = Capture::begin(place.path("run.pcap"), &all) else { return };
     let hits = search(&place, near.at);
     get(&place, &hits[0]);
-    let interrupted = Command::new("kill").args(["-INT", &tshark.id().to_string()]).status();
-    let ended = interrupted.and_then(|_| tshark.wait());
-    assert!(ended.is_ok_and(|how| how.success()), "tshark ends when it is told to");
-    let all = [near.at, middle.at, far.at];
-    for kind in ["Ping", "Pong", "Query", "QueryHit", "Push"] {
-        let info = decoded(&capture, &all, "gnutella");
-        assert!(info.iter().any(|line| line.contains(kind)), "no {kind} in {info:?}");
+    let run = capture.end_after("Push");
+    let payloads = run.field("gnutella", "gnutella.header.payload");
+    for (kind, payload) in KINDS {
+        assert!(payloads.iter().any(|seen| seen == payload), "no {kind} in {payloads:?}");
     }
-    assert_eq!(decoded(&capture, &all, "gnutella && _ws.malformed"), [""; 0]);
+    assert_eq!(run.field("gnutella && _ws.malformed", "frame.number"), [""; 0]);
 }
