@@ -3,10 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
-use crate::machine;
-use crate::paths;
 use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
+use crate::{machine, paths, second};
 
 /// Runs every preset natively (debug and release), in Node and in the
 /// browsers that are here, and compares.
@@ -18,7 +17,7 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     if wanted.is_empty() {
         bail!("the example `digests` of servent-core printed nothing");
     }
-    let mut places = vec!["native debug", "native release"];
+    let (mut places, mut notes) = (vec!["native debug", "native release"], Vec::new());
     compare(&wanted, "native release", &lines(&native("--release")?))?;
     if machine::find(&["npm"]).is_some() {
         let page = |engine: &str| {
@@ -28,13 +27,16 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         places.push("Node");
         for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
             if let Found::At(path) = browser.find(context)? {
-                let got = page(browser.name).env(variable, path).quiet()?;
+                let run = || page(browser.name).env(variable, &path).quiet();
+                let (got, note) = second::chance(browser.name, run)?;
+                notes.push(note);
                 compare(&wanted, browser.name, &lines(&got))?;
                 places.push(browser.name);
             }
         }
     }
-    Ok(Outcome::Done(format!("{} presets, equal in {}", wanted.len(), places.join(", "))))
+    let words = format!("{} presets, equal in {}", wanted.len(), places.join(", "));
+    Ok(Outcome::Done(second::joined(&[vec![words], notes].concat())))
 }
 
 /// `<preset> <digest>` a line; anything else a tool may say is left out.

@@ -33,13 +33,33 @@ pub(crate) fn apt_install(packages: &[&str]) -> Result<()> {
     if !root_with_apt() {
         bail!("missing: {0}; install it with `sudo apt-get install {0}`", packages.join(" "));
     }
-    let apt = || Tool::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive");
-    apt().words("-qq update").quiet()?;
+    let apt = |words| {
+        Tool::new("apt-get")
+            .words("-qq -y -o Acquire::Retries=3")
+            .words(words)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+    };
+    apt("update").quiet()?;
     packages
         .iter()
-        .fold(apt().words("-qq -y --no-install-recommends install"), |apt, name| apt.arg(name))
+        .fold(apt("--no-install-recommends install"), |apt, name| apt.arg(name))
         .quiet()?;
     Ok(())
+}
+
+/// Makes sure of tshark, the decoder that some tests hold ours against: in
+/// continuous integration it is installed. Words for the summary when it is
+/// not here; the tests that need it then say that they are left out.
+pub(crate) fn decoder() -> String {
+    if find(&["tshark"]).is_some() {
+        return String::new();
+    }
+    let why = if in_ci() { apt_install(&["tshark"]).err() } else { None };
+    match why {
+        None if find(&["tshark"]).is_some() => String::new(),
+        None => "without tshark (`sudo apt-get install tshark`)".to_owned(),
+        Some(why) => format!("without tshark: {why:#}").replace('\n', " "),
+    }
 }
 
 /// Makes sure that the compiler knows `target`.

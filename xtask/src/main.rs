@@ -8,6 +8,7 @@ mod gzip;
 mod machine;
 mod paths;
 mod run;
+mod second;
 mod sizes;
 mod steps;
 mod tidy;

@@ -3,7 +3,8 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::io::PipeReader;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -11,6 +12,26 @@ use anyhow::{Context, Result, bail};
 pub(crate) struct Tool {
     command: Command,
     shown: String,
+}
+
+/// A program that runs.
+pub(crate) struct Started {
+    child: Child,
+    shown: String,
+}
+
+impl Started {
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Result<()> {
+        succeeded(&self.shown, self.child.wait()?)
+    }
+}
+
+fn succeeded(shown: &str, status: ExitStatus) -> Result<()> {
+    if !status.success() {
+        bail!("`{shown}` failed ({status})");
+    }
+    Ok(())
 }
 
 /// Cargo, the one that started us.
@@ -68,10 +89,20 @@ impl Tool {
             .command
             .status()
             .with_context(|| format!("`{}` could not be started", self.shown))?;
-        if !status.success() {
-            bail!("`{}` failed ({status})", self.shown);
-        }
-        Ok(())
+        succeeded(&self.shown, status)
+    }
+
+    /// Starts it with both its outputs in one pipe, in the order they come.
+    pub(crate) fn joined(mut self) -> Result<(PipeReader, Started)> {
+        let (output, input) = std::io::pipe()?;
+        self.command.stdout(input.try_clone()?).stderr(input);
+        let child = self
+            .command
+            .spawn()
+            .with_context(|| format!("`{}` could not be started", self.shown))?;
+        // The ends of the pipe that are ours go with the command: when the
+        // child ends, so does what can be read.
+        Ok((output, Started { child, shown: self.shown }))
     }
 
     /// Runs it and keeps its output; a failure shows all of it.

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use crate::second;
+
 /// How a step ended when it did not fail.
 pub(crate) enum Outcome {
     /// Done; the words are shown behind its name.
@@ -41,14 +43,17 @@ pub(crate) struct Context {
 /// The first failure, or with `keep_going` how many there were.
 pub(crate) fn run(steps: &[&Step], context: &Context, keep_going: bool) -> Result<()> {
     let start = now();
-    let (mut skipped, mut failed) = (Vec::new(), Vec::new());
+    let (mut skipped, mut failed, mut doubtful) = (Vec::new(), Vec::new(), Vec::new());
     for step in steps {
         announce(step);
         let began = now();
         let outcome = (step.run)(context);
         let took = seconds(began.elapsed());
         match outcome {
-            Ok(Outcome::Done(words)) => line("ok", &took, step, &words),
+            Ok(Outcome::Done(words)) => {
+                line("ok", &took, step, &words);
+                doubtful.extend(words.contains(second::ALONE).then_some(words));
+            }
             Ok(Outcome::Skipped(why)) => {
                 line("skip", &took, step, &why);
                 skipped.push(step.name);
@@ -73,6 +78,9 @@ pub(crate) fn run(steps: &[&Step], context: &Context, keep_going: bool) -> Resul
     } else {
         format!(", left out: {}", skipped.join(", "))
     };
+    for words in doubtful {
+        println!("LOOK: {words}");
+    }
     println!("all {} steps ok in {total}{left_out}", steps.len());
     Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
 use crate::steps::{self, Context, Outcome, Step};
-use crate::{cmd, digests, machine, paths, sizes, tidy};
+use crate::{cmd, digests, machine, paths, second, sizes, tidy};
 
 /// Run every check, cheapest first, and stop at the first that fails.
 ///
@@ -88,10 +88,11 @@ fn clippy(_: &Context) -> Result<Outcome> {
 }
 
 fn tests(_: &Context) -> Result<Outcome> {
+    let without = machine::decoder();
     // Their own summaries are shown: they say how many ran. All of them run:
     // one look shows everything that is broken.
-    cargo().words("test --workspace --all-targets --no-fail-fast").run()?;
-    Ok(().into())
+    let words = [second::tests()?, without];
+    Ok(Outcome::Done(second::joined(&words)))
 }
 
 fn docs(_: &Context) -> Result<Outcome> {
@@ -129,25 +130,53 @@ fn browser(context: &Context) -> Result<Outcome> {
     if let Some(skipped) = without_node()? {
         return Ok(skipped);
     }
-    let (mut here, mut missing) = (Vec::new(), Vec::new());
-    let mut npm =
-        npm("test").env("SERVENT_PAGE", paths::page()).env("SERVENT_SINGLE", paths::single_file());
+    let (mut here, mut words) = (Vec::new(), vec![String::new()]);
+    let mut where_it_is = Vec::new();
     for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
         match browser.find(context)? {
             Found::At(path) => {
-                npm = npm.env(variable, path);
+                where_it_is.push((variable, path));
                 here.push(browser.name);
             }
-            Found::No(Outcome::Skipped(why)) => missing.push(format!("{}: {why}", browser.name)),
+            Found::No(Outcome::Skipped(why)) => {
+                words.push(format!("without {}: {why}", browser.name));
+            }
             Found::No(Outcome::Done(_)) => {}
         }
     }
     if here.is_empty() {
-        return Ok(Outcome::Skipped(missing.join("; ")));
+        return Ok(Outcome::Skipped(second::joined(&words)));
     }
-    npm.env("BROWSERS", here.join(",")).env("SERVENT_TRACE", real_trace()?).run()?;
-    missing.insert(0, here.join(" and "));
-    Ok(Outcome::Done(missing.join("; without ")))
+    let (trace, note) = second::chance("servent demo", real_trace)?;
+    words.push(note);
+    for file in page_tests()? {
+        let test = || {
+            let node = Tool::new("node").arg("--test").arg(&file).within(paths::www());
+            let node = where_it_is.iter().fold(node, |node, (name, path)| node.env(name, path));
+            node.env("BROWSERS", here.join(","))
+                .env("SERVENT_PAGE", paths::page())
+                .env("SERVENT_SINGLE", paths::single_file())
+                .env("SERVENT_TRACE", &trace)
+                .run()
+        };
+        let ((), note) = second::chance(&file, test)?;
+        words.push(note);
+    }
+    words[0] = here.join(" and ");
+    Ok(Outcome::Done(second::joined(&words)))
+}
+
+/// The files of the page's tests, below `www`.
+fn page_tests() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(paths::www().join("tests"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".test.js") {
+            names.push(format!("tests/{name}"));
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The tape of a servent on real sockets, for the page to run again.
