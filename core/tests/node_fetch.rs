@@ -16,8 +16,11 @@ const SIZE: usize = 300;
 fn asking() -> (Host, ConnId, String) {
     let mut host = Host::new(config(), &[]);
     host.files.insert(FileIndex(0), content(SIZE));
-    let source =
-        Source { at: "9.9.9.9:9".parse().unwrap(), target: "/get/0/x".into(), host: "h".into() };
+    let source = Source {
+        at: "9.9.9.9:9".parse().unwrap(),
+        target: "/get/0/file%200.bin".into(),
+        host: "h".into(),
+    };
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![source] };
     host.input(Input::Command(Command::Get(get)));
     let (conn, _) = host.dials.pop().expect("a dial");
@@ -58,7 +61,7 @@ fn story(host: &Host) -> Vec<&Event> {
 #[test]
 fn a_request_says_what_we_speak_and_where_we_are() {
     let (_, _, request) = asking();
-    assert!(request.starts_with("GET /get/0/x HTTP/1.1\r\n"), "{request}");
+    assert!(request.starts_with("GET /get/0/file%200.bin HTTP/1.1\r\n"), "{request}");
     assert_eq!(header(&request, "Host"), Some("h"));
     assert_eq!(header(&request, "X-Queue"), Some("1.0"));
     assert_eq!(header(&request, "X-Node"), Some("1.2.3.4:6346"));

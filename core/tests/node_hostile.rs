@@ -20,8 +20,8 @@ use servent_core::time::{Duration, Instant};
 /// Things a stranger may say, whole and in pieces.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let first = prop_oneof![
-        4 => Just("GET /get/0/x HTTP/1.1\r\n"),
-        1 => Just("GET /get/1/y HTTP/1.0\r\n"),
+        4 => Just("GET /get/0/file%200.bin HTTP/1.1\r\n"),
+        1 => Just("GET /get/1/file%201.bin HTTP/1.0\r\n"),
         1 => Just("HEAD / HTTP/1.1\r\n"),
         1 => Just("GET /?q=f HTTP/1.1\r\n"),
         2 => Just("HTTP/1.1 206 OK\r\nContent-Length: 10\r\nContent-Range: bytes 0-9/10\r\n"),
@@ -68,7 +68,7 @@ fn accepted() -> impl Strategy<Value = ConnId> {
 fn source() -> impl Strategy<Value = Source> {
     (0..4u8).prop_map(|n| Source {
         at: format!("9.9.9.{n}:1").parse().unwrap(),
-        target: "/get/0/x".into(),
+        target: "/get/0/file%200.bin".into(),
         host: "x".into(),
     })
 }

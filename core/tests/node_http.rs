@@ -14,7 +14,8 @@ fn head_request(target: &str, extra: &str) -> String {
 fn head_tells_everything_and_is_never_queued() {
     let mut host = Host::new(config(), &[1_000]);
     let conn = host.accept("9.9.9.9:1");
-    let reply = host.say(conn, &head_request("/get/0/x", "X-Queue: 0.1\r\nRange: bytes=5-\r\n"));
+    let reply =
+        host.say(conn, &head_request("/get/0/file%200.bin", "X-Queue: 0.1\r\nRange: bytes=5-\r\n"));
     assert_eq!(status(&reply), 200, "{reply}");
     assert_eq!(header(&reply, "Content-Length"), Some("1000"));
     assert_eq!(header(&reply, "Accept-Ranges"), Some("bytes"));
@@ -56,9 +57,30 @@ fn what_is_not_there_is_not_found() {
     let unknown = format!("/uri-res/N2R?urn:sha1:{}", node_support::sha(9));
     let reply = host.say(conn, &format!("GET {unknown} HTTP/1.1\r\n\r\n"));
     assert_eq!(status(&reply), 404);
-    // A name never becomes a path: the number alone leads to a file.
+    // A name never becomes a path.
     let reply = host.say(conn, &head_request("/get/0/..%2f..%2fetc%2fpasswd", ""));
-    assert_eq!(header(&reply, "Content-Length"), Some("10"));
+    assert_eq!(status(&reply), 404);
+}
+
+#[test]
+fn a_number_with_the_name_of_another_file_is_not_taken_for_that_file() {
+    let mut host = Host::new(config(), &[10, 20]);
+    let conn = host.accept("9.9.9.9:1");
+    let mut asked = |target: &str, extra: &str| {
+        let reply = host.say(conn, &head_request(target, extra));
+        (status(&reply), header(&reply, "Content-Length").map(str::to_owned))
+    };
+    let whole = (200, Some("10".to_owned()));
+    assert_eq!(asked("/get/0/file%201.bin", "").0, 404, "that is the name of number 1");
+    assert_eq!(asked("/get/0/song.ogg", "").0, 404);
+    for spelled in ["/get/0/file 0.bin", "/get/0/FILE%200.BIN/", "/get/0/%66ile%200%2Ebin"] {
+        assert_eq!(asked(spelled, ""), whole, "{spelled}");
+    }
+    // Whoever names the content needs no name, and the right name does not
+    // make up for other content.
+    let urn = |n| format!("X-Gnutella-Content-URN: urn:sha1:{}\r\n", node_support::sha(n));
+    assert_eq!(asked("/get/0/song.ogg", &urn(0)), whole);
+    assert_eq!(asked("/get/0/file%200.bin", &urn(1)).0, 404);
 }
 
 #[test]
@@ -75,7 +97,7 @@ fn only_get_and_head_are_served() {
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
         let mut host = Host::new(config(), &[10]);
         let conn = host.accept("9.9.9.9:1");
-        let reply = host.say(conn, &format!("{method} /get/0/x HTTP/1.1\r\n\r\n"));
+        let reply = host.say(conn, &format!("{method} /get/0/file%200.bin HTTP/1.1\r\n\r\n"));
         assert_eq!(status(&reply), 405, "{method}");
         assert_eq!(header(&reply, "Allow"), Some("GET, HEAD"));
         assert!(host.hung_up.contains(&conn));
@@ -188,7 +210,7 @@ fn unread_replies_end_the_connection() {
 #[test]
 fn bytes_cut_anywhere_have_the_same_effects() {
     let text = [
-        head_request("/get/0/x", ""),
+        head_request("/get/0/file%200.bin", ""),
         head_request("/", "A: b\r\n c\r\n"),
         "GET /?q=a HTTP/1.1\n\n".into(),
         head_request("/get/9/x", "Connection: close\r\n"),

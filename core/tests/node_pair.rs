@@ -16,7 +16,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 fn source() -> Source {
     Source {
         at: "2.2.2.2:6346".parse().unwrap(),
-        target: "/get/0/x".into(),
+        target: "/get/0/file%200.bin".into(),
         host: "2.2.2.2".into(),
     }
 }

@@ -403,8 +403,9 @@ fn hammering_is_refused_for_a_while() {
 
 #[test]
 fn pq_11_heads_lists_and_misses_are_hammering_too_and_cost_nobody_his_place() {
-    for line in ["HEAD /get/0/name", "GET /", "GET /get/77/none", "GET /get/0/name"] {
-        let extra = if line == "GET /get/0/name" { "Range: bytes=100000-\r\n" } else { "" };
+    for line in ["HEAD /get/0/file%200.bin", "GET /", "GET /get/77/none", "GET /get/0/file%200.bin"]
+    {
+        let extra = if line == "GET /get/0/file%200.bin" { "Range: bytes=100000-\r\n" } else { "" };
         let text = format!("{line} HTTP/1.1\r\nHost: x\r\n{extra}\r\n");
         let mut strict = config();
         strict.queue.hammer_requests = 10;
@@ -445,7 +446,10 @@ fn a_head_request_does_not_shorten_the_life_of_a_place() {
     let (mut host, _) = busy(patient);
     let (held, reply) = host.ask("9.9.9.2:1", AQ);
     assert_eq!(status(&reply), 503);
-    assert_eq!(status(&host.say(held, "HEAD /get/0/name HTTP/1.1\r\nHost: x\r\n\r\n")), 200);
+    assert_eq!(
+        status(&host.say(held, "HEAD /get/0/file%200.bin HTTP/1.1\r\nHost: x\r\n\r\n")),
+        200
+    );
     host.wait(Duration::from_secs(29));
     assert!(!host.hung_up.contains(&held));
 }
@@ -507,7 +511,7 @@ fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close(
     let (mut host, _) = busy(config());
     for (peer, header) in [("9.9.9.2:1", AQ), ("9.9.9.3:1", PQ)] {
         let conn = host.accept(peer);
-        let request = format!("GET /get/0/x HTTP/1.0\r\n{header}\r\n");
+        let request = format!("GET /get/0/file%200.bin HTTP/1.0\r\n{header}\r\n");
         let reply = host.say(conn, &request);
         assert_eq!(status(&reply), 503);
         assert!(reply.contains("Connection: keep-alive\r\n"), "{reply}");
@@ -516,6 +520,6 @@ fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close(
     let (conn, _) = host.ask("9.9.9.4:1", "X-Queue: 0.1\r\nConnection: close\r\n");
     assert!(host.hung_up.contains(&conn));
     let plain = host.accept("9.9.9.5:1");
-    host.say(plain, "HEAD /get/0/x HTTP/1.0\r\n\r\n");
+    host.say(plain, "HEAD /get/0/file%200.bin HTTP/1.0\r\n\r\n");
     assert!(host.hung_up.contains(&plain));
 }

@@ -2,7 +2,7 @@
 //! other places it is known to be at.
 //!
 //! Only a number or a SHA-1 ever leads to a file. A name that comes in a URL
-//! is decoration and never looked up, so it cannot become a path.
+//! is compared and never looked up, so it cannot become a path.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};

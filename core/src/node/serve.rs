@@ -225,11 +225,11 @@ impl Node {
         let reply = ReplyForm::of(head, dialect);
         let target = Target::parse(&head.target);
         let found = match &target {
-            Target::File { index, .. } => self.files.get(*index).map(Subject::from),
+            Target::File { index, name } => self.numbered(*index, name, head),
             Target::Urn(sha1) => self.content(*sha1),
             Target::Root { .. } | Target::Other => None,
         };
-        let found = found.filter(|subject| is_what_they_want(subject, head));
+        let found = found.filter(|subject| content_fits(subject, head) != Some(false));
         let light = found.is_none() || head.method != Method::Get;
         if light && self.hammers(now, conn, reply, fx) {
             return;
@@ -250,6 +250,17 @@ impl Node {
             Some(subject) => self.file_request(now, conn, subject, (head, dialect), reply, fx),
             None => self.short(now, conn, 404, "Not Found", reply, fx),
         }
+    }
+
+    /// The shared file with this number, if it is the one that was meant: a
+    /// number from yesterday may be another file today. The content decides
+    /// where the request names it, the name otherwise (reference §3).
+    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
+        let info = self.files.get(index)?;
+        let subject = Subject::from(info);
+        let meant =
+            content_fits(&subject, head).unwrap_or_else(|| info.name.eq_ignore_ascii_case(name));
+        meant.then_some(subject)
     }
 
     /// A shared file with this content, or else a download of ours.
@@ -334,14 +345,16 @@ impl Node {
     }
 }
 
-/// False when the request names other content than this file has.
-fn is_what_they_want(subject: &Subject, head: &RequestHead) -> bool {
-    let Some(have) = subject.sha1 else { return true };
+/// Whether a file has the content that the request names. `None` when it names
+/// none, or when we do not know yet what the file has.
+fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
+    let have = subject.sha1?;
     head.headers
         .all("X-Gnutella-Content-URN")
         .flat_map(|v| v.split(','))
         .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
-        .all(|wanted| wanted == have)
+        .map(|wanted| wanted == have)
+        .reduce(|all, one| all && one)
 }
 
 /// As much of a stranger's words as an event repeats.

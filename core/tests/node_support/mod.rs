@@ -267,7 +267,7 @@ impl Host {
 
 /// A request for a file, with further header lines.
 pub(crate) fn get(index: u32, extra: &str) -> String {
-    format!("GET /get/{index}/name HTTP/1.1\r\nHost: x\r\n{extra}\r\n")
+    format!("GET /get/{index}/file%20{index}.bin HTTP/1.1\r\nHost: x\r\n{extra}\r\n")
 }
 
 /// The value of a header in a reply.
