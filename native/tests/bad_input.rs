@@ -212,7 +212,7 @@ fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
     let (_, bytes) = place.share("file", 50_000);
     let at = format!("127.0.0.1:{}", program::free_port());
     let url = format!("http://{at}/get/0/file");
-    // As a user calls it; finish() allows 15 s.
+    // As a user calls it; run() allows a minute.
     let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
     complains(&output, 3, &format!("nobody is there: {at} cannot be reached"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--wait"));

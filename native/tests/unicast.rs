@@ -336,7 +336,8 @@ fn a_strangers_datagrams_disturb_nobody() {
     drop(input);
     assert!(finish(sender).status.success());
     let counters = running.event("received")["counters"].clone();
-    assert!(counters["garbage"].as_u64() > Some(500), "{counters}");
+    // A receiver that is not running meanwhile keeps a few hundred of them.
+    assert!(counters["garbage"].as_u64() > Some(50), "{counters}");
     assert!(running.end().success());
     assert_same(&place.path("in/received"), &bytes);
 }

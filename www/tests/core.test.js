@@ -60,13 +60,14 @@ for (const name of BROWSERS) {
       });
       assert.equal(length, 5000);
       assert.ok(cards > 10 && cards < 80, `${cards} cards`);
-      const last = await page.evaluate(async () => {
+      await page.evaluate(() => {
         const lane = /** @type {HTMLElement} */ (document.querySelector('.lane[data-lane="async"] .lane-scroll'));
         lane.scrollTop = lane.scrollHeight;
-        await new Promise((done) => setTimeout(done, 300));
-        return [...lane.querySelectorAll('.place')].at(-1)?.textContent;
       });
-      assert.equal(last?.replace(/\D/g, ''), '5000');
+      await page.waitForFunction(() => {
+        const last = [...document.querySelectorAll('.lane[data-lane="async"] .place')].at(-1);
+        return last?.textContent?.replace(/\D/g, '') === '5000';
+      });
       const { lanes, wires, took } = await page.evaluate(() => {
         const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
         const whole = run.board(1, 5000).queue.cards;

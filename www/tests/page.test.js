@@ -290,8 +290,7 @@ for (const name of BROWSERS) {
       await page.click('[data-do="play"]');
       await new Promise((done) => setTimeout(done, 1500));
       await page.click('[data-do="play"]');
-      await new Promise((done) => setTimeout(done, 700));
-      assert.equal((await page.$$('.overlay > *, .travelling')).length, 0);
+      await page.waitForFunction(() => !document.querySelector('.overlay > *, .travelling'));
       await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 300 }); });
       await page.click('[data-do="play"]');
       for (let i = 0; i < 8; i += 1) {
@@ -339,6 +338,7 @@ for (const name of BROWSERS) {
       await new Promise((done) => setTimeout(done, 1000));
       assert.equal(await said(), 0);
       await page.keyboard.press(' ');
+      await page.waitForFunction(() => /** @type {any} */ (globalThis).said > 0);
       await frame(page);
       assert.equal(await said(), 1);
       assert.equal(await page.$$eval('output:not([aria-live="off"])', (all) => all.length), 0, 'the clock is not read aloud');

@@ -26,7 +26,10 @@ impl Pace {
 
     /// How long to rest after `bytes` have left.
     pub(crate) fn after(&self, bytes: u64) -> Duration {
-        let now = self.watch.elapsed();
+        self.after_at(self.watch.elapsed(), bytes)
+    }
+
+    fn after_at(&self, now: Duration, bytes: u64) -> Duration {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate);
         *spent = (*spent).max(now) + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
@@ -41,9 +44,9 @@ mod tests {
     #[test]
     fn two_uploads_share_one_rate() {
         let pace = Pace::new(1_000);
-        let first = pace.after(500);
-        let second = pace.after(500);
-        assert!(first <= Duration::from_millis(500));
-        assert!(second > Duration::from_millis(900), "{second:?}");
+        let at = Duration::from_millis;
+        assert_eq!(pace.after_at(at(0), 500), at(500));
+        assert_eq!(pace.after_at(at(100), 500), at(900));
+        assert_eq!(pace.after_at(at(3_000), 500), at(500), "what was not used is gone");
     }
 }

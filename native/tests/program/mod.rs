@@ -6,14 +6,16 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The longest any single step of a test may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// The longest any single step of a test may take. Nothing that works comes
+/// near it, on a busy machine neither.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with everything a test needs, removed with it.
 pub(crate) struct Place {
@@ -308,9 +310,18 @@ pub(crate) fn lab_get(at: SocketAddr, target: &str) -> Reply {
     Wire::connect(at).get(target, &["Connection: close"])
 }
 
-/// A port nobody listens on right now.
+/// A port nobody listens on right now, and that the system does not give to
+/// somebody else's connection either: it is below those it hands out.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(37);
+    loop {
+        let n = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 12_000 + u16::try_from(n % 20_000).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Waits until `holds`, never longer than [`PATIENCE`].
