@@ -263,6 +263,16 @@ fn what_cannot_be_read_to_be_checked_ends_it() {
 }
 
 #[test]
+fn one_source_of_both_makes_two_commands_mean_one_download() {
+    let mut desk = Desk::getting(None, &[A]);
+    desk.input(Input::Get(get(None, &[B, A])));
+    assert_eq!(desk.fetches.view().len(), 1);
+    assert_eq!(desk.row().get.sources.len(), 2, "the new source helps");
+    desk.input(Input::Get(get(None, &["7.7.7.7:7"])));
+    assert_eq!(desk.fetches.view().len(), 2, "a name alone may be anything");
+}
+
+#[test]
 fn a_hash_learnt_on_the_way_is_demanded_after_a_restart_too() {
     let mut desk = Desk::getting(None, &[A]);
     let first = desk.connect();

@@ -4,7 +4,7 @@ mod program;
 
 use std::process::Stdio;
 
-use program::{Place, Running, Wire, assert_same, ended, lab_get, until};
+use program::{Place, Running, Wire, assert_same, complains, ended, lab_get, until};
 use serde_json::Value;
 
 const BUSY: [&str; 6] =
@@ -77,6 +77,59 @@ fn kill_9_of_get_resumes_where_it_was() {
     assert!(again < 8_000_000, "{again} bytes came a second time");
 }
 
+#[test]
+fn the_name_that_is_told_is_the_name_that_is_written() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 300_000);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/get/0/file", running.at);
+    // Left behind by a try of which nothing is remembered.
+    std::fs::write(place.path("got.bin.part"), "of long ago").unwrap();
+    let output = place.run(&["get", &url, "-o", "got.bin", "--json", "--state", "get"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).unwrap();
+    let done: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    assert_eq!(done["file"], place.path("got.bin").to_str().unwrap());
+    assert_same(&place.path("got.bin"), &bytes);
+    assert_same(&place.path("got.bin.part"), b"of long ago");
+    assert!(!place.path("got (2).bin").exists() && !place.path("got (2).bin.part").exists());
+}
+
+#[test]
+fn a_part_from_elsewhere_is_continued_only_when_the_user_says_it_is_the_same() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 9_000_000);
+    let slow = place.sharing(&["--set", "upload_rate=3000000"]);
+    let old = format!("http://{}/get/0/file", slow.at);
+    let fixed = "-o file --json --state get --time-scale 20 --set fetch.save_bytes=262144";
+    let get = |urls: &str| {
+        let line = format!("get {urls} {fixed}");
+        place.servent(&line.split(' ').collect::<Vec<_>>())
+    };
+    let run = |urls: &str| {
+        let mut command = get(urls);
+        program::finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let mut first = Running::start(get(&old));
+    first.line(|line| {
+        serde_json::from_str::<Value>(line)
+            .is_ok_and(|v| v["download"]["have"].as_u64().unwrap_or(0) > 2_000_000)
+    });
+    first.kill();
+    drop(slow);
+    let other = place.sharing(&[]);
+    let new = format!("http://{}/get/0/file", other.at);
+    complains(&run(&new), 4, "file.part has");
+    assert!(place.path("file.part").exists() && !place.path("file").exists());
+    let before = sent(&other);
+    let output = run(&format!("{old} {new}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_same(&place.path("file"), &bytes);
+    assert!(!place.path("file.part").exists());
+    let again = sent(&other) - before;
+    assert!(again < 8_000_000, "{again} bytes came a second time");
+}
+
 fn sent(running: &Running) -> u64 {
     let status = lab_get(running.lab.unwrap(), "/api/status").json();
     status["servents"][0]["counters"]["bytes_sent"].as_u64().unwrap()
@@ -112,7 +165,7 @@ fn ctrl_c_of_get_says_how_to_go_on() {
         std::process::Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success()
     );
     let output = program::finish(get);
-    program::complains(&output, 130, "same command");
+    complains(&output, 130, "same command");
 }
 
 #[test]

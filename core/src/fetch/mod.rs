@@ -137,14 +137,19 @@ impl Fetches {
         });
     }
 
-    /// The remembered download that a command means.
+    /// The remembered download that a command means: of the same name, and of
+    /// the same content as far as that is known; otherwise one source of both
+    /// must be the same.
     fn same(&self, get: &Get) -> Option<FetchId> {
+        let shared = |d: &Download| {
+            d.get.sources == get.sources || d.get.sources.iter().any(|s| get.sources.contains(s))
+        };
         let same = |d: &Download| {
             d.get.name == get.name
                 && d.state != State::Done
                 && match (d.get.sha1, get.sha1) {
                     (Some(a), Some(b)) => a == b,
-                    _ => d.get.sources == get.sources,
+                    _ => shared(d),
                 }
         };
         self.downloads.values().find(|d| same(d)).map(|d| d.id)

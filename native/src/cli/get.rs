@@ -11,7 +11,7 @@ use serde_json::json;
 use servent::driver::{Driver, Handle, Options};
 use servent::{Clock, DamagedState};
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
-use servent_core::id::Sha1;
+use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{Answer, Command, Get, Source};
 use servent_core::time;
 use servent_core::trace::{Event, Record};
@@ -203,10 +203,33 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
     progress.finish();
     signals.end_at_next();
     handle.stop().await?;
-    let (size, sha1) = outcome?;
+    let (fetch, size, sha1) = outcome?;
     // Nothing is left to go on with.
     let _ = std::fs::remove_dir_all(&state);
-    report(*voice, file, size, sha1, wanted.sha1.is_some())
+    // Somebody may have made a file of this name meanwhile.
+    let file = handle.path_of(fetch).unwrap_or_else(|| file.clone());
+    report(*voice, &file, size, sha1, wanted.sha1.is_some())
+}
+
+/// Ends what an earlier command has begun under the same name from elsewhere.
+///
+/// # Errors
+/// Bytes of it are here: whether they belong to this file, only the user knows.
+async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure> {
+    for other in handle.view(1, 0).await?.fetches {
+        if other.fetch == ours.0 || other.state == "done" {
+            continue;
+        }
+        if other.have > 0 {
+            handle.command(Command::Cancel { fetch: ours }).await?;
+            let from: Vec<&str> = other.sources.iter().map(|s| s.at.as_str()).collect();
+            let (have, from) = (bytes(other.have), from.join(" and "));
+            return Err(Failure::new(Exit::Disk, format!("{name}.part has {have} from {from}, perhaps of another file"))
+                .next("if it is the same file, name both sources in one command; otherwise choose another name with -o, or take the part away"));
+        }
+        handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
+    }
+    Ok(())
 }
 
 /// Gives the command and waits for its end.
@@ -215,8 +238,9 @@ async fn follow(
     wish: Get,
     push: &mut Pushing,
     progress: &mut FetchProgress,
-) -> Result<(u64, Option<Sha1>), Failure> {
-    let clock = Clock::new();
+) -> Result<(FetchId, u64, Option<Sha1>), Failure> {
+    let (clock, name) = (Clock::new(), wish.name.clone());
+    let mut ours = None;
     let mut answers = handle.answers();
     let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
     let mut troubles = BTreeMap::new();
@@ -228,18 +252,26 @@ async fn follow(
             biased;
             Some(Ok(record)) = records.next() => note(&record, &mut troubles, progress),
             answer = answers.recv() => match answer {
-                Ok(Answer::Fetched { bytes, sha1, .. }) => return Ok((bytes, sha1)),
-                Ok(Answer::Fetching { fetch }) => push.fetch = Some(fetch),
+                Ok(Answer::Fetching { fetch }) => {
+                    (push.fetch, ours) = (Some(fetch), Some(fetch));
+                    alone(handle, fetch, &name).await?;
+                }
                 Ok(Answer::NoWay { .. }) => push.soon(),
+                Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
+                    return Ok((fetch, bytes, sha1));
+                }
                 Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if push.may_help() => {}
-                Ok(Answer::Failed { why, .. }) => return Err(failed(why, &troubles)),
+                Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {
+                    return Err(failed(why, &troubles));
+                }
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
             },
             _ = tick.tick() => {
                 push.ask(handle).await?;
                 let view = handle.view(1, 0).await?;
-                if let Some(fetch) = view.fetches.first() {
+                let one = view.fetches.iter().find(|f| ours.is_some_and(|ours| ours.0 == f.fetch));
+                if let Some(fetch) = one {
                     progress.show(clock.now(), fetch);
                 }
             }

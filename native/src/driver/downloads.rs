@@ -1,5 +1,7 @@
 //! The files downloads are written to: `NAME.part` in the download folder
-//! until they are whole, then `NAME`. Nothing that exists is overwritten.
+//! until they are whole, then `NAME`. Nothing that exists is overwritten: a
+//! number is put into a name that is taken. What is in the way of the one name
+//! has nothing to do with the other.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -71,7 +73,10 @@ pub(crate) fn store_error(why: &io::Error) -> StoreError {
 pub(crate) struct Downloads {
     dir: PathBuf,
     durability: Durability,
+    /// Names of the partial files, without `.part`.
     names: BTreeMap<FetchId, String>,
+    /// Names that were asked for.
+    wanted: BTreeMap<FetchId, String>,
     open: BTreeMap<FetchId, Result<Arc<PartFile>, StoreError>>,
     whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
 }
@@ -89,15 +94,18 @@ impl Downloads {
             dir: dir.to_owned(),
             durability,
             names: BTreeMap::new(),
+            wanted: BTreeMap::new(),
             open: BTreeMap::new(),
             whole: Arc::default(),
         };
         let mut changes = Vec::new();
         for (fetch, part) in parts {
-            let wanted = fetches.iter().any(|row| row.fetch == fetch);
+            let row = fetches.iter().find(|row| row.fetch == fetch);
             if part.whole {
-                downloads.finish(fetch, &part.name);
-            } else if wanted {
+                let wanted = row.map_or_else(|| part.name.clone(), |row| safe_name(&row.get.name));
+                downloads.finish(fetch, &part.name, &wanted);
+            } else if let Some(row) = row {
+                downloads.wanted.insert(fetch, safe_name(&row.get.name));
                 downloads.names.insert(fetch, part.name);
                 continue;
             }
@@ -137,6 +145,7 @@ impl Downloads {
     ) -> Option<Change> {
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
             let known = self.names.contains_key(&fetch);
+            self.wanted.entry(fetch).or_insert_with(|| safe_name(name));
             let name = self.names.entry(fetch).or_insert_with(|| safe_name(name)).clone();
             let opened = self.open_part(fetch, name, known);
             self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
@@ -189,19 +198,20 @@ impl Downloads {
     /// Gives a download its final name.
     pub(crate) fn complete(&mut self, fetch: FetchId) -> Option<Change> {
         let name = self.names.remove(&fetch)?;
+        let wanted = self.wanted.remove(&fetch).unwrap_or_else(|| name.clone());
         if let Some(Ok(part)) = self.open.remove(&fetch)
             && part.must_settle()
         {
             let _ = part.settle();
         }
-        self.finish(fetch, &name);
+        self.finish(fetch, &name, &wanted);
         Some(Change::PartGone(fetch))
     }
 
-    fn finish(&self, fetch: FetchId, name: &str) {
+    fn finish(&self, fetch: FetchId, name: &str, wanted: &str) {
         let from = self.part_path(name);
         for n in 1_u32.. {
-            let to = self.dir.join(if n == 1 { name.to_owned() } else { number(name, n) });
+            let to = self.dir.join(if n == 1 { wanted.to_owned() } else { number(wanted, n) });
             match rename_new(&from, &to) {
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) if why.kind() == io::ErrorKind::NotFound => return,
@@ -227,6 +237,7 @@ impl Downloads {
     /// removes its file.
     pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<Change> {
         self.open.remove(&fetch);
+        self.wanted.remove(&fetch);
         let name = self.names.remove(&fetch)?;
         if let Err(why) = fs::remove_file(self.part_path(&name)) {
             tracing::warn!(%why, name, "cannot remove the partial file");

@@ -32,6 +32,24 @@ fn a_download_gets_its_name_when_it_is_whole_and_overwrites_nothing() {
 }
 
 #[test]
+fn a_part_of_somebody_elses_does_not_change_the_name_of_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.bin.part"), "somebody's").unwrap();
+    let mut downloads = empty(dir.path());
+    downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
+    downloads.part(FetchId(1)).unwrap().write_at(b"hello", 0).unwrap();
+    let saved = downloads.completing(FetchId(1)).unwrap();
+    let Change::Part(fetch, part) = saved else { panic!("{saved:?}") };
+    assert_eq!((part.name.as_str(), part.whole), ("a (2).bin", true));
+    // A crash now; the renaming is done at the next start, to the same name.
+    drop(downloads);
+    let parts = vec![(fetch, part)];
+    Downloads::restore(dir.path(), Durability::Process, parts, &mut [fetch_row(Vec::new())]);
+    assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");
+    assert_eq!(fs::read(dir.path().join("a.bin.part")).unwrap(), b"somebody's");
+}
+
+#[test]
 fn a_download_that_rests_goes_on_in_the_same_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut downloads = empty(dir.path());
