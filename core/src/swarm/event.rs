@@ -117,8 +117,32 @@ pub struct Funnel {
     pub passive: u32,
     /// Of those of the mode that was taken, stalled ones (SW-18).
     pub stalled: u32,
-    /// Pieces the one that was taken could give (SW-21).
+    /// Pieces the one that was taken could give (SW-21); from the source,
+    /// pieces nobody has (SW-16).
     pub pieces: u32,
+    /// Of these, as rare as the one that was taken (SW-21).
+    pub rarest: u32,
+    /// Copies of the piece that was taken.
+    pub copies: u32,
+    /// Clients that wait and could use what the uploader has.
+    pub waiting: u32,
+    /// Who was asked first.
+    pub led: Led,
+}
+
+/// From which side a transfer was found.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Led {
+    /// The downloader waited, and an uploader was looked for.
+    #[default]
+    Taker,
+    /// An uploader had a free slot, and somebody was looked for to use it.
+    Giver,
+    /// The source had a free slot.
+    Source,
 }
 
 /// Why a transfer ended early.

@@ -46,7 +46,7 @@ mod rarity;
 
 pub use self::config::{Config, Policy};
 pub use self::credit::{Account, credit};
-pub use self::event::{Event, Failure, FileNo, Funnel, Limit, Pick, Refusal};
+pub use self::event::{Event, Failure, FileNo, Funnel, Led, Limit, Pick, Refusal};
 pub use self::io::{FileSpec, Input, Output};
 pub use self::ledger::Row;
 pub use self::manager::Manager;

@@ -57,6 +57,8 @@ pub enum Input {
     Offer { url: Text },
     /// Neither any longer.
     Leave { url: Text },
+    /// It accepts its peers here from now on; nowhere when `None` (SW-17).
+    Listen { port: Option<u16> },
     /// A peer asks for something.
     Incoming(Request),
     /// A peer that has no answer yet has gone.

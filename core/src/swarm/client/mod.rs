@@ -78,6 +78,7 @@ impl Engine for Client {
             Input::Want { url, chunk, have } => self.want(url, (chunk, &have), fx),
             Input::Offer { url } => self.offer(url, fx),
             Input::Leave { url } => self.leave(&url, fx),
+            Input::Listen { port } => self.listen(port, fx),
             Input::Incoming(request) => self.incoming(now, request, fx),
             Input::Gone { conn } => self.waiting.retain(|peer| peer.request.conn != conn),
             Input::Ended { job, outcome } => self.ended(now, job, outcome, fx),

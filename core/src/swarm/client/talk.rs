@@ -72,6 +72,14 @@ impl Client {
         self.files.push(file);
     }
 
+    /// Tells where it accepts its peers from now on, if somebody has to know.
+    pub(super) fn listen(&mut self, port: Option<u16>, fx: &mut Effects) {
+        let changed = core::mem::replace(&mut self.config.listen_port, port) != port;
+        if changed && self.coordinator.is_some() {
+            fx.output(Output::Send(Message::ChangePort { listen_port: port }));
+        }
+    }
+
     pub(super) fn leave(&mut self, url: &Text, fx: &mut Effects) {
         let Some(at) = self.file(url) else { return };
         self.files.remove(at);

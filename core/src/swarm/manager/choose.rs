@@ -10,10 +10,11 @@
 use alloc::vec::Vec;
 
 use super::super::bits::Bits;
-use super::super::event::{Funnel, Pick};
+use super::super::event::{Funnel, Led, Pick};
 use super::super::rarity::Rarity;
 use super::file::{File, READY, STALLED, member_of, up_class};
 use crate::rng::Rng;
+use crate::table::Set;
 use crate::time::Instant;
 
 /// Members looked at one by one before the pieces lead.
@@ -197,17 +198,22 @@ pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Cho
     None
 }
 
+/// What a funnel is about.
+pub(super) struct Question {
+    pub(super) down: u32,
+    pub(super) up: Option<u32>,
+    pub(super) piece: u32,
+    /// Only that piece was looked for: it failed before (SW-14).
+    pub(super) single: bool,
+    pub(super) led: Led,
+}
+
 /// The selection in numbers, by looking at everybody.
-pub(super) fn funnel(file: &File, down: u32, up: Option<u32>, single: Option<u32>) -> Funnel {
+pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
+    let Question { down, up, piece, single, led } = *question;
     let member = file.member(down);
-    let need = match single {
-        None => member.need.clone(),
-        Some(piece) => {
-            let mut one = Bits::none(file.pieces);
-            one.insert(piece);
-            one
-        }
-    };
+    let mut need = if single { Bits::none(file.pieces) } else { member.need.clone() };
+    need.insert(piece);
     let classes = (0..4).map(|class| {
         let reachable = member.active || class >= 2;
         let all = file.ups[class].iter().map(member_of).filter(|up| *up != down && reachable);
@@ -216,12 +222,34 @@ pub(super) fn funnel(file: &File, down: u32, up: Option<u32>, single: Option<u32
     });
     let counts: Vec<(u32, u32)> = classes.collect();
     let passive = counts[0].1 + counts[1].1;
+    let by_passive = up.map_or(passive > 0, |up| !file.member(up).active);
+    let copies = file.rarity.copies(piece);
+    let could_give = |wanted: &u32| match up {
+        Some(up) => file.member(up).have.contains(*wanted),
+        None => file.rarity.copies(*wanted) == 0,
+    };
+    let given: Vec<u32> = need.iter().filter(could_give).collect();
     Funnel {
         needed: need.len(),
         reachable: counts.iter().map(|c| c.0).sum(),
         useful: counts.iter().map(|c| c.1).sum(),
         passive,
-        stalled: if passive > 0 { counts[0].1 } else { counts[2].1 },
-        pieces: up.map_or(0, |up| file.member(up).have.common(&need)),
+        stalled: if by_passive { counts[0].1 } else { counts[2].1 },
+        pieces: given.len() as u32,
+        rarest: given.iter().filter(|other| file.rarity.copies(**other) == copies).count() as u32,
+        copies,
+        waiting: up.map_or(0, |up| waiting_for(file, up)),
+        led,
     }
+}
+
+/// Members that wait and could use what a member has.
+fn waiting_for(file: &File, up: u32) -> u32 {
+    let giver = file.member(up);
+    let all = file.downs.iter().flat_map(Set::iter).map(member_of);
+    let fits = |down: &u32| {
+        let member = file.member(*down);
+        *down != up && (giver.active || member.active) && member.need.meets(&giver.have)
+    };
+    all.filter(fits).count() as u32
 }

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::super::config::Policy;
-use super::super::event::Pick;
+use super::super::event::{Funnel, Led, Pick};
 use super::assign::{Given, Giver};
 use super::choose::{self, Choice, Taste};
 use super::file::{READY, STALLED, member_of};
@@ -108,7 +108,7 @@ impl Manager {
             let file = &mut self.files[number as usize];
             let Some(choice) = choose::downloader(file, up, taste, &mut self.rng) else { return };
             let Choice { member: down, piece, why } = choice;
-            self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+            self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Giver), fx);
         }
     }
 
@@ -119,7 +119,7 @@ impl Manager {
             let file = &mut self.files[number as usize];
             let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) else { return };
             let Choice { member: up, piece, why } = choice;
-            self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+            self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Taker), fx);
         }
     }
 
@@ -128,16 +128,25 @@ impl Manager {
         now: Instant,
         number: u32,
         (down, up): (u32, Giver),
-        piece: u32,
-        why: Pick,
+        (piece, why, led): (u32, Pick, Led),
         fx: &mut Effects,
     ) {
-        let funnel = self.config.explain.then(|| {
-            let from = if let Giver::Member(up) = up { Some(up) } else { None };
-            choose::funnel(&self.files[number as usize], down, from, None)
-        });
+        let funnel = self.reasons(number, (down, up), (piece, false), led);
         let given = Given { file: number, piece, down, up, why, funnel, retry: None };
         self.assign(now, given, fx);
+    }
+
+    /// How a choice was made, if the configuration asks for that.
+    fn reasons(
+        &self,
+        number: u32,
+        (down, up): (u32, Giver),
+        (piece, single): (u32, bool),
+        led: Led,
+    ) -> Option<Funnel> {
+        let up = if let Giver::Member(up) = up { Some(up) } else { None };
+        let question = choose::Question { down, up, piece, single, led };
+        self.config.explain.then(|| choose::funnel(&self.files[number as usize], &question))
     }
 
     /// Pieces that failed come first (SW-14). They do not hold up the rest:
@@ -171,10 +180,7 @@ impl Manager {
                 None => return false,
             },
         };
-        let funnel = self.config.explain.then(|| {
-            let from = if let Giver::Member(up) = up { Some(up) } else { None };
-            choose::funnel(&self.files[number as usize], down, from, Some(piece))
-        });
+        let funnel = self.reasons(number, (down, up), (piece, true), Led::Taker);
         let retry = Some((chosen, retry));
         self.assign(now, Given { file: number, piece, down, up, why, funnel, retry }, fx);
         true
@@ -204,7 +210,7 @@ impl Manager {
             }
             let Some(choice) = choose::for_unseen(file, now, &mut self.rng) else { return };
             let Choice { member: down, piece, why } = choice;
-            self.give(now, number, (down, Giver::Source(source)), piece, why, fx);
+            self.give(now, number, (down, Giver::Source(source)), (piece, why, Led::Source), fx);
         }
     }
 
@@ -222,7 +228,13 @@ impl Manager {
                 let file = &self.files[number as usize];
                 let need = &file.member(down).need;
                 let Some(piece) = file.rarity.rarest(need, need, &mut self.rng) else { continue };
-                self.give(now, number, (down, Giver::Source(source)), piece, Pick::Source, fx);
+                self.give(
+                    now,
+                    number,
+                    (down, Giver::Source(source)),
+                    (piece, Pick::Source, Led::Taker),
+                    fx,
+                );
             }
         }
     }
@@ -281,7 +293,7 @@ impl Manager {
             }
             if let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) {
                 let Choice { member: up, piece, why } = choice;
-                self.give(now, number, (down, Giver::Member(up)), piece, why, fx);
+                self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Taker), fx);
                 continue;
             }
             let Some(source) = self.free_source() else {
@@ -295,7 +307,13 @@ impl Manager {
             else {
                 return;
             };
-            self.give(now, number, (down, Giver::Source(source)), piece, Pick::Source, fx);
+            self.give(
+                now,
+                number,
+                (down, Giver::Source(source)),
+                (piece, Pick::Source, Led::Taker),
+                fx,
+            );
         }
     }
 }

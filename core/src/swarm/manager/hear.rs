@@ -135,7 +135,8 @@ impl Manager {
         }
     }
 
-    fn announce(&mut self, file: u32, at: u32, fx: &mut Effects) {
+    /// Tells what a member has and wants, when no transfer says so.
+    pub(super) fn announce(&mut self, file: u32, at: u32, fx: &mut Effects) {
         let member = self.files[file as usize].member_mut(at);
         member.announced = member.wanted > 0;
         let (held, wanted, client) = (member.held, member.wanted, member.client);

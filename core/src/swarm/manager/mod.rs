@@ -25,7 +25,7 @@ use core::net::{IpAddr, SocketAddr};
 use self::client::{Client, Transfer, Up};
 use self::file::File;
 use self::timers::Agenda;
-pub use self::view::{ClientView, FileView, TransferView, View};
+pub use self::view::{ClientView, FileView, Standing, TransferView, View};
 use super::config::Config;
 use super::event::{Event, Limit, Refusal};
 use super::io::{FileSpec, Input, Output};

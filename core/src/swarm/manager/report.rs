@@ -123,6 +123,7 @@ impl Manager {
         self.obtain(file, place.member, piece);
         self.say_hash(at, report, true, fx);
         self.finished(file, place.member, fx);
+        self.announce(file, place.member, fx);
         self.refresh(now, at, fx);
         self.refresh_alone(now, file, fx);
     }

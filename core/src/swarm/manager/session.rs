@@ -78,7 +78,12 @@ impl Manager {
         client.port = port;
         client.extensions = extensions;
         let (conn, peer, active) = (client.conn, client.peer, client.active());
+        let entry = self.ledger.get(self.client(at).row);
+        let (quarantined, failures) = (entry.quarantined, entry.failures());
         fx.event(Event::Registered { client: conn, peer, active });
+        if quarantined {
+            fx.event(Event::Quarantined { client: conn, failures });
+        }
         if extensions != Extensions::default() {
             self.send(at, Message::Extensions(extensions), fx);
         }

@@ -80,7 +80,85 @@ pub struct TransferView {
     pub funnel: Option<Funnel>,
 }
 
+/// Where a client stands on a file, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// It can be connected to, as far as is known.
+    pub active: bool,
+    pub held: u32,
+    pub wanted: u32,
+    pub credit: i64,
+    pub uploads: u64,
+    pub downloads: u64,
+    pub grants: u64,
+    /// Its free piece is used, or reserved (SW-7).
+    pub free: bool,
+    pub stalled: Option<Instant>,
+    pub failures: u32,
+    pub quarantined: bool,
+    /// Bytes a second as an uploader.
+    pub rate: u64,
+    pub sending: u32,
+    pub receiving: u32,
+}
+
 impl Manager {
+    /// Where a client stands on a file; `None` while it is not on it.
+    #[must_use]
+    pub fn standing(&self, conn: ConnId, file: u32) -> Option<Standing> {
+        let at = self.place(conn, file)?;
+        let member = self.files.get(file as usize)?.member(at);
+        let client = self.client(member.client);
+        let entry = self.ledger.get(client.row);
+        Some(Standing {
+            active: client.active(),
+            held: member.held,
+            wanted: member.wanted,
+            credit: self.credit_of(file, at),
+            uploads: entry.row.uploads,
+            downloads: entry.row.downloads,
+            grants: entry.row.grants,
+            free: entry.row.free,
+            stalled: member.stalled,
+            failures: entry.failures(),
+            quarantined: entry.quarantined,
+            rate: client.rate,
+            sending: client.busy_up,
+            receiving: client.busy_down,
+        })
+    }
+
+    /// Pieces that failed for a client and wait to be tried again, and since
+    /// when they were chosen (SW-14).
+    pub fn failed(&self, conn: ConnId, file: u32) -> impl Iterator<Item = (Instant, u32)> {
+        let member = self.place(conn, file).map(|at| self.files[file as usize].member(at));
+        member.into_iter().flat_map(|member| member.failed.keys().copied())
+    }
+
+    /// Copies of a piece among the clients, those on their way included.
+    #[must_use]
+    pub fn copies(&self, file: u32, piece: u32) -> u32 {
+        self.files.get(file as usize).map_or(0, |file| file.rarity.copies(piece))
+    }
+
+    /// Downloads an upload earns on a file, in thousandths (SW-11), and how
+    /// long a piece takes.
+    #[must_use]
+    pub fn pace(&self, file: u32) -> Option<(u32, crate::time::Duration)> {
+        let file = self.files.get(file as usize)?;
+        Some((file.ratio, file.piece_time(self.config.piece_time)))
+    }
+
+    fn place(&self, conn: ConnId, file: u32) -> Option<u32> {
+        let client = self.client(*self.by_conn.get(&conn)?);
+        client.files.iter().find(|place| place.file == file).map(|place| place.member)
+    }
+
+    /// Tells from now on with each choice how it was made, or no longer.
+    pub const fn explain(&mut self, on: bool) {
+        self.config.explain = on;
+    }
+
     /// Every file with `count` of its clients from number `from` on.
     #[must_use]
     pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
