@@ -118,6 +118,12 @@ impl<W: Course> Timeline<W> {
         self.branches[self.branch].frontier.now()
     }
 
+    /// The world at the end of what is known of this branch.
+    #[must_use]
+    pub fn farthest(&self) -> &W {
+        &self.branches[self.branch].frontier
+    }
+
     /// How many keyframes are kept, on all branches.
     #[must_use]
     pub fn keyframes(&self) -> usize {

@@ -24,6 +24,12 @@ impl Link {
         self.up_free = now;
         self.down_free = now;
     }
+
+    /// Everything under way comes so much later.
+    pub(super) fn delay(&mut self, by: Duration) {
+        self.up_free += by;
+        self.down_free += by;
+    }
 }
 
 fn time(bytes: u64, rate: u64) -> Duration {
@@ -31,8 +37,9 @@ fn time(bytes: u64, rate: u64) -> Duration {
     Duration::from_micros((micros as u64).max(1))
 }
 
-/// When so many bytes have left, and when they have arrived: the sender's
-/// link carries one transfer after the other, and so does the receiver's.
+/// When so many bytes begin to leave, and when they have arrived: the
+/// sender's link carries one transfer after the other, and so does the
+/// receiver's.
 pub(super) fn carry(
     now: Instant,
     bytes: u64,
@@ -44,7 +51,7 @@ pub(super) fn carry(
     let arrived = left.max(to.down_free + time(bytes, to.down));
     from.up_free = left;
     to.down_free = arrived;
-    (left, arrived)
+    (begin, arrived)
 }
 
 /// What is on a disk of a piece: spans, and whether they are wrong.
@@ -66,6 +73,11 @@ impl Content {
         parts.push((start, end, wrong));
         parts.retain(|(a, b, _)| a < b);
         self.0 = parts;
+    }
+
+    /// Some of it is wrong.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.0.iter().any(|(.., wrong)| *wrong)
     }
 
     /// The digest of a whole piece: the right one, if all of it is right.

@@ -4,13 +4,18 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::scenario::{Group, Habit, Scenario};
+use super::scenario::{Group, Habit, Scenario, Variant};
 use crate::swarm::{Config, Policy};
 use crate::time::Duration;
 
 fn scenario(id: &str, title: &str, text: &str, clients: Vec<Group>) -> Scenario {
     let (id, title, text) = (String::from(id), String::from(title), String::from(text));
-    Scenario { id, title, text, clients, ..Scenario::default() }
+    let variant = |name, policy| Variant { name: String::from(name), policy };
+    let variants =
+        vec![variant("adaptive", Policy::Adaptive), variant("seed2004", Policy::Seed2004)];
+    let swarm = Config { explain: true, ..Config::default() };
+    let horizon = Duration::from_secs(60);
+    Scenario { id, title, text, clients, variants, swarm, horizon, ..Scenario::default() }
 }
 
 fn honest(count: u32) -> Group {
@@ -23,8 +28,7 @@ pub fn all() -> Vec<Scenario> {
     vec![
         free_piece(),
         two_for_one(),
-        deadlock(Policy::Seed2004),
-        deadlock(Policy::Adaptive),
+        deadlock(),
         rarest_first(),
         firewalls(),
         liar(),
@@ -51,28 +55,21 @@ fn free_piece() -> Scenario {
 fn two_for_one() -> Scenario {
     let text = "One upload earns two downloads, whoever has not earned is stalled. The stalled \
                 are the first to be asked for pieces, so they earn again.";
-    let swarm = Config { policy: Policy::Seed2004, ..Config::default() };
     let mut it = scenario("two-for-one", "Two for one", text, vec![honest(3)]);
-    it.swarm = swarm;
+    it.swarm.policy = Policy::Seed2004;
     it.pieces = 6;
     it
 }
 
-fn deadlock(policy: Policy) -> Scenario {
-    let (id, text) = match policy {
-        Policy::Seed2004 => (
-            "deadlock",
-            "Everybody is stalled, and nobody who is not needs what they have. The swarm stands still for ever.",
-        ),
-        Policy::Adaptive => (
-            "no-deadlock",
-            "The same swarm, but no slot that somebody could use stays idle. It finishes.",
-        ),
-    };
-    let mut it = scenario(id, "The rules that deadlock", text, vec![honest(16)]);
-    it.swarm.policy = policy;
+fn deadlock() -> Scenario {
+    let text = "Everybody is stalled, and nobody who is not needs what they have. Under the rules \
+                of 2004 the swarm stands still for ever; under the adaptive ones no slot that \
+                somebody could use stays idle, and it finishes.";
+    let mut it = scenario("deadlock", "The rules that deadlock", text, vec![honest(16)]);
+    it.swarm.policy = Policy::Seed2004;
+    it.variants.reverse();
     it.source_slots = 4;
-    it.horizon = Duration::from_secs(1_800);
+    it.horizon = Duration::from_secs(300);
     it
 }
 
@@ -81,6 +78,7 @@ fn rarest_first() -> Scenario {
                 each piece doubles every round.";
     let mut it = scenario("rarest-first", "Rarest first", text, vec![honest(64)]);
     it.pieces = 64;
+    it.horizon = Duration::from_secs(90);
     it
 }
 
@@ -102,5 +100,7 @@ fn flash_crowd() -> Scenario {
                 the rest.";
     let mut it = scenario("flash-crowd", "The flash crowd", text, vec![honest(1_000)]);
     it.pieces = 64;
+    it.horizon = Duration::from_secs(120);
+    it.swarm.explain = false;
     it
 }

@@ -1,68 +1,111 @@
 //! The world: calendar, links, and the engines in it.
 
+mod acts;
+mod peers;
+mod server;
 mod wires;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use super::act::ActAt;
+use super::event::{Event, Happening};
 use super::link::{Content, Link};
 use super::scenario::{Habit, Scenario};
-use crate::engine::{Effect, Engine as _, Fx};
-use crate::id::ConnId;
+use crate::engine::Fx;
 use crate::rng::Rng;
+use crate::sim::course::Course;
+use crate::swarm::bits::Bits;
 use crate::swarm::client::{self, Client, Job, Request};
-use crate::swarm::{self, Event, FileSpec, Input, Manager, Row};
-use crate::table::Table;
+use crate::swarm::{Manager, Row};
+use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Hash, Message, Method, Reason, Span, Text};
+use crate::trace::{Cause, NodeId, Record, Recorder};
+use crate::wire::pdtp::{Hash, Message, Span, Text};
 
 /// Where the source is.
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
 /// A connect that nobody answers is given up after this long.
 const KNOCK: Duration = Duration::from_secs(3);
+/// What has to wait for faults of the same instant.
+const AFTER_FAULTS: u64 = 1 << 63;
 
 /// Something that will happen.
 #[derive(Debug, Clone)]
-enum Due {
+pub(super) enum Due {
+    Fault(u32),
+    Open { again: bool },
     Arrive(u32),
-    Vanish(u32),
-    Restart,
-    ToServer(u32, u64, Message),
-    ToClient(u32, u64, Message),
-    Incoming(u32, Request),
-    Ended(u32, Job, client::Outcome),
-    Left { conn: u64 },
-    Timer(u32),
+    Vanish { client: u32, life: u16 },
+    ToServer { client: u32, life: u16, message: Message, cause: Cause },
+    ToClient { client: u32, life: u16, message: Message, cause: Cause },
+    Incoming { client: u32, request: Request },
+    Ended { client: u32, boot: u32, job: Job, outcome: client::Outcome },
+    Left { wire: u64 },
+    Timer { client: u32 },
     ServerTimer,
 }
 
 /// A client and its machine.
 #[derive(Debug, Clone)]
-struct Peer {
-    engine: Client,
-    ip: IpAddr,
-    group: usize,
-    link: Link,
+pub(super) struct Peer {
+    pub(super) engine: Client,
+    pub(super) link: Link,
+    /// What of a piece is on its disk while it is not whole.
     disk: Table<u32, Content>,
-    kept: Vec<u32>,
-    /// Counts its lives; what belongs to an earlier one is lost.
-    life: u64,
-    up: bool,
+    pub(super) kept: Bits,
+    pub(super) held: u32,
+    /// Counts its connections to the coordinator; what belongs to an earlier
+    /// one is lost.
+    pub(super) life: u16,
+    /// Counts its starts.
+    boot: u32,
+    pub(super) up: bool,
     online: bool,
-    done: Option<Instant>,
-    timer: Option<Instant>,
+    pub(super) came: bool,
+    pub(super) done: Option<Instant>,
+    /// When a timer is planned for it.
+    armed: Option<Instant>,
+    pub(super) habit: Habit,
+    /// It knows that nobody can connect to it.
+    pub(super) passive: bool,
+    /// While it stands still: what came in, and since when.
+    pub(super) stalled: Option<(Instant, Vec<(client::Input, Cause)>)>,
+    /// The last record about it.
+    last: Cause,
 }
 
 /// A transfer between two peers: who began it, and then both jobs.
 #[derive(Debug, Clone)]
-struct Wire {
-    from: u32,
+pub(super) struct Wire {
+    /// `None` for the source.
+    from: Option<u32>,
     to: u32,
     began: (u32, Job),
     other: Option<(u32, Job)>,
     span: Span,
-    begun: Option<Instant>,
+    /// When the bytes begin to flow, and when the last one is there.
+    flows: Option<(Instant, Instant)>,
+    /// One of its ends stands still since then.
+    held: Option<Instant>,
+}
+
+/// A transfer as the coordinator sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// The record of its assignment.
+    pub id: u64,
+    /// Who gives; the source when `None`.
+    pub giver: Option<u32>,
+    /// The giver connects.
+    pub put: bool,
+    /// When it was assigned.
+    pub at: Instant,
+    /// When its bytes begin to flow, and when the last one is there.
+    pub flows: Option<(Instant, Instant)>,
+    /// The piece is there; only the giver's word is missing.
+    pub arrived: bool,
 }
 
 /// How it went.
@@ -84,120 +127,59 @@ pub struct Outcome {
     pub frames: u64,
 }
 
-/// A coordinator, its source and its clients.
+/// A coordinator, its source and its clients. A clone is a keyframe.
 #[derive(Debug, Clone)]
 pub struct World {
-    scenario: Scenario,
-    manager: Manager,
-    rng: Rng,
-    peers: Vec<Peer>,
+    pub(super) plan: Arc<Scenario>,
+    faults: Arc<Vec<ActAt>>,
+    pub(super) manager: Manager,
+    pub(super) peers: Vec<Peer>,
+    /// The group of each client.
+    groups: Arc<[u32]>,
     source: Link,
     store: Table<IpAddr, Row>,
+    /// What is due together happens in the order it was planned, but faults
+    /// first.
     calendar: Table<(Instant, u64), Due>,
     planned: u64,
-    now: Instant,
+    events: u64,
+    pub(super) now: Instant,
     wires: Table<u64, Wire>,
     next_wire: u64,
-    server_timer: Option<Instant>,
+    /// By taker and piece.
+    pub(super) running: Table<(u32, u32), Running>,
+    /// Pairs of clients that are cut off from each other.
+    cuts: Set<(u32, u32)>,
+    armed: Option<Instant>,
+    /// How often the coordinator was started.
+    starts: u64,
     frames: u64,
     last: Option<(Instant, u32, bool)>,
-    events: Vec<(Instant, Event)>,
+    /// Clients that have everything, of those that should.
+    served: u32,
+    wanting: u32,
+    recorder: Recorder,
+    /// Records of the event that is happening; empty between two.
+    log: Vec<Record<Event>>,
 }
 
+/// The digest of a piece that is right.
 fn right(piece: u32) -> Hash {
     let mut hash = [7; 32];
     hash[..4].copy_from_slice(&piece.to_be_bytes());
     Hash(hash)
 }
 
+/// What everybody calls the file.
+fn url() -> Text {
+    "http://9.9.9.9/file".into()
+}
+
 impl World {
-    /// A world at its beginning.
+    /// What it was made of.
     #[must_use]
-    pub fn new(scenario: &Scenario) -> Self {
-        let rng = Rng::new(scenario.seed).fork("pieces", 0);
-        let mut world = Self {
-            manager: Manager::new(scenario.swarm.clone(), &rng),
-            rng,
-            peers: Vec::new(),
-            source: Link::new(scenario.source_up, u64::MAX / 4),
-            store: Table::new(),
-            calendar: Table::new(),
-            planned: 0,
-            now: Instant::from_secs(1),
-            wires: Table::new(),
-            next_wire: 0,
-            server_timer: None,
-            frames: 0,
-            last: None,
-            events: Vec::new(),
-            scenario: scenario.clone(),
-        };
-        world.open_server();
-        for (number, group) in scenario.clients.iter().enumerate() {
-            for index in 0..group.count {
-                let id = world.peers.len() as u32;
-                let host = if group.nat { id - index } else { id };
-                let ip = IpAddr::V4(Ipv4Addr::from_bits(0x5000_0001 + host));
-                world.peers.push(world.peer(id, number, ip));
-                let at = world.now + group.first + group.spacing.ratio(index.into(), 1);
-                world.plan(at, Due::Arrive(id));
-            }
-        }
-        if let Some(after) = scenario.restart {
-            world.plan(world.now + after, Due::Restart);
-        }
-        world
-    }
-
-    fn peer(&self, id: u32, number: usize, ip: IpAddr) -> Peer {
-        let group = &self.scenario.clients[number];
-        let config = client::Config {
-            id: alloc::format!("c{id}").into(),
-            listen_port: Some(1_000).filter(|_| !group.passive),
-            max_download: group.most.map(|(down, _)| down),
-            max_upload: group.most.map(|(_, up)| up),
-            ..client::Config::default()
-        };
-        Peer {
-            engine: Client::new(config),
-            ip,
-            group: number,
-            link: Link::new(group.up, group.down),
-            disk: Table::new(),
-            kept: Vec::new(),
-            life: 0,
-            up: false,
-            online: false,
-            done: None,
-            timer: None,
-        }
-    }
-
-    fn url() -> Text {
-        "http://9.9.9.9/file".into()
-    }
-
-    fn open_server(&mut self) {
-        let hashes: Arc<[Hash]> = (0..self.scenario.pieces).map(right).collect();
-        let size = u64::from(self.scenario.pieces) * self.scenario.chunk;
-        let spec = FileSpec { url: Self::url(), size, chunk: self.scenario.chunk, hashes };
-        let rows: Vec<Row> = self.store.values().cloned().collect();
-        rows.into_iter().for_each(|row| self.server(Input::Restore(row)));
-        self.server(Input::Serve(spec));
-        self.server(Input::Source { addr: SOURCE, slots: self.scenario.source_slots });
-    }
-
-    fn plan(&mut self, at: Instant, due: Due) {
-        self.planned += 1;
-        self.calendar.insert((at, self.planned), due);
-    }
-
-    fn conn(&self, peer: u32) -> ConnId {
-        ConnId(u64::from(peer) << 16 | self.peers[peer as usize].life)
-    }
-
-    fn group(&self, peer: u32) -> &super::Group {
-        &self.scenario.clients[self.peers[peer as usize].group]
+    pub fn scenario(&self) -> &Scenario {
+        &self.plan
     }
 
     /// The coordinator.
@@ -206,297 +188,235 @@ impl World {
         &self.manager
     }
 
-    /// The time.
+    /// Tells from now on with each choice how it was made: the same run, with
+    /// more to say.
+    pub const fn explain(&mut self) {
+        self.manager.explain(true);
+    }
+
+    /// Transfers that run: their taker and piece, and the rest.
+    pub fn running(&self) -> impl Iterator<Item = (u32, u32, &Running)> {
+        self.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
+    }
+
+    /// The node number of the coordinator: the one behind all clients.
     #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.now
+    pub fn coordinator(&self) -> NodeId {
+        NodeId(self.peers.len() as u32)
     }
 
-    /// Takes what the coordinator said of itself since the last time.
-    pub fn take_events(&mut self) -> Vec<(Instant, Event)> {
-        core::mem::take(&mut self.events)
+    fn plan(&mut self, at: Instant, due: Due) {
+        let class = if matches!(due, Due::Fault(_)) { 0 } else { AFTER_FAULTS };
+        self.planned += 1;
+        self.calendar.insert((at, self.planned | class), due);
     }
 
-    /// True when everybody that can has everything.
-    #[must_use]
-    pub fn finished(&self) -> bool {
-        (0..self.peers.len() as u32).all(|peer| self.served(peer) || !self.expected(peer))
+    /// Records something about a client.
+    fn note(&mut self, client: u32, cause: Cause, event: Event) -> u64 {
+        let seq = self.recorder.record(self.now, NodeId(client), cause, event, &mut self.log);
+        if let Some(peer) = self.peers.get_mut(client as usize) {
+            peer.last = Some(seq);
+        }
+        seq
     }
 
-    fn served(&self, peer: u32) -> bool {
-        self.peers[peer as usize].done.is_some()
+    fn happened(&mut self, client: u32, event: Happening) -> u64 {
+        self.note(client, None, Event::World(event))
+    }
+
+    pub(super) fn group(&self, client: u32) -> &super::Group {
+        &self.plan.clients[self.groups[client as usize] as usize]
     }
 
     /// Who does what it should and stays, or comes again, must get all.
-    fn expected(&self, peer: u32) -> bool {
-        let group = self.group(peer);
-        let stays = group.vanishes.is_none() || group.returns.is_some();
-        group.habit == Habit::Honest && stays
+    pub(super) fn expected(&self, client: u32) -> bool {
+        self.group(client).expects()
+    }
+
+    /// True when everybody that must get everything has it.
+    #[must_use]
+    pub const fn finished(&self) -> bool {
+        self.served >= self.wanting
     }
 
     /// How it went so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let all = 0..self.peers.len() as u32;
-        let expected = all.filter(|peer| self.expected(*peer));
-        let done = expected.clone().filter_map(|peer| self.peers[peer as usize].done);
+        let all = (0..).zip(&self.peers).filter(|(client, _)| self.expected(*client));
+        let last = all.filter_map(|(_, peer)| peer.done).max();
+        let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.now };
         let counters = self.manager.counters();
         let per = |n: u64| n * 1_000 / counters.arrived.max(1);
         Outcome {
-            makespan: done.clone().max().unwrap_or(self.now).since(Instant::from_secs(1)),
-            bound: self.scenario.bound(),
-            wanting: expected.count() as u32,
-            whole: done.count() as u32,
-            source_copies: counters.arrived_from_source * 1_000 / u64::from(self.scenario.pieces),
+            makespan: last.since(Instant::ZERO),
+            bound: self.plan.bound(),
+            wanting: self.wanting,
+            whole: self.served,
+            source_copies: counters.arrived_from_source * 1_000 / u64::from(self.plan.pieces),
             messages: per(counters.sent + counters.heard),
             frames: per(self.frames),
         }
     }
 
-    /// Runs until everybody is served or nothing more comes of it; true when
-    /// everybody is.
-    pub fn run(&mut self, oracle: &mut super::Oracle) -> bool {
-        let end = Instant::from_secs(1) + self.scenario.horizon;
-        while !self.finished() {
-            if !self.step(end) {
-                break;
-            }
-            for (at, event) in self.take_events() {
-                oracle.see(at, &event);
-            }
+    /// Runs until everybody is served or nothing more comes of it, the oracles
+    /// watching; true when everybody is.
+    pub fn run(&mut self, oracles: &mut super::check::Oracles) -> bool {
+        let end = Instant::ZERO + self.plan.horizon;
+        let mut fresh = Vec::new();
+        while !self.finished() && self.next_at().is_some_and(|at| at <= end) {
+            self.step(&mut fresh);
+            fresh.drain(..).for_each(|record| oracles.see(&record));
         }
         self.finished()
     }
 
-    /// Lets everything of the next instant happen; false at the end.
-    pub fn step(&mut self, end: Instant) -> bool {
-        let Some(at) = self.calendar.first().map(|((at, _), _)| *at).filter(|at| *at <= end) else {
-            return false;
-        };
-        self.now = at;
-        while let Some(((at, order), _)) = self.calendar.first()
-            && *at <= self.now
-        {
-            let key = (*at, *order);
-            if let Some(due) = self.calendar.remove(&key) {
-                self.happen(due);
-            }
-        }
-        true
-    }
-
     fn happen(&mut self, due: Due) {
         match due {
-            Due::Arrive(peer) => self.arrive(peer),
-            Due::Vanish(peer) => self.vanish(peer),
-            Due::Restart => self.restart(),
-            Due::ToServer(peer, life, message) if self.alive(peer, life) => {
-                let silent = self.group(peer).habit == Habit::Silent;
-                if !(silent && matches!(message, Message::Completed(_))) {
-                    self.count_frame(peer, true);
-                    let conn = self.conn(peer);
-                    self.server(Input::Message { conn, message });
+            Due::Fault(index) => self.act(index),
+            Due::Open { again } => self.open(again),
+            Due::Arrive(client) => self.arrive(client),
+            Due::Vanish { client, life } => {
+                let peer = &self.peers[client as usize];
+                if peer.up && peer.life == life {
+                    self.happened(client, Happening::Gone);
+                    self.vanish(client);
+                    self.comes_again(client);
                 }
             }
-            Due::ToClient(peer, life, message) if self.alive(peer, life) => {
-                self.client(peer, client::Input::Message(message));
+            Due::ToServer { client, life, message, cause } => {
+                self.deliver(client, life, message, cause);
             }
-            Due::Incoming(peer, request) => {
-                if self.peers[peer as usize].up {
-                    self.client(peer, client::Input::Incoming(request));
+            Due::ToClient { client, life, message, cause } => {
+                if self.alive(client, life) {
+                    self.client(client, client::Input::Message(message), cause);
+                }
+            }
+            Due::Incoming { client, request } => {
+                if self.peers[client as usize].up {
+                    self.client(client, client::Input::Incoming(request), None);
                 } else {
-                    self.break_wire(request.conn.0, Reason::Connect);
+                    self.break_wire(request.conn.0, crate::wire::pdtp::Reason::Connect);
                 }
             }
-            Due::Ended(peer, job, outcome) => {
-                self.client(peer, client::Input::Ended { job, outcome });
-            }
-            Due::Left { conn } => self.arrived(conn),
-            Due::Timer(peer) => {
-                self.peers[peer as usize].timer = None;
-                let mut fx = Fx::new();
-                self.peers[peer as usize].engine.handle_timeout(self.now, &mut fx);
-                self.follow(peer, fx);
-            }
-            Due::ServerTimer => {
-                self.server_timer = None;
-                let mut fx = Fx::new();
-                self.manager.handle_timeout(self.now, &mut fx);
-                self.follow_server(fx);
-            }
-            Due::ToServer(..) | Due::ToClient(..) => {}
-        }
-    }
-
-    fn alive(&self, peer: u32, life: u64) -> bool {
-        let peer = &self.peers[peer as usize];
-        peer.up && peer.online && peer.life == life
-    }
-
-    /// Messages of one instant to or from one client share a frame.
-    fn count_frame(&mut self, peer: u32, up: bool) {
-        let key = Some((self.now, peer, up));
-        if self.last != key {
-            self.frames += 1;
-        }
-        self.last = key;
-    }
-
-    fn arrive(&mut self, at: u32) {
-        let now = self.now;
-        let chunk = self.scenario.chunk;
-        let peer = &mut self.peers[at as usize];
-        peer.up = true;
-        peer.life += 1;
-        peer.link.clear(now);
-        let have = peer.kept.clone();
-        self.client(at, client::Input::Want { url: Self::url(), chunk, have });
-        if let Some(after) = self.group(at).vanishes
-            && self.peers[at as usize].life == 1
-        {
-            self.plan(self.now + after, Due::Vanish(at));
-        }
-    }
-
-    fn vanish(&mut self, at: u32) {
-        if !self.peers[at as usize].up {
-            return;
-        }
-        let conn = self.conn(at);
-        self.peers[at as usize].up = false;
-        if core::mem::take(&mut self.peers[at as usize].online) {
-            self.server(Input::Closed { conn });
-        }
-        let touching = self.wires.iter().filter(|(_, wire)| wire.from == at || wire.to == at);
-        let touching: Vec<u64> = touching.map(|(wire, _)| *wire).collect();
-        for wire in touching {
-            self.break_wire(wire, Reason::Data);
-        }
-        let (group, ip) = (self.peers[at as usize].group, self.peers[at as usize].ip);
-        let fresh = self.peer(at, group, ip);
-        let peer = &mut self.peers[at as usize];
-        peer.engine = fresh.engine;
-        peer.timer = None;
-        let done = peer.done.is_some();
-        if let Some(after) = self.group(at).returns
-            && !done
-        {
-            self.plan(self.now + after, Due::Arrive(at));
-        }
-    }
-
-    /// The coordinator is killed: everybody is cut off, the store stays.
-    fn restart(&mut self) {
-        self.manager = Manager::new(self.scenario.swarm.clone(), &self.rng.fork("again", 0));
-        self.server_timer = None;
-        self.open_server();
-        for at in 0..self.peers.len() as u32 {
-            if core::mem::take(&mut self.peers[at as usize].online) {
-                self.peers[at as usize].life += 1;
-                self.client(at, client::Input::Offline);
-            }
-        }
-    }
-
-    fn server(&mut self, input: Input) {
-        let mut fx = Fx::new();
-        self.manager.handle(self.now, input, &mut fx);
-        self.follow_server(fx);
-    }
-
-    fn follow_server(&mut self, mut fx: Fx<swarm::Output, Event>) {
-        for effect in fx.drain() {
-            match effect {
-                Effect::Event(event) => self.events.push((self.now, event)),
-                Effect::Output(swarm::Output::Send { conn, message }) => {
-                    let (peer, life) = ((conn.0 >> 16) as u32, conn.0 & 0xffff);
-                    self.count_frame(peer, false);
-                    let at = self.now + self.group(peer).latency;
-                    self.plan(at, Due::ToClient(peer, life, message));
-                }
-                Effect::Output(swarm::Output::Close { conn }) => {
-                    let (peer, life) = ((conn.0 >> 16) as u32, conn.0 & 0xffff);
-                    if self.alive(peer, life) {
-                        self.peers[peer as usize].online = false;
-                        self.client(peer, client::Input::Offline);
-                    }
-                }
-                Effect::Output(swarm::Output::Save(row)) => {
-                    self.store.insert(row.owner, row);
-                }
-                Effect::Output(swarm::Output::Forget(owner)) => {
-                    self.store.remove(&owner);
+            Due::Ended { client, boot, job, outcome } => {
+                if self.peers[client as usize].boot == boot {
+                    self.client(client, client::Input::Ended { job, outcome }, None);
                 }
             }
-        }
-        if let Some((at, _)) = self.manager.poll_timeout()
-            && self.server_timer.is_none_or(|planned| at < planned)
-        {
-            self.server_timer = Some(at);
-            self.plan(at.max(self.now), Due::ServerTimer);
-        }
-    }
-
-    fn client(&mut self, at: u32, input: client::Input) {
-        let mut fx = Fx::new();
-        self.peers[at as usize].engine.handle(self.now, input, &mut fx);
-        self.follow(at, fx);
-    }
-
-    fn follow(&mut self, at: u32, mut fx: Fx<client::Output, client::Event>) {
-        for effect in fx.drain() {
-            if let Effect::Output(output) = effect {
-                self.carry_out(at, output);
-            }
-        }
-        let peer = &self.peers[at as usize];
-        if let Some((due, _)) = peer.engine.poll_timeout()
-            && peer.timer.is_none_or(|planned| due < planned)
-        {
-            self.peers[at as usize].timer = Some(due);
-            self.plan(due.max(self.now), Due::Timer(at));
-        }
-    }
-
-    fn carry_out(&mut self, at: u32, output: client::Output) {
-        use client::Output as O;
-        match output {
-            O::Connect => {
-                self.peers[at as usize].online = true;
-                let (conn, peer) = (self.conn(at), self.peers[at as usize].ip);
-                self.server(Input::Opened { conn, peer });
-                self.client(at, client::Input::Online { coordinator: SOURCE.ip() });
-            }
-            O::Send(message) => {
-                let due = self.now + self.group(at).latency;
-                self.plan(due, Due::ToServer(at, self.peers[at as usize].life, message));
-            }
-            O::Fetch { job, from, url, span, .. } if from == SOURCE => {
-                self.download(at, job, &url, span);
-            }
-            O::Fetch { job, from, url, span, .. } => {
-                self.knock(at, job, from, (url, span), Method::Get);
-            }
-            O::Push { job, to, url, span } => self.knock(at, job, to, (url, span), Method::Put),
-            O::Serve { job, conn, .. } | O::Take { job, conn, .. } => {
-                self.begin(at, job, conn.0);
-            }
-            O::Refuse { conn, .. } => self.break_wire(conn.0, Reason::Data),
-            O::Abort { job } => {
-                let of = |wire: &Wire| wire.began == (at, job) || wire.other == Some((at, job));
-                let found = self.wires.iter().find(|(_, wire)| of(wire)).map(|(wire, _)| *wire);
-                if let Some(wire) = found {
-                    self.break_wire(wire, Reason::Data);
-                }
-            }
-            O::Keep { piece, .. } => self.peers[at as usize].kept.push(piece),
-            O::Done { .. } => {
-                self.peers[at as usize].done.get_or_insert(self.now);
-                if let Some(stays) = self.group(at).stays {
-                    self.plan(self.now + stays, Due::Vanish(at));
-                }
-            }
-            O::Info { .. } | O::Failed { .. } => {}
+            Due::Left { wire } => self.arrived(wire),
+            Due::Timer { client } => self.timer(client),
+            Due::ServerTimer => self.server_timer(),
         }
     }
 }
+
+impl Course for World {
+    type Scenario = Scenario;
+    type Fault = ActAt;
+    type Event = Event;
+
+    fn begin(scenario: &Scenario) -> Self {
+        let groups = (0..).zip(&scenario.clients);
+        let groups = groups.flat_map(|(n, group)| (0..group.count).map(move |_| n)).collect();
+        let rng = Rng::new(scenario.seed).fork("pieces", 0);
+        let mut world = Self {
+            manager: Manager::new(scenario.swarm.clone(), &rng),
+            peers: Vec::new(),
+            groups,
+            source: Link::new(scenario.source_up, u64::MAX / 4),
+            store: Table::new(),
+            calendar: Table::new(),
+            planned: 0,
+            events: 0,
+            now: Instant::ZERO,
+            wires: Table::new(),
+            next_wire: 0,
+            running: Table::new(),
+            cuts: Set::new(),
+            armed: None,
+            starts: 0,
+            frames: 0,
+            last: None,
+            served: 0,
+            wanting: scenario.wanting(),
+            recorder: Recorder::default(),
+            log: Vec::new(),
+            faults: Arc::new(scenario.faults.clone()),
+            plan: Arc::new(scenario.clone()),
+        };
+        for (i, fault) in scenario.faults.iter().enumerate() {
+            world.plan(fault.at, Due::Fault(i as u32));
+        }
+        world.plan(Instant::ZERO, Due::Open { again: false });
+        for group in &scenario.clients {
+            for index in 0..group.count {
+                let client = world.peers.len() as u32;
+                world.peers.push(world.machine(client));
+                let at = Instant::ZERO + Scenario::comes(group, index);
+                world.plan(at, Due::Arrive(client));
+            }
+        }
+        if let Some(after) = scenario.restart {
+            world.plan(Instant::ZERO + after, Due::Open { again: true });
+        }
+        world
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        self.calendar.first().map(|((at, _), _)| *at)
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn records(&self) -> u64 {
+        self.recorder.next()
+    }
+
+    fn digest(&self) -> u64 {
+        self.recorder.digest().value()
+    }
+
+    fn step(&mut self, out: &mut Vec<Record<Event>>) -> bool {
+        let Some(((at, _), due)) = self.calendar.pop_first() else { return false };
+        self.now = at;
+        self.events += 1;
+        core::mem::swap(out, &mut self.log);
+        self.happen(due);
+        core::mem::swap(out, &mut self.log);
+        true
+    }
+
+    fn run_until(&mut self, until: Instant, out: &mut Vec<Record<Event>>) {
+        while self.next_at().is_some_and(|at| at <= until) {
+            self.step(out);
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn faults(&self) -> &Arc<Vec<ActAt>> {
+        &self.faults
+    }
+
+    fn inject(&mut self, at: Instant, fault: ActAt) {
+        let at = at.max(Instant::from_micros(self.now.as_micros() + 1));
+        let index = self.faults.len() as u32;
+        Arc::make_mut(&mut self.faults).push(ActAt { at, ..fault });
+        self.plan(at, Due::Fault(index));
+    }
+
+    fn adopt(&mut self, faults: &Arc<Vec<ActAt>>) {
+        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
+            self.plan(fault.at, Due::Fault(i as u32));
+        }
+        self.faults = Arc::clone(faults);
+    }
+}
+
+/// An engine's effects, in a list that is used again.
+type Effects<O, E> = Fx<O, E>;
