@@ -8,6 +8,8 @@
 mod common;
 #[cfg(feature = "ladder")]
 mod ladder;
+#[cfg(feature = "matrix")]
+mod matrix;
 mod panics;
 
 #[cfg(any(feature = "queue", feature = "trace"))]
@@ -19,6 +21,8 @@ mod trace;
 
 #[cfg(feature = "ladder")]
 pub use ladder::Ladder;
+#[cfg(feature = "matrix")]
+pub use matrix::Matrix;
 #[cfg(feature = "queue")]
 pub use queue::Lab;
 #[cfg(feature = "trace")]

@@ -2,7 +2,7 @@
 
 mod columns;
 // What only worlds need that are run, not replayed.
-#[cfg_attr(not(any(feature = "queue", feature = "ladder")), allow(dead_code))]
+#[cfg_attr(not(any(feature = "queue", feature = "ladder", feature = "matrix")), allow(dead_code))]
 pub(crate) mod room;
 
 use std::borrow::Cow;
@@ -64,7 +64,7 @@ pub(crate) struct Pin {
 }
 
 /// A branch in a list.
-#[cfg_attr(not(any(feature = "queue", feature = "ladder")), allow(dead_code))]
+#[cfg_attr(not(any(feature = "queue", feature = "ladder", feature = "matrix")), allow(dead_code))]
 #[derive(Serialize)]
 pub(crate) struct BranchInfo<'a> {
     pub(crate) id: usize,

@@ -1,0 +1,156 @@
+//! The shapes of what the page is told.
+
+use serde::Serialize;
+use servent_core::sim::pieces::{Event, World, client_of, name};
+use servent_core::swarm::manager::Counters;
+use servent_core::swarm::{Event as Told, Funnel, Led, Pick};
+use servent_core::time::Instant;
+use servent_core::trace::{NodeId, Record};
+
+/// A node in a list.
+#[derive(Serialize)]
+pub(super) struct NodeInfo<'a> {
+    pub(super) id: NodeId,
+    pub(super) name: &'a str,
+    pub(super) role: &'a str,
+    pub(super) up: bool,
+}
+
+/// Totals at the cursor.
+#[derive(Serialize)]
+pub(super) struct Totals {
+    #[serde(flatten)]
+    counters: Counters,
+    ratio: u32,
+    source_copies: u64,
+    messages_per_piece: u64,
+    stalled: u32,
+    quarantined: u32,
+    whole: u32,
+    wanting: u32,
+}
+
+impl Totals {
+    pub(super) fn of(world: &World) -> Self {
+        let outcome = world.outcome();
+        let (mut stalled, mut quarantined) = (0, 0);
+        for client in 0..world.size().0 {
+            if let Some(standing) = world.standing(client) {
+                stalled += u32::from(standing.stalled.is_some());
+                quarantined += u32::from(standing.quarantined);
+            }
+        }
+        Self {
+            counters: world.manager().counters(),
+            ratio: world.manager().pace(0).map_or(0, |(ratio, _)| ratio),
+            source_copies: outcome.source_copies,
+            messages_per_piece: outcome.frames,
+            stalled,
+            quarantined,
+            whole: outcome.whole,
+            wanting: outcome.wanting,
+        }
+    }
+}
+
+/// How a transfer was chosen.
+#[derive(Serialize)]
+pub(super) struct Selection {
+    transfer: u64,
+    giver: Option<u32>,
+    taker: u32,
+    piece: u32,
+    at: Instant,
+    why: Pick,
+    led: Led,
+    charged: bool,
+    waiting: u32,
+    copies: u32,
+    steps: Vec<Step>,
+    chosen: Chosen,
+}
+
+#[derive(Serialize)]
+struct Step {
+    key: &'static str,
+    count: u32,
+    id: &'static str,
+    clause: &'static str,
+}
+
+#[derive(Serialize)]
+struct Chosen {
+    key: &'static str,
+    id: &'static str,
+    clause: &'static str,
+    name: Option<String>,
+}
+
+/// A step of the selection: its key, requirement and clause.
+type Clause = (&'static str, &'static str, &'static str);
+
+const NEEDED: Clause = ("needed", "SW-6", "lines 43–49");
+const REACHABLE: Clause = ("reachable", "SW-15", "lines 110–125, 150–153");
+const USEFUL: Clause = ("useful", "SW-18", "lines 140–149");
+const PASSIVE: Clause = ("passive", "SW-15", "lines 110–125, 150–153");
+const ACTIVE: Clause = ("active", "SW-15", "lines 110–125, 150–153");
+const STALLED: Clause = ("stalled", "SW-18", "lines 140–149");
+const OTHERS: Clause = ("others", "SW-18", "lines 140–149");
+const PIECES: Clause = ("pieces", "SW-21", "lines 179–181");
+const RAREST: Clause = ("rarest", "SW-21", "lines 179–181");
+const UNSEEN: Clause = ("unseen", "SW-16", "lines 121–123");
+
+impl Selection {
+    /// From the record of an assignment; `None` for any other record.
+    pub(super) fn of(record: &Record<Event>) -> Option<Self> {
+        let Event::Swarm(told) = &record.event else { return None };
+        let Told::Assigned { piece, down, up, put, why, charged, funnel, .. } = told else {
+            return None;
+        };
+        let funnel = (*funnel)?;
+        let key = match why {
+            Pick::Stalled => "longest_stalled",
+            Pick::Fastest => "fastest",
+            Pick::Unseen => "unseen",
+            Pick::Source => "source",
+            Pick::Retry => "retry",
+            Pick::Again => "again",
+        };
+        let giver = up.map(client_of);
+        Some(Self {
+            transfer: record.seq,
+            giver,
+            taker: client_of(*down),
+            piece: *piece,
+            at: record.at,
+            why: *why,
+            led: funnel.led,
+            charged: *charged,
+            waiting: funnel.waiting,
+            copies: funnel.copies,
+            steps: steps(&funnel, up.is_some(), *put, *why),
+            chosen: Chosen { key, id: told.id(), clause: told.clause(), name: giver.map(name) },
+        })
+    }
+}
+
+fn steps(funnel: &Funnel, peer: bool, put: bool, why: Pick) -> Vec<Step> {
+    let step = |(key, id, clause): Clause, count| Step { key, count, id, clause };
+    let mut steps = vec![
+        step(NEEDED, funnel.needed),
+        step(REACHABLE, funnel.reachable),
+        step(USEFUL, funnel.useful),
+    ];
+    if peer {
+        let of_mode = if put { funnel.passive } else { funnel.useful - funnel.passive };
+        steps.push(step(if put { PASSIVE } else { ACTIVE }, of_mode));
+        let stalled = matches!(why, Pick::Stalled);
+        let count = if stalled { funnel.stalled } else { of_mode.saturating_sub(funnel.stalled) };
+        steps.push(step(if stalled { STALLED } else { OTHERS }, count));
+        steps.push(step(PIECES, funnel.pieces));
+        steps.push(step(RAREST, funnel.rarest));
+    } else if matches!(why, Pick::Unseen) {
+        steps.push(step(UNSEEN, funnel.pieces));
+    }
+    steps
+}

@@ -1,0 +1,8 @@
+//! The swarm matrix: one class, [`Matrix`], over a swarm of clients.
+
+mod answers;
+mod lab;
+mod picture;
+mod survey;
+
+pub use lab::Matrix;
