@@ -66,7 +66,8 @@ pub struct Config {
     pub pongs_per_ping: u32,
     /// A neighbour's pings are answered at most so often.
     pub ping_answer: Duration,
-    /// Each neighbour is pinged so often.
+    /// Each neighbour is pinged so often; never when this is zero, and then
+    /// nobody is given up for its silence.
     pub ping_every: Duration,
     /// A neighbour silent for so long is given up.
     pub silence: Duration,
@@ -135,3 +136,14 @@ impl Config {
         scaled.max(Duration::from_micros(1))
     }
 }
+
+crate::json::struct_from_json!(Config, default, Lenient, {
+    relay, push_routing, links, query_life, push_life, duplicate_life, queries_per_link,
+    entries_per_link, max_ttl, hard_ttl, relayed, relayed_query, relayed_hit, hits_per_query,
+    hit_bytes_per_query, window, queue, stall, pongs, pongs_per_ping, ping_answer, ping_every,
+    silence, strikes, pushes_per_target, push_window, push_targets, keyword_entries, searches,
+    trace_messages, time_scale,
+});
+crate::json::enum_from_json!(PushRouting, Self::Standard, {
+    "standard" => Standard, "broadcast" => Broadcast,
+});

@@ -40,6 +40,23 @@ pub enum Event {
     Limit { conn: ConnId, why: Why },
 }
 
+impl Event {
+    /// The connection it is about.
+    #[must_use]
+    pub const fn conn(&self) -> Option<ConnId> {
+        match self {
+            Self::Opened { conn, .. }
+            | Self::Closed { conn, .. }
+            | Self::Judged { conn, .. }
+            | Self::Overflow { conn, .. }
+            | Self::Conflict { conn, .. }
+            | Self::Keywords { conn, .. }
+            | Self::Limit { conn, .. } => Some(*conn),
+            Self::Sent { .. } | Self::Turned { .. } => None,
+        }
+    }
+}
+
 /// A table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -101,6 +101,14 @@ impl Memory {
         self.young.get(mark).or_else(|| self.old.get(mark))
     }
 
+    /// The same, whether it is young, and when its generation is dropped.
+    pub(super) fn find(&self, mark: Mark) -> Option<(Route, bool, Option<Instant>)> {
+        if let Some(route) = self.young.get(mark) {
+            return Some((route, true, self.turn.map(|turn| turn + self.life)));
+        }
+        self.old.get(mark).map(|route| (route, false, self.turn))
+    }
+
     pub(super) fn get_mut(&mut self, mark: Mark) -> Option<&mut Route> {
         match self.young.get_mut(mark) {
             Some(route) => Some(route),

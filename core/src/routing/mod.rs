@@ -73,7 +73,7 @@ use self::links::Links;
 use self::memory::Effects;
 pub use self::memory::{Full, Marks, Memory};
 pub use self::route::Route;
-pub use self::view::{LinkView, RouterView, TableView};
+pub use self::view::{LinkView, Remembered, RouterView, TableView, Via};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
 use crate::keyed::Key;

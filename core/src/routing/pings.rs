@@ -10,7 +10,7 @@ use super::memory::{Effects, Full};
 use super::{Output, Router, Verdict, Why};
 use crate::address::plausible;
 use crate::id::Guid;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Message, Payload, Ping, Pong, code};
 
 impl Router {
@@ -135,6 +135,9 @@ impl Router {
 
     /// Asks a neighbour who is there, and when to look after it next.
     pub(super) fn ping(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+        if self.config.ping_every == Duration::ZERO {
+            return;
+        }
         let guid = self.draw();
         let Some(link) = self.links.at_mut(slot) else { return };
         link.pongs_due = self.config.pongs_per_ping.max(1);

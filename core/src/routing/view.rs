@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::memory::Memory;
 use super::{KindCount, Router, Which};
-use crate::id::ConnId;
+use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 
 /// All of it.
@@ -53,7 +53,47 @@ pub struct TableView {
     pub bytes: u64,
 }
 
+/// An entry of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    pub via: Via,
+    /// It is in the newer generation.
+    pub young: bool,
+    /// When its generation is dropped.
+    pub until: Option<Instant>,
+}
+
+/// Where an entry leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// It is ours.
+    Ourselves,
+    Neighbour(ConnId),
+    /// To a connection that is no more.
+    Gone,
+}
+
 impl Router {
+    /// What is remembered of an id, in one of the tables that have ids for
+    /// their keys: queries, servents, pings and pushes.
+    #[must_use]
+    pub fn recall(&self, table: Which, id: Guid) -> Option<Remembered> {
+        let memory = match table {
+            Which::Queries => &self.queries,
+            Which::Servents => &self.servents,
+            Which::Pings => &self.pings,
+            Which::Pushes => &self.pushes,
+            Which::Holders | Which::Pongs | Which::Hits | Which::Answers => return None,
+        };
+        let (route, young, until) = memory.find(self.marks.of_id(id))?;
+        let via = match (route.slot(), self.links.by_route(route)) {
+            (None, _) => Via::Ourselves,
+            (_, Some(link)) => Via::Neighbour(link.conn),
+            (_, None) => Via::Gone,
+        };
+        Some(Remembered { via, young, until })
+    }
+
     /// A look at everything.
     #[must_use]
     pub fn view(&self) -> RouterView {
