@@ -1,7 +1,7 @@
 //! Runs every preset to its horizon and prints its digest: the same on every
 //! machine, in every build, and in every browser.
 
-use servent_core::sim::{Course as _, World, ladder, presets};
+use servent_core::sim::{Course as _, World, ladder, overlay, presets};
 use servent_core::time::Instant;
 
 fn main() {
@@ -13,6 +13,11 @@ fn main() {
     }
     for scenario in ladder::presets::all() {
         let mut world = ladder::World::begin(&scenario);
+        world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
+        println!("{} {:016x}", scenario.id, world.digest());
+    }
+    for scenario in overlay::presets::all() {
+        let mut world = overlay::World::begin(&scenario);
         world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
         println!("{} {:016x}", scenario.id, world.digest());
     }

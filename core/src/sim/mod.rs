@@ -13,6 +13,7 @@ mod flow;
 mod host;
 pub mod ladder;
 mod link;
+pub mod overlay;
 pub mod pieces;
 pub mod presets;
 mod scenario;

@@ -1,0 +1,323 @@
+//! The picture of an overlay, drawn from its records: where every message
+//! was when, and what belongs to one search.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::event::{AppEvent, Event, Loss, MessageEvent, Outcome};
+use super::net::Net;
+use crate::id::Guid;
+use crate::routing::Why;
+use crate::table::Table;
+use crate::time::{Duration, Instant};
+use crate::trace::{NodeId, Record};
+use crate::wire::gnutella::Kind;
+
+/// What becomes of a message, as a number: the page reads thousands of them
+/// for each frame.
+pub mod fate {
+    use super::{Loss, Why};
+
+    /// Not known yet.
+    pub const FLYING: u8 = 0;
+    /// It went on.
+    pub const FORWARDED: u8 = 1;
+    /// It ended well.
+    pub const LOCAL: u8 = 2;
+    /// It was dropped: this plus the place of its reason in [`Why::ALL`].
+    pub const DROPPED: u8 = 10;
+    /// It never arrived: this plus the place of its reason.
+    pub const LOST: u8 = 40;
+
+    /// Dropped for a reason.
+    #[must_use]
+    pub const fn dropped(why: Why) -> u8 {
+        DROPPED + why as u8
+    }
+
+    /// Lost for a reason.
+    #[must_use]
+    pub const fn lost(why: Loss) -> u8 {
+        LOST + why as u8
+    }
+}
+
+/// The way of one message over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// Who sent it.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// Over which link.
+    pub wire: u32,
+    /// The search or push it belongs to.
+    pub journey: Option<u32>,
+    /// When it left.
+    pub departs: Instant,
+    /// When it arrived, or was lost; until that is known, when it is due.
+    pub arrives: Instant,
+    /// The record of its departure.
+    pub seq: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// What became of it: [`fate`].
+    pub fate: u8,
+    /// Links it had travelled before.
+    pub hops: u8,
+}
+
+/// A search, a push, or a query of a flood, and all that came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Journey {
+    /// Its GUID.
+    pub id: Guid,
+    /// It is a push, of that node.
+    pub of: Option<NodeId>,
+    /// Nobody asked.
+    pub flood: bool,
+    /// Who began it.
+    pub node: u32,
+    /// The words of a search.
+    pub words: String,
+    /// When it began.
+    pub at: Instant,
+    /// The record of that.
+    pub seq: u64,
+    /// Its messages, in order of departure: places among all of them.
+    pub legs: Vec<u32>,
+    /// Its hits.
+    pub hits: Vec<u32>,
+    /// Of its messages, how many came twice.
+    pub duplicates: u32,
+    /// How many nodes took it.
+    pub reached: u32,
+    /// How many hits are home.
+    pub found: u32,
+}
+
+/// Something a node has put into its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) at: Instant,
+    pub(super) what: Thing,
+}
+
+/// What was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thing {
+    /// A query.
+    Query(u32),
+    /// A push.
+    Push(u32),
+    /// A servent: that node.
+    Servent(u32),
+}
+
+/// Everything there is to draw of one branch, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub struct Chart {
+    legs: Vec<Leg>,
+    /// The longest way any took.
+    longest: Duration,
+    /// What ended badly, in order of time.
+    drops: Vec<u32>,
+    journeys: Vec<Journey>,
+    numbers: Table<Guid, u32>,
+    seen: Table<u32, Vec<Seen>>,
+}
+
+impl Chart {
+    /// Takes the next record.
+    pub fn see(&mut self, net: &Net, record: &Record<Event>) {
+        let node = record.node.0;
+        match &record.event {
+            Event::Message(message) => self.message(net, record, message),
+            Event::App(AppEvent::Searched { guid, words }) => {
+                let words = words.clone();
+                self.begin(record, Journey { id: *guid, words, ..Journey::default() });
+                self.remember(node, record.at, *guid, Thing::Query);
+            }
+            Event::App(AppEvent::Asked { guid, of }) => {
+                self.begin(record, Journey { id: *guid, of: Some(*of), ..Journey::default() });
+                self.remember(node, record.at, *guid, Thing::Push);
+            }
+            Event::App(AppEvent::Flooded { guid }) => {
+                self.begin(record, Journey { id: *guid, flood: true, ..Journey::default() });
+            }
+            Event::App(AppEvent::Found { guid, .. }) => {
+                if let Some(journey) = self.journey_mut(*guid) {
+                    journey.found += 1;
+                }
+            }
+            Event::App(_) | Event::Routing(_) | Event::World(_) => {}
+        }
+    }
+
+    fn begin(&mut self, record: &Record<Event>, journey: Journey) {
+        self.numbers.insert(journey.id, self.journeys.len() as u32);
+        let (node, at, seq) = (record.node.0, record.at, record.seq);
+        self.journeys.push(Journey { node, at, seq, ..journey });
+    }
+
+    fn remember(&mut self, node: u32, at: Instant, guid: Guid, thing: impl Fn(u32) -> Thing) {
+        if let Some(number) = self.numbers.get(&guid) {
+            let what = thing(*number);
+            self.seen.or_default(node).push(Seen { at, what });
+        }
+    }
+
+    fn journey_mut(&mut self, guid: Guid) -> Option<&mut Journey> {
+        let number = *self.numbers.get(&guid)?;
+        self.journeys.get_mut(number as usize)
+    }
+
+    fn message(&mut self, net: &Net, record: &Record<Event>, message: &MessageEvent) {
+        let (at, node) = (record.at, record.node.0);
+        match message {
+            MessageEvent::Sent { to, kind, guid, hops, due, .. } => {
+                let place = self.legs.len() as u32;
+                let journey = self.numbers.get(guid).copied();
+                self.legs.push(Leg {
+                    from: node,
+                    to: to.0,
+                    wire: net.between(to.0, node).unwrap_or(u32::MAX),
+                    journey,
+                    departs: at,
+                    arrives: *due,
+                    seq: record.seq,
+                    kind: *kind,
+                    fate: fate::FLYING,
+                    hops: *hops,
+                });
+                self.longest = self.longest.max(due.since(at));
+                if let Some(journey) = self.journey_mut(*guid) {
+                    let list = match kind {
+                        Kind::Hit => &mut journey.hits,
+                        _ => &mut journey.legs,
+                    };
+                    list.push(place);
+                }
+            }
+            MessageEvent::Judged { id, kind, guid, verdict, why, of, .. } => {
+                let fate = match (verdict, why) {
+                    (_, Some(why)) => fate::dropped(*why),
+                    (Outcome::Forwarded, _) => fate::FORWARDED,
+                    _ => fate::LOCAL,
+                };
+                self.ends(*id, at, fate);
+                self.judged(node, at, (*kind, *guid, *of), fate);
+            }
+            MessageEvent::Lost { id, why, .. } => self.ends(*id, at, fate::lost(*why)),
+        }
+    }
+
+    fn ends(&mut self, id: u64, at: Instant, fate: u8) {
+        // Messages are numbered as they leave.
+        let Some(leg) = self.legs.get_mut(id as usize) else { return };
+        (leg.arrives, leg.fate) = (at, fate);
+        if fate >= fate::DROPPED {
+            self.drops.push(id as u32);
+        }
+    }
+
+    fn judged(
+        &mut self,
+        node: u32,
+        at: Instant,
+        (kind, guid, of): (Kind, Guid, Option<NodeId>),
+        fate: u8,
+    ) {
+        let taken = fate < fate::DROPPED;
+        if let Some(journey) = self.journey_mut(guid) {
+            if fate == fate::dropped(Why::Duplicate) && kind != Kind::Hit {
+                journey.duplicates += 1;
+            }
+            if taken && kind != Kind::Hit {
+                journey.reached += 1;
+            }
+        }
+        match (kind, of) {
+            (Kind::Query, _) if taken => self.remember(node, at, guid, Thing::Query),
+            (Kind::Push, _) if fate != fate::dropped(Why::Duplicate) => {
+                self.remember(node, at, guid, Thing::Push);
+            }
+            (Kind::Hit, Some(of)) if taken => {
+                self.seen.or_default(node).push(Seen { at, what: Thing::Servent(of.0) });
+            }
+            _ => {}
+        }
+    }
+
+    /// All messages known, in order of departure.
+    #[must_use]
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// Searches, pushes and made-up queries, in the order in which they began.
+    #[must_use]
+    pub fn journeys(&self) -> &[Journey] {
+        &self.journeys
+    }
+
+    /// The number of a search or a push by its GUID.
+    #[must_use]
+    pub fn number(&self, guid: Guid) -> Option<u32> {
+        self.numbers.get(&guid).copied()
+    }
+
+    /// Messages that are in the air at some moment between two instants, and
+    /// their numbers, the oldest first.
+    pub fn flights(&self, from: Instant, to: Instant) -> impl Iterator<Item = (u32, &Leg)> {
+        let first = self.legs.partition_point(|leg| leg.departs + self.longest < from);
+        let later = self.legs[first..].iter().take_while(move |leg| leg.departs <= to);
+        let numbered = later.zip(first as u32..).map(|(leg, number)| (number, leg));
+        numbered.filter(move |(_, leg)| leg.arrives >= from)
+    }
+
+    /// What ended badly between two instants, in order of time; the last
+    /// `most` of it.
+    pub fn drops(&self, from: Instant, to: Instant, most: usize) -> impl Iterator<Item = &Leg> {
+        let at = |place: &u32| self.legs[*place as usize].arrives;
+        let first = self.drops.partition_point(|place| at(place) < from);
+        let last = self.drops.partition_point(|place| at(place) <= to).max(first);
+        let first = first.max(last.saturating_sub(most));
+        self.drops[first..last].iter().map(|place| &self.legs[*place as usize])
+    }
+
+    /// The messages of a journey that are no hits.
+    pub fn tree(&self, journey: u32) -> impl Iterator<Item = (u32, &Leg)> {
+        let legs = self.journeys.get(journey as usize).map_or(&[][..], |it| &it.legs);
+        legs.iter().map(|place| (*place, &self.legs[*place as usize]))
+    }
+
+    /// The hits of a search; the messages of a push.
+    pub fn way(&self, journey: u32) -> impl Iterator<Item = (u32, &Leg)> {
+        let legs = self.journeys.get(journey as usize);
+        let legs = legs.map_or(&[][..], |it| if it.of.is_some() { &it.legs } else { &it.hits });
+        legs.iter().map(|place| (*place, &self.legs[*place as usize]))
+    }
+
+    /// When a journey first reached each node.
+    #[must_use]
+    pub fn reached(&self, journey: u32, nodes: u32) -> Vec<Option<Instant>> {
+        let mut reached = alloc::vec![None; nodes as usize];
+        if let Some(it) = self.journeys.get(journey as usize) {
+            reached[it.node as usize] = Some(it.at);
+        }
+        for (_, leg) in self.tree(journey) {
+            if leg.fate == fate::FORWARDED || leg.fate == fate::LOCAL {
+                let first = &mut reached[leg.to as usize];
+                *first = Some(first.map_or(leg.arrives, |first| first.min(leg.arrives)));
+            }
+        }
+        reached
+    }
+
+    /// What a node has put into its tables until an instant.
+    pub(super) fn seen(&self, node: u32, until: Instant) -> &[Seen] {
+        let all = self.seen.get(&node).map_or(&[][..], Vec::as_slice);
+        &all[..all.partition_point(|seen| seen.at <= until)]
+    }
+}
