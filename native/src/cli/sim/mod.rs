@@ -1,6 +1,7 @@
 //! `servent sim`: a world of servents without a network, watched by oracles.
 
 mod messages;
+mod overlays;
 mod queue;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde::Serialize;
 use servent_core::choose::Choose;
 use servent_core::json::Json;
 use servent_core::sim::check::Violation;
-use servent_core::sim::{self, ladder, presets, swarm};
+use servent_core::sim::{self, ladder, overlay, presets, swarm};
 
 use super::exit::{Exit, Failure};
 use super::{Common, print};
@@ -27,6 +28,8 @@ use super::{Common, print};
   servent sim rush-hour --sweep 100     a hundred seeds; the first that fails is told
   servent sim lose-last                 messages over datagrams, one of them lost
   servent sim ladder-swarm --sweep 100  drawn ones: every seed is another scenario
+  servent sim flooder                   an overlay of routers, one of them hostile
+  servent sim overlay-swarm --sweep 100 drawn overlays
   servent sim mine.json                 a scenario of your own")]
 pub(crate) struct Arguments {
     /// A preset or a file; without one the presets are listed.
@@ -70,6 +73,7 @@ struct Run {
 enum Outcome {
     Downloads { whole: u32, failed: u32 },
     Messages { written: u64, read: u64, named: u64, lost: u64, resent: u64 },
+    Overlay { nodes: u32, searches: u32, answers: u32, tally: Option<Box<overlay::TallyView>> },
 }
 
 /// A scenario of one of the worlds.
@@ -80,6 +84,8 @@ enum Scenario {
     Queue(Box<sim::Scenario>),
     /// Messengers and their datagrams.
     Ladder(Box<ladder::Scenario>),
+    /// Routers and the overlay they make.
+    Overlay(Box<overlay::Scenario>),
 }
 
 /// What the list shows of a preset.
@@ -92,7 +98,8 @@ struct Shown<'a> {
 impl Scenario {
     fn all() -> impl Iterator<Item = Self> {
         let queue = presets::all().map(|s| Self::Queue(Box::new(s)));
-        queue.chain(ladder::presets::all().map(|s| Self::Ladder(Box::new(s))))
+        let ladder = ladder::presets::all().map(|s| Self::Ladder(Box::new(s)));
+        queue.chain(ladder).chain(overlay::presets::all().map(|s| Self::Overlay(Box::new(s))))
     }
 
     /// A preset, or one that is drawn from its seed.
@@ -104,12 +111,19 @@ impl Scenario {
                 let scenario = ladder::swarm::draw(&mut Choose::random(drawn), drawn);
                 Some(Self::Ladder(Box::new(scenario)))
             }
+            "overlay-swarm" => {
+                let scenario = overlay::random::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Overlay(Box::new(scenario)))
+            }
             _ => Self::all().find(|scenario| scenario.shown().id == name),
         }
     }
 
     fn parse(text: &str) -> Result<Self, String> {
         let tree = Json::parse(text)?;
+        if tree.get("shape").is_some() {
+            return overlay::Scenario::parse(text).map(|s| Self::Overlay(Box::new(s)));
+        }
         if tree.get("nodes").is_some() || tree.get("script").is_some() {
             return ladder::Scenario::parse(text).map(|s| Self::Ladder(Box::new(s)));
         }
@@ -120,6 +134,7 @@ impl Scenario {
         match self {
             Self::Queue(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
             Self::Ladder(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Overlay(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
         }
     }
 
@@ -127,6 +142,7 @@ impl Scenario {
         match self {
             Self::Queue(s) => s.seed,
             Self::Ladder(s) => s.seed,
+            Self::Overlay(s) => s.seed,
         }
     }
 
@@ -134,6 +150,7 @@ impl Scenario {
         match self {
             Self::Queue(s) => queue::play(sim::Scenario { seed, ..(**s).clone() }, settle),
             Self::Ladder(s) => messages::play(ladder::Scenario { seed, ..(**s).clone() }, settle),
+            Self::Overlay(s) => overlays::play(overlay::Scenario { seed, ..(**s).clone() }),
         }
     }
 }
@@ -217,12 +234,25 @@ fn sentence(run: &Run) -> String {
         0 => "oracles silent".to_owned(),
         n => format!("{n} VIOLATIONS"),
     };
-    let outcome = match run.outcome {
+    let outcome = match &run.outcome {
         Outcome::Downloads { whole, failed } => format!("{whole} downloads whole, {failed} failed"),
         Outcome::Messages { written, read, named, lost, resent } => format!(
             "{read} of {written} messages read, {named} named as undelivered, {lost} datagrams \
              lost, {resent} messages sent again"
         ),
+        Outcome::Overlay { nodes, searches, answers, tally } => {
+            let t = tally.as_deref();
+            let count = |of: fn(&overlay::TallyView) -> u64| t.map_or(0, of);
+            format!(
+                "{searches} searches in {nodes} servents, {answers} answers home; {} messages, {} \
+                 useful, {} duplicate, {} dropped for other reasons, {} lost,",
+                count(|t| t.sent),
+                count(|t| t.useful),
+                count(|t| t.duplicate),
+                count(|t| t.dropped - t.duplicate),
+                count(|t| t.lost),
+            )
+        }
     };
     format!(
         "{scenario} seed {seed}: {outcome} in {seconds} s, {events} events, {oracles}, digest \
