@@ -8,6 +8,8 @@
 mod common;
 #[cfg(feature = "ladder")]
 mod ladder;
+#[cfg(feature = "map")]
+mod map;
 #[cfg(feature = "matrix")]
 mod matrix;
 mod panics;
@@ -21,6 +23,8 @@ mod trace;
 
 #[cfg(feature = "ladder")]
 pub use ladder::Ladder;
+#[cfg(feature = "map")]
+pub use map::Map;
 #[cfg(feature = "matrix")]
 pub use matrix::Matrix;
 #[cfg(feature = "queue")]

@@ -29,7 +29,7 @@ export async function digests(engine, view = 'queue') {
     const pkg = path.join(WWW, 'pkg');
     const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
     await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-    return run(glue.Lab ?? glue.Ladder);
+    return run(glue.Lab ?? glue.Ladder ?? glue.Map);
   }
   const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine), { pkg: path.join(WWW, 'pkg') });
   try {
@@ -39,7 +39,7 @@ export async function digests(engine, view = 'queue') {
     return await page.evaluate(async (/** @type {string} */ source, /** @type {string} */ of) => {
       const glue = await import(`/pkg/servent_${of}.js`);
       await glue.default({ module_or_path: `/pkg/servent_${of}_bg.wasm` });
-      return new Function(`return (${source})`)()(glue.Lab ?? glue.Ladder);
+      return new Function(`return (${source})`)()(glue.Lab ?? glue.Ladder ?? glue.Map);
     }, run.toString(), view);
   } finally {
     await close();
@@ -48,5 +48,5 @@ export async function digests(engine, view = 'queue') {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const engine = process.env.ENGINE ?? 'node';
-  for (const view of ['queue', 'ladder']) console.log((await digests(engine, view)).join('\n'));
+  for (const view of ['queue', 'ladder', 'map']) console.log((await digests(engine, view)).join('\n'));
 }

@@ -9,7 +9,7 @@ use crate::run::cargo;
 
 /// The views of the page, as the features of `servent-web` name them. Each is
 /// a module of its own: the page loads what the open view needs.
-pub(crate) const VIEWS: &[&str] = &["queue", "trace", "ladder", "matrix"];
+pub(crate) const VIEWS: &[&str] = &["queue", "trace", "ladder", "map", "matrix"];
 
 /// Those the page may ask for at once: what a story and a trace are run by.
 pub(crate) const FIRST: &[&str] = &["queue", "trace"];

@@ -2,8 +2,13 @@
 
 mod columns;
 // What only worlds need that are run, not replayed.
-#[cfg_attr(not(any(feature = "queue", feature = "ladder", feature = "matrix")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
+    allow(dead_code)
+)]
 pub(crate) mod room;
+#[cfg(feature = "map")]
+pub(crate) mod watch;
 
 use std::borrow::Cow;
 
@@ -64,7 +69,10 @@ pub(crate) struct Pin {
 }
 
 /// A branch in a list.
-#[cfg_attr(not(any(feature = "queue", feature = "ladder", feature = "matrix")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
+    allow(dead_code)
+)]
 #[derive(Serialize)]
 pub(crate) struct BranchInfo<'a> {
     pub(crate) id: usize,
@@ -92,11 +100,20 @@ pub(crate) struct Change {
 }
 
 /// Where two views differ.
+#[cfg_attr(
+    not(any(feature = "queue", feature = "trace", feature = "ladder", feature = "matrix")),
+    allow(dead_code)
+)]
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
     // By way of text: one writer for all types keeps the module small.
+    diff_of(json(before), json(after))
+}
+
+/// Where two views differ that are text already.
+pub(crate) fn diff_of(before: String, after: String) -> Vec<Change> {
     let tree = |text: String| Json::parse(&text).unwrap_or_default();
     let mut changes = Vec::new();
-    compare(String::new(), tree(json(before)), tree(json(after)), &mut changes);
+    compare(String::new(), tree(before), tree(after), &mut changes);
     changes
 }
 

@@ -1,0 +1,186 @@
+//! The class the page talks to.
+
+use servent_core::id::Guid;
+use servent_core::routing::Why;
+use servent_core::sim::overlay::{Chart, Scenario, Tables, World, fate, presets};
+use servent_core::trace::NodeId;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::answers::{NodeInfo, Search, roles};
+use super::{layout, rows};
+use crate::common::watch::{Watch, list, world_class};
+use crate::common::{instant, json};
+use crate::panics;
+
+/// The most rows one question is answered with.
+const MOST: u32 = 100_000;
+
+world_class! {
+    /// An overlay being simulated.
+    Map over World
+}
+
+#[wasm_bindgen]
+impl Map {
+    /// `[{id, title, text, scenario}]`.
+    #[must_use]
+    pub fn presets() -> String {
+        panics::report();
+        let entry = |s: Scenario| {
+            let (id, title, text) = (json(&s.id), json(&s.title), json(&s.text));
+            format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
+        };
+        list(presets::all().map(entry))
+    }
+
+    /// A map over a scenario.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromScenario)]
+    pub fn from_scenario(json: &str) -> Result<Map, JsError> {
+        panics::report();
+        let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
+        Ok(Self { watch: Watch::new(scenario) })
+    }
+
+    /// `[{id, name, role, up}]`.
+    #[must_use]
+    pub fn nodes(&self) -> String {
+        let (roles, watch) = (roles(&self.watch.scenario), &self.watch);
+        list((0..).zip(&watch.names).map(|(node, name)| {
+            let id = NodeId(node);
+            let up = watch.world().node(id).is_some();
+            json(&NodeInfo { id, name, role: roles[node as usize], up })
+        }))
+    }
+
+    /// `[x, y]` of every node, from 0 to 1.
+    #[must_use]
+    pub fn positions(&self) -> Vec<f32> {
+        layout::places(&self.watch.scenario, self.watch.world().net())
+    }
+
+    /// `[a, b, up]` of every link.
+    #[must_use]
+    pub fn links(&self) -> Vec<u32> {
+        let world = self.watch.world();
+        let row = |(number, wire): (u32, &servent_core::sim::overlay::Wire)| {
+            [wire.a, wire.b, u32::from(world.is_up(number))]
+        };
+        (0..).zip(world.net().wires()).flat_map(row).collect()
+    }
+
+    /// Another number whenever what is up may differ.
+    #[wasm_bindgen(js_name = linksVersion)]
+    #[must_use]
+    pub fn links_version(&self) -> f64 {
+        let branch = self.watch.timeline.branches().1;
+        branch as f64 * 1e12 + self.watch.world().changes() as f64
+    }
+
+    /// Microseconds over every link.
+    #[must_use]
+    pub fn latencies(&self) -> Vec<f64> {
+        let wires = self.watch.world().net().wires();
+        wires.iter().map(|wire| wire.latency.as_micros() as f64).collect()
+    }
+
+    /// `{kinds, fates}`: what the numbers mean.
+    #[must_use]
+    pub fn codes() -> String {
+        let mut fates: Vec<(u8, String)> = ["flying", "forwarded", "local"]
+            .iter()
+            .zip(0..)
+            .map(|(name, code)| (code, json(name)))
+            .collect();
+        fates.extend(Why::ALL.iter().map(|why| (fate::dropped(*why), json(why))));
+        fates.extend(["cut", "down", "closed"].iter().zip(fate::LOST..).map(|(n, c)| (c, json(n))));
+        let fates: Vec<String> =
+            fates.into_iter().map(|(code, name)| format!(r#""{code}":{name}"#)).collect();
+        let kinds = r#"["ping","pong","query","hit","push","bye","other"]"#;
+        format!(r#"{{"kinds":{kinds},"fates":{{{}}}}}"#, fates.join(","))
+    }
+
+    /// Messages in the air between two instants:
+    /// `[id, from, to, departs, arrives, kind, fate, guid#, link, seq]`.
+    pub fn flights(&mut self, from: f64, to: f64, most: u32) -> Vec<f64> {
+        let flights = self.chart().flights(instant(from), instant(to));
+        rows::flights(flights.take(most.min(MOST) as usize))
+    }
+
+    /// What ended badly between two instants, the last of it:
+    /// `[at, node, from, link, fate, kind, guid#, seq]`.
+    pub fn drops(&mut self, from: f64, to: f64, most: u32) -> Vec<f64> {
+        rows::drops(self.chart().drops(instant(from), instant(to), most.min(MOST) as usize))
+    }
+
+    /// 1 for every node that is up.
+    #[must_use]
+    pub fn up(&self) -> Vec<u8> {
+        let world = self.watch.world();
+        let up = |node| u8::from(world.node(NodeId(node)).is_some());
+        (0..self.watch.scenario.nodes).map(up).collect()
+    }
+
+    /// Searches and pushes, without queries of a flood.
+    pub fn searches(&mut self) -> String {
+        self.watch.surveyed();
+        let journeys = (0..).zip(self.watch.survey().chart.journeys());
+        let asked = journeys.filter(|(_, journey)| !journey.flood).take(MOST as usize);
+        list(asked.map(|(guid, journey)| json(&Search::of(guid, journey, &self.watch.names))))
+    }
+
+    /// The number of a GUID of 32 hexadecimal digits; -1 when there is none.
+    #[wasm_bindgen(js_name = guidOf)]
+    pub fn guid_of(&mut self, hex: &str) -> f64 {
+        let guid = Guid::parse(hex.as_bytes());
+        guid.and_then(|guid| self.chart().number(guid)).map_or(-1.0, f64::from)
+    }
+
+    /// The GUID of a number.
+    #[wasm_bindgen(js_name = guidHex)]
+    pub fn guid_hex(&mut self, guid: u32) -> String {
+        let journey = self.chart().journeys().get(guid as usize);
+        journey.map_or_else(String::new, |journey| journey.id.to_string())
+    }
+
+    /// Every message of a search or a push, hits left out:
+    /// `[from, to, departs, arrives, fate, hops, link, id, kind]`.
+    pub fn tree(&mut self, guid: u32) -> Vec<f64> {
+        rows::edges(self.chart().tree(guid))
+    }
+
+    /// The same of the hits of a search; of a push its messages.
+    pub fn way(&mut self, guid: u32) -> Vec<f64> {
+        rows::edges(self.chart().way(guid))
+    }
+
+    /// When a search or a push reached each node; -1 for never.
+    pub fn reached(&mut self, guid: u32) -> Vec<f64> {
+        let nodes = self.watch.scenario.nodes;
+        let reached = self.chart().reached(guid, nodes);
+        reached.into_iter().map(|at| at.map_or(-1.0, crate::common::us)).collect()
+    }
+
+    /// What a node remembers at the cursor; `null` when there is no such node.
+    pub fn tables(&mut self, node: u32, from: u32, count: u32) -> String {
+        self.watch.surveyed();
+        let (world, chart) = (self.watch.world(), &self.watch.survey().chart);
+        json(&Tables::of(world, chart, NodeId(node), from, count.min(MOST)))
+    }
+
+    /// Sums over the messages of a node, of all nodes for -1, at the cursor.
+    #[must_use]
+    pub fn counters(&self, node: i32) -> String {
+        let node = u32::try_from(node).ok().map(NodeId);
+        json(&self.watch.world().tally(node))
+    }
+}
+
+impl Map {
+    fn chart(&mut self) -> &Chart {
+        &self.watch.surveyed().chart
+    }
+}

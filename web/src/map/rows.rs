@@ -1,0 +1,77 @@
+//! Messages as rows of numbers: the page reads thousands of them a frame.
+
+use servent_core::sim::overlay::Leg;
+use servent_core::wire::gnutella::Kind;
+
+use crate::common::us;
+
+/// The number of a kind.
+pub(super) fn kind(kind: Kind) -> f64 {
+    match kind {
+        Kind::Ping => 0.0,
+        Kind::Pong => 1.0,
+        Kind::Query => 2.0,
+        Kind::Hit => 3.0,
+        Kind::Push => 4.0,
+        Kind::Bye => 5.0,
+        Kind::Qrp | Kind::Vendor | Kind::Standard => 6.0,
+    }
+}
+
+fn journey(leg: &Leg) -> f64 {
+    leg.journey.map_or(-1.0, f64::from)
+}
+
+/// `[id, from, to, departs, arrives, kind, fate, guid#, link, seq]`.
+pub(super) fn flights<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
+    legs.flat_map(|(id, leg)| {
+        [
+            f64::from(id),
+            f64::from(leg.from),
+            f64::from(leg.to),
+            us(leg.departs),
+            us(leg.arrives),
+            kind(leg.kind),
+            f64::from(leg.fate),
+            journey(leg),
+            f64::from(leg.wire),
+            leg.seq as f64,
+        ]
+    })
+    .collect()
+}
+
+/// `[at, node, from, link, fate, kind, guid#, seq]`.
+pub(super) fn drops<'a>(legs: impl Iterator<Item = &'a Leg>) -> Vec<f64> {
+    legs.flat_map(|leg| {
+        [
+            us(leg.arrives),
+            f64::from(leg.to),
+            f64::from(leg.from),
+            f64::from(leg.wire),
+            f64::from(leg.fate),
+            kind(leg.kind),
+            journey(leg),
+            leg.seq as f64,
+        ]
+    })
+    .collect()
+}
+
+/// `[from, to, departs, arrives, fate, hops, link, id, kind]`.
+pub(super) fn edges<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
+    legs.flat_map(|(id, leg)| {
+        [
+            f64::from(leg.from),
+            f64::from(leg.to),
+            us(leg.departs),
+            us(leg.arrives),
+            f64::from(leg.fate),
+            f64::from(leg.hops),
+            f64::from(leg.wire),
+            f64::from(id),
+            kind(leg.kind),
+        ]
+    })
+    .collect()
+}

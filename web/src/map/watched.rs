@@ -1,0 +1,88 @@
+//! What the page's frame has to know of an overlay.
+
+use servent_core::json::{Json, read};
+use servent_core::sim::Keyframes;
+use servent_core::sim::check::Violation;
+use servent_core::sim::overlay::check::Oracles;
+use servent_core::sim::overlay::{ActAt, Chart, Event, Scenario, World, why};
+use servent_core::time::Duration;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record};
+
+use crate::common::json;
+use crate::common::watch::{Survey, Watched};
+
+/// The picture, and what the oracles find.
+pub(crate) struct Drawn {
+    pub(crate) chart: Chart,
+    oracles: Oracles,
+}
+
+impl Survey<World> for Drawn {
+    fn new(scenario: &Scenario) -> Self {
+        Self { chart: Chart::default(), oracles: Oracles::new(scenario) }
+    }
+
+    fn see(&mut self, world: &World, record: &Record<Event>) {
+        self.chart.see(world.net(), record);
+        self.oracles.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
+    }
+}
+
+impl Watched for World {
+    type Survey = Drawn;
+    const SCHEMA: &'static str = "servent:overlay";
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn title(scenario: &Scenario) -> &str {
+        &scenario.title
+    }
+
+    fn names(scenario: &Scenario) -> Vec<String> {
+        (0..scenario.nodes).map(|node| scenario.name(NodeId(node))).collect()
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    /// What lies between two keyframes of a large overlay costs memory for
+    /// every node it touches, and time for every message.
+    fn keyframes(scenario: &Scenario) -> Keyframes {
+        if scenario.nodes > 1_000 {
+            Keyframes { every: 16_384, most: 8 }
+        } else {
+            Keyframes { every: 1_024, most: 64 }
+        }
+    }
+
+    fn admit(&self, text: &str) -> Result<ActAt, String> {
+        let act: ActAt = read(&Json::parse(text)?)?;
+        self.scenario().admits(&act.act)?;
+        self.possible(&act.act)?;
+        Ok(act)
+    }
+
+    fn other(&self, record: &Record<Event>) -> Option<NodeId> {
+        self.other(record)
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        event.is_fault()
+    }
+
+    fn why(record: &Record<Event>) -> Why {
+        why(record)
+    }
+
+    fn look(&self, node: NodeId) -> String {
+        json(&self.node(node).map(servent_core::routing::Router::view))
+    }
+}
