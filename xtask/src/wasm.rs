@@ -1,6 +1,6 @@
 //! The core as WebAssembly, one module a view, with its bindings.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::machine;
@@ -37,6 +37,18 @@ pub(crate) fn build() -> Result<()> {
     machine::rust_target("wasm32-unknown-unknown")?;
     VIEWS.iter().try_for_each(|view| build_module(view, view))?;
     build_module(ALL, &VIEWS.join(","))
+}
+
+/// Builds one view alone.
+///
+/// # Errors
+/// When there is no such view, or as [`build`].
+pub(crate) fn build_view(view: &str) -> Result<()> {
+    if !VIEWS.contains(&view) {
+        bail!("there is no view {view}: there are {}", VIEWS.join(", "));
+    }
+    machine::rust_target("wasm32-unknown-unknown")?;
+    build_module(view, view)
 }
 
 fn build_module(name: &str, features: &str) -> Result<()> {

@@ -9,9 +9,16 @@ use crate::{bundle, paths, wasm};
 /// Leaves the bindings in `www/pkg` (then `www/` can be served as it is while
 /// you work on it) and the page as the program embeds it in `dist/www`.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Only the core of one view, into `www/pkg`: queue, trace, ladder, map.
+    #[arg(long, value_name = "VIEW")]
+    only: Option<String>,
+}
 
-pub(crate) fn run(_: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(view) = &args.only {
+        return wasm::build_view(view);
+    }
     for (name, bytes) in build()? {
         println!("{bytes:>9} {}", paths::shown(&paths::page().join(name)));
     }
