@@ -10,7 +10,7 @@ use crate::{bundle, paths, wasm};
 /// you work on it) and the page as the program embeds it in `dist/www`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the core of one view, into `www/pkg`: queue, trace, ladder, map.
+    /// Only the core of one view, into `www/pkg`: queue, trace, ladder, map, matrix.
     #[arg(long, value_name = "VIEW")]
     only: Option<String>,
 }
