@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 
+/// What a line may catch up on after it had to wait for something else: a
+/// sleep that was too long, a peer that was not ready.
+const CATCH_UP: Duration = Duration::from_millis(200);
+
 /// Hands out bytes at a steady rate, first come first served.
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -29,11 +33,13 @@ impl Pace {
         self.after_at(self.watch.elapsed(), bytes)
     }
 
+    /// The same, so long after the beginning.
     fn after_at(&self, now: Duration, bytes: u64) -> Duration {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate);
-        *spent = (*spent).max(now) + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
-        *spent - now
+        *spent = (*spent).max(now.saturating_sub(CATCH_UP))
+            + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
+        spent.saturating_sub(now)
     }
 }
 
@@ -41,12 +47,32 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
     fn two_uploads_share_one_rate() {
         let pace = Pace::new(1_000);
-        let at = Duration::from_millis;
-        assert_eq!(pace.after_at(at(0), 500), at(500));
-        assert_eq!(pace.after_at(at(100), 500), at(900));
-        assert_eq!(pace.after_at(at(3_000), 500), at(500), "what was not used is gone");
+        assert_eq!(pace.after_at(Duration::ZERO, 500), 500 * MS);
+        assert_eq!(pace.after_at(Duration::ZERO, 500), 1_000 * MS);
+    }
+
+    #[test]
+    fn sleeps_that_are_too_long_cost_nothing_over_time() {
+        let pace = Pace::new(1_000_000);
+        let mut now = Duration::ZERO;
+        for _ in 0..100 {
+            // Every timer is late.
+            now += pace.after_at(now, 10_000) + 5 * MS;
+        }
+        assert!(now <= 1_006 * MS, "a megabyte took {now:?}");
+    }
+
+    #[test]
+    fn what_was_not_used_for_long_is_gone() {
+        let pace = Pace::new(1_000_000);
+        let later = Duration::from_secs(60);
+        let caught_up = pace.after_at(later, 200_000);
+        assert_eq!(caught_up, Duration::ZERO);
+        assert_eq!(pace.after_at(later, 100_000), 100 * MS);
     }
 }
