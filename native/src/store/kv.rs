@@ -97,6 +97,12 @@ impl Rows {
         StoreFailure::Damaged { path: self.path.clone(), why: why.to_owned() }
     }
 
+    /// Flushes to the disk what is not there yet, from elsewhere: it may take
+    /// long. Does not keep the rows open.
+    pub(crate) fn flusher(&self) -> Arc<Flusher> {
+        Arc::clone(&self.flusher)
+    }
+
     /// Flushes to the disk what is not there yet.
     pub(crate) fn flush(&self) -> Result<(), StoreFailure> {
         let flushed = self.flusher.flush();

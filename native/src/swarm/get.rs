@@ -1,7 +1,10 @@
 //! The client's host.
 
+mod act;
+mod door;
 mod host;
 mod jobs;
+mod reach;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -158,7 +161,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
         Config { id: id.clone(), listen_port: port, max_download, max_upload, ..Config::default() };
     let (news, heard) = mpsc::channel(NEWS);
     if let Some(listener) = listener {
-        tokio::spawn(jobs::callers(listener, news.clone()));
+        tokio::spawn(door::keep(listener, news.clone()));
     }
     let (tell, progress) = watch::channel(Progress::default());
     let host = Host::new(Clock::new(), config, options, part, news.clone(), tell);

@@ -1,65 +1,27 @@
-//! Pieces on their way: HTTP between peers, one request a connection.
+//! The heads that go with a piece: HTTP/1.1 between peers, one request after
+//! another on a connection.
 
-use std::fs::File;
-use std::future::Future;
-use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use servent_core::wire::http::{
-    ContentRange, HeadError, HeadLimits, HeadWriter, RangeSpec, RequestHead, ResponseHead,
+    ContentRange, HeadLimits, HeadWriter, RangeSpec, RequestHead, ResponseHead,
 };
 use servent_core::wire::pdtp::Span;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
-use tokio::net::TcpStream;
-
-use crate::net::Pace;
 
 /// What a head may be. An id may have 4 095 bytes.
-const HEAD: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
+pub(super) const HEAD: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
 /// A peer that neither sends nor takes anything for so long is given up.
-const STALL: Duration = Duration::from_secs(30);
+pub(super) const STALL: Duration = Duration::from_secs(30);
+/// A peer that sends to others first answers by then.
+pub(super) const TURN: Duration = Duration::from_secs(90);
+/// A connection nothing is asked on for so long is closed by whom it came to.
+pub(super) const IDLE: Duration = Duration::from_secs(60);
 /// A connection is there by then, or it is not.
 pub(super) const DIAL: Duration = Duration::from_secs(10);
-/// Bytes read, or handed to the system, at once.
-const STEP: usize = 256 * 1024;
 /// The name of a peer's own id.
 pub(super) const PEER_ID: &str = "X-PDTP-Peer-Id";
-
-/// Ends what takes longer than a peer may be silent.
-async fn soon<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    tokio::time::timeout(STALL, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-}
-
-async fn head<T>(
-    stream: &mut TcpStream,
-    parse: impl Fn(&[u8]) -> Result<Option<(T, usize)>, HeadError>,
-) -> io::Result<(T, Vec<u8>)> {
-    soon(async {
-        let mut bytes = Vec::with_capacity(1_024);
-        loop {
-            if stream.read_buf(&mut bytes).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            match parse(&bytes) {
-                Ok(Some((head, used))) => return Ok((head, bytes.split_off(used))),
-                Ok(None) => {}
-                Err(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),
-            }
-        }
-    })
-    .await
-}
-
-/// The head of a request and what came behind it.
-pub(super) async fn request(stream: &mut TcpStream) -> io::Result<(RequestHead, Vec<u8>)> {
-    head(stream, |bytes| RequestHead::parse(bytes, &HEAD)).await
-}
-
-/// The head of a response and what came behind it.
-pub(super) async fn response(stream: &mut TcpStream) -> io::Result<(ResponseHead, Vec<u8>)> {
-    head(stream, |bytes| ResponseHead::parse(bytes, &HEAD)).await
-}
+/// Asks for the body of a `PUT`.
+pub(super) const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The bytes a request is about.
 pub(super) fn span_of(head: &RequestHead) -> Span {
@@ -70,119 +32,89 @@ pub(super) fn span_of(head: &RequestHead) -> Span {
     }
 }
 
+/// The bytes that follow the head of a `PUT`; `None` when that is not told.
+pub(super) fn length_of(head: &RequestHead) -> Option<u64> {
+    head.headers.get("Content-Length").and_then(|n| n.trim().parse().ok())
+}
+
 /// A request for `start..end`, or with them.
 pub(super) fn ask(method: &str, target: &str, (start, end): (u64, u64), id: &str) -> Vec<u8> {
     let mut head = HeadWriter::request(method, target);
     head.header("Host", "swarm")
         .header("Range", RangeSpec::Between(start, end.saturating_sub(1)))
-        .header(PEER_ID, id)
-        .header("Connection", "close");
+        .header(PEER_ID, id);
     if method == "PUT" {
         head.header("Content-Length", end - start).header("Expect", "100-continue");
     }
     head.finish()
 }
 
-/// A response without a body.
-pub(super) async fn answer(stream: &mut TcpStream, status: u16) -> io::Result<()> {
+/// The head of a response without a body.
+pub(super) fn status(status: u16, keep: bool) -> Vec<u8> {
     let reason = match status {
         201 => "Created",
         403 => "Forbidden",
         404 => "Not Found",
+        405 => "Method Not Allowed",
         416 => "Range Not Satisfiable",
         503 => "Busy",
         _ => "No",
     };
     let mut head = HeadWriter::status(status, reason);
-    head.header("Content-Length", 0).header("Connection", "close");
-    let head = head.finish();
-    soon(stream.write_all(&head)).await?;
-    soon(stream.shutdown()).await
+    head.header("Content-Length", 0);
+    if !keep {
+        head.header("Connection", "close");
+    }
+    head.finish()
 }
 
-/// Asks for the body of a `PUT`.
-pub(super) async fn go_on(stream: &mut TcpStream) -> io::Result<()> {
-    soon(stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")).await
-}
-
-/// The head of a 206, then the bytes.
-pub(super) async fn serve(
-    stream: &mut TcpStream,
-    file: &File,
-    (start, end): (u64, u64),
-    size: u64,
-    pace: Option<&Pace>,
-) -> io::Result<()> {
+/// The head before the bytes of `start..end`.
+pub(super) fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
     let mut head = HeadWriter::status(206, "Partial Content");
     head.header("Content-Range", ContentRange { range: Some((start, end)), size: Some(size) })
-        .header("Content-Length", end - start)
-        .header("Connection", "close");
-    let head = head.finish();
-    soon(stream.write_all(&head)).await?;
-    send(stream, file, (start, end), pace).await?;
-    soon(stream.shutdown()).await?;
-    // The last bytes are the peer's when it has closed as well.
-    soon(stream.read(&mut [0])).await.map(|_| ())
-}
-
-/// The bytes `start..end`, from the page cache to the socket.
-pub(super) async fn send(
-    stream: &TcpStream,
-    file: &File,
-    (start, end): (u64, u64),
-    pace: Option<&Pace>,
-) -> io::Result<()> {
-    let mut at = start;
-    let step = pace.map_or(STEP as u64, |pace| pace.chunk().min(STEP as u64));
-    while at < end {
-        soon(stream.writable()).await?;
-        let count = usize::try_from(step.min(end - at)).unwrap_or(STEP);
-        let sent = stream.try_io(Interest::WRITABLE, || {
-            Ok(rustix::fs::sendfile(stream, file, Some(&mut at), count)?)
-        });
-        match sent {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(n) => rest(pace, n).await,
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-            Err(why) => return Err(why),
-        }
+        .header("Content-Length", end - start);
+    if !keep {
+        head.header("Connection", "close");
     }
-    Ok(())
+    head.finish()
 }
 
-async fn rest(pace: Option<&Pace>, bytes: usize) {
-    if let Some(pace) = pace {
-        tokio::time::sleep(pace.after(bytes as u64)).await;
+/// True when a response brings just `start..end`. A server that ignores
+/// ranges sends all of the file, whose length is another one.
+pub(super) fn brings(head: &ResponseHead, (start, end): (u64, u64)) -> bool {
+    let told = head.headers.get("Content-Range").and_then(ContentRange::parse);
+    let fits = told.is_none_or(|told| told.range.is_none_or(|range| range == (start, end)));
+    matches!(head.status, 200 | 206) && fits && head.content_length() == Some(end - start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(text: &str) -> ResponseHead {
+        ResponseHead::parse(text.as_bytes(), &HEAD).unwrap().unwrap().0
     }
-}
 
-/// Writes what comes in to `start..end`; how much came, whatever happened.
-pub(super) async fn take(
-    stream: &mut TcpStream,
-    early: &[u8],
-    file: &File,
-    (start, end): (u64, u64),
-    pace: Option<&Pace>,
-) -> (u64, io::Result<()>) {
-    let mut at = start;
-    let done = async {
-        let first = early.len().min(usize::try_from(end - start).unwrap_or(usize::MAX));
-        file.write_all_at(&early[..first], at)?;
-        at += first as u64;
-        let step = pace.map_or(STEP, |p| usize::try_from(p.chunk()).unwrap_or(STEP).min(STEP));
-        let mut buffer = vec![0; step];
-        while at < end {
-            let most = usize::try_from(end - at).unwrap_or(step).min(step);
-            let n = soon(stream.read(&mut buffer[..most])).await?;
-            if n == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            file.write_all_at(&buffer[..n], at)?;
-            at += n as u64;
-            rest(pace, n).await;
-        }
-        Ok(())
-    };
-    let done = done.await;
-    (at - start, done)
+    #[test]
+    fn only_a_response_with_the_very_bytes_is_taken() {
+        let head = part((10, 20), 100, true);
+        let head = response(&String::from_utf8(head).unwrap());
+        assert!(brings(&head, (10, 20)) && head.keep_alive());
+        assert!(!brings(&head, (10, 21)) && !brings(&head, (0, 10)));
+        // A source that does not say which bytes they are, but how many.
+        let plain = response("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
+        assert!(brings(&plain, (10, 20)));
+        let refused = status(403, true);
+        assert!(!brings(&response(&String::from_utf8(refused).unwrap()), (0, 0)));
+    }
+
+    #[test]
+    fn a_request_says_which_bytes_and_for_whom() {
+        let bytes = ask("PUT", "/f", (4, 8), "me");
+        let (head, used) = RequestHead::parse(&bytes, &HEAD).unwrap().unwrap();
+        assert_eq!(used, bytes.len());
+        assert_eq!((span_of(&head), length_of(&head)), (Span::new(4, 8), Some(4)));
+        assert_eq!(head.headers.get(PEER_ID), Some("me"));
+        assert!(head.keep_alive());
+    }
 }

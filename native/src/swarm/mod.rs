@@ -11,8 +11,10 @@ mod http;
 mod link;
 mod part;
 mod pieces;
+mod pool;
 mod serve;
 mod source;
+mod wire;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use servent_core::wire::pdtp::Text;
@@ -20,7 +22,7 @@ use servent_core::wire::pdtp::Text;
 pub use self::error::SwarmError;
 pub use self::get::{Fetch, GetOptions, Progress, get};
 pub use self::pieces::{CHUNK, Hashed};
-pub use self::serve::{ServeOptions, Server, serve};
+pub use self::serve::{ServeOptions, Server, Tally, serve};
 
 /// What everybody in a swarm calls a file, before its name.
 const PREFIX: &str = "pdtp://swarm";

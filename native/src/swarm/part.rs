@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use servent_core::wire::pdtp::Hash;
 
 use super::error::SwarmError;
+use super::pieces::hash_span;
 use crate::store::{Durability, Put, Rows};
 
 /// The row that says what the pieces are of.
@@ -58,23 +60,40 @@ impl Part {
         Ok((part, left))
     }
 
+    /// Pieces that are on the disk as they were when they were right. What
+    /// was remembered and did not reach the disk is fetched again.
     fn left(&self) -> Result<Left, SwarmError> {
-        let (mut info, mut have) = (None, Vec::new());
+        let (mut info, mut known) = (None, Vec::new());
         for (key, value) in self.rows.all()? {
             if key == INFO {
                 let read = serde_json::from_slice::<Info>(&value);
                 info = Some(read.map_err(|why| self.rows.damaged(&why.to_string()))?);
             } else if let Ok(piece) = <[u8; 4]>::try_from(key.as_slice()) {
-                have.push(u32::from_be_bytes(piece));
+                known.push((u32::from_be_bytes(piece), value));
             }
         }
-        let there = std::fs::metadata(&self.path).map_or(0, |meta| meta.len());
-        Ok(match info {
-            Some(info) if info.url == self.url && info.size == there => {
-                Left { chunk: info.chunk, have }
-            }
-            _ => Left::default(),
-        })
+        let (Some(info), Ok(file)) = (info, File::open(&self.path)) else {
+            return Ok(Left::default());
+        };
+        let there = file.metadata().map_or(0, |meta| meta.len());
+        if info.url != self.url || info.size != there {
+            return Ok(Left::default());
+        }
+        let right = |(piece, digest): &(u32, Vec<u8>)| {
+            let start = u64::from(*piece).saturating_mul(info.chunk);
+            let end = info.size.min(start.saturating_add(info.chunk));
+            start < end && hash_span(&file, start, end).is_ok_and(|found| found.0 == **digest)
+        };
+        let have = known.iter().filter(|known| right(known)).map(|(piece, _)| *piece).collect();
+        Ok(Left { chunk: info.chunk, have })
+    }
+
+    /// Bytes of the pieces an earlier run has left, if they are of this file.
+    fn chunk(&self) -> Result<Option<u64>, SwarmError> {
+        let rows = self.rows.all()?;
+        let info = rows.iter().find(|(key, _)| key == INFO);
+        let info = info.and_then(|(_, value)| serde_json::from_slice::<Info>(value).ok());
+        Ok(info.filter(|info| info.url == self.url).map(|info| info.chunk))
     }
 
     /// Makes room for so many bytes. Pieces of another size are forgotten.
@@ -84,8 +103,8 @@ impl Part {
         let file = options.create(true).read(true).write(true).truncate(false).open(&self.path);
         let file = file.map_err(failed)?;
         let info = Info { url: self.url.clone(), size, chunk };
-        let known = self.left()?;
-        if known.chunk != chunk {
+        let there = file.metadata().map_or(0, |meta| meta.len());
+        if self.chunk()? != Some(chunk) || there != size {
             let old = self.rows.all()?.into_iter().map(|(key, _)| (key, None));
             self.rows.commit(&old.collect::<Vec<Put>>())?;
         }
@@ -101,9 +120,11 @@ impl Part {
         self.file.clone()
     }
 
-    /// Remembers pieces that are right.
-    pub(super) fn keep(&self, pieces: &[u32]) -> Result<(), SwarmError> {
-        let puts = pieces.iter().map(|piece| (piece.to_be_bytes().to_vec(), Some(Vec::new())));
+    /// Remembers pieces that are right, and their digests.
+    pub(super) fn keep(&self, pieces: &[(u32, Hash)]) -> Result<(), SwarmError> {
+        let put =
+            |(piece, digest): &(u32, Hash)| (piece.to_be_bytes().to_vec(), Some(digest.0.to_vec()));
+        let puts = pieces.iter().map(put);
         Ok(self.rows.commit(&puts.collect::<Vec<Put>>())?)
     }
 
@@ -126,13 +147,14 @@ impl Part {
             })
             .map_err(|why| SwarmError::file(&self.target, why))?;
         let rows = self.rows.all()?.into_iter().map(|(key, _)| (key, None));
-        self.rows.commit(&rows.collect::<Vec<Put>>())?;
-        Ok(self.rows.flush()?)
+        Ok(self.rows.commit(&rows.collect::<Vec<Put>>())?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt as _;
+
     use super::*;
 
     #[test]
@@ -143,11 +165,20 @@ mod tests {
         let (mut part, left) = open("a");
         assert_eq!(left, Left::default());
         part.room(10, 4).unwrap();
-        part.keep(&[2, 0]).unwrap();
+        let file = part.file().unwrap();
+        let digest = |start, end| hash_span(&file, start, end).unwrap();
+        part.keep(&[(2, digest(8, 10)), (0, digest(0, 4)), (1, digest(4, 8))]).unwrap();
         drop(part);
         let (part, left) = open("a");
-        assert_eq!(left, Left { chunk: 4, have: vec![0, 2] });
+        assert_eq!(left, Left { chunk: 4, have: vec![0, 1, 2] });
         drop(part);
+        // What never reached the disk, or was changed there, is not kept.
+        file.write_all_at(b"x", 5).unwrap();
+        let (mut part, left) = open("a");
+        assert_eq!(left, Left { chunk: 4, have: vec![0, 2] });
+        part.room(10, 4).unwrap();
+        drop(part);
+        assert_eq!(open("a").1.have, [0, 2], "the rest stays");
         let (mut part, left) = open("b");
         assert_eq!(left, Left::default());
         part.room(10, 5).unwrap();

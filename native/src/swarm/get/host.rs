@@ -8,25 +8,26 @@ use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::swarm::client::{Client, Config, Event, Input, Job, Outcome, Output, Request};
-use servent_core::wire::http::Method as HttpMethod;
-use servent_core::wire::pdtp::{Message, Method, Span, Text, encode};
-use tokio::net::TcpStream;
-use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
+use servent_core::swarm::client::{Client, Config, Event, Input, Job, Outcome, Output};
+use servent_core::wire::pdtp::{Hash, Message, Reason, Text, encode};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::super::error::SwarmError;
 use super::super::link::{self, Heard};
 use super::super::part::{Left, Part};
 use super::super::pieces::hash_span;
-use super::super::{http, url_from};
-use super::jobs::{Caller, End, Slice};
-use super::{GetOptions, NEWS, Progress};
+use super::super::pool::Pool;
+use super::door::Order;
+use super::jobs::End;
+use super::{GetOptions, NEWS, Progress, door};
 use crate::clock::{Clock, Stopwatch};
 use crate::net::Pace;
 
 /// How long transfers to peers may still take at the end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Something for the client's task.
 #[derive(Debug)]
@@ -34,28 +35,37 @@ pub(in super::super) enum News {
     /// The coordinator is there; what is said to it goes this way.
     Linked {
         coordinator: IpAddr,
-        out: mpsc::Sender<Vec<u8>>,
+        out: link::Out,
     },
     Heard(Heard),
     /// It is gone, or was not there.
     Unlinked,
-    Caller(Box<Caller>),
+    /// A peer asks for something.
+    Caller(door::Caller),
+    /// It did not wait for the answer.
+    Gone {
+        conn: ConnId,
+    },
     Ended {
         job: Job,
         end: End,
     },
+    /// What the whole hashes to.
+    Digested(io::Result<Hash>),
     Stop,
 }
 
-/// A transfer that runs.
-struct Doing {
-    task: AbortHandle,
-    bytes: u64,
-    way: Way,
+/// A transfer that runs. It ends with its handle.
+pub(super) struct Doing {
+    pub(super) _halt: oneshot::Sender<()>,
+    pub(super) bytes: u64,
+    /// Where its piece begins.
+    pub(super) piece: u64,
+    pub(super) way: Way,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     FromSource,
     FromPeer,
     ToPeer,
@@ -63,29 +73,38 @@ enum Way {
 
 /// The client and everything it acts upon.
 pub(in super::super) struct Host {
-    clock: Clock,
-    client: Client,
-    fx: Fx<Output, Event>,
-    options: GetOptions,
-    id: Text,
-    part: Part,
-    news: mpsc::Sender<News>,
-    tell: watch::Sender<Progress>,
-    up: Option<Arc<Pace>>,
-    down: Option<Arc<Pace>>,
-    out: Option<mpsc::Sender<Vec<u8>>>,
-    doing: BTreeMap<u32, Doing>,
+    pub(super) clock: Clock,
+    pub(super) client: Client,
+    pub(super) fx: Fx<Output, Event>,
+    pub(super) options: GetOptions,
+    pub(super) id: Text,
+    pub(super) part: Part,
+    pub(super) news: mpsc::Sender<News>,
+    pub(super) tell: watch::Sender<Progress>,
+    pub(super) up: Option<Arc<Pace>>,
+    pub(super) down: Option<Arc<Pace>>,
+    pub(super) out: Option<link::Out>,
+    pub(super) doing: BTreeMap<u32, Doing>,
     /// What the transfers that are about to begin come from.
-    sources: BTreeSet<u32>,
-    callers: BTreeMap<ConnId, Caller>,
+    pub(super) sources: BTreeSet<u32>,
+    pub(super) callers: BTreeMap<ConnId, (Text, oneshot::Sender<Order>)>,
     /// Peers we connected to, and those that came, by their ids: often the
     /// same ones.
-    peers: (BTreeSet<SocketAddr>, BTreeSet<Text>),
-    size: u64,
-    was_online: bool,
-    done: bool,
-    stopped: bool,
-    failed: Option<SwarmError>,
+    pub(super) peers: (BTreeSet<SocketAddr>, BTreeSet<Text>),
+    /// Connections to peers.
+    pub(super) pool: Arc<Pool>,
+    /// Transfers that could not begin.
+    pub(super) unbegun: Vec<Job>,
+    /// Digests of pieces that have come, until somebody says that they are
+    /// right.
+    pub(super) digests: BTreeMap<u64, Hash>,
+    pub(super) size: u64,
+    pub(super) chunk: u64,
+    pub(super) was_online: bool,
+    pub(super) done: bool,
+    pub(super) digesting: bool,
+    pub(super) stopped: bool,
+    pub(super) failed: Option<SwarmError>,
 }
 
 impl Host {
@@ -114,9 +133,14 @@ impl Host {
             sources: BTreeSet::new(),
             callers: BTreeMap::new(),
             peers: Default::default(),
+            pool: Arc::default(),
+            unbegun: Vec::new(),
+            digests: BTreeMap::new(),
             size: 0,
+            chunk: 0,
             was_online: false,
             done: false,
+            digesting: false,
             stopped: false,
             failed: None,
         }
@@ -128,9 +152,7 @@ impl Host {
         mut heard: mpsc::Receiver<News>,
     ) -> Result<Progress, SwarmError> {
         let ended = self.turns(left, &mut heard).await;
-        for doing in self.doing.values() {
-            doing.task.abort();
-        }
+        self.doing.clear();
         let progress = self.tell.borrow().clone();
         ended.map(|()| progress)
     }
@@ -151,23 +173,25 @@ impl Host {
                 self.take(news)?;
             }
             self.timers()?;
+            self.give_up()?;
             if let Some(why) = self.failed.take() {
                 return Err(why);
             }
-            if self.done && self.tell.borrow().done.is_none() {
-                self.complete().await?;
+            let whole = self.tell.borrow().done.is_some();
+            if self.done && !std::mem::replace(&mut self.digesting, self.done) {
+                self.digest()?;
             }
-            if (self.done || self.stopped) && over.is_none() {
+            if (whole || self.stopped) && over.is_none() {
                 let wait = if self.stopped { Duration::ZERO } else { self.options.seed_for };
                 over = Some((Stopwatch::start(), wait));
             }
             if self.stopped {
-                return self.goodbye();
+                return self.goodbye(heard).await;
             }
             if let Some((watch, wait)) = &over {
                 let (spent, sending) = (watch.elapsed(), self.client.running().1);
                 if spent >= *wait && (sending == 0 || spent >= *wait + LAST_WORDS) {
-                    return self.goodbye();
+                    return self.goodbye(heard).await;
                 }
             }
         }
@@ -234,8 +258,16 @@ impl Host {
                 }
                 self.feed(Input::Offline)
             }
-            News::Caller(caller) => self.caller(*caller),
+            News::Caller(door::Caller { request, order }) => {
+                self.callers.insert(request.conn, (request.peer_id.clone(), order));
+                self.feed(Input::Incoming(request))
+            }
+            News::Gone { conn } => {
+                self.callers.remove(&conn);
+                self.feed(Input::Gone { conn })
+            }
             News::Ended { job, end } => self.ended(job, end),
+            News::Digested(found) => self.complete(found),
             News::Stop => {
                 self.stopped = true;
                 Ok(())
@@ -243,29 +275,23 @@ impl Host {
         }
     }
 
-    fn caller(&mut self, caller: Caller) -> Result<(), SwarmError> {
-        let method = match &caller.head.method {
-            HttpMethod::Get => Method::Get,
-            HttpMethod::Other(other) if other == "PUT" => Method::Put,
-            _ => return Ok(()),
-        };
-        let request = Request {
-            conn: caller.conn,
-            peer: caller.peer.ip().to_canonical(),
-            peer_id: caller.id(),
-            method,
-            url: url_from(&caller.head.target),
-            span: http::span_of(&caller.head),
-        };
-        self.callers.insert(caller.conn, caller);
-        self.feed(Input::Incoming(request))
+    /// What could not begin has failed.
+    fn give_up(&mut self) -> Result<(), SwarmError> {
+        while let Some(job) = self.unbegun.pop() {
+            let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
+            self.feed(Input::Ended { job, outcome })?;
+        }
+        Ok(())
     }
 
     fn ended(&mut self, job: Job, end: End) -> Result<(), SwarmError> {
         let outcome = end.map_err(|why| SwarmError::file(self.part.path(), why))?;
         if let Some(doing) = self.doing.remove(&job.0)
-            && matches!(outcome, Outcome::Whole { .. })
+            && let Outcome::Whole { hash, .. } = &outcome
         {
+            if let Some(hash) = hash {
+                self.digests.insert(doing.piece, *hash);
+            }
             self.tell.send_modify(|p| match doing.way {
                 Way::FromSource => p.from_source += doing.bytes,
                 Way::FromPeer => p.from_peers += doing.bytes,
@@ -286,9 +312,12 @@ impl Host {
         let mut kept = Vec::new();
         for effect in &effects {
             match effect {
-                Effect::Output(Output::Keep { piece, .. }) => kept.push(*piece),
+                Effect::Output(Output::Keep { piece, .. }) => {
+                    let digest = self.digests.remove(&(u64::from(*piece) * self.chunk));
+                    kept.extend(digest.map(|digest| (*piece, digest)));
+                }
                 Effect::Output(Output::Info { size, chunk, .. }) => {
-                    self.size = *size;
+                    (self.size, self.chunk) = (*size, *chunk);
                     self.part.room(*size, *chunk)?;
                 }
                 _ => {}
@@ -327,126 +356,28 @@ impl Host {
         }
         let mut bytes = Vec::new();
         encode(messages, self.client.agreed().merge, &mut bytes);
-        if out.try_send(bytes).is_err() {
+        if !out.say(bytes) {
             self.out = None; // Its task ends, and says so.
         }
     }
 
-    fn note(&mut self, event: &Event) {
-        tracing::debug!(?event);
-        match event {
-            Event::Receiving { job, from, source, .. } => {
-                if *source {
-                    self.sources.insert(job.0);
-                } else {
-                    self.peers.0.extend(*from);
-                }
-            }
-            Event::Sending { to: Some(to), .. } => {
-                self.peers.0.insert(*to);
-            }
-            Event::Wrong { .. } => self.tell.send_modify(|p| p.wrong += 1),
-            Event::Complaint { message } => {
-                tracing::warn!(%message, "the coordinator complains");
-            }
-            _ => {}
-        }
-    }
-
-    fn act(&mut self, output: Output) {
-        match output {
-            Output::Connect => self.connect(),
-            Output::Fetch { job, from, span, piece, .. } => {
-                let way = if self.sources.remove(&job.0) { Way::FromSource } else { Way::FromPeer };
-                if let Some(slice) = self.slice(span, piece, way) {
-                    self.begin(job, way, &slice.clone(), slice.fetch(from));
-                }
-            }
-            Output::Take { job, conn, span, piece, .. } => {
-                let slice = self.slice(span, piece, Way::FromPeer);
-                if let (Some(slice), Some(caller)) = (slice, self.callers.remove(&conn)) {
-                    self.peers.1.insert(caller.id());
-                    self.begin(job, Way::FromPeer, &slice.clone(), slice.take(caller));
-                }
-            }
-            Output::Serve { job, conn, span, .. } => {
-                let slice = self.slice(span, span, Way::ToPeer);
-                if let (Some(slice), Some(caller)) = (slice, self.callers.remove(&conn)) {
-                    self.peers.1.insert(caller.id());
-                    self.begin(job, Way::ToPeer, &slice.clone(), slice.serve(caller));
-                }
-            }
-            Output::Push { job, to, span, .. } => {
-                if let Some(slice) = self.slice(span, span, Way::ToPeer) {
-                    self.begin(job, Way::ToPeer, &slice.clone(), slice.push(to));
-                }
-            }
-            Output::Refuse { conn, status } => {
-                if let Some(mut caller) = self.callers.remove(&conn) {
-                    tokio::spawn(async move {
-                        let _ = http::answer(&mut caller.stream, status).await; // It may be gone.
-                    });
-                }
-            }
-            Output::Abort { job } => {
-                if let Some(doing) = self.doing.remove(&job.0) {
-                    doing.task.abort();
-                }
-            }
-            Output::Done { .. } => self.done = true,
-            Output::Failed { why, .. } => self.failed = Some(SwarmError::Refused(why)),
-            Output::Send(_) | Output::Info { .. } | Output::Keep { .. } => {}
-        }
-    }
-
-    fn slice(&self, span: Span, piece: Span, way: Way) -> Option<Slice> {
-        let range = |span: Span| (span.start, span.end.unwrap_or(self.size));
-        let pace = if way == Way::ToPeer { &self.up } else { &self.down };
-        Some(Slice {
-            file: self.part.file()?,
-            url: self.options.url.clone(),
-            id: self.id.clone(),
-            range: range(span),
-            piece: range(piece),
-            size: self.size,
-            pace: pace.clone(),
-        })
-    }
-
-    fn begin(
-        &mut self,
-        job: Job,
-        way: Way,
-        slice: &Slice,
-        work: impl Future<Output = End> + Send + 'static,
-    ) {
+    /// All is here: reads it once more, while peers go on being served.
+    fn digest(&self) -> Result<(), SwarmError> {
+        let (Some(file), size) = (self.part.file(), self.size) else {
+            return Err(SwarmError::Gone);
+        };
         let news = self.news.clone();
-        let task = tokio::spawn(async move {
-            let end = work.await;
-            let _ = news.send(News::Ended { job, end }).await; // It may have ended.
-        });
-        let bytes = slice.range.1 - slice.range.0;
-        self.doing.insert(job.0, Doing { task: task.abort_handle(), bytes, way });
-    }
-
-    fn connect(&self) {
-        let (to, news) = (self.options.coordinator.clone(), self.news.clone());
         tokio::spawn(async move {
-            if let Ok(stream) = dial(&to).await {
-                linked(stream, &news).await;
-            }
-            let _ = news.send(News::Unlinked).await; // It may have ended.
+            let digested = tokio::task::spawn_blocking(move || hash_span(&file, 0, size)).await;
+            let digested = digested.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            let _ = news.send(News::Digested(digested)).await; // It may have ended.
         });
+        Ok(())
     }
 
-    /// All is here: is it what was asked for? Then it gets its name.
-    async fn complete(&mut self) -> Result<(), SwarmError> {
-        let Some(file) = self.part.file() else { return Err(SwarmError::Gone) };
-        let size = self.size;
-        let hashed = tokio::task::spawn_blocking(move || hash_span(&file, 0, size)).await;
-        let found = hashed
-            .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
-            .map_err(|why| SwarmError::file(self.part.path(), why))?;
+    /// Is it what was asked for? Then it gets its name.
+    fn complete(&self, found: io::Result<Hash>) -> Result<(), SwarmError> {
+        let found = found.map_err(|why| SwarmError::file(self.part.path(), why))?;
         if self.options.sha256.is_some_and(|wanted| wanted != found) {
             let path = self.options.target.clone();
             return Err(SwarmError::Other { path, found: found.to_string() });
@@ -456,40 +387,14 @@ impl Host {
         Ok(())
     }
 
-    /// Nobody is sent here any more.
-    fn goodbye(&mut self) -> Result<(), SwarmError> {
+    /// Tells that nobody is to be sent here any more, and lets that arrive.
+    async fn goodbye(&mut self, heard: &mut mpsc::Receiver<News>) -> Result<(), SwarmError> {
+        let online = self.out.is_some();
         self.feed(Input::Leave { url: self.options.url.clone() })?;
         self.out = None;
+        let gone =
+            async { while online && !matches!(heard.recv().await, None | Some(News::Unlinked)) {} };
+        let _ = tokio::time::timeout(GOODBYE, gone).await; // It was told, or is not there.
         Ok(())
-    }
-}
-
-/// The first of the addresses that answers.
-async fn dial(to: &[SocketAddr]) -> io::Result<TcpStream> {
-    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for at in to {
-        let dialed = tokio::time::timeout(http::DIAL, TcpStream::connect(at)).await;
-        match dialed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(stream) => return Ok(stream),
-            Err(why) => failed = why,
-        }
-    }
-    Err(failed)
-}
-
-/// Carries what is said until one side hangs up.
-async fn linked(stream: TcpStream, news: &mpsc::Sender<News>) {
-    let Ok(peer) = stream.peer_addr() else { return };
-    let _ = stream.set_nodelay(true); // Only slower without.
-    let (from, to) = stream.into_split();
-    let (out, given) = mpsc::channel(link::BEHIND);
-    let coordinator = peer.ip().to_canonical();
-    if news.send(News::Linked { coordinator, out }).await.is_err() {
-        return;
-    }
-    let reading = link::read(from, news, News::Heard);
-    tokio::select! {
-        () = reading => {}
-        () = link::write(to, given) => {}
     }
 }

@@ -4,67 +4,17 @@ use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use servent_core::id::ConnId;
 use servent_core::swarm::client::Outcome;
-use servent_core::wire::http::RequestHead;
+use servent_core::wire::http::ResponseHead;
 use servent_core::wire::pdtp::{Hash, Reason, Text};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
 
 use super::super::pieces::hash_span;
+use super::super::pool::Pool;
+use super::super::wire::{Move, Wire};
 use super::super::{http, target_of};
-use super::host::News;
 use crate::clock::Stopwatch;
 use crate::net::Pace;
-
-/// Peers at our door at once.
-const CALLERS: usize = 512;
-
-/// A peer that has asked and waits for an answer.
-#[derive(Debug)]
-pub(super) struct Caller {
-    pub(super) conn: ConnId,
-    pub(super) peer: SocketAddr,
-    pub(super) head: RequestHead,
-    pub(super) early: Vec<u8>,
-    pub(super) stream: TcpStream,
-}
-
-impl Caller {
-    /// What it calls itself.
-    pub(super) fn id(&self) -> Text {
-        self.head.headers.get(http::PEER_ID).unwrap_or_default().into()
-    }
-}
-
-/// Takes peers at the door.
-pub(super) async fn callers(listener: TcpListener, news: mpsc::Sender<News>) {
-    let (room, numbers) = (Arc::new(Semaphore::new(CALLERS)), AtomicU64::new(0));
-    while !news.is_closed() {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = news.closed() => return,
-        };
-        let Ok((mut stream, peer)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let conn = ConnId(numbers.fetch_add(2, Ordering::Relaxed) + 2);
-        let news = news.clone();
-        tokio::spawn(async move {
-            let _held = permit;
-            if let Ok((head, early)) = http::request(&mut stream).await {
-                let caller = Caller { conn, peer, head, early, stream };
-                let _ = news.send(News::Caller(Box::new(caller))).await; // It may have ended.
-            }
-        });
-    }
-}
 
 /// A part of the file, to be moved.
 #[derive(Debug, Clone)]
@@ -83,7 +33,7 @@ pub(super) struct Slice {
 /// How a transfer ended: for the client, or with a disk that takes no more.
 pub(super) type End = Result<Outcome, io::Error>;
 
-fn broken(reason: Reason, bytes: u64) -> End {
+pub(super) fn broken(reason: Reason, bytes: u64) -> End {
     Ok(Outcome::Broken { reason, bytes })
 }
 
@@ -102,58 +52,81 @@ impl Slice {
         self.range.1 - self.range.0
     }
 
-    async fn dial(&self, to: SocketAddr, method: &str) -> io::Result<TcpStream> {
-        let dialed = tokio::time::timeout(http::DIAL, TcpStream::connect(to)).await;
-        let mut stream = dialed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
-        let _ = stream.set_nodelay(true); // Only slower without.
-        stream.write_all(&http::ask(method, target_of(&self.url), self.range, &self.id)).await?;
-        Ok(stream)
+    fn bytes(&self) -> Move<'_> {
+        Move { file: &self.file, range: self.range, pace: self.pace.as_deref() }
+    }
+
+    /// Asks a peer on a connection that is there, or on a new one: the peer
+    /// may just have closed what was idle.
+    async fn ask(
+        &self,
+        to: SocketAddr,
+        method: &str,
+        pool: &Pool,
+    ) -> Result<(Wire, ResponseHead), Reason> {
+        let request = http::ask(method, target_of(&self.url), self.range, &self.id);
+        if let Some(mut wire) = pool.take(to) {
+            match asked(&mut wire, &request).await {
+                Ok(head) => return Ok((wire, head)),
+                Err(why) if why.kind() == io::ErrorKind::TimedOut => return Err(Reason::Data),
+                Err(_) => {}
+            }
+        }
+        let mut wire = Wire::dial(to).await.map_err(|_| Reason::Connect)?;
+        let head = asked(&mut wire, &request).await.map_err(|_| Reason::Data)?;
+        Ok((wire, head))
     }
 
     /// `GET`.
-    pub(super) async fn fetch(self, from: SocketAddr) -> End {
-        let Ok(mut stream) = self.dial(from, "GET").await else {
-            return broken(Reason::Connect, 0);
+    pub(super) async fn fetch(self, from: SocketAddr, pool: Arc<Pool>) -> End {
+        let (mut wire, head) = match self.ask(from, "GET", &pool).await {
+            Ok(answered) => answered,
+            Err(reason) => return broken(reason, 0),
         };
-        let Ok((head, early)) = http::response(&mut stream).await else {
-            return broken(Reason::Data, 0);
-        };
-        let fits = head.content_length() == Some(self.len());
-        if !matches!(head.status, 200 | 206) || !fits {
+        if !http::brings(&head, self.range) {
             tracing::debug!(%from, status = head.status, "a peer does not give a piece");
+            pool.keep(from, wire);
             return broken(Reason::Data, 0);
         }
-        self.receive(&mut stream, &early).await
-    }
-
-    /// What a peer `PUT`s.
-    pub(super) async fn take(self, mut caller: Caller) -> End {
-        let stream = &mut caller.stream;
-        let length = caller.head.headers.get("Content-Length").and_then(|n| n.trim().parse().ok());
-        if length != Some(self.len()) {
-            let _ = http::answer(stream, 416).await; // It may have gone.
-            return broken(Reason::Data, 0);
-        }
-        if caller.head.headers.get("Expect").is_some() && http::go_on(stream).await.is_err() {
-            return broken(Reason::Data, 0);
-        }
-        let end = self.receive(stream, &caller.early).await?;
-        let status = if matches!(end, Outcome::Whole { .. }) { 201 } else { 503 };
-        let _ = http::answer(stream, status).await; // The bytes are here all the same.
-        Ok(end)
-    }
-
-    async fn receive(&self, stream: &mut TcpStream, early: &[u8]) -> End {
         let watch = Stopwatch::start();
-        let pace = self.pace.as_deref();
-        let (bytes, done) = http::take(stream, early, &self.file, self.range, pace).await;
-        match done {
-            Ok(()) => {}
-            Err(why) if is_of_the_disk(&why) => return Err(why),
-            Err(_) => return broken(Reason::Data, bytes),
-        }
+        let got = wire.take(self.bytes(), head.keep_alive()).await;
         let took = length(&watch);
-        Ok(Outcome::Whole { hash: Some(self.hash().await?), took })
+        pool.keep(from, wire);
+        self.received(got, took).await
+    }
+
+    /// What a peer `PUT`s: so many bytes, which it may wait to be asked for.
+    pub(super) async fn take(self, wire: &mut Wire, (told, waits): (Option<u64>, bool)) -> End {
+        let keep = wire.is_clean();
+        if told != Some(self.len()) {
+            if !waits {
+                wire.spoil(); // The bytes come all the same.
+            }
+            let _ = wire.answer(416).await; // It may have gone.
+            return broken(Reason::Data, 0);
+        }
+        if waits && wire.say(http::GO_ON).await.is_err() {
+            return broken(Reason::Data, 0);
+        }
+        let watch = Stopwatch::start();
+        let got = wire.take(self.bytes(), keep).await;
+        let took = length(&watch);
+        // The bytes are here, whether the peer still hears that or not.
+        let whole = got.1.is_ok();
+        let _ = wire.answer(if whole { 201 } else { 503 }).await;
+        self.received(got, took).await
+    }
+
+    async fn received(
+        &self,
+        (bytes, done): (u64, io::Result<()>),
+        took: servent_core::time::Duration,
+    ) -> End {
+        match done {
+            Ok(()) => Ok(Outcome::Whole { hash: Some(self.hash().await?), took }),
+            Err(why) if is_of_the_disk(&why) => Err(why),
+            Err(_) => broken(Reason::Data, bytes),
+        }
     }
 
     async fn hash(&self) -> io::Result<Hash> {
@@ -163,33 +136,44 @@ impl Slice {
     }
 
     /// Answers a peer's `GET`.
-    pub(super) async fn serve(self, mut caller: Caller) -> End {
+    pub(super) async fn serve(self, wire: &mut Wire) -> End {
         let watch = Stopwatch::start();
-        let pace = self.pace.as_deref();
-        match http::serve(&mut caller.stream, &self.file, self.range, self.size, pace).await {
+        let head = http::part(self.range, self.size, wire.is_clean());
+        let served = async {
+            wire.say(&head).await?;
+            wire.send(self.bytes(), |_| {}).await
+        };
+        match served.await {
             Ok(()) => Ok(Outcome::Whole { hash: None, took: length(&watch) }),
             Err(_) => broken(Reason::Data, 0),
         }
     }
 
     /// `PUT`.
-    pub(super) async fn push(self, to: SocketAddr) -> End {
-        let Ok(mut stream) = self.dial(to, "PUT").await else {
-            return broken(Reason::Connect, 0);
+    pub(super) async fn push(self, to: SocketAddr, pool: Arc<Pool>) -> End {
+        let (mut wire, head) = match self.ask(to, "PUT", &pool).await {
+            Ok(answered) => answered,
+            Err(reason) => return broken(reason, 0),
         };
-        let watch = Stopwatch::start();
-        let pushed: io::Result<u16> = async {
-            let (head, _) = http::response(&mut stream).await?;
-            if head.status != 100 {
-                return Ok(head.status);
-            }
-            http::send(&stream, &self.file, self.range, self.pace.as_deref()).await?;
-            Ok(http::response(&mut stream).await?.0.status)
+        if head.status != 100 {
+            pool.keep(to, wire);
+            return broken(Reason::Data, 0);
         }
-        .await;
+        let watch = Stopwatch::start();
+        let pushed = async {
+            wire.send(self.bytes(), |_| {}).await?;
+            Ok::<_, io::Error>((length(&watch), wire.response().await?.status))
+        };
+        let pushed = pushed.await;
+        pool.keep(to, wire);
         match pushed {
-            Ok(200..300) => Ok(Outcome::Whole { hash: None, took: length(&watch) }),
+            Ok((took, 200..300)) => Ok(Outcome::Whole { hash: None, took }),
             Ok(_) | Err(_) => broken(Reason::Data, 0),
         }
     }
+}
+
+async fn asked(wire: &mut Wire, request: &[u8]) -> io::Result<ResponseHead> {
+    wire.say(request).await?;
+    wire.response().await
 }
