@@ -5,6 +5,7 @@ mod api;
 mod guard;
 mod metrics;
 mod page;
+pub(crate) mod swarm;
 mod tape;
 pub(crate) mod traces;
 

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
-use servent_core::swarm::manager::View;
 
 use super::super::Common;
-use super::super::exit::Failure;
+use super::super::exit::{Exit, Failure, said};
 use super::super::signal::Signals;
 use super::super::start::runtime;
 use super::{address, rate};
 use crate::config::file::Raw;
+use crate::lab::{self, swarm::facts};
 use crate::progress::{Herald, Voice, bytes};
 
 /// How often the swarm is told of.
@@ -27,7 +27,8 @@ const TELL_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent swarm serve film.mkv
-  servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M")]
+  servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M
+  servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics")]
 pub(crate) struct Arguments {
     /// The files.
     #[arg(value_name = "FILE", required = true)]
@@ -50,6 +51,10 @@ pub(crate) struct Arguments {
     /// Another HTTP server with the same files and paths; several are possible.
     #[arg(long, value_name = "ADDRESS")]
     proxy: Vec<SocketAddr>,
+    /// Serve `/metrics` (Prometheus) and `/status` (JSON) here, to whoever
+    /// reaches this address.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    metrics: Option<SocketAddr>,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -88,17 +93,31 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
+        let listener = match arguments.metrics {
+            Some(at) => Some(lab::listen(at, true).await.map_err(|why| {
+                let sentence = format!("{at}: {}", said(&why));
+                Failure::new(Exit::Network, sentence).next("choose another --metrics address")
+            })?),
+            None => None,
+        };
         let server = serve(options).await?;
         announce(&herald, &server);
+        if let Some(listener) = listener {
+            if let Ok(at) = listener.local_addr() {
+                let fact = json!({ "event": "metrics", "at": at });
+                herald.result(&fact, &format!("metrics at http://{at}/metrics"));
+            }
+            tokio::spawn(lab::swarm::serve(listener, server.clone()));
+        }
         tokio::select! {
             () = signals.first() => {}
             () = watch(&herald, &server) => {}
         }
         signals.end_at_next();
-        let view = server.view(0).await;
+        let last = facts(&server, 0).await;
         server.stop().await;
-        if let Ok(view) = view {
-            tell(&herald, &server, &view, "stopped");
+        if let Some(last) = last {
+            tell(&herald, last, "stopped");
         }
         Ok(())
     })
@@ -128,33 +147,29 @@ fn announce(herald: &Herald, server: &Server) {
 /// Tells of the swarm now and then, when it has changed.
 async fn watch(herald: &Herald, server: &Server) {
     let mut tick = tokio::time::interval(TELL_EVERY);
-    let mut before = (0, 0);
+    let mut before = (Value::from(0), Value::from(0));
     loop {
         tick.tick().await;
-        let Ok(view) = server.view(0).await else { return };
-        let now = (view.clients, view.counters.assigned);
+        let Some(facts) = facts(server, 0).await else { return };
+        let now = (facts["clients"].clone(), facts["counters"]["assigned"].clone());
         if now != before {
             before = now;
-            tell(herald, server, &view, "swarm");
+            tell(herald, facts, "swarm");
         }
     }
 }
 
-fn tell(herald: &Herald, server: &Server, view: &View, event: &str) {
-    let files = server.files();
-    let size: u64 = files.iter().map(|(_, hashed)| hashed.size).sum();
-    let copies = server.sent().saturating_mul(100).checked_div(size).unwrap_or(0);
-    let fact = json!({
-        "event": event, "clients": view.clients, "sent": server.sent(),
-        "source_copies_percent": copies, "counters": view.counters,
-    });
+fn tell(herald: &Herald, mut facts: Value, event: &str) {
+    let number = |of: &Value| of.as_u64().unwrap_or(0);
+    let copies = number(&facts["source_copies_percent"]);
     let sentence = format!(
         "{} clients, {} pieces arrived, the source has sent {} ({}.{:02} copies)",
-        view.clients,
-        view.counters.arrived,
-        bytes(server.sent()),
+        facts["clients"],
+        facts["counters"]["arrived"],
+        bytes(number(&facts["sent"])),
         copies / 100,
         copies % 100,
     );
-    herald.tell(&fact, &sentence);
+    facts["event"] = event.into();
+    herald.tell(&facts, &sentence);
 }

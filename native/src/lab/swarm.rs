@@ -1,0 +1,109 @@
+//! What a coordinator tells its owner: `/metrics` for a collector, `/status`
+//! for everybody else. Read when somebody asks; nothing is counted twice.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use metrics::{counter, gauge};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::{Value, json};
+use servent::swarm::{Server, Tally};
+use servent_core::swarm::manager::View;
+use tokio::net::TcpListener;
+
+use super::guard;
+
+/// Clients of a file that `/status` shows.
+const SHOWN: u32 = 1_000;
+
+/// Serves until the task ends.
+pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<()> {
+    let router = Router::new()
+        .route("/metrics", get(metrics))
+        .route("/status", get(status))
+        .layer(middleware::from_fn(guard::guard))
+        .with_state(server);
+    axum::serve(listener, router).await
+}
+
+/// The swarm in numbers, and `clients` of each file.
+pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
+    let (view, tally) = server.view(clients).await.ok()?;
+    let mut facts = json!({
+        "clients": view.clients, "sent": server.sent(),
+        "source_copies_percent": copies(server), "counters": view.counters,
+        "reasons": tally, "refused_requests": server.refused(),
+    });
+    if clients > 0 {
+        facts["files"] = json!(view.files);
+    }
+    Some(facts)
+}
+
+/// Hundredths of a copy of all files that the source has sent.
+pub(crate) fn copies(server: &Server) -> u64 {
+    let size: u64 = server.files().iter().map(|(_, hashed)| hashed.size).sum();
+    server.sent().saturating_mul(100).checked_div(size).unwrap_or(0)
+}
+
+async fn status(State(server): State<Server>) -> Response {
+    facts(&server, SHOWN).await.map_or_else(gone, |facts| Json(facts).into_response())
+}
+
+fn gone() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "the coordinator has ended\n").into_response()
+}
+
+async fn metrics(State(server): State<Server>) -> Response {
+    let Ok((view, tally)) = server.view(0).await else { return gone() };
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    metrics::with_local_recorder(&recorder, || {
+        swarm(&server, &view);
+        reasons(&tally);
+    });
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
+}
+
+fn swarm(server: &Server, view: &View) {
+    gauge!("servent_swarm_clients").set(f64::from(view.clients));
+    gauge!("servent_swarm_ledger_addresses").set(f64::from(view.ledger));
+    gauge!("servent_swarm_source_copies").set(copies(server) as f64 / 100.0);
+    let totals = [
+        ("servent_swarm_source_bytes_total", server.sent()),
+        ("servent_swarm_source_refused_total", server.refused()),
+        ("servent_swarm_pieces_arrived_total", view.counters.arrived),
+        ("servent_swarm_pieces_arrived_from_source_total", view.counters.arrived_from_source),
+        ("servent_swarm_grants_total", view.counters.grants),
+        ("servent_swarm_messages_sent_total", view.counters.sent),
+        ("servent_swarm_messages_heard_total", view.counters.heard),
+    ];
+    for (name, value) in totals {
+        counter!(name).absolute(value);
+    }
+    for file in &view.files {
+        let name = file.url.clone();
+        gauge!("servent_swarm_members", "url" => name.clone()).set(f64::from(file.members));
+        gauge!("servent_swarm_ratio", "url" => name).set(f64::from(file.ratio) / 1_000.0);
+    }
+}
+
+fn reasons(tally: &Tally) {
+    let lists: [(&'static str, &BTreeMap<&'static str, u64>); 4] = [
+        ("servent_swarm_assigned_total", &tally.assigned),
+        ("servent_swarm_failed_total", &tally.failed),
+        ("servent_swarm_refused_total", &tally.refused),
+        ("servent_swarm_limits_total", &tally.limits),
+    ];
+    for (name, list) in lists {
+        for (why, count) in list {
+            counter!(name, "why" => *why).absolute(*count);
+        }
+    }
+    counter!("servent_swarm_quarantined_total").absolute(tally.quarantined);
+}
