@@ -2,39 +2,14 @@
 //! and what may go wrong.
 
 mod program;
+mod swarm_program;
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use program::{PATIENCE, Place, Running, Wire, assert_same, complains, free_port, noise, until};
 use serde_json::Value;
-
-/// A coordinator of one file of so many bytes, in pieces of 16 KiB.
-fn coordinator(place: &Place, size: usize, at: &str, extra: &[&str]) -> (Running, Vec<u8>) {
-    let bytes = noise(size);
-    std::fs::write(place.path("film.mkv"), &bytes).unwrap();
-    let fixed = ["swarm", "serve", "film.mkv", "--listen", at, "--chunk", "16384", "--state", "s"];
-    let mut running = Running::start(place.servent(&[&fixed[..], &["--json"], extra].concat()));
-    running.at = running.event("listening")["at"].as_str().unwrap().parse().unwrap();
-    (running, bytes)
-}
-
-fn url(at: SocketAddr) -> String {
-    format!("pdtp://{at}/film.mkv")
-}
-
-/// A client that makes the file `name`.
-fn client(place: &Place, at: SocketAddr, name: &str, extra: &[&str]) -> Running {
-    let url = url(at);
-    let fixed = ["swarm", "get", &url, "-o", name, "--state", "clients", "--json"];
-    let passive = extra.contains(&"--passive");
-    let listen: &[&str] = if passive { &[] } else { &["--listen", "127.0.0.1:0"] };
-    Running::start(place.servent(&[&fixed[..], listen, extra].concat()))
-}
-
-fn number(fact: &Value, key: &str) -> u64 {
-    fact[key].as_u64().unwrap_or_else(|| panic!("no {key} in {fact}"))
-}
+use swarm_program::{Raw, client, coordinator, number, url};
 
 #[test]
 fn many_take_a_file_from_each_other_and_the_source_sends_little_more_than_one() {
@@ -218,18 +193,23 @@ fn a_proxy_is_a_source_too() {
     let proxy = listener.local_addr().unwrap().to_string();
     let (asked, requests) = std::sync::mpsc::channel();
     let copy = bytes.clone();
-    // Any server that knows ranges: `GET /film.mkv` with `Range: bytes=a-b`.
+    // Any server that knows ranges: `GET /film.mkv` with `Range: bytes=a-b`,
+    // one request after another on a connection.
     std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut head = [0; 4_096];
-            let n = stream.read(&mut head).unwrap_or(0);
-            let head = String::from_utf8_lossy(&head[..n]).into_owned();
-            let range = head.split("bytes=").nth(1).and_then(|r| r.lines().next()).unwrap_or("0-0");
-            let (a, b) = range.split_once('-').unwrap();
-            let (a, b): (usize, usize) = (a.parse().unwrap(), b.trim().parse().unwrap());
-            let head = format!("HTTP/1.1 206 OK\r\nContent-Length: {}\r\n\r\n", b + 1 - a);
-            let _ = stream.write_all(&[head.as_bytes(), &copy[a..=b]].concat());
-            let _ = asked.send(head.len());
+        for (connection, mut stream) in listener.incoming().map_while(Result::ok).enumerate() {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while let Some(range) = lines.find_map(|line| {
+                line.map_or(Some(None), |line| {
+                    Some(Some(line.to_lowercase().strip_prefix("range: bytes=")?.to_owned()))
+                })
+            }) {
+                let Some(range) = range else { break };
+                let (a, b) = range.split_once('-').unwrap();
+                let (a, b): (usize, usize) = (a.parse().unwrap(), b.trim().parse().unwrap());
+                let head = format!("HTTP/1.1 206 OK\r\nContent-Length: {}\r\n\r\n", b + 1 - a);
+                let _ = stream.write_all(&[head.as_bytes(), &copy[a..=b]].concat());
+                let _ = asked.send(connection);
+            }
         }
     });
     let proxied = ["--proxy", &proxy, "--slots", "1", "--upload-rate", "100k"];
@@ -237,5 +217,74 @@ fn a_proxy_is_a_source_too() {
     let done = client(&place, server.at, "a", &[]).event("done");
     assert_eq!(number(&done, "from_source"), 400_000);
     assert_same(&place.path("a"), &bytes);
-    assert!(requests.try_iter().count() > 5, "the proxy, which is faster, has sent most of it");
+    let connections: Vec<usize> = requests.try_iter().collect();
+    assert!(connections.len() > 5, "the proxy, which is faster, has sent most of it");
+    assert_eq!(connections.last(), Some(&0), "one connection is enough for all of them");
+}
+
+/// Both sides can say at any time what they are doing.
+#[test]
+fn a_coordinator_tells_a_collector_and_its_owner_how_it_goes() {
+    let place = Place::new();
+    let metrics = ["--metrics", "127.0.0.1:0"];
+    let (mut server, bytes) = coordinator(&place, 300_000, "127.0.0.1:0", &metrics);
+    let at = server.event("metrics")["at"].as_str().unwrap().parse().unwrap();
+    let mut one = client(&place, server.at, "a", &["--seed-for", "60s"]);
+    let done = one.event("done");
+    assert_same(&place.path("a"), &bytes);
+    let mut refused = Raw::connect(server.at);
+    refused.say("[]");
+    refused.is_shown_out("");
+    let facts = Wire::connect(at).get("/status", &[]).json();
+    assert_eq!(number(&facts, "clients"), 1, "{facts}");
+    assert_eq!(number(&facts, "sent"), 300_000, "{facts}");
+    let arrived = number(&facts["counters"], "arrived");
+    assert_eq!(arrived, number(&done, "pieces"));
+    assert_eq!(number(&facts["reasons"]["assigned"], "unseen"), arrived);
+    assert_eq!(number(&facts["files"][0]["clients"][0], "held"), arrived);
+    let text = String::from_utf8(Wire::connect(at).get("/metrics", &[]).body).unwrap();
+    for line in [
+        "servent_swarm_clients 1",
+        "servent_swarm_source_bytes_total 300000",
+        "servent_swarm_source_copies 1",
+        "servent_swarm_refused_total{why=\"unreadable\"} 1",
+        &format!("servent_swarm_assigned_total{{why=\"unseen\"}} {arrived}"),
+        "servent_swarm_quarantined_total 0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no {line} in {text}");
+    }
+    // A page of somebody else cannot ask through its visitor.
+    let forged = "GET /status HTTP/1.1\r\nHost: evil.example\r\n\r\n";
+    let mut wire = Wire::connect(at);
+    wire.send(forged);
+    assert_eq!(wire.reply().status, 421);
+    // Whoever goes says goodbye, and is no client any more.
+    one.signal("TERM");
+    assert_eq!(one.ended().code(), Some(0));
+    until("the client has left", || {
+        number(&Wire::connect(at).get("/status", &[]).json(), "clients") == 0
+    });
+    server.signal("TERM");
+    assert_eq!(server.ended().code(), Some(0));
+}
+
+/// Nothing that a shaped end sends or takes is faster than it may be.
+#[test]
+fn rates_hold_in_both_directions() {
+    let place = Place::new();
+    let rate = ["--upload-rate", "400k"];
+    let (server, _) = coordinator(&place, 800_000, "127.0.0.1:0", &rate);
+    let watch = servent::Clock::new();
+    let seconds = |since: servent_core::time::Instant| {
+        watch.now().since(since).as_micros() as f64 / 1_000_000.0
+    };
+    let begun = watch.now();
+    client(&place, server.at, "a", &[]).event("done");
+    assert!(seconds(begun) >= 1.7, "the source sent 800 kB in {:.2} s", seconds(begun));
+    drop(server);
+    let other = Place::new();
+    let (server, _) = coordinator(&other, 800_000, "127.0.0.1:0", &[]);
+    let begun = watch.now();
+    client(&other, server.at, "a", &["--download-rate", "400k"]).event("done");
+    assert!(seconds(begun) >= 1.7, "the client took 800 kB in {:.2} s", seconds(begun));
 }
