@@ -35,7 +35,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
 }
 
 fn marks() -> Marks {
-    Marks::new(Key::new(&mut Rng::new(3)))
+    Marks::new(&mut Rng::new(3))
 }
 
 /// Nanoseconds for each GUID put in once and looked up once, in another

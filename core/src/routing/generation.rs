@@ -3,10 +3,14 @@
 //! A key is 96 bits of a keyed hash, so a stranger can neither choose where
 //! it lands nor make two keys meet, and an entry is 16 bytes. A table is
 //! cut into shards once it is large: growing and dropping go shard by shard
-//! and never take long.
+//! and never take long. Whether something is *not* there, which is asked for
+//! every new message and of both generations, is read off a byte an entry and
+//! rarely leads to the entries themselves.
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+use hashbrown::HashTable;
 
 use super::route::Route;
 
@@ -14,8 +18,6 @@ use super::route::Route;
 const SHARDS: usize = 256;
 /// Entries from which a table is large.
 const LARGE: usize = 4_096;
-/// Slots of the smallest shard.
-const SMALLEST: usize = 8;
 
 /// What is remembered of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,80 +28,25 @@ impl Mark {
         Self([hash as u32, (hash >> 32) as u32, (hash >> 64) as u32])
     }
 
-    /// Where it belongs among so many slots.
-    const fn home(self, slots: usize) -> usize {
-        ((self.0[0] as u64 * slots as u64) >> 32) as usize
+    /// Where it belongs within a shard.
+    const fn home(self) -> u64 {
+        self.0[0] as u64 | (self.0[1] as u64) << 32
     }
 
     const fn shard(self, shards: usize) -> usize {
-        self.0[1] as usize % shards
+        self.0[2] as usize % shards
     }
 }
 
+/// A mark and where it came from.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+pub(super) struct Entry {
     mark: Mark,
-    route: Option<Route>,
+    route: Route,
 }
 
-const EMPTY: Slot = Slot { mark: Mark([0; 3]), route: None };
-
-/// Open addressing, at most three quarters full. Homes keep the order of the
-/// hashes, so growing copies from front to back.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shard {
-    slots: Vec<Slot>,
-    used: usize,
-}
-
-impl Shard {
-    fn find(&self, mark: Mark) -> Option<usize> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let mut at = mark.home(self.slots.len());
-        loop {
-            let slot = &self.slots[at];
-            slot.route?;
-            if slot.mark == mark {
-                return Some(at);
-            }
-            at += 1;
-            if at == self.slots.len() {
-                at = 0;
-            }
-        }
-    }
-
-    fn insert(&mut self, mark: Mark, route: Route) {
-        if (self.used + 1) * 4 > self.slots.len() * 3 {
-            self.grow();
-        }
-        self.place(Slot { mark, route: Some(route) });
-        self.used += 1;
-    }
-
-    fn place(&mut self, slot: Slot) {
-        let mut at = slot.mark.home(self.slots.len());
-        while self.slots[at].route.is_some() {
-            at += 1;
-            if at == self.slots.len() {
-                at = 0;
-            }
-        }
-        self.slots[at] = slot;
-    }
-
-    fn grow(&mut self) {
-        let slots = (self.slots.len() * 3 / 2).max(SMALLEST);
-        let old = core::mem::replace(&mut self.slots, vec![EMPTY; slots]);
-        for slot in old {
-            if slot.route.is_some() {
-                self.place(slot);
-            }
-        }
-    }
-}
+/// A part of a table. Never iterated but to be split.
+pub(super) type Shard = HashTable<Entry>;
 
 /// What was put in between two moments.
 #[derive(Debug, Clone, Default)]
@@ -113,50 +60,46 @@ impl Generation {
         self.len
     }
 
-    /// Bytes of its slots.
+    /// Bytes of its entries and of what leads to them.
     pub(super) fn bytes(&self) -> usize {
-        let slots: usize = self.shards.iter().map(|shard| shard.slots.len()).sum();
-        slots * size_of::<Slot>() + self.shards.len() * size_of::<Shard>()
+        let entries: usize = self.shards.iter().map(HashTable::allocation_size).sum();
+        entries + self.shards.len() * size_of::<Shard>()
+    }
+
+    /// The shard of a mark. There is one or there are [`SHARDS`].
+    fn shard(&self, mark: Mark) -> Option<&Shard> {
+        self.shards.get(mark.shard(self.shards.len().max(1)))
     }
 
     pub(super) fn get(&self, mark: Mark) -> Option<Route> {
-        if self.shards.is_empty() {
-            return None;
-        }
-        let shard = &self.shards[mark.shard(self.shards.len())];
-        shard.find(mark).and_then(|at| shard.slots[at].route)
+        let found = self.shard(mark)?.find(mark.home(), |entry| entry.mark == mark)?;
+        Some(found.route)
     }
 
     /// The route of a mark, to change.
     pub(super) fn get_mut(&mut self, mark: Mark) -> Option<&mut Route> {
-        if self.shards.is_empty() {
-            return None;
-        }
-        let shards = self.shards.len();
-        let shard = &mut self.shards[mark.shard(shards)];
-        let at = shard.find(mark)?;
-        shard.slots[at].route.as_mut()
+        let at = mark.shard(self.shards.len().max(1));
+        let found = self.shards.get_mut(at)?.find_mut(mark.home(), |entry| entry.mark == mark)?;
+        Some(&mut found.route)
     }
 
     /// Puts in a mark that is not there.
     pub(super) fn insert(&mut self, mark: Mark, route: Route) {
         if self.shards.is_empty() {
-            self.shards.push(Shard::default());
+            self.shards.push(Shard::new());
         }
         if self.shards.len() == 1 && self.len == LARGE {
             self.split();
         }
-        let shards = self.shards.len();
-        self.shards[mark.shard(shards)].insert(mark, route);
+        let at = mark.shard(self.shards.len());
+        put(&mut self.shards[at], Entry { mark, route });
         self.len += 1;
     }
 
     fn split(&mut self) {
-        let small = core::mem::replace(&mut self.shards, vec![Shard::default(); SHARDS]);
-        for slot in small.into_iter().flat_map(|shard| shard.slots) {
-            if let Some(route) = slot.route {
-                self.shards[slot.mark.shard(SHARDS)].insert(slot.mark, route);
-            }
+        let small = core::mem::replace(&mut self.shards, vec![Shard::new(); SHARDS]);
+        for entry in small.into_iter().flatten() {
+            put(&mut self.shards[entry.mark.shard(SHARDS)], entry);
         }
     }
 
@@ -164,6 +107,10 @@ impl Generation {
     pub(super) fn into_shards(self) -> Vec<Shard> {
         self.shards
     }
+}
+
+fn put(shard: &mut Shard, entry: Entry) {
+    shard.insert_unique(entry.mark.home(), entry, |entry| entry.mark.home());
 }
 
 #[cfg(test)]
@@ -200,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_entry_costs_at_most_forty_bytes_at_any_size() {
-        assert_eq!(size_of::<Slot>(), 16);
+        assert_eq!(size_of::<Entry>(), 16);
         let (mut table, mut rng) = (Generation::default(), Rng::new(6));
         for n in 1..=60_000_usize {
             let hash = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());

@@ -10,7 +10,8 @@ use super::generation::{Generation, Mark, Shard};
 use super::route::Route;
 use crate::engine::Fx;
 use crate::id::Guid;
-use crate::keyed::Key;
+use crate::keyed::{IdKey, Key};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
 /// Shards of a dropped generation that are freed at a time.
@@ -20,13 +21,20 @@ const BREATH: Duration = Duration::from_millis(1);
 
 /// Makes keys.
 #[derive(Debug, Clone)]
-pub struct Marks(Key);
+pub struct Marks {
+    /// For ids, which every message has.
+    ids: IdKey,
+    /// For everything else.
+    parts: Key,
+}
 
 impl Marks {
-    /// Under a secret.
+    /// Under secrets.
     #[must_use]
-    pub const fn new(key: Key) -> Self {
-        Self(key)
+    pub fn new(rng: &mut Rng) -> Self {
+        let parts = Key::new(rng);
+        // Of dice of their own: the router's go on as they always did.
+        Self { ids: IdKey::new(&mut rng.fork("marks", 0)), parts }
     }
 
     /// The key of an id.
@@ -34,7 +42,7 @@ impl Marks {
     pub fn of_id(&self, id: Guid) -> Mark {
         let (first, second) = id.0.split_at(8);
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-        Mark::of(self.0.pair(word(first), word(second)))
+        Mark::of(self.ids.hash(word(first), word(second)))
     }
 
     /// The key of a few components together (RT-15).
@@ -45,7 +53,7 @@ impl Marks {
         {
             return self.of_id(Guid(id));
         }
-        let mut hasher = self.0.wide();
+        let mut hasher = self.parts.wide();
         for part in parts {
             hasher.write(part);
         }
@@ -214,7 +222,6 @@ pub(super) type Effects = Fx<super::Output, super::Event>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
 
     fn route(slot: u32) -> Route {
         Route::new(slot, 0)
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn rt_15_marks_are_keyed_and_keep_their_components_apart() {
-        let (one, two) = (Marks(Key::new(&mut Rng::new(1))), Marks(Key::new(&mut Rng::new(2))));
+        let (one, two) = (Marks::new(&mut Rng::new(1)), Marks::new(&mut Rng::new(2)));
         assert_ne!(one.of(&[b"guid"]), two.of(&[b"guid"]));
         assert_ne!(one.of(&[b"ab", b"c"]), one.of(&[b"a", b"bc"]));
         assert_ne!(one.of(&[b"a", b"b"]), one.of(&[b"b", b"a"]), "no sum, no XOR");
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn rt_5_an_entry_lives_one_life_at_least_and_two_at_most() {
-        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let marks = Marks::new(&mut Rng::new(1));
         let life = Duration::from_secs(600);
         for offset in [0, 1, 299, 599] {
             let mut memory = Memory::new(life, 10);
@@ -254,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_long_pause_turns_as_often_as_it_must_and_frees_everything() {
-        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let marks = Marks::new(&mut Rng::new(1));
         let mut memory = Memory::new(Duration::from_secs(10), u32::MAX);
         for n in 0..20_000_u32 {
             memory.put(Instant::ZERO, marks.of(&[&n.to_le_bytes()]), route(1)).unwrap();
@@ -272,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_quota_is_a_slots_own_and_comes_back_with_the_turn() {
-        let marks = Marks(Key::new(&mut Rng::new(1)));
+        let marks = Marks::new(&mut Rng::new(1));
         let mut memory = Memory::new(Duration::from_secs(10), 2);
         let mut put = |now, n: u8, slot| memory.put(now, marks.of(&[&[n]]), route(slot));
         assert_eq!((put(Instant::ZERO, 1, 5), put(Instant::ZERO, 2, 5)), (Ok(()), Ok(())));

@@ -76,7 +76,6 @@ pub use self::route::Route;
 pub use self::view::{LinkView, Remembered, RouterView, TableView, Via};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
-use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::table::Set;
 use crate::time::Instant;
@@ -119,7 +118,7 @@ impl Router {
         let memory = |life, quota| Memory::new(config.scaled(life), quota);
         let twice = config.duplicate_life;
         Self {
-            marks: Marks::new(Key::new(&mut rng)),
+            marks: Marks::new(&mut rng),
             rng,
             links: Links::default(),
             counters: Counters::default(),
