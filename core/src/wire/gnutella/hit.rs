@@ -13,6 +13,10 @@ const SEPARATOR: u8 = 0x1c;
 const PUSH: u8 = 0x01;
 const BUSY: u8 = 0x04;
 const UPLOADED: u8 = 0x08;
+/// There are extension blocks in the private area.
+pub(super) const GGEP_FLAG: u8 = 0x20;
+/// Where in the trailer the flags begin.
+pub(super) const TRAILER_FLAGS: usize = 5;
 
 /// I have something like this. The payload to the byte, looked at through
 /// accessors.
@@ -110,7 +114,7 @@ impl Hit {
     }
 
     /// What is between the results and the id: vendor, flags, private area.
-    fn trailer(&self) -> &[u8] {
+    pub(super) fn trailer(&self) -> &[u8] {
         &self.payload[self.end as usize..self.payload.len() - 16]
     }
 
@@ -149,6 +153,11 @@ impl<'a> Found<'a> {
     #[must_use]
     pub fn extensions(&self) -> Extensions<'a> {
         Extensions::of(self.extensions)
+    }
+
+    /// Their bytes.
+    pub(super) const fn extension_area(&self) -> &'a [u8] {
+        self.extensions
     }
 
     /// Its hash.

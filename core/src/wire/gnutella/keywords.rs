@@ -55,7 +55,7 @@ pub enum KeywordsError {
 }
 
 /// A keyword table: a bit for each entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Keywords {
     bits: u32,
     set: Vec<u64>,
@@ -176,12 +176,28 @@ impl Keywords {
     /// The messages that bring the table to a neighbour that has none.
     #[must_use]
     pub fn messages(&self) -> Vec<Qrp> {
-        let changed = |at: usize| {
-            if self.set[at / 64] >> (at % 64) & 1 != 0 {
-                1_u8.wrapping_sub(INFINITY) & 15
-            } else {
-                0
-            }
+        let entries = 1_u32 << self.bits;
+        let mut out = vec![Qrp::Reset { length: entries, infinity: INFINITY }];
+        out.extend(self.patches(&Self::new(self.bits)));
+        out
+    }
+
+    /// The messages that bring it to a neighbour that has an earlier one;
+    /// none when nothing is different.
+    #[must_use]
+    pub fn changes(&self, since: &Self) -> Vec<Qrp> {
+        if since.bits != self.bits {
+            return self.messages();
+        }
+        if since.set == self.set { Vec::new() } else { self.patches(since) }
+    }
+
+    fn patches(&self, since: &Self) -> Vec<Qrp> {
+        let is_set = |set: &[u64], at: usize| set[at / 64] >> (at % 64) & 1 != 0;
+        let changed = |at: usize| match (is_set(&since.set, at), is_set(&self.set, at)) {
+            (false, true) => 1_u8.wrapping_sub(INFINITY) & 15,
+            (true, false) => INFINITY - 1,
+            _ => 0,
         };
         let entries = 1_usize << self.bits;
         let plain: Vec<u8> =
@@ -196,12 +212,11 @@ impl Keywords {
         // 255 parts are all there can be.
         let part = PART.max(data.len().div_ceil(255));
         let count = data.len().div_ceil(part) as u8;
-        let mut out = vec![Qrp::Reset { length: entries as u32, infinity: INFINITY }];
-        for seq in 0..count {
+        let parts = (0..count).map(|seq| {
             let from = usize::from(seq) * part;
             let data = data.slice(from..data.len().min(from + part));
-            out.push(Qrp::Patch { seq: seq + 1, count, compressor, bits: 4, data });
-        }
-        out
+            Qrp::Patch { seq: seq + 1, count, compressor, bits: 4, data }
+        });
+        parts.collect()
     }
 }

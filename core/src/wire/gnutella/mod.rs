@@ -13,6 +13,7 @@
 //! | `message` | a message whole, and which kinds there are |
 //! | `ping`, `push`, `query`, `hit`, `qrp`, `vendor` | the payloads |
 //! | `ggep` | extension blocks, with COBS and deflate |
+//! | `plain` | the same messages without extension blocks |
 //! | `words`, `keywords` | words of a query; keyword tables and their hash |
 //! | `deflate` | deflated links |
 //! | `handshake` | the three heads before the first message |
@@ -26,6 +27,7 @@ mod hit;
 mod keywords;
 mod message;
 mod ping;
+mod plain;
 mod push;
 mod qrp;
 mod query;

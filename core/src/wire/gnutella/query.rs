@@ -116,7 +116,12 @@ impl Query {
     /// What else it says.
     #[must_use]
     pub fn extensions(&self) -> Extensions<'_> {
-        Extensions::of(&self.payload[self.end as usize + 1..])
+        Extensions::of(self.extension_area())
+    }
+
+    /// Their bytes.
+    pub(super) fn extension_area(&self) -> &[u8] {
+        &self.payload[self.end as usize + 1..]
     }
 
     /// Files asked for by hash.
