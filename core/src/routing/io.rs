@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::wire::gnutella::{FrameError, Hit, Kind, Message, PayloadError, Push, Query};
+use crate::wire::gnutella::{FrameError, Hit, Keywords, Kind, Message, PayloadError, Push, Query};
 
 /// Something for the router.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,6 +27,8 @@ pub enum Input {
     Closed { conn: ConnId },
     /// Where we can be reached, if at all, and what we share.
     Ourselves { servent: Guid, listen: Option<SocketAddrV4>, files: u32, kilobytes: u32 },
+    /// The keywords of what we share, all of them.
+    Keywords { table: Keywords },
     /// Search for something. `guid` is new.
     Search { guid: Guid, query: Query },
     /// Neighbours that come are not asked any more; hits still are welcome.
@@ -48,6 +50,10 @@ pub struct Neighbour {
     pub relays: bool,
     pub ggep: bool,
     pub bye: bool,
+    /// It understands vendor messages.
+    pub vendor: bool,
+    /// It wants to know the keywords of what we have.
+    pub keywords: bool,
     /// Where it can be reached.
     pub listen: Option<SocketAddr>,
 }

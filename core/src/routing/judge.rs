@@ -75,7 +75,7 @@ impl Router {
         match &message.body {
             Body::Bye(_) => return Verdict::Local.into(),
             Body::Qrp(qrp) => return self.judge_qrp(slot, qrp, fx),
-            Body::Vendor(_) => return Why::Unknown.into(),
+            Body::Vendor(vendor) => return self.judge_vendor(slot, vendor),
             Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
         }
         let hard = self.config.hard_ttl;
@@ -131,11 +131,12 @@ impl Router {
         if self.queries.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
-        let Some((ttl, _)) = self.step(message).filter(|_| self.config.relay) else {
+        let Some((ttl, hops)) = self.step(message).filter(|_| self.config.relay) else {
             return Verdict::Local.into();
         };
         let others = self.links.slots().iter().copied().filter(|other| *other != slot);
-        let wanted = |link: &&Link| link.could_match(query.criteria(), ttl == 1);
+        let wanted =
+            |link: &&Link| hops < link.hops_flow && link.could_match(query.criteria(), ttl == 1);
         self.onward.extend(others.filter(|slot| self.links.at(*slot).as_ref().is_some_and(wanted)));
         self.forward()
     }
@@ -370,18 +371,26 @@ impl Router {
     ) {
         to.clear();
         let (window, queue) = (self.config.window, self.config.queue);
+        // Not everybody reads extension blocks.
+        let bare = |slot: &u32| self.links.at(*slot).is_some_and(|link| !link.neighbour.ggep);
+        let bare = self.onward.iter().any(bare).then(|| message.without_ggep()).flatten();
+        let mut to_bare = alloc::vec::Vec::new();
         for at in 0..self.onward.len() {
             let Some(link) = self.links.at_mut(self.onward[at]) else { continue };
+            let (message, to) = match &bare {
+                Some(bare) if !link.neighbour.ggep => (bare, &mut to_bare),
+                _ => (&message, &mut to),
+            };
             if link.flow.under_way() == 0 {
                 link.took = now;
             }
-            if link.flow.leave(&message, window) {
+            if link.flow.leave(message, window) {
                 link.sent += 1;
                 to.push(link.conn);
                 continue;
             }
             let conn = link.conn;
-            for lost in link.flow.keep(&message, queue) {
+            for lost in link.flow.keep(message, queue) {
                 link.dropped += 1;
                 self.counters.dropped(lost.kind(), Why::Overflow);
                 if link.tell(Why::Overflow) {
@@ -392,9 +401,11 @@ impl Router {
                 }
             }
         }
-        if !to.is_empty() {
-            self.counters.sent(message.kind(), to.len());
-            fx.output(Output::Send { to, message });
+        for (to, message) in [(to, Some(message)), (to_bare, bare)] {
+            if let Some(message) = message.filter(|_| !to.is_empty()) {
+                self.counters.sent(message.kind(), to.len());
+                fx.output(Output::Send { to, message });
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Link {
     pub(super) flow: Flow,
     /// Its keyword table, when it sent one.
     pub(super) keywords: Option<Box<Keywords>>,
+    /// Queries that have come so far are not wanted there.
+    pub(super) hops_flow: u8,
     /// Pongs it brought, the newest last.
     pub(super) pongs: Vec<Kept>,
     /// Pongs it may still bring.
@@ -117,6 +119,7 @@ impl Links {
             route,
             flow: Flow::default(),
             keywords: None,
+            hops_flow: u8::MAX,
             pongs: Vec::new(),
             pongs_due: 0,
             answered: None,

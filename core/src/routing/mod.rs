@@ -17,7 +17,7 @@
 //! | pong | GUID, address | 10 min | remembered (RT-7, RT-13) |
 //! | bye | – | | the neighbour is gone (RT-11) |
 //! | keyword table | – | | decides who gets which query at its last hop (RT-14) |
-//! | vendor message | – | | not known, dropped (RT-14) |
+//! | vendor message | – | | for us alone: what else it understands, how far queries may come (RT-14) |
 //!
 //! **Tables** have two generations (RT-5): an entry lives one life at least
 //! and two at most, and a generation is dropped at once and freed in small
@@ -41,7 +41,7 @@
 //!
 //! `generation`, `memory`, `route` are the tables; `links`, `flow` the
 //! neighbours; `judge` the verdicts of the kinds that travel, `pings` those
-//! that do not; `pushes` whom we connect to for strangers; `own` what we send
+//! that do not; `peers` what two neighbours tell each other only; `pushes` whom we connect to for strangers; `own` what we send
 //! ourselves.
 
 mod clause;
@@ -55,11 +55,13 @@ mod judge;
 mod links;
 mod memory;
 mod own;
+mod peers;
 mod pings;
 mod pushes;
 mod route;
 mod view;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
@@ -79,7 +81,7 @@ use crate::id::{ConnId, Guid};
 use crate::rng::Rng;
 use crate::table::Set;
 use crate::time::Instant;
-use crate::wire::gnutella::{Body, Bye, FrameError, Kind, Message, Query, code};
+use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
 
 /// The router of one servent.
 #[derive(Debug, Clone)]
@@ -103,6 +105,8 @@ pub struct Router {
     answers: Memory,
     targets: pushes::Targets,
     searches: Vec<(Guid, Query)>,
+    /// The keywords of what we share, and the messages that tell all of them.
+    keywords: Option<Box<(Keywords, Vec<Qrp>)>>,
     /// When each neighbour is looked after next.
     agenda: Set<(Instant, u32)>,
     /// Slots a message goes on to; only used within one call.
@@ -136,6 +140,7 @@ impl Router {
             answers: memory(config.query_life, u32::MAX),
             targets: pushes::Targets::default(),
             searches: Vec::new(),
+            keywords: None,
             agenda: Set::new(),
             onward: Vec::new(),
             config,
@@ -182,6 +187,7 @@ impl Router {
             return fx.output(Output::Close { conn });
         };
         fx.event(Event::Opened { conn, peer, agent });
+        self.introduce(now, slot, fx);
         self.ping(now, slot, fx);
         self.ask_newcomer(now, slot, fx);
     }
@@ -318,6 +324,7 @@ impl Engine for Router {
                 (self.servent, self.listen) = (servent, listen);
                 (self.files, self.kilobytes) = (files, kilobytes);
             }
+            Input::Keywords { table } => self.tell_keywords(now, table, fx),
             Input::Search { guid, query } => self.search(now, guid, query, fx),
             Input::EndSearch { guid } => self.searches.retain(|(other, _)| *other != guid),
             Input::Answer { guid, hops, hit } => self.answer(now, (guid, hops), hit, fx),

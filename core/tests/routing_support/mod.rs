@@ -60,7 +60,8 @@ pub fn guid(n: u64) -> Guid {
 
 pub fn neighbour(node: usize) -> Neighbour {
     let agent = format!("node {node}");
-    Neighbour { agent, relays: true, ggep: true, bye: true, listen: Some(address(node)) }
+    let listen = Some(address(node));
+    Neighbour { agent, relays: true, ggep: true, bye: true, listen, ..Neighbour::default() }
 }
 
 pub fn query(words: &str) -> Query {
