@@ -55,6 +55,11 @@ pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
     there != Reach::Nowhere && there >= reach(teller)
 }
 
+/// True for who can only be reached from the same network or machine.
+pub(crate) fn is_nearby(ip: IpAddr) -> bool {
+    matches!(reach(ip), Reach::Machine | Reach::Site)
+}
+
 /// Who a limit per address is counted for: an IPv4 address, or the /64
 /// network that one IPv6 host can draw addresses from.
 pub(crate) const fn owner(ip: IpAddr) -> IpAddr {

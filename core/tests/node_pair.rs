@@ -174,6 +174,8 @@ fn remembered(host: &Host) -> Restored {
                 restored.fetches.push((*row).clone());
             }
             Op::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
+            Op::Host(row) => restored.hosts.push(row),
+            Op::HostGone(at) => restored.hosts.retain(|r| r.at != at),
         }
     }
     restored.queue.sort_by_key(|r| r.arrival);

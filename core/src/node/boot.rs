@@ -47,6 +47,7 @@ impl Node {
         }
         self.queue(now, server::Input::Resume, fx);
         self.fetch(now, fetch::Input::Resume, fx);
+        self.overlay_knows(now, restored.hosts, fx);
     }
 
     /// The user wants something.
@@ -66,6 +67,7 @@ impl Node {
             Command::Giv { to, index } => return self.give(to, index, fx),
             Command::Slots { slots } => return self.queue(now, server::Input::Slots(slots), fx),
             Command::Join { .. }
+            | Command::Nearby { .. }
             | Command::Search { .. }
             | Command::EndSearch { .. }
             | Command::AskPush { .. } => return self.overlay_command(now, command, fx),

@@ -171,6 +171,17 @@ pub struct Restored {
     pub fetches: Vec<PartRow>,
     /// What is shared at start.
     pub shared: Vec<FileInfo>,
+    /// Others of the overlay.
+    pub hosts: Vec<HostRow>,
+}
+
+/// Somebody of the overlay, as written to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HostRow {
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// When we heard of it last.
+    pub heard: Instant,
 }
 
 /// A download as it is written to the store.
@@ -246,6 +257,9 @@ pub enum Command {
     /// Have somebody for a neighbour in the overlay, now and whenever there
     /// are too few.
     Join { at: SocketAddr },
+    /// Somebody of the local network says it is there: of use when we have
+    /// too few neighbours. An address from farther away is not believed.
+    Nearby { at: SocketAddr },
     /// Ask the overlay; answered with [`Answer::Found`] as hits come in.
     Search { search: u32, words: String },
     /// New neighbours are not asked any more.
@@ -323,4 +337,8 @@ pub enum Op {
     Fetch(#[serde(with = "crate::shared")] Arc<PartRow>),
     /// A download that is finished or given up.
     FetchGone(FetchId),
+    /// Somebody of the overlay, new or heard of again.
+    Host(HostRow),
+    /// Somebody of the overlay who is forgotten.
+    HostGone(SocketAddr),
 }

@@ -1,7 +1,8 @@
 //! What a node is given, read from a tape.
 
 use super::io::{
-    Command, DialError, FileInfo, Get, Input, PartRow, Restored, Source, StoreError, Ticket,
+    Command, DialError, FileInfo, Get, HostRow, Input, PartRow, Restored, Source, StoreError,
+    Ticket,
 };
 use crate::id::ConnId;
 use crate::json::{enum_from_json, struct_from_json};
@@ -30,6 +31,7 @@ enum_from_json!(Command, Self::Stop, {
     "giv" => Giv { to, index },
     "expect_giv" => ExpectGiv { fetch, servent, index },
     "join" => Join { at },
+    "nearby" => Nearby { at },
     "search" => Search { search, words },
     "end_search" => EndSearch { search },
     "ask_push" => AskPush { servent, index, via },
@@ -47,7 +49,8 @@ enum_from_json!(StoreError, Self::Failed, {
     "full" => Full, "denied" => Denied, "changed" => Changed, "failed" => Failed,
 });
 struct_from_json!(FileInfo, blank, Whole, { index, name, size, sha1, key });
-struct_from_json!(Restored, default, Whole, { servent, listen, queue, fetches, shared });
+struct_from_json!(Restored, default, Lenient, { servent, listen, queue, fetches, shared, hosts });
+struct_from_json!(HostRow, blank, Whole, { at, heard });
 struct_from_json!(PartRow, blank, Whole, { fetch, get, size, have, tickets });
 struct_from_json!(Ticket, blank, Whole, { at, ticket, told, not_before, deadline });
 struct_from_json!(Get, blank, Whole, { name, sha1, sources });

@@ -46,8 +46,8 @@ use core::net::SocketAddr;
 pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Limit};
 pub use self::io::{
-    Answer, Command, DialError, FileInfo, FileRef, Get, Hit, Input, Op, Output, PartRow, Restored,
-    Source, StoreError, Ticket,
+    Answer, Command, DialError, FileInfo, FileRef, Get, Hit, HostRow, Input, Op, Output, PartRow,
+    Restored, Source, StoreError, Ticket,
 };
 #[cfg(feature = "overlay")]
 pub use self::overlay::Config as Overlay;

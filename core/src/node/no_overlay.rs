@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Command, Effects, FileInfo, Limit, Node};
+use super::{Command, Effects, FileInfo, HostRow, Limit, Node};
 use crate::id::{ConnId, FileIndex};
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -25,6 +25,7 @@ impl Part {
 impl Node {
     pub(super) const fn overlay_shares(&self, _: &FileInfo) {}
     pub(super) const fn overlay_lacks(&self, _: FileIndex) {}
+    pub(super) fn overlay_knows(&self, _: Instant, _: Vec<HostRow>, _: &Effects) {}
     pub(super) fn overlay_command(&self, _: Instant, _: Command, _: &Effects) {}
     pub(super) const fn overlay_stop(&self, _: Instant, _: &Effects) {}
     pub(super) const fn overlay_timeout(&self, _: Instant, _: &Effects) {}

@@ -86,6 +86,8 @@ impl Disk {
                 self.fetches.remove(&fetch);
                 self.contents.remove(&fetch);
             }
+            // Nobody looks for neighbours in these worlds.
+            Op::Host(_) | Op::HostGone(_) => {}
         }
     }
 
@@ -100,6 +102,7 @@ impl Disk {
             queue,
             fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
             shared: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ mod demo;
 pub(crate) mod exit;
 mod get;
 mod lab_cmd;
+mod lan;
 mod man;
 mod push;
 mod receive;

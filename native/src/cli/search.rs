@@ -1,19 +1,22 @@
 //! `servent search`: asks an overlay and prints what it answers.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, Options, known_hosts};
+use servent::error::{StartError, StoreFailure};
 use servent_core::node::{Answer, Command, Hit};
 use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
+use super::control::Control;
 use super::exit::{Exit, Failure, said};
+use super::lan::Lan;
 use super::signal::Signals;
 use super::start::{make, runtime};
 use super::{Common, print};
@@ -22,6 +25,8 @@ use crate::progress::{Voice, bytes};
 
 /// The search of this program; it has only one.
 const SEARCH: u32 = 1;
+/// Others from earlier that are asked.
+const CACHED: usize = 16;
 
 /// Ask an overlay for files; prints hits as they come in.
 ///
@@ -29,15 +34,21 @@ const SEARCH: u32 = 1;
 /// takes. Ends when nothing new has come for a while, or with Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  servent search gnutella protocol               through the servent that runs here, or
+                                                 others it has heard of before
   servent search gnutella protocol --peer 10.0.0.7:6346
+  servent search ogg --lan                       in the local network
   servent search ogg --peer 10.0.0.7:6346 --json --wait 30")]
 pub(crate) struct Arguments {
     /// What to look for.
     #[arg(value_name = "WORD", required = true)]
     words: Vec<String>,
     /// Join the overlay here; several are possible.
-    #[arg(long, value_name = "HOST:PORT", required = true)]
+    #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
+    /// Find servents of the local network to ask.
+    #[arg(long)]
+    lan: bool,
     /// End when nothing new has come for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
@@ -69,6 +80,57 @@ pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> 
     Ok(found)
 }
 
+/// Whom to join: those named; else the servent that runs with our state, which
+/// has neighbours; else whom it has heard of when it ran.
+async fn whom(
+    config: &Config,
+    arguments: &Arguments,
+    lan: bool,
+) -> Result<Vec<SocketAddr>, Failure> {
+    if !arguments.peer.is_empty() || lan {
+        return peers(&arguments.peer).await;
+    }
+    let state = &config.settings.state;
+    if let Ok(control) = Control::find(state)
+        && let Ok(status) = control.get(state, "/api/status?count=0").await
+    {
+        let here = status["servents"][0]["listen"].as_array().into_iter().flatten();
+        let here = here.filter_map(|at| at.as_str()?.parse().ok()).map(from_here);
+        let here: Vec<SocketAddr> = here.take(1).collect();
+        if !here.is_empty() {
+            return Ok(here);
+        }
+    }
+    let known = match known_hosts(state, CACHED) {
+        // It runs without its lab, and has the state to itself.
+        Err(StoreFailure::Locked { .. }) => {
+            return Err(Failure::new(
+                Exit::Running,
+                "a servent runs with this state, and its lab is off: it cannot be asked where \
+                 it listens",
+            )
+            .next("name it, or any other, with --peer HOST:PORT"));
+        }
+        known => known.map_err(StartError::from)?,
+    };
+    if known.is_empty() {
+        return Err(Failure::usage("nobody of the overlay is known yet").next(
+            "name somebody with --peer HOST:PORT, look in the local network with --lan, or start \
+             `servent share DIR`, which remembers whom it meets",
+        ));
+    }
+    Ok(known)
+}
+
+/// Where a servent of this machine is reached that listens there.
+fn from_here(at: SocketAddr) -> SocketAddr {
+    match at.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, at.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, at.port()).into(),
+        _ => at,
+    }
+}
+
 async fn search(
     config: &Config,
     arguments: &Arguments,
@@ -76,7 +138,8 @@ async fn search(
     voice: Voice,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    let peers = peers(&arguments.peer).await?;
+    let lan = arguments.lan || config.settings.lan;
+    let peers = whom(config, arguments, lan).await?;
     let state = config.settings.state.join("search").join(std::process::id().to_string());
     make(&state)?;
     let mut node = config.settings.node.clone();
@@ -90,6 +153,7 @@ async fn search(
         ..Options::under(&state)
     };
     let handle = Driver::start(options).await?;
+    let lan = lan.then(|| Lan::start(&handle, &[])).transpose()?;
     let seen = tokio::select! {
         seen = follow(&handle, arguments, words, &peers, voice) => seen,
         () = signals.first() => Ok(None),
@@ -97,6 +161,7 @@ async fn search(
             || Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
     };
     signals.end_at_next();
+    drop(lan);
     handle.stop().await?;
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
     match seen? {
@@ -128,7 +193,9 @@ async fn follow(
                 Ok(Answer::Found(hit)) => {
                     if seen.insert((hit.servent, hit.index)) {
                         until = Instant::now() + quiet;
-                        print(line(&hit, peers.first().copied(), voice))?;
+                        let through = peers.iter().find(|at| at.ip() == hit.from);
+                        let through = through.or(peers.first()).copied();
+                        print(line(&hit, through, voice))?;
                     }
                 }
                 Ok(_) | Err(RecvError::Lagged(_)) => {}

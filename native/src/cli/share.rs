@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::control::{Control, ControlFile, token};
 use super::exit::Failure;
+use super::lan::Lan;
 use super::signal::Signals;
 use super::start::{self, make, runtime};
 use super::{Common, print, search};
@@ -33,6 +34,7 @@ use crate::progress::{Voice, bytes};
   servent share ~/Music                          share a folder on port 6346
   servent share a b --slots 2 --listen [::]:7000 two folders, two uploads at once
   servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
+  servent share pub --lan                        join the servents of the local network
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
@@ -46,6 +48,9 @@ pub(crate) struct Arguments {
     /// Join the overlay here; several are possible.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
+    /// Find servents of the local network, and be found by them.
+    #[arg(long)]
+    lan: bool,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
@@ -82,6 +87,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
+    if arguments.lan {
+        builder.flag("--lan", "lan", Raw::Boolean(true))?;
+    }
     if let Some(trace) = &arguments.trace {
         builder.flag("--trace", "trace", text(trace))?;
     }
@@ -105,6 +113,7 @@ async fn share(
     for at in peers {
         handle.command(Command::Join { at }).await?;
     }
+    let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
     let token = token()?;
     let mut control = None;
@@ -136,6 +145,7 @@ async fn share(
     watching.abort();
     signals.end_at_next();
     drop(control);
+    drop(lan);
     if ended.is_ok() {
         handle.stop().await?;
     }

@@ -78,6 +78,7 @@ fn table(status: &Value) -> String {
             n(&view["connections"]),
             n(&view["shared"]),
         );
+        overlay(&mut out, &servent["overlay"]);
         uploads(&mut out, queue);
         line(&mut out, queue);
         downloads(&mut out, view);
@@ -87,6 +88,41 @@ fn table(status: &Value) -> String {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
+}
+
+/// Neighbours, what is remembered, and why messages were dropped.
+fn overlay(out: &mut String, overlay: &Value) {
+    let Some(links) = overlay["links"].as_array() else { return };
+    let all = |key: &str| overlay[key].as_array().into_iter().flatten();
+    let n = |v: &Value| v.as_u64().unwrap_or(0);
+    let entries: u64 = all("tables").map(|t| n(&t["young"]) + n(&t["old"])).sum();
+    let size: u64 = all("tables").map(|t| n(&t["bytes"])).sum();
+    let received: u64 = all("messages").map(|m| n(&m["received"])).sum();
+    let _ = writeln!(
+        out,
+        "neighbours {}   others known {}   messages {received}   remembered {entries} in {}",
+        links.len(),
+        n(&overlay["hosts"]),
+        bytes(size),
+    );
+    for link in links {
+        let _ = writeln!(
+            out,
+            "  peer  {:<22} {:<20} in {} out {} dropped {}",
+            text(&link["peer"]),
+            text(&link["agent"]),
+            n(&link["received"]),
+            n(&link["sent"]),
+            n(&link["dropped"]),
+        );
+    }
+    for kind in all("messages") {
+        let why = kind["dropped"].as_array().into_iter().flatten();
+        let why: Vec<String> = why.map(|d| format!("{} {}", text(&d[0]), n(&d[1]))).collect();
+        if !why.is_empty() {
+            let _ = writeln!(out, "  dropped {:<14} {}", text(&kind["kind"]), why.join(", "));
+        }
+    }
 }
 
 fn uploads(out: &mut String, queue: &Value) {
@@ -143,6 +179,11 @@ mod tests {
     fn a_status_reads_as_a_table() {
         let status = serde_json::json!({ "servents": [{
             "name": "servent", "listen": ["127.0.0.1:6346"],
+            "overlay": { "hosts": 9, "tables": [{ "young": 3, "old": 4, "bytes": 2048 }],
+                "links": [{ "peer": "10.0.0.9:6346", "agent": "X/1", "received": 5, "sent": 6,
+                            "dropped": 1 }],
+                "messages": [{ "kind": "query", "received": 5, "sent": 6,
+                               "dropped": [["duplicate", 1]] }] },
             "view": { "connections": 2, "shared": 1, "fetches": [], "queue": {
                 "slots": 1, "free": 0, "length": 1, "capacity": 5000,
                 "uploads": [{ "peer": "10.0.0.1", "dialect": "parq", "start": 0, "end": 2048,
@@ -153,5 +194,8 @@ mod tests {
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB"), "{text}");
         assert!(text.contains("eta 1 min 05 s"), "{text}");
+        assert!(text.contains("neighbours 1   others known 9"), "{text}");
+        assert!(text.contains("remembered 7 in 2.0 KiB"), "{text}");
+        assert!(text.contains("dropped query          duplicate 1"), "{text}");
     }
 }

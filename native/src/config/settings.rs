@@ -15,6 +15,8 @@ use servent_core::{node, swarm, unicast};
 pub(crate) struct Settings {
     /// Addresses to listen on.
     pub(crate) listen: Vec<SocketAddr>,
+    /// Say in the local network that we are here, and hear of others there.
+    pub(crate) lan: bool,
     /// Folders to share.
     pub(crate) share: Vec<PathBuf>,
     /// The folder of everything that survives a restart.
@@ -102,6 +104,7 @@ impl Default for Settings {
                 SocketAddr::from(([0, 0, 0, 0], 6346)),
                 SocketAddr::from(([0u16; 8], 6346)),
             ],
+            lan: false,
             share: Vec::new(),
             state,
             durability: Durability::default(),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use servent_core::id::FetchId;
 use servent_core::node::{Answer, Command, LaneTotals, NodeView};
 use servent_core::queue::server::Windows;
+use servent_core::routing::RouterView;
 use servent_core::time::Instant;
 use servent_core::trace::Record;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -28,8 +29,20 @@ pub(crate) enum Control {
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
     /// What does the board of its queue look like?
     Board { windows: Windows, reply: oneshot::Sender<Board> },
+    /// What does its part in the overlay look like?
+    Neighbourhood { reply: oneshot::Sender<Option<Neighbourhood>> },
     /// End at once, as if killed.
     Abort,
+}
+
+/// A servent's part in the overlay.
+#[derive(Debug, Clone, Serialize)]
+pub struct Neighbourhood {
+    /// Its router.
+    #[serde(flatten)]
+    pub router: RouterView,
+    /// How many others it knows, neighbours or not.
+    pub hosts: usize,
 }
 
 /// The board of a servent's queue at an instant: the line sorted into lanes.
@@ -117,6 +130,17 @@ impl Handle {
         let ask = Control::Board { windows, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         board.await.map_err(|_| RunError::Gone)
+    }
+
+    /// Its part in the overlay; `None` when it takes none.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn neighbourhood(&self) -> Result<Option<Neighbourhood>, RunError> {
+        let (reply, view) = oneshot::channel();
+        let ask = Control::Neighbourhood { reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        view.await.map_err(|_| RunError::Gone)
     }
 
     /// The tape so far and the lines that follow, when it is kept in memory.

@@ -1,6 +1,7 @@
 //! Starting a servent: limits, store, library, tape, sockets, node.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use servent_core::node::{Config, Input, Node, Restored};
@@ -14,10 +15,10 @@ use super::turn::Loop;
 use super::{Handle, Options, Outside};
 use crate::clock::Clock;
 use crate::counters::Counters;
-use crate::error::StartError;
+use crate::error::{StartError, StoreFailure};
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::{REPORTS, listen, raise_descriptors};
-use crate::store::{Change, Remembered, Store};
+use crate::store::{Change, DamagedState, Durability, Remembered, Store};
 use crate::tape::Tape;
 
 /// Connections the node is not told it may have, so that it can still answer
@@ -102,6 +103,21 @@ impl Driver {
     }
 }
 
+/// Others of the overlay that the servent of a state folder has heard of, the
+/// latest first, at most so many. The servent must not run.
+///
+/// # Errors
+/// It runs, or its state cannot be read.
+pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, StoreFailure> {
+    if !Store::is_in(state_dir) {
+        return Ok(Vec::new());
+    }
+    let (_, remembered) = Store::open(state_dir, Durability::Process, DamagedState::Refuse)?;
+    let mut hosts = remembered.hosts;
+    hosts.sort_by_key(|row| std::cmp::Reverse(row.heard));
+    Ok(hosts.iter().map(|row| row.at).take(most).collect())
+}
+
 fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
     let local = |l: &TcpListener| {
         l.local_addr().map_err(|why| StartError::Listen { at: ([0, 0, 0, 0], 0).into(), why })
@@ -126,7 +142,7 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
     let opened = tokio::task::spawn_blocking(move || {
         let (store, remembered) =
             Store::open(&options.state_dir, options.durability, options.damaged_state)?;
-        let Remembered { servent, queue, mut fetches, parts, files } = remembered;
+        let Remembered { servent, queue, mut fetches, parts, files, hosts } = remembered;
         let (library, shared) = Library::open(&options.shares, files)?;
         let (downloads, changes) =
             Downloads::restore(&options.download_dir, options.durability, parts, &mut fetches);
@@ -135,7 +151,7 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             _ => None,
         };
         let infos = shared.iter().filter_map(info).collect();
-        let restored = Restored { servent, listen: None, queue, fetches, shared: infos };
+        let restored = Restored { servent, listen: None, queue, fetches, shared: infos, hosts };
         Ok((Folders { store, library, downloads, restored, shared, changes }, options))
     });
     match opened.await {

@@ -13,7 +13,7 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::downloads::{Downloads, store_error};
-use super::{Board, Control, Ended, Outside};
+use super::{Board, Control, Ended, Neighbourhood, Outside};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
@@ -256,6 +256,11 @@ impl Loop {
                 let mut view = self.node.view(1, 0);
                 view.queue.cards = cards;
                 let _ = reply.send(Board { at: now, view, lanes }); // The asker may be gone.
+            }
+            Control::Neighbourhood { reply } => {
+                let hosts = self.node.hosts();
+                let view = self.node.overlay().map(|router| Neighbourhood { router, hosts });
+                let _ = reply.send(view); // The asker may be gone.
             }
             Control::Abort => {}
         }

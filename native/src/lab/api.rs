@@ -106,6 +106,7 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "library": handle.library(),
         "counters": handle.counters(),
         "view": handle.view(1, count).await?,
+        "overlay": handle.neighbourhood().await?,
     }))
 }
 

@@ -9,6 +9,8 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use metrics::{Label, counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
+use serde::Serialize;
+use servent::driver::Neighbourhood;
 use servent_core::node::NodeView;
 
 use super::Hub;
@@ -17,17 +19,21 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
     let mut seen = Vec::new();
     for live in &hub.servents {
         // The cards are not wanted, only the lengths.
-        seen.push((live, live.handle.view(1, 0).await.unwrap_or_default()));
+        let view = live.handle.view(1, 0).await.unwrap_or_default();
+        seen.push((live, view, live.handle.neighbourhood().await.unwrap_or_default()));
     }
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
-        for (live, view) in &seen {
+        for (live, view, overlay) in &seen {
             let labels = vec![Label::new("servent", live.name.clone())];
             for (name, value) in live.handle.counters() {
                 counter!(format!("servent_{name}_total"), labels.clone()).absolute(value);
             }
             gauges(view, &labels);
+            if let Some(overlay) = overlay {
+                overlay_rows(overlay, &labels);
+            }
         }
         gauge!("servent_lab_tape_readers").set(f64::from(hub.readers.now()));
         counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());
@@ -48,4 +54,39 @@ fn gauges(view: &NodeView, labels: &[Label]) {
     for (name, value) in rows {
         gauge!(name, labels.to_vec()).set(f64::from(value));
     }
+}
+
+/// The neighbours, the tables of the router, and what became of messages.
+fn overlay_rows(overlay: &Neighbourhood, labels: &[Label]) {
+    let with = |more: &[(&'static str, String)]| -> Vec<Label> {
+        let more = more.iter().map(|(name, value)| Label::new(*name, value.clone()));
+        labels.iter().cloned().chain(more).collect()
+    };
+    let router = &overlay.router;
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    gauge!("servent_overlay_neighbours", labels.to_vec()).set(f64::from(count(router.links.len())));
+    gauge!("servent_overlay_hosts", labels.to_vec()).set(f64::from(count(overlay.hosts)));
+    for table in &router.tables {
+        let labels = with(&[("table", name(&table.table))]);
+        // No table comes near 2^53.
+        gauge!("servent_overlay_table_entries", labels.clone())
+            .set((table.young + table.old) as f64);
+        gauge!("servent_overlay_table_bytes", labels).set(table.bytes as f64);
+    }
+    for kind in &router.messages {
+        let of = ("kind", name(&kind.kind));
+        let labels = with(std::slice::from_ref(&of));
+        counter!("servent_overlay_received_total", labels.clone()).absolute(kind.received);
+        counter!("servent_overlay_sent_total", labels).absolute(kind.sent);
+        for (why, dropped) in &kind.dropped {
+            let labels = with(&[of.clone(), ("why", name(why))]);
+            counter!("servent_overlay_dropped_total", labels).absolute(*dropped);
+        }
+    }
+}
+
+/// What something is called in JSON.
+fn name(what: &impl Serialize) -> String {
+    let name = serde_json::to_value(what).ok();
+    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FetchId, Guid};
-use servent_core::node::{Op, PartRow};
+use servent_core::node::{HostRow, Op, PartRow};
 use servent_core::queue::Row;
 
 pub(crate) use self::backend::Flusher;
 pub(crate) use self::kv::{Put, Rows};
-use self::rows::{FETCHES, FILES, META, PARTS, QUEUE, decode, encode};
+use self::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, decode, encode};
 pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
 
@@ -74,6 +74,7 @@ pub(crate) struct Remembered {
     pub(crate) fetches: Vec<PartRow>,
     pub(crate) parts: Vec<(FetchId, PartName)>,
     pub(crate) files: Vec<(PathBuf, FileRow)>,
+    pub(crate) hosts: Vec<HostRow>,
 }
 
 /// The open store. One servent at a time has it.
@@ -145,6 +146,15 @@ fn read(db: &Database) -> Result<Remembered, String> {
         let (path, file) = row.map_err(text)?;
         all.files.push((rows::path_of(path.value()), decode(file.value())?));
     }
+    match txn.open_table(HOSTS) {
+        // A state from before there was an overlay.
+        Err(redb::TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                all.hosts.push(decode(row.map_err(text)?.1.value())?);
+            }
+        }
+    }
     Ok(all)
 }
 
@@ -168,6 +178,12 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
         }
         Change::Node(Op::FetchGone(fetch)) => {
             txn.open_table(FETCHES)?.remove(fetch.0)?;
+        }
+        Change::Node(Op::Host(row)) => {
+            txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;
+        }
+        Change::Node(Op::HostGone(at)) => {
+            txn.open_table(HOSTS)?.remove(encode(at).as_slice())?;
         }
         Change::File(path, row) => {
             txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;

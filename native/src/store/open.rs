@@ -54,6 +54,11 @@ impl Lock {
 }
 
 impl Store {
+    /// True when there is one in a folder.
+    pub(crate) fn is_in(dir: &Path) -> bool {
+        dir.join(NAME).is_file()
+    }
+
     /// Opens the store in `dir`, making both when they are not there, and
     /// reads everything in it.
     ///

@@ -18,6 +18,7 @@ pub(super) const QUEUE: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::
 pub(super) const FETCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetches");
 pub(super) const PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("parts");
 pub(super) const FILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("files");
+pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
 /// What is known of a shared file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -41,11 +41,15 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival() {
     assert!(empty.queue.is_empty() && empty.servent.is_none());
     put(&store, [3, 1, 2]);
     let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None };
+    let host = |n: u16| HostRow { at: ([80, 0, 0, 1], n).into(), heard: Instant::from_secs(9) };
     store
         .commit(&[
             Change::Node(Op::QueueGone(Guid([2; 16]))),
             Change::Node(Op::Servent(Guid([9; 16]))),
             Change::File("/a/b".into(), file.clone()),
+            Change::Node(Op::Host(host(1))),
+            Change::Node(Op::Host(host(2))),
+            Change::Node(Op::HostGone(host(1).at)),
         ])
         .unwrap();
     drop(store);
@@ -53,6 +57,7 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival() {
     assert_eq!(all.queue, [row(1), row(3)]);
     assert_eq!(all.servent, Some(Guid([9; 16])));
     assert_eq!(all.files, [(PathBuf::from("/a/b"), file)]);
+    assert_eq!(all.hosts, [host(2)]);
 }
 
 /// What another process would find after `kill -9`: the bytes the system has

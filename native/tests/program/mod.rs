@@ -2,6 +2,8 @@
 //! folders of its own, on free ports, ended when the test ends.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod peer;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

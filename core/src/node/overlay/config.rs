@@ -21,10 +21,17 @@ pub struct Overlay {
     pub inflate_ratio: u32,
     /// Bytes that one read may unpack to.
     pub inflate_bytes: u32,
+    /// Bytes out of a deflated link in a second.
+    pub inflate_rate: u32,
     /// Payload bytes of any message.
     pub payload: u32,
     /// Addresses of others that are remembered.
     pub hosts: u32,
+    /// An address that nobody has told of for so long is forgotten.
+    pub host_life: Duration,
+    /// What we share is told to neighbours at most so often, as a table of
+    /// its keywords.
+    pub keywords_every: Duration,
     /// Time between two attempts at one address.
     pub retry: Duration,
     /// Files in our answer to one query.
@@ -44,8 +51,11 @@ impl Default for Overlay {
             deflate: true,
             inflate_ratio: 64,
             inflate_bytes: 4 << 20,
+            inflate_rate: 8 << 20,
             payload: 65_536,
             hosts: 500,
+            host_life: Duration::from_secs(7 * 86_400),
+            keywords_every: Duration::from_secs(30),
             retry: Duration::from_secs(30),
             results: 50,
             firewalled: false,
@@ -55,6 +65,6 @@ impl Default for Overlay {
 }
 
 crate::json::struct_from_json!(Overlay, default, Lenient, {
-    enabled, degree, neighbours, deflate, inflate_ratio, inflate_bytes, payload, hosts, retry,
-    results, firewalled, router,
+    enabled, degree, neighbours, deflate, inflate_ratio, inflate_bytes, inflate_rate, payload, hosts,
+    host_life, keywords_every, retry, results, firewalled, router,
 });

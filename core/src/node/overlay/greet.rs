@@ -8,7 +8,7 @@ use super::wire::{Stage, Wire, neighbour};
 use crate::address::plausible;
 use crate::id::ConnId;
 use crate::node::conn::{Phase, Timer};
-use crate::node::{ConnEvent, Effects, Limit, Node, Output, tell};
+use crate::node::{ConnEvent, Effects, Limit, Node, Op, Output, tell};
 use crate::routing;
 use crate::time::Instant;
 use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
@@ -90,13 +90,17 @@ impl Node {
             }
             Hello::New(headers) => {
                 let theirs = Offer::of(&headers);
-                self.note_tries(&headers, peer);
+                // Who calls us may help when we know hardly anybody, and must
+                // not fill what we know with its friends.
+                if self.overlay.hosts.len() < self.config.overlay.hosts as usize / 4 {
+                    self.note_tries(now, &headers, peer, fx);
+                }
                 let deflates = theirs.inflates && self.config.overlay.deflate;
                 let data = Offer { deflates, ..self.offer(peer) }.accept();
                 fx.output(Output::Write { conn, data });
                 let at = theirs.listen.unwrap_or(peer);
+                // Its time for the whole handshake runs since it connected.
                 self.overlay.wires.insert(conn, Wire::answering(at, Box::new(theirs), deflates));
-                self.conns.wake(conn, now + self.config.limits.request_deadline, Timer::Head);
             }
         }
         Some(used)
@@ -127,7 +131,7 @@ impl Node {
             return;
         }
         let data = core::mem::take(&mut state.unread);
-        if let Err(why) = wire.push(data) {
+        if let Err(why) = wire.push(now, data) {
             return self.route(now, routing::Input::Broken { conn, why }, fx);
         }
         while let Some(wire) = self.overlay.wires.get_mut(&conn) {
@@ -158,7 +162,10 @@ impl Node {
         };
         state.unread.drain(..used);
         let theirs = Offer::of(&reply.headers);
-        self.note_tries(&reply.headers, peer);
+        // Of the two only whom we called ourselves is asked for others.
+        if matches!(self.overlay.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
+            self.note_tries(now, &reply.headers, peer, fx);
+        }
         if !reply.is_ok() {
             return self.close(now, conn, false, "it does not want us", fx);
         }
@@ -195,26 +202,36 @@ impl Node {
         self.conns.rest(conn);
         let Some(peer) = self.conns.get(conn).map(|state| state.peer) else { return };
         let Some(wire) = self.overlay.wires.get_mut(&conn) else { return };
+        let called = matches!(wire.stage, Stage::Calling).then_some(peer);
         wire.open(&self.config.overlay, inflates, deflates);
+        if let Some(at) = called {
+            self.overlay.hosts.tried(at, true);
+        }
         let mut neighbour = neighbour(offer);
         neighbour.listen = neighbour.listen.filter(|at| plausible(at.ip(), peer.ip()));
+        if let Some(at) = neighbour.listen {
+            self.hear_of(now, at, false, fx);
+        }
         self.overlay_ourselves(now, fx);
         self.route(now, routing::Input::Opened { conn, peer, neighbour }, fx);
     }
 
     /// Others whom a head names.
-    fn note_tries(&mut self, headers: &Headers, peer: SocketAddr) {
-        let most = self.config.overlay.hosts;
+    fn note_tries(&mut self, now: Instant, headers: &Headers, peer: SocketAddr, fx: &mut Effects) {
         for at in parse_tries(headers) {
             if plausible(at.ip(), peer.ip()) {
-                self.overlay.hosts.hear(at, false, most);
+                self.hear_of(now, at, false, fx);
             }
         }
     }
 
     /// A neighbour's connection is of no use any more.
     pub(in crate::node) fn overlay_gone(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        if self.overlay.is_on() && self.overlay.wires.remove(&conn).is_some() {
+        let gone = if self.overlay.is_on() { self.overlay.wires.remove(&conn) } else { None };
+        if let Some(wire) = gone {
+            if let Some(at) = wire.called().filter(|at| self.overlay.hosts.tried(*at, false)) {
+                fx.output(Output::Persist(Op::HostGone(at)));
+            }
             self.route(now, routing::Input::Closed { conn }, fx);
             self.look_around(now, fx);
         }

@@ -1,9 +1,16 @@
-//! Others who may be there: named by the user, by pongs, by refusals.
+//! Others who may be there: named by the user, by pongs, by refusals, by
+//! neighbours of themselves; and remembered over restarts.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use crate::node::HostRow;
 use crate::time::{Duration, Instant};
+
+/// Who is heard of again is written to the store again after so long.
+const SAVE_EVERY: Duration = Duration::from_secs(3_600);
+/// Attempts in a row that lead nowhere, until somebody is forgotten.
+const FAILURES: u8 = 5;
 
 /// Addresses of others.
 #[derive(Debug, Clone, Default)]
@@ -19,24 +26,91 @@ struct Host {
     named: bool,
     /// Not before.
     next: Instant,
+    /// When somebody told of it last, and when the store did.
+    heard: Instant,
+    saved: Option<Instant>,
+    failures: u8,
+}
+
+/// What the store has to know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Changed {
+    pub(super) put: Option<HostRow>,
+    pub(super) gone: Option<SocketAddr>,
 }
 
 impl Hosts {
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Hears of somebody; the one heard of first makes room.
-    pub(super) fn hear(&mut self, at: SocketAddr, named: bool, most: u32) {
-        if at.port() == 0 {
-            return;
+    pub(super) fn hear(&mut self, now: Instant, at: SocketAddr, named: bool, most: u32) -> Changed {
+        let mut changed = Changed::default();
+        if at.port() == 0 || at.ip().is_unspecified() {
+            return changed;
         }
         let known = self.list.iter().position(|host| host.at == at);
-        let old = known.map(|place| self.list.remove(place));
-        let next = old.as_ref().map_or(Instant::ZERO, |host| host.next);
-        let named = named || old.is_some_and(|host| host.named);
-        self.list.push(Host { at, named, next });
+        let mut host = match known {
+            Some(place) => self.list.remove(place),
+            None => Host { at, named, next: Instant::ZERO, heard: now, saved: None, failures: 0 },
+        };
+        (host.named, host.heard) = (host.named || named, now);
+        if host.saved.is_none_or(|saved| now.since(saved) >= SAVE_EVERY) {
+            host.saved = Some(now);
+            changed.put = Some(HostRow { at, heard: now });
+        }
+        self.list.push(host);
         if self.list.len() > most as usize
             && let Some(place) = self.list.iter().position(|host| !host.named)
         {
+            changed.gone = Some(self.list.remove(place).at);
+        }
+        changed
+    }
+
+    /// Takes over what the store remembered, if it is not too old; what the
+    /// store is to forget.
+    pub(super) fn restore(
+        &mut self,
+        now: Instant,
+        mut rows: Vec<HostRow>,
+        (life, most): (Duration, u32),
+    ) -> Vec<SocketAddr> {
+        rows.sort_by_key(|row| row.heard);
+        let room = rows.len().saturating_sub(most as usize);
+        let mut gone = Vec::new();
+        for (place, HostRow { at, heard }) in rows.into_iter().enumerate() {
+            if place < room || now.since(heard) >= life {
+                gone.push(at);
+                continue;
+            }
+            let (next, saved) = (Instant::ZERO, Some(heard));
+            self.list.push(Host { at, named: false, next, heard, saved, failures: 0 });
+        }
+        gone
+    }
+
+    /// Forgets whom nobody has told of for so long.
+    pub(super) fn expire(&mut self, now: Instant, life: Duration) -> Vec<SocketAddr> {
+        let old = |host: &&Host| !host.named && now.since(host.heard) >= life;
+        let gone: Vec<SocketAddr> = self.list.iter().filter(old).map(|host| host.at).collect();
+        self.list.retain(|host| !gone.contains(&host.at));
+        gone
+    }
+
+    /// An attempt led to a neighbour, or to nothing; true when that was one
+    /// too many and it is forgotten.
+    pub(super) fn tried(&mut self, at: SocketAddr, well: bool) -> bool {
+        let Some(place) = self.list.iter().position(|host| host.at == at) else { return false };
+        let host = &mut self.list[place];
+        host.failures = if well { 0 } else { host.failures.saturating_add(1) };
+        let forgotten = !host.named && host.failures >= FAILURES;
+        if forgotten {
             self.list.remove(place);
         }
+        forgotten
     }
 
     /// Somebody to try now, who is not `known` already: whom the user named,
@@ -68,12 +142,15 @@ impl Hosts {
 mod tests {
     use super::*;
 
+    fn at(n: u16) -> SocketAddr {
+        SocketAddr::from(([80, 0, 0, 1], n))
+    }
+
     #[test]
     fn whom_the_user_named_comes_first_and_stays() {
-        let at = |n: u16| SocketAddr::from(([80, 0, 0, 1], n));
         let mut hosts = Hosts::default();
-        hosts.hear(at(1), true, 3);
-        (2..9).for_each(|n| hosts.hear(at(n), false, 3));
+        hosts.hear(Instant::ZERO, at(1), true, 3);
+        (2..9).for_each(|n| _ = hosts.hear(Instant::ZERO, at(n), false, 3));
         assert_eq!(hosts.some(9), [at(8), at(7), at(1)]);
         let retry = Duration::from_secs(30);
         let mut now = Instant::from_secs(1);
@@ -83,5 +160,39 @@ mod tests {
         now += retry;
         assert_eq!(take(now), Some(at(1)));
         assert_eq!(hosts.next(|_| false), Some(now));
+    }
+
+    #[test]
+    fn the_store_is_told_of_the_new_now_and_then_of_the_known_and_of_the_gone() {
+        let (mut hosts, now) = (Hosts::default(), Instant::from_secs(9));
+        let put = |n, heard| Some(HostRow { at: at(n), heard });
+        let new = hosts.hear(now, at(1), false, 2);
+        assert_eq!(new, Changed { put: put(1, now), gone: None });
+        assert_eq!(hosts.hear(now + Duration::from_secs(9), at(1), false, 2), Changed::default());
+        let later = now + SAVE_EVERY;
+        assert_eq!(hosts.hear(later, at(1), false, 2).put, put(1, later));
+        hosts.hear(later, at(2), false, 2);
+        let full = hosts.hear(later, at(3), false, 2);
+        assert_eq!(full, Changed { put: put(3, later), gone: Some(at(1)) });
+        assert_eq!(hosts.hear(later, at(0), false, 2), Changed::default(), "no port");
+    }
+
+    #[test]
+    fn the_old_and_the_unreachable_are_forgotten() {
+        let days = |days: u64| Duration::from_secs(days * 86_400);
+        let (week, now) = (days(7), Instant::from_secs(10 * 86_400));
+        let row = |n, day: u64| HostRow { at: at(n), heard: Instant::from_secs(86_400 * day) };
+        let mut hosts = Hosts::default();
+        let gone = hosts.restore(now, alloc::vec![row(1, 9), row(2, 1), row(3, 8)], (week, 9));
+        assert_eq!((gone, hosts.some(9)), (alloc::vec![at(2)], alloc::vec![at(1), at(3)]));
+        assert_eq!(hosts.expire(now + days(5), week), [at(3)]);
+        let mut few = Hosts::default();
+        assert_eq!(few.restore(now, alloc::vec![row(1, 9), row(3, 8)], (week, 1)), [at(3)]);
+        for n in 1..=FAILURES {
+            assert_eq!(hosts.tried(at(1), false), n == FAILURES);
+        }
+        assert_eq!(hosts.len(), 0);
+        hosts.hear(now, at(4), true, 9);
+        (0..20).for_each(|_| assert!(!hosts.tried(at(4), false), "named by the user"));
     }
 }

@@ -15,10 +15,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Adds a file, or renames it.
-    pub(super) fn put(&mut self, index: FileIndex, name: &str) {
+    /// Adds a file, or renames it; true when that changes anything.
+    pub(super) fn put(&mut self, index: FileIndex, name: &str) -> bool {
         if self.names.get(&index).is_some_and(|known| known == name) {
-            return;
+            return false;
         }
         self.remove(index);
         for word in words(name) {
@@ -28,11 +28,12 @@ impl Index {
             }
         }
         self.names.insert(index, name.into());
+        true
     }
 
-    /// Takes a file out.
-    pub(super) fn remove(&mut self, index: FileIndex) {
-        let Some(name) = self.names.remove(&index) else { return };
+    /// Takes a file out; true when it was in.
+    pub(super) fn remove(&mut self, index: FileIndex) -> bool {
+        let Some(name) = self.names.remove(&index) else { return false };
         for word in words(&name) {
             if let Some(files) = self.files.get_mut(&word) {
                 files.retain(|other| *other != index);
@@ -41,6 +42,12 @@ impl Index {
                 }
             }
         }
+        true
+    }
+
+    /// Every word of all names, once.
+    pub(super) fn words(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.files.keys().map(String::as_str)
     }
 
     /// The files that have all words of a query, in order, at most so many.

@@ -4,16 +4,18 @@
 //! The router knows messages and no bytes; here are the bytes: handshakes
 //! (`greet`), framed and perhaps deflated streams (`wire`), the router's
 //! wishes (`obey`), and neighbours looked for until there are enough
-//! (`hosts`).
+//! (`hosts`); `keywords` tells them what we have.
 
 mod config;
 mod greet;
 mod hosts;
 mod index;
+mod keywords;
 mod obey;
 mod wire;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use core::ops::{Deref, DerefMut};
 
@@ -22,7 +24,8 @@ use self::hosts::Hosts;
 use self::index::Index;
 use self::wire::Wire;
 use super::conn::Purpose;
-use super::{Command, Effects, FileInfo, Node};
+use super::{Command, Effects, FileInfo, HostRow, Node, Op, Output};
+use crate::address::is_nearby;
 use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::rng::Rng;
@@ -46,6 +49,11 @@ pub(super) struct Overlay {
     index: Index,
     /// When to look for a neighbour next.
     look: Option<Instant>,
+    /// When to tell neighbours of the keywords of what we share; `None` when
+    /// they know them.
+    keywords: Option<Instant>,
+    /// They have been told before.
+    told: bool,
     /// Our address as neighbours see it.
     seen: Option<IpAddr>,
     /// Searches of the user, by GUID.
@@ -92,6 +100,8 @@ impl Overlay {
             hosts: Hosts::default(),
             index: Index::default(),
             look: None,
+            keywords: Some(Instant::ZERO),
+            told: false,
             seen: None,
             searches: Table::new(),
         }
@@ -99,7 +109,11 @@ impl Overlay {
 
     fn next(&self) -> Option<(Instant, &'static str)> {
         let look = self.look.map(|at| (at, "neighbours"));
-        look.into_iter().chain(self.router.poll_timeout()).min_by_key(|(at, _)| *at)
+        // Nobody to tell, nothing to do.
+        let keywords = self.keywords.filter(|_| self.router.links() > 0);
+        let keywords = keywords.map(|at| (at, "keywords"));
+        let router = self.router.poll_timeout();
+        look.into_iter().chain(keywords).chain(router).min_by_key(|(at, _)| *at)
     }
 
     fn draw(&mut self) -> Guid {
@@ -121,7 +135,9 @@ impl Node {
         if !self.overlay.is_on() {
             return;
         }
-        self.overlay.index.put(file.index, &file.name);
+        if self.overlay.index.put(file.index, &file.name) {
+            self.keywords_change();
+        }
     }
 
     /// A file is shared no longer.
@@ -129,7 +145,9 @@ impl Node {
         if !self.overlay.is_on() {
             return;
         }
-        self.overlay.index.remove(index);
+        if self.overlay.index.remove(index) {
+            self.keywords_change();
+        }
     }
 
     /// Who we are, as far as known; told to the router before it speaks.
@@ -158,6 +176,33 @@ impl Node {
         }
     }
 
+    /// Somebody may be there.
+    fn hear_of(&mut self, now: Instant, at: SocketAddr, named: bool, fx: &mut Effects) {
+        let most = self.config.overlay.hosts;
+        let hosts::Changed { put, gone } = self.overlay.hosts.hear(now, at, named, most);
+        for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {
+            fx.output(Output::Persist(op));
+        }
+    }
+
+    /// What the store remembered of others; the first of them is tried.
+    pub(super) fn overlay_knows(&mut self, now: Instant, hosts: Vec<HostRow>, fx: &mut Effects) {
+        if !self.overlay.is_on() {
+            return;
+        }
+        let limits = (self.config.overlay.host_life, self.config.overlay.hosts);
+        for gone in self.overlay.hosts.restore(now, hosts, limits) {
+            fx.output(Output::Persist(Op::HostGone(gone)));
+        }
+        self.look_around(now, fx);
+    }
+
+    /// How many others are known, neighbours or not.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.overlay.0.as_ref().map_or(0, |overlay| overlay.hosts.len())
+    }
+
     /// What the user wants of the overlay.
     pub(super) fn overlay_command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
         if !self.overlay.is_on() {
@@ -165,8 +210,14 @@ impl Node {
         }
         match command {
             Command::Join { at } => {
-                self.overlay.hosts.hear(at, true, self.config.overlay.hosts);
+                self.hear_of(now, at, true, fx);
                 self.look_around(now, fx);
+            }
+            Command::Nearby { at } if is_nearby(at.ip()) => {
+                self.hear_of(now, at, false, fx);
+                if self.overlay.look.is_none() {
+                    self.look_around(now, fx);
+                }
             }
             Command::Search { search, words } => {
                 let guid = self.overlay.draw();
@@ -218,6 +269,10 @@ impl Node {
             self.overlay.router.handle_timeout(now, &mut said);
             self.obey_router(now, said, fx);
         }
+        let due = self.overlay.keywords.is_some_and(|at| at <= now);
+        if due && self.overlay.router.links() > 0 {
+            self.tell_keywords(now, fx);
+        }
         if self.overlay.look.is_some_and(|at| at <= now) {
             self.overlay.look = None;
             self.look_around(now, fx);
@@ -228,6 +283,10 @@ impl Node {
     pub(super) fn look_around(&mut self, now: Instant, fx: &mut Effects) {
         let config = &self.config.overlay;
         let (enabled, degree, retry) = (config.enabled, config.degree, config.retry);
+        for gone in self.overlay.hosts.expire(now, config.host_life) {
+            fx.output(Output::Persist(Op::HostGone(gone)));
+        }
+        let place = self.place().map(SocketAddr::V4);
         let overlay = &mut *self.overlay;
         if !enabled || overlay.wires.len() >= degree as usize {
             overlay.look = None;
@@ -235,7 +294,8 @@ impl Node {
         }
         let wires = &overlay.wires;
         let own = self.listen;
-        let known = |at: SocketAddr| Some(at) == own || wires.values().any(|wire| wire.is(at));
+        let ourselves = |at| Some(at) == own || Some(at) == place;
+        let known = |at: SocketAddr| ourselves(at) || wires.values().any(|wire| wire.is(at));
         let found = overlay.hosts.take(now, retry, known);
         let next = overlay.hosts.next(|at| known(at) || Some(at) == found);
         overlay.look = next.map(|at| at.max(now + BETWEEN));

@@ -59,7 +59,7 @@ impl Node {
                     fx.output(Output::Answer(Answer::NoWay { servent }));
                 }
                 Effect::Output(routing::Output::Host { at }) => {
-                    self.overlay.hosts.hear(SocketAddr::V4(at), false, self.config.overlay.hosts);
+                    self.hear_of(now, SocketAddr::V4(at), false, fx);
                     if self.overlay.look.is_none() {
                         self.look_around(now, fx);
                     }

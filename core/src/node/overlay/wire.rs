@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 
 use super::Config;
 use crate::routing::{Breakage, Neighbour};
+use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{
     Deflater, Frame, FrameLimits, Framer, InflateLimits, Inflater, Message, Offer, Payload,
 };
@@ -34,6 +35,8 @@ pub(super) enum Stage {
 pub(super) struct Flowing {
     framer: Framer,
     inflater: Option<Inflater>,
+    /// Bytes that came out of it since then, and how many may in a second.
+    inflated: (Instant, u64, u32),
     deflater: Option<Deflater>,
 }
 
@@ -55,6 +58,14 @@ impl Wire {
         self.at == at
     }
 
+    /// Whom we called and had no answer from that let us in.
+    pub(super) const fn called(&self) -> Option<SocketAddr> {
+        match self.stage {
+            Stage::Calling => Some(self.at),
+            _ => None,
+        }
+    }
+
     /// The handshake is done. `inflates`: what comes is deflated; `deflates`:
     /// what we send is.
     pub(super) fn open(&mut self, config: &Config, inflates: bool, deflates: bool) {
@@ -62,17 +73,29 @@ impl Wire {
         self.stage = Stage::Open(alloc::boxed::Box::new(Flowing {
             framer: Framer::new(FrameLimits { payload: config.payload }),
             inflater: inflates.then(|| Inflater::new(inflate)),
+            inflated: (Instant::ZERO, 0, config.inflate_rate),
             deflater: deflates.then(Deflater::new),
         }));
     }
 
     /// Takes what came in.
-    pub(super) fn push(&mut self, data: alloc::vec::Vec<u8>) -> Result<(), Breakage> {
+    pub(super) fn push(&mut self, now: Instant, data: alloc::vec::Vec<u8>) -> Result<(), Breakage> {
         let Stage::Open(flowing) = &mut self.stage else { return Ok(()) };
         let plain = match &mut flowing.inflater {
             Some(inflater) => inflater.push(&data).map_err(|_| Breakage::Deflate)?,
             None => data,
         };
+        if flowing.inflater.is_some() {
+            // What is sent plainly the sender's own line bounds.
+            let (since, bytes, most) = &mut flowing.inflated;
+            if now.since(*since) >= Duration::from_secs(1) {
+                (*since, *bytes) = (now, 0);
+            }
+            *bytes += plain.len() as u64;
+            if *bytes > u64::from(*most) {
+                return Err(Breakage::Deflate);
+            }
+        }
         flowing.framer.push(Payload::from(plain));
         Ok(())
     }
@@ -104,6 +127,8 @@ pub(super) fn neighbour(offer: &Offer) -> Neighbour {
         relays: offer.ultrapeer != Some(false),
         ggep: offer.ggep,
         bye: offer.bye,
+        vendor: offer.vendor,
+        keywords: offer.query_routing,
         listen: offer.listen,
     }
 }
