@@ -86,8 +86,13 @@ pub(super) const fn wire_of(conn: ConnId) -> (u32, u32) {
 
 fn opened(conn: ConnId, peer: u32) -> Input {
     let at = SocketAddr::V4(address(peer));
-    let neighbour =
-        Neighbour { agent: agent(), relays: true, ggep: false, bye: true, listen: Some(at) };
+    let neighbour = Neighbour {
+        agent: agent(),
+        relays: true,
+        bye: true,
+        listen: Some(at),
+        ..Neighbour::default()
+    };
     Input::Opened { conn, peer: at, neighbour }
 }
 
