@@ -283,6 +283,22 @@ impl<W: Course> Timeline<W> {
         world
     }
 
+    /// The world just before record `i` of this branch is made, without moving
+    /// the cursor: what happens next makes it, and maybe others with it.
+    #[must_use]
+    pub fn world_before(&self, i: u64) -> W {
+        let made = self.world_at(i.checked_sub(1));
+        if made.records() <= i {
+            return made;
+        }
+        let start = self.nearest(|w| w.records() <= i);
+        let mut world = self.keyframe(start).clone();
+        world.adopt(self.branches[self.branch].frontier.faults());
+        let mut scratch = Vec::new();
+        while world.events() + 1 < made.events() && world.step(&mut scratch) {}
+        world
+    }
+
     /// One record on, or back; false at the end of what can be.
     pub fn step(&mut self, forward: bool, until: Instant) -> bool {
         if forward {

@@ -7,7 +7,7 @@ mod columns;
     allow(dead_code)
 )]
 pub(crate) mod room;
-#[cfg(feature = "map")]
+#[cfg(any(feature = "map", feature = "matrix"))]
 pub(crate) mod watch;
 
 use std::borrow::Cow;

@@ -3,6 +3,6 @@
 mod answers;
 mod lab;
 mod picture;
-mod survey;
+mod watched;
 
 pub use lab::Matrix;

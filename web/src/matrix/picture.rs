@@ -1,6 +1,7 @@
 //! What is drawn in every frame, as flat lists of numbers.
 
 use servent_core::sim::pieces::{Habit, Running, World};
+use servent_core::table::sort_pairs;
 use servent_core::time::Instant;
 
 /// Numbers of a row of [`rows`].
@@ -55,8 +56,10 @@ pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
 /// Transfers at the cursor, by the number of their record.
 pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
     let chunk = whole(world.scenario().chunk);
-    let mut all: Vec<(u32, u32, &Running)> = world.running().collect();
-    all.sort_by_key(|(.., running)| running.id);
+    let all: Vec<(u32, u32, &Running)> = world.running().collect();
+    let mut order: Vec<(u64, u64)> =
+        (0..).zip(&all).map(|(i, (.., running))| (running.id, i)).collect();
+    sort_pairs(&mut order);
     let row = |(taker, piece, running): &(u32, u32, &Running)| {
         let at = |at: Option<Instant>| at.map_or(-1.0, |at| whole(at.as_micros()));
         let (begun, ends) = running.flows.unzip();
@@ -79,7 +82,7 @@ pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
             state,
         ]
     };
-    all.iter().flat_map(row).collect()
+    order.iter().filter_map(|(_, i)| all.get(*i as usize)).flat_map(row).collect()
 }
 
 /// What a habit is called.

@@ -57,7 +57,8 @@ fn two_for_one() -> Scenario {
                 are the first to be asked for pieces, so they earn again.";
     let mut it = scenario("two-for-one", "Two for one", text, vec![honest(3)]);
     it.swarm.policy = Policy::Seed2004;
-    it.pieces = 6;
+    it.variants.reverse();
+    (it.pieces, it.source_slots, it.seed) = (8, 2, 4);
     it
 }
 

@@ -238,7 +238,8 @@ pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
         pieces: given.len() as u32,
         rarest: given.iter().filter(|other| file.rarity.copies(**other) == copies).count() as u32,
         copies,
-        waiting: up.map_or(0, |up| waiting_for(file, up)),
+        // The one that was taken waits, if only for a piece that failed.
+        waiting: up.map_or(0, |up| waiting_for(file, up).max(1)),
         led,
     }
 }

@@ -2,6 +2,7 @@
 
 mod messages;
 mod overlays;
+mod pieces;
 mod queue;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use servent_core::choose::Choose;
 use servent_core::json::Json;
 use servent_core::sim::check::Violation;
 use servent_core::sim::{self, ladder, overlay, presets, swarm};
+use servent_core::swarm::Policy;
 
 use super::exit::{Exit, Failure};
 use super::{Common, print};
@@ -30,6 +32,9 @@ use super::{Common, print};
   servent sim ladder-swarm --sweep 100  drawn ones: every seed is another scenario
   servent sim flooder                   an overlay of routers, one of them hostile
   servent sim overlay-swarm --sweep 100 drawn overlays
+  servent sim deadlock                  a swarm under the rules of 2004
+  servent sim deadlock --policy adaptive
+  servent sim pieces-swarm --sweep 100 --settle   drawn swarms; all must finish
   servent sim mine.json                 a scenario of your own")]
 pub(crate) struct Arguments {
     /// A preset or a file; without one the presets are listed.
@@ -45,9 +50,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     /// Go on after the end of the scenario until every download has ended,
-    /// at most ten times its length; one that has not is a violation.
+    /// at most ten times its length; one that has not is a violation. Of a
+    /// swarm: who is not served by the end is one.
     #[arg(long)]
     settle: bool,
+    /// The coordinator's rules, for a swarm: adaptive or seed2004.
+    #[arg(long, value_name = "POLICY", value_parser = policy)]
+    policy: Option<Policy>,
     /// Print the scenario as JSON, to begin one of your own.
     #[arg(long)]
     show: bool,
@@ -71,9 +80,28 @@ struct Run {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Outcome {
-    Downloads { whole: u32, failed: u32 },
-    Messages { written: u64, read: u64, named: u64, lost: u64, resent: u64 },
-    Overlay { nodes: u32, searches: u32, answers: u32, tally: Option<Box<overlay::TallyView>> },
+    Downloads {
+        whole: u32,
+        failed: u32,
+    },
+    Messages {
+        written: u64,
+        read: u64,
+        named: u64,
+        lost: u64,
+        resent: u64,
+    },
+    Overlay {
+        nodes: u32,
+        searches: u32,
+        answers: u32,
+        tally: Option<Box<overlay::TallyView>>,
+    },
+    Swarm {
+        policy: Policy,
+        #[serde(flatten)]
+        result: sim::pieces::Result,
+    },
 }
 
 /// A scenario of one of the worlds.
@@ -86,6 +114,8 @@ enum Scenario {
     Ladder(Box<ladder::Scenario>),
     /// Routers and the overlay they make.
     Overlay(Box<overlay::Scenario>),
+    /// Clients that divide a file.
+    Pieces(Box<sim::pieces::Scenario>),
 }
 
 /// What the list shows of a preset.
@@ -99,7 +129,10 @@ impl Scenario {
     fn all() -> impl Iterator<Item = Self> {
         let queue = presets::all().map(|s| Self::Queue(Box::new(s)));
         let ladder = ladder::presets::all().map(|s| Self::Ladder(Box::new(s)));
-        queue.chain(ladder).chain(overlay::presets::all().map(|s| Self::Overlay(Box::new(s))))
+        let overlay = overlay::presets::all().map(|s| Self::Overlay(Box::new(s)));
+        let pieces = sim::pieces::presets::all().into_iter();
+        let pieces = pieces.map(|s| Self::Pieces(Box::new(s)));
+        queue.chain(ladder).chain(overlay).chain(pieces)
     }
 
     /// A preset, or one that is drawn from its seed.
@@ -115,6 +148,10 @@ impl Scenario {
                 let scenario = overlay::random::draw(&mut Choose::random(drawn), drawn);
                 Some(Self::Overlay(Box::new(scenario)))
             }
+            "pieces-swarm" => {
+                let scenario = sim::pieces::random::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Pieces(Box::new(scenario)))
+            }
             _ => Self::all().find(|scenario| scenario.shown().id == name),
         }
     }
@@ -123,6 +160,9 @@ impl Scenario {
         let tree = Json::parse(text)?;
         if tree.get("shape").is_some() {
             return overlay::Scenario::parse(text).map(|s| Self::Overlay(Box::new(s)));
+        }
+        if tree.get("pieces").is_some() {
+            return sim::pieces::Scenario::parse(text).map(|s| Self::Pieces(Box::new(s)));
         }
         if tree.get("nodes").is_some() || tree.get("script").is_some() {
             return ladder::Scenario::parse(text).map(|s| Self::Ladder(Box::new(s)));
@@ -135,6 +175,7 @@ impl Scenario {
             Self::Queue(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
             Self::Ladder(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
             Self::Overlay(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Pieces(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
         }
     }
 
@@ -143,6 +184,7 @@ impl Scenario {
             Self::Queue(s) => s.seed,
             Self::Ladder(s) => s.seed,
             Self::Overlay(s) => s.seed,
+            Self::Pieces(s) => s.seed,
         }
     }
 
@@ -151,20 +193,31 @@ impl Scenario {
             Self::Queue(s) => queue::play(sim::Scenario { seed, ..(**s).clone() }, settle),
             Self::Ladder(s) => messages::play(ladder::Scenario { seed, ..(**s).clone() }, settle),
             Self::Overlay(s) => overlays::play(overlay::Scenario { seed, ..(**s).clone() }),
+            Self::Pieces(s) => {
+                pieces::play(&sim::pieces::Scenario { seed, ..(**s).clone() }, settle)
+            }
         }
+    }
+
+    /// The same under other rules, if it is a swarm.
+    fn under(mut self, policy: Option<Policy>) -> Self {
+        if let (Self::Pieces(scenario), Some(policy)) = (&mut self, policy) {
+            scenario.swarm.policy = policy;
+        }
+        self
     }
 }
 
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let Some(name) = &arguments.scenario else { return list(arguments.json) };
-    let scenario = find(name, arguments.seed)?;
+    let scenario = find(name, arguments.seed)?.under(arguments.policy);
     if arguments.show {
         return print(format!("{}\n", serde_json::to_string_pretty(&scenario).unwrap_or_default()));
     }
     let first = arguments.seed.unwrap_or(scenario.seed());
     for seed in first..first.saturating_add(arguments.sweep.max(1)) {
         let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
-        let run = drawn.play(seed, arguments.settle);
+        let run = drawn.under(arguments.policy).play(seed, arguments.settle);
         if arguments.json {
             print(format!("{}\n", serde_json::to_string(&run).unwrap_or_default()))?;
         } else {
@@ -178,6 +231,15 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         }
     }
     Ok(())
+}
+
+/// Reads the name of a policy.
+fn policy(name: &str) -> Result<Policy, String> {
+    match name {
+        "adaptive" => Ok(Policy::Adaptive),
+        "seed2004" => Ok(Policy::Seed2004),
+        _ => Err(String::from("the policies are adaptive and seed2004")),
+    }
 }
 
 fn list(json: bool) -> Result<(), Failure> {
@@ -253,6 +315,7 @@ fn sentence(run: &Run) -> String {
                 count(|t| t.lost),
             )
         }
+        Outcome::Swarm { policy, result } => pieces::told(*policy, result),
     };
     format!(
         "{scenario} seed {seed}: {outcome} in {seconds} s, {events} events, {oracles}, digest \

@@ -1,0 +1,90 @@
+//! What the page's frame has to know of a swarm.
+
+use servent_core::sim::Keyframes;
+use servent_core::sim::check::Violation;
+use servent_core::sim::pieces::check::Oracles;
+use servent_core::sim::pieces::{ActAt, Event, Scenario, Tally, World, name, why};
+use servent_core::time::Duration;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record};
+
+use crate::common::json;
+use crate::common::watch::{Survey, Watched};
+
+/// Clients from which on a keyframe is large, so that fewer are kept.
+const CROWD: u32 = 200;
+
+/// What the records add up to, and what the oracles find.
+pub(crate) struct Counted {
+    pub(crate) tally: Tally,
+    oracles: Oracles,
+}
+
+impl Survey<World> for Counted {
+    fn new(scenario: &Scenario) -> Self {
+        Self { tally: Tally::new(scenario), oracles: Oracles::new(scenario) }
+    }
+
+    fn see(&mut self, _: &World, record: &Record<Event>) {
+        self.tally.see(record);
+        self.oracles.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
+    }
+}
+
+impl Watched for World {
+    type Survey = Counted;
+    const SCHEMA: &'static str = "servent:pieces";
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn title(scenario: &Scenario) -> &str {
+        &scenario.title
+    }
+
+    fn names(scenario: &Scenario) -> Vec<String> {
+        (0..scenario.count()).map(name).chain([String::from("coordinator")]).collect()
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    fn keyframes(scenario: &Scenario) -> Keyframes {
+        if scenario.count() > CROWD {
+            Keyframes { every: 16_384, most: 24 }
+        } else {
+            Keyframes { every: 1_024, most: 64 }
+        }
+    }
+
+    fn admit(&self, text: &str) -> Result<ActAt, String> {
+        let act = ActAt::parse(text)?;
+        self.scenario().admits(&act.act)?;
+        Ok(act)
+    }
+
+    fn other(&self, record: &Record<Event>) -> Option<NodeId> {
+        record.event.clients().1.map(NodeId)
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        event.is_fault()
+    }
+
+    fn why(record: &Record<Event>) -> Why {
+        why::of(record)
+    }
+
+    fn look(&self, node: NodeId) -> String {
+        if node == self.coordinator() {
+            return json(&self.coordinator_view());
+        }
+        json(&self.client_view(node.0))
+    }
+}
