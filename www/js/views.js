@@ -22,7 +22,7 @@ import { queue } from './board/view.js';
  * @property {(bytes: Uint8Array) => Run} fromTrace
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
- * @property {(session: Session) => [string, string][]} facts of the selection
+ * @property {(session: Session) => [string, string, number?][]} facts of the selection; with a share of one, as a bar too
  * @property {(session: Session) => Node|null} sign of the selection, beside its name
  * @property {(session: Session) => number|null} [event] the record the selection is about
  * @property {(session: Session) => {gesture: string, text: string, key: string}[]} gestures what can be done to the selection
@@ -40,12 +40,12 @@ import { queue } from './board/view.js';
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void}} Pane */
 
 /** Views by the order of their keys. A view that is not here yet comes with its script. */
-export const VIEWS = /** @type {readonly string[]} */ (['queue', 'ladder']);
+export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder']);
 
 /** @type {Record<string, View>} */
 const known = { queue };
-/** @type {Record<string, () => Promise<{ladder: View}>>} */
-const chunks = { ladder: () => import('./ladder/view.js') };
+/** @type {Record<string, () => Promise<Record<string, View>>>} */
+const chunks = { map: () => import('./map/view.js'), ladder: () => import('./ladder/view.js') };
 
 /** A view with its core, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {
@@ -62,7 +62,7 @@ const ready = new Map();
 
 /** @param {string} id */
 async function bring(id) {
-  known[id] ??= /** @type {Record<string, View>} */ (await chunks[id]())[id];
+  known[id] ??= (await chunks[id]())[id];
   await known[id].load();
   return known[id];
 }

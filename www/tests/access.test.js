@@ -33,6 +33,14 @@ for (const name of BROWSERS) {
             await frame(page);
             assert.deepEqual(await violations(page), [], view);
           }
+          await page.click('[data-view="map"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('map-pane'))?.stages[0]?.run.flights.count);
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'map');
+          await page.focus('.map-list');
+          await page.keyboard.press('ArrowDown');
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'a node is selected');
           await page.click('[data-view="ladder"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length);
           await frame(page);

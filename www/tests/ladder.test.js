@@ -33,7 +33,7 @@ for (const name of BROWSERS) {
       started.server.requests.length = 0;
       const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000');
       assert.deepEqual(started.server.requests.filter((r) => /ladder/.test(r)), [], 'whoever looks at the queue loads nothing else');
-      await page.keyboard.press('2');
+      await page.keyboard.press('3');
       await drawn(page);
       assert.ok(started.server.requests.some((r) => r.endsWith('servent_ladder_bg.wasm')));
       const words = await page.$eval('ladder-pane', (n) => n.textContent ?? '');

@@ -5,10 +5,11 @@ import path from 'node:path';
 import { before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { ladder } from '../js/strings/ladder.js';
+import { map } from '../js/strings/map.js';
 import { known, reason, speak, tell } from '../js/strings.js';
 import { WWW } from './serve.js';
 
-for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['ladder', ladder]])) {
+for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['map', map], ['ladder', ladder]])) {
   describe(view, () => {
     /** @type {any} */
     let Lab;
@@ -16,7 +17,7 @@ for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['
       const pkg = path.join(WWW, 'pkg');
       const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
       await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-      Lab = glue.Lab ?? glue.Ladder;
+      Lab = glue.Lab ?? glue.Map ?? glue.Ladder;
       speak(strings);
     });
 
@@ -55,6 +56,7 @@ const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['queue', 'queue/event.rs', 'Event', {}], ['conn', 'node/event.rs', 'ConnEvent', {}], ['fetch', 'fetch/event.rs', 'Event', {}], ['world', 'sim/event.rs', 'WorldEvent', {}],
   ['unicast', 'unicast/event.rs', 'Event', ladder], ['datagram', 'sim/ladder/event.rs', 'DatagramEvent', ladder], ['app', 'sim/ladder/event.rs', 'AppEvent', ladder],
   ['world', 'sim/ladder/event.rs', 'Happening', ladder], ['node', 'node/messenger/event.rs', 'NodeEvent', ladder],
+  ['message', 'sim/overlay/event.rs', 'MessageEvent', map], ['app', 'sim/overlay/event.rs', 'AppEvent', map], ['world', 'sim/overlay/event.rs', 'Happening', map], ['routing', 'routing/event.rs', 'Event', map],
 ]);
 
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
@@ -82,12 +84,19 @@ test('every rule the core can find broken in the ladder has a sentence', async (
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
+test('every rule the core can find broken in an overlay has a sentence', async () => {
+  const keys = [...(await core('sim/overlay/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
+  assert.ok(keys.length >= 8, keys.join());
+  speak(map);
+  assert.deepEqual(keys.filter((key) => !known(key)), []);
+});
+
 test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
     ['queue/event.rs', 'Loss', 'queue', 'lost', {}], ['queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['node/io.rs', 'DialError', 'conn', 'dial_failed', {}],
     ['fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
     ['unicast/event.rs', 'Why', 'unicast', 'resent', ladder], ['unicast/event.rs', 'Rejection', 'unicast', 'rejected', ladder], ['unicast/event.rs', 'Ending', 'unicast', 'closed', ladder],
-    ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', ladder],
+    ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', ladder], ['sim/overlay/event.rs', 'Loss', 'message', 'lost', map], ['routing/io.rs', 'Why', 'message', 'judged', map], ['routing/io.rs', 'Why', 'routing', 'limit', map],
   ]);
   for (const [file, name, area, what, strings] of reasons) {
     const kinds = variants(await core(file), name);

@@ -1,5 +1,5 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
-import { el, fill, setText } from '../dom.js';
+import { el, fill, setAttr, setText } from '../dom.js';
 import { clock } from '../format.js';
 import { reason, t, tell } from '../strings.js';
 import { show, tree } from './tree.js';
@@ -14,6 +14,8 @@ const CHAIN = 5;
 const NEAR = 3;
 /** Changes shown of one event. */
 const CHANGES = 12;
+/** A longer list of nodes helps nobody choose. */
+const PICKED = 500;
 /** While playing the state is read this often, in milliseconds. */
 const PAUSE_MS = 250;
 
@@ -132,15 +134,18 @@ export class LabInspector extends HTMLElement {
     fill(/** @type {Element} */ (this.about), rule, this.#chain(record, run));
   }
 
-  /** @param {[string, string][]} facts */
+  /** @param {[string, string, number?][]} facts */
   #list(facts) {
     const list = this.facts;
     if (!list) return;
     while (list.childElementCount > facts.length * 2) list.lastChild?.remove();
-    facts.forEach(([key, value], i) => {
+    facts.forEach(([key, value, share], i) => {
       if (list.childElementCount <= i * 2) list.append(el('dt'), el('dd'));
+      const said = /** @type {HTMLElement} */ (list.children[i * 2 + 1]);
       setText(list.children[i * 2], key);
-      setText(list.children[i * 2 + 1], value);
+      setText(said, value);
+      setAttr(said, 'data-share', share === undefined ? null : '');
+      if (share !== undefined) said.style.setProperty('--share', share.toFixed(3));
     });
   }
 
@@ -158,7 +163,7 @@ export class LabInspector extends HTMLElement {
   #picker() {
     const session = /** @type {Session} */ (this.session);
     const nodes = session.run?.nodes ?? [];
-    if (nodes.length < 2) return null;
+    if (nodes.length < 2 || nodes.length > PICKED) return null;
     const choice = el('select', { class: 'input picker', 'aria-label': t(`${session.view.id}.pick`) }, el('option', { value: '', text: '–' }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
     choice.addEventListener('change', () => {
       const node = session.run?.node(Number(choice.value));

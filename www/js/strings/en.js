@@ -23,6 +23,7 @@ const PAGE = {
   'app.hint.close': 'Got it',
 
   'view.queue': 'Queue',
+  'view.map': 'Routing',
   'view.ladder': 'Retransmission',
   'view.label': 'View',
   'view.failed': 'This view could not be loaded: {why}',
