@@ -313,6 +313,8 @@ export class Session extends EventTarget {
     }
     try {
       this.inject(deed.fault);
+      // What is done at an instant can be seen right after it.
+      if (deed.past) this.seek(run.now + deed.past);
     } catch (why) {
       return this.notice(t('gesture.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
     }

@@ -36,7 +36,7 @@ import { queue } from './board/view.js';
  * @property {(session: Session) => string|null} [place] what a link keeps of the picture
  * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
  */
-/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string}} Deed what is done to whom; `at` when not now */
+/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Deed what is done to whom; `at` when not now, and how long `past` that it is looked at */
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void}} Pane */
 
 /** Views by the order of their keys. A view that is not here yet comes with its script. */

@@ -114,8 +114,7 @@ for (const name of BROWSERS) {
       await page.mouse.click(message.x, message.y);
       const { arrow } = await selection(page);
       assert.ok(arrow !== undefined, 'a message is selected');
-      await page.waitForFunction(() => /→/.test(document.querySelector('lab-inspector h3')?.textContent ?? ''));
-      await page.keyboard.press('Home');
+      await page.waitForFunction(() => /→/.test(document.querySelector('lab-inspector .who h3')?.textContent ?? ''));
       await page.evaluate(() => {
         const pane = /** @type {any} */ (document.querySelector('map-pane'));
         pane.move(0, 0);
@@ -142,6 +141,8 @@ for (const name of BROWSERS) {
       const after = await state(page);
       assert.equal(after.branches, before.branches + 1);
       const link = Number(ticket.slice(1));
+      assert.equal(await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.links.up[i], link), 0, 'it shows at once');
+      assert.ok(old.some((f) => f.link === link && f.fate < 40), 'something went over it');
       assert.ok((await flights(page)).filter((f) => f.link === link).every((f) => f.fate >= 40), 'nothing gets over a cut link');
       await page.keyboard.press('u');
       await drawn(page);

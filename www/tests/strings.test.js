@@ -25,7 +25,7 @@ for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['
       for (const { id, scenario } of JSON.parse(Lab.presets())) {
         const lab = Lab.fromScenario(JSON.stringify(scenario));
         lab.seek(lab.horizon());
-        assert.ok(lab.count() > 30, id);
+        assert.ok(lab.count() > 25, id);
         for (const record of JSON.parse(lab.records(0, lab.count(), ''))) {
           const sentence = tell(record);
           assert.match(sentence, /^\S.*[.]$/, JSON.stringify(record));

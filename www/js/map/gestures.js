@@ -12,6 +12,8 @@ import { linkName, messageName } from './words.js';
 export const NOTHING = Object.freeze({ node: null, ticket: null, name: '' });
 /** What a node floods with on request. */
 const FLOOD = { count: 200, every: 20_000 };
+/** It is done so many microseconds later. */
+const AFTER = 2;
 /** What it looks for when the story looks for nothing. */
 const WORDS = 'blue notes';
 
@@ -60,11 +62,11 @@ export function deed(gesture, target, session) {
   const { name } = target;
   if (gesture === 'cut' || gesture === 'heal') {
     if (thing.kind !== 'link') return null;
-    return { fault: { [gesture]: { from: run.links.a[thing.i], to: run.links.b[thing.i] } }, name };
+    return { fault: { [gesture]: { from: run.links.a[thing.i], to: run.links.b[thing.i] } }, name, past: AFTER };
   }
   if (thing.kind !== 'node') return null;
   const node = thing.i;
-  if (gesture === 'search') return { fault: { search: { node, words: run.searches.find((s) => s.kind === 'query')?.words || WORDS } }, name };
-  if (gesture === 'flood') return { fault: { flood: { node, ...FLOOD } }, name };
-  return { fault: { [gesture]: { node } }, name };
+  if (gesture === 'search') return { fault: { search: { node, words: run.searches.find((s) => s.kind === 'query')?.words || WORDS } }, name, past: AFTER };
+  if (gesture === 'flood') return { fault: { flood: { node, ...FLOOD } }, name, past: AFTER };
+  return { fault: { [gesture]: { node } }, name, past: AFTER };
 }

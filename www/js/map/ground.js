@@ -1,5 +1,6 @@
 /** The layer that stands still: nodes and links, and what the followed search has lit so far. */
 import { LOST, TWICE } from './flights.js';
+import { sides } from './names.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { MapRun } from './run.js' */
@@ -10,7 +11,7 @@ const IN_MOTION = 3000;
 /** Smaller nodes are dots. */
 const DOT = 2.6;
 /** Nodes have names where they are so large, and so far from each other. */
-const [NAMED, APART] = [5, 44];
+const [NAMED, APART] = [5, 26];
 const [QUERY, HIT, PUSH] = [2, 3, 4];
 
 /** @typedef {{now: number, follow: number, colours: Palette, scale: number, moving: boolean}} Look */
@@ -257,51 +258,28 @@ export class Ground {
   /** @param {CanvasRenderingContext2D} ctx @param {MapRun} run @param {Places} places @param {Look} look */
   #names(ctx, run, places, { colours, scale }) {
     const { nodes, up } = run;
-    const { px, py, radius, width, height } = places;
-    if (this.#sides.edition !== places.edition) this.#sides = { edition: places.edition, of: sides(run, places) };
+    const { edition } = places;
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    const font = (/** @type {number} */ i) => `${nodes[i].role === 'plain' ? 550 : 700} ${colours.size}px ${colours.font}`;
+    if (this.#sides.edition !== edition) {
+      const width = (/** @type {number} */ i) => {
+        ctx.font = font(i);
+        return ctx.measureText(nodes[i].name).width;
+      };
+      this.#sides = { edition, of: sides(run, places, width, colours.size) };
+    }
     ctx.textBaseline = 'middle';
+    ctx.textAlign = 'center';
     ctx.lineJoin = 'round';
     ctx.lineWidth = 4;
     ctx.strokeStyle = colours.paper;
-    const far = radius * 1.6 + 4;
-    for (let i = 0; i < px.length; i += 1) {
-      if (px[i] < -40 || py[i] < -20 || px[i] > width + 40 || py[i] > height + 20) continue;
-      const [dx, dy] = SIDES[this.#sides.of[i]];
-      const [x, y] = [px[i] + dx * far, py[i] + dy * (far + colours.size * 0.5)];
-      ctx.textAlign = dx > 0 ? 'left' : dx < 0 ? 'right' : 'center';
-      ctx.font = `${nodes[i].role === 'plain' ? 550 : 700} ${colours.size}px ${colours.font}`;
+    for (const { i, x, y } of this.#sides.of) {
+      ctx.font = font(i);
       ctx.strokeText(nodes[i].name, x, y);
       ctx.fillStyle = up[i] ? colours.ink : colours.lost;
       ctx.fillText(nodes[i].name, x, y);
     }
   }
-  /** On which side of its node each name stands. */
-  #sides = { edition: -1, of: new Uint8Array(0) };
-}
-
-/** Where a name may stand: below, above, right, left, or askew. */
-const SIDES = /** @type {const} */ ([[0, 1], [0, -1], [1, 0], [-1, 0], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]]);
-
-/** What a name needs beside its node, and below it, in pixels. */
-const EDGE = [62, 34];
-
-/** The side of each node that its links leave free. @param {MapRun} run @param {Places} places */
-function sides({ near }, { px, py, width, height }) {
-  return Uint8Array.from(px, (_, i) => {
-    let [best, least] = [0, Infinity];
-    SIDES.forEach(([x, y], side) => {
-      // What is worst counts; below is best when all is equal.
-      const [tx, ty] = [px[i] + x * EDGE[0], py[i] + y * EDGE[1]];
-      let bad = -1;
-      for (let k = near.from[i]; k < near.from[i + 1]; k += 1) {
-        const [dx, dy] = [px[near.to[k]] - px[i], py[near.to[k]] - py[i]];
-        const along = (dx * x + dy * y) / Math.max(1, Math.hypot(dx, dy));
-        bad = Math.max(bad, along);
-      }
-      bad += side * 0.02 + (tx < 0 || tx > width || ty < 0 || ty > height ? 2 : 0);
-      if (bad < least) [best, least] = [side, bad];
-    });
-    return best;
-  });
+  /** Where names stand; those that find no room are left out. */
+  #sides = { edition: -1, of: /** @type {{i: number, x: number, y: number}[]} */ ([]) };
 }

@@ -148,7 +148,7 @@ export class MapPane extends HTMLElement {
   /** Sent, useful, twice, dropped, lost. @param {Stage} stage @param {any} list */
   #figure({ run }, list) {
     const all = run.counters(-1);
-    const why = Object.entries(all.reasons).filter(([reason]) => reason !== 'duplicate').sort(([, a], [, b]) => b - a)
+    const why = all.reasons.filter(([reason]) => reason !== 'duplicate').sort(([, a], [, b]) => b - a)
       .map(([reason, n]) => t('figure.reason', { n, why: t(`drop.${reason}`) })).join(', ');
     const dropped = all.dropped - all.duplicate;
     const rows = [['sent', all.sent, ''], ['useful', all.useful, ''], ['twice', all.duplicate, ''], ['dropped', dropped + all.lost, why]];

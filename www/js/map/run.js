@@ -23,11 +23,11 @@ export class MapRun extends Run {
   #learnt = 0;
   #generation = 0;
 
-  /** @param {any} raw */
-  constructor(raw) {
+  /** @param {any} raw @param {Record<string, string>} fates the names of what may become of a message, by number */
+  constructor(raw, fates) {
     super(raw);
+    this.fates = fates;
     /** @type {T.MapScenario} */ this.told = this.scenario;
-    this.fates = /** @type {T.Codes} */ (JSON.parse(this.map.codes())).fates;
     this.refreshLinks();
     const root = this.told.script.find((/** @type {any} */ step) => step.search)?.search.node ?? 0;
     this.places = layout(this.told.shape, this.nodes.length, this.links, Math.min(root, this.nodes.length - 1));

@@ -87,14 +87,18 @@ export class Stage {
     this.places = { px, py, width, height, room, radius: Math.min(11, Math.max(1, room * 0.2)), edition: camera.edition };
   }
 
-  /** How far apart nodes are: half of the links are shorter, or nodes share the place evenly. @param {Float32Array} px @param {Float32Array} py */
+  /** How far apart nodes are, or would be if they shared the place evenly. @param {Float32Array} px @param {Float32Array} py */
   #room(px, py) {
     const { camera, run } = this;
     const even = Math.sqrt((4 * camera.kx * camera.ky) / Math.max(1, px.length));
     if (run.nodes.length > 400) return even * 0.9;
-    let least = Infinity;
-    for (let i = 0; i < px.length; i += 1) for (let j = i + 1; j < px.length; j += 1) least = Math.min(least, Math.hypot(px[i] - px[j], py[i] - py[j]));
-    return Math.min(even, Math.max(least, even * 0.35));
+    const nearest = Array.from(px, (_, i) => {
+      let least = Infinity;
+      for (let j = 0; j < px.length; j += 1) if (i !== j) least = Math.min(least, Math.hypot(px[i] - px[j], py[i] - py[j]));
+      return least;
+    }).sort((a, b) => a - b);
+    // A few that stand close make all the others no smaller.
+    return Math.min(even, Math.max(nearest[nearest.length >> 3], even * 0.35));
   }
 
   forget() {

@@ -2,9 +2,7 @@
 import type { RawRun } from '../types';
 export type { LabRecord, Fault, Preset, Selection, BranchInfo, NodeInfo } from '../types';
 
-export type KindName = 'ping' | 'pong' | 'query' | 'hit' | 'push' | 'bye' | 'other';
 export interface MapNode { id: number; name: string; role: 'plain' | 'shares' | 'asks' | 'both' | 'floods' | 'twin'; up: boolean }
-export interface Codes { kinds: KindName[]; fates: Record<string, string> }
 
 /** A search, or a push. */
 export interface Search {
@@ -17,7 +15,7 @@ export interface TableRow {
   gone: boolean; born_at: number; expires_at: number; generation: 'young' | 'old';
 }
 export interface Tables { at: number; up: boolean; total: number; life: { query: number; push: number; duplicate: number }; tables: TableOf[]; rows: TableRow[] }
-export interface Counters { sent: number; arrived: number; useful: number; duplicate: number; dropped: number; lost: number; flying: number; reasons: Record<string, number> }
+export interface Counters { sent: number; arrived: number; useful: number; duplicate: number; dropped: number; lost: number; flying: number; reasons: [string, number][] }
 
 export type Shape = 'ring' | 'star' | 'mesh' | 'random' | 'small_world' | 'free';
 export interface MapScenario {
@@ -26,7 +24,7 @@ export interface MapScenario {
 }
 /** The class `Map` of `servent_map.js`. */
 export interface RawMap extends RawRun {
-  links(): Uint32Array; linksVersion(): number; latencies(): Float64Array; codes(): string; up(): Uint8Array;
+  links(): Uint32Array; linksVersion(): number; latencies(): Float64Array; up(): Uint8Array;
   flights(from: number, to: number, most: number): Float64Array;
   searches(): string; guidHex(n: number): string;
   tables(node: number, from: number, count: number): string; counters(node: number): string;

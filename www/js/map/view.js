@@ -102,7 +102,7 @@ export const map = {
     if (glue) stories ??= JSON.parse(glue.Map.presets());
     return stories ?? [];
   },
-  fromScenario: (scenario) => new MapRun(glue.Map.fromScenario(JSON.stringify(scenario))),
+  fromScenario: (scenario) => new MapRun(glue.Map.fromScenario(JSON.stringify(scenario)), JSON.parse(glue.Map.codes()).fates),
   fromTrace() { throw new Error(t('map.trace')); },
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];
