@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::measure::{median, percentile};
+
 /// One figure.
 #[derive(Serialize)]
 pub(crate) struct Row {
@@ -76,18 +78,45 @@ impl Report {
         target: &Target,
     ) {
         let ratio = baseline.filter(|b| *b > 0.0).map(|b| ours / b);
+        self.row((bench, case.into(), unit), ours, (baseline_name.into(), baseline, ratio), target);
+    }
+
+    /// Adds what was measured in pairs, ours and the baseline right after each
+    /// other: the ratio is the middle one of the pairs' own ratios, so that
+    /// whatever slows the machine for a while slows both sides of a pair. The
+    /// spread is said on standard error.
+    pub(crate) fn add_pairs(
+        &mut self,
+        (bench, case, unit): (&'static str, impl Into<String>, &'static str),
+        baseline_name: &str,
+        pairs: &[(f64, f64)],
+        target: &Target,
+    ) {
+        let middle =
+            |of: fn(&(f64, f64)) -> f64| median(&mut pairs.iter().map(of).collect::<Vec<_>>());
+        let mut ratios: Vec<f64> = pairs.iter().map(|(ours, peer)| ours / peer).collect();
+        let at = |percent, ratios: &mut [f64]| number(percentile(ratios, percent));
+        eprintln!(
+            "  {} pairs beside {baseline_name}: ratio {} to {}, half of them {} to {}",
+            pairs.len(),
+            at(0, &mut ratios),
+            at(100, &mut ratios),
+            at(25, &mut ratios),
+            at(75, &mut ratios),
+        );
+        let beside = (baseline_name.to_owned(), Some(middle(|p| p.1)), Some(median(&mut ratios)));
+        self.row((bench, case.into(), unit), middle(|p| p.0), beside, target);
+    }
+
+    fn row(
+        &mut self,
+        (bench, case, unit): (&'static str, String, &'static str),
+        ours: f64,
+        (baseline_name, baseline, ratio): (String, Option<f64>, Option<f64>),
+        target: &Target,
+    ) {
         let (target, pass) = target.judge(ours, ratio);
-        let row = Row {
-            bench,
-            case: case.into(),
-            unit,
-            ours,
-            baseline_name: baseline_name.into(),
-            baseline,
-            ratio,
-            target,
-            pass,
-        };
+        let row = Row { bench, case, unit, ours, baseline_name, baseline, ratio, target, pass };
         if self.json {
             println!("{}", serde_json::to_string(&row).expect("numbers and text are JSON"));
         }
@@ -173,6 +202,17 @@ mod tests {
         assert_eq!(text.lines().count(), 4);
         assert!(text.contains("MISSED") && text.contains("0.950"), "{text}");
         assert!(!report.finish());
+    }
+
+    #[test]
+    fn pairs_are_compared_each_with_its_own() {
+        let mut report = Report::new(false);
+        // The machine was slow in the second and third pair, for both sides.
+        let pairs = [(100.0, 100.0), (20.0, 19.0), (30.0, 33.0), (100.0, 101.0), (95.0, 100.0)];
+        report.add_pairs(("queue", "upload", "MB/s"), "nginx", &pairs, &Target::RatioAtLeast(0.9));
+        let row = &report.rows[0];
+        assert_eq!((row.ours, row.baseline, row.pass), (95.0, Some(100.0), Some(true)));
+        assert_eq!(row.ratio, Some(100.0 / 101.0));
     }
 
     #[test]
