@@ -97,6 +97,14 @@ impl Duration {
         let wide = self.0 as u128 * numerator as u128 / denominator as u128;
         Self(if wide > u64::MAX as u128 { u64::MAX } else { wide as u64 })
     }
+    /// An interval of a protocol as a run has it whose times are divided by
+    /// `time_scale` (0 counts as 1). Never nothing: a timer that is due again
+    /// at once would be due forever.
+    #[must_use]
+    pub const fn scaled(self, time_scale: u32) -> Self {
+        let by = if time_scale == 0 { 1 } else { time_scale as u64 };
+        if self.0 < by { Self(1) } else { Self(self.0 / by) }
+    }
 }
 
 impl Add<Duration> for Instant {
@@ -143,6 +151,15 @@ impl fmt::Debug for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scaled_interval_is_shorter_and_never_nothing() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(minute.scaled(20), Duration::from_secs(3));
+        assert_eq!((minute.scaled(1), minute.scaled(0)), (minute, minute));
+        assert_eq!(minute.scaled(u32::MAX), Duration::from_micros(1));
+        assert_eq!(Duration::ZERO.scaled(3), Duration::from_micros(1));
+    }
 
     #[test]
     fn arithmetic_saturates_instead_of_wrapping() {

@@ -97,13 +97,6 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// An interval as this run has it.
-    pub(super) fn scaled(&self, interval: Duration) -> Duration {
-        interval.ratio(1, u64::from(self.time_scale.max(1)))
-    }
-}
-
 crate::json::struct_from_json!(Config, default, Lenient, {
     fetches, finished, sources, alts_per_reply, alts_per_ip, alt_port, alts_told, chunk, save_bytes,
     pieces, largest, refusal_body, dial_deadline, answer_deadline, stall_rate, stall_window,

@@ -27,5 +27,5 @@ impl Download {
 /// Until when somebody must be reached, when nobody ever was.
 pub(super) fn first_contact(strangers: bool, cx: &Cx<'_>) -> Option<Instant> {
     let limit = Some(cx.config.first_contact).filter(|l| strangers && *l > Duration::ZERO)?;
-    Some(cx.now + cx.config.scaled(limit))
+    Some(cx.now + limit.scaled(cx.config.time_scale))
 }

@@ -94,7 +94,7 @@ impl Download {
             range,
             stored: 0,
             reuse: head.keep_alive(),
-            judged_at: cx.now + cx.config.scaled(cx.config.stall_window),
+            judged_at: cx.now + cx.config.stall_window.scaled(cx.config.time_scale),
             judged_from: 0,
         });
         let before = src.client.remembered();
@@ -134,7 +134,8 @@ impl Download {
                 }
             }
             Told::Busy { retry_after } => {
-                let pause = retry_after.unwrap_or(cx.config.scaled(cx.config.busy_retry));
+                let pause =
+                    retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
                 self.client(no, client::Input::Busy(Some(pause)), cx);
                 self.release(no, cx);
                 self.waiting(no, SourceTrouble::Busy, cx);
@@ -268,7 +269,7 @@ impl Download {
         }
         let mut pause = src.pause(cx.config);
         if self.first_contact.is_some() {
-            pause = pause.min(cx.config.scaled(cx.config.first_contact.ratio(1, 5)));
+            pause = pause.min(cx.config.first_contact.ratio(1, 5).scaled(cx.config.time_scale));
         }
         self.client(no, client::Input::Broken(pause), cx);
         self.waiting(no, why, cx);
@@ -309,7 +310,7 @@ impl Download {
 
     /// Hangs up on a source that sends slower than the lowest rate.
     fn judge_rate(&mut self, no: u32, transfer: Receiving, cx: &mut Cx<'_>) {
-        let window = cx.config.scaled(cx.config.stall_window);
+        let window = cx.config.stall_window.scaled(cx.config.time_scale);
         let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
         if transfer.stored - transfer.judged_from < least.max(1) {
             return self.trouble(no, SourceTrouble::Stalled, cx);

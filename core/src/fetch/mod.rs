@@ -253,7 +253,11 @@ impl Fetches {
                 cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
                 return;
             }
-            d.givs.push((giv.0, giv.1, cx.now + cx.config.scaled(cx.config.giv_deadline)));
+            d.givs.push((
+                giv.0,
+                giv.1,
+                cx.now + cx.config.giv_deadline.scaled(cx.config.time_scale),
+            ));
             if let State::Failed(FetchFailure::NoSource) = d.state {
                 d.begin(cx);
             }

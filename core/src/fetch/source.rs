@@ -139,10 +139,10 @@ impl Src {
     /// The pause after so many failures in a row: doubling, up to a limit.
     pub(super) fn pause(&self, config: &Config) -> Duration {
         if self.failures <= 1 && self.bytes > 0 {
-            return config.scaled(config.reconnect).max(Duration::from_millis(1));
+            return config.reconnect.scaled(config.time_scale).max(Duration::from_millis(1));
         }
         let doubled = config.backoff.ratio(1 << self.failures.saturating_sub(1).min(20), 1);
-        config.scaled(doubled.min(config.backoff_most)).max(Duration::from_millis(1))
+        doubled.min(config.backoff_most).scaled(config.time_scale).max(Duration::from_millis(1))
     }
 
     /// The next instant something about it is due.

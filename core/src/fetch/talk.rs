@@ -33,7 +33,7 @@ impl Download {
     fn dial(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let conn = cx.conns.draw(self.id, no);
-        let until = cx.now + cx.config.scaled(cx.config.dial_deadline);
+        let until = cx.now + cx.config.dial_deadline.scaled(cx.config.time_scale);
         src.link = Link::Dialing { conn, until };
         cx.fx.output(Output::Dial { conn, to: src.at() });
     }
@@ -53,7 +53,7 @@ impl Download {
     fn rest(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if src.available.take().is_some() {
-            let pause = cx.config.scaled(cx.config.busy_retry);
+            let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
             self.client(no, client::Input::Busy(Some(pause)), cx);
         } else {
             self.client(no, client::Input::Rest, cx);
@@ -68,7 +68,7 @@ impl Download {
             src.link = Link::Kept { conn };
             return self.rest(no, cx);
         };
-        let until = cx.now + cx.config.scaled(cx.config.answer_deadline);
+        let until = cx.now + cx.config.answer_deadline.scaled(cx.config.time_scale);
         src.link = Link::Asked { conn, range, until };
         let data = self.head(no, range, cx);
         cx.fx.output(Output::Write { conn, data });

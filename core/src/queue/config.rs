@@ -90,15 +90,6 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// An interval of the schedule as it is told and enforced here.
-    #[must_use]
-    pub const fn scaled(&self, interval: Duration) -> Duration {
-        let by = if self.time_scale == 0 { 1 } else { self.time_scale };
-        interval.ratio(1, by as u64)
-    }
-}
-
 crate::json::struct_from_json!(Config, default, Lenient, {
     slots, capacity, per_ip, sync_places, early_tolerance, remanence, breaks_allowed,
     slot_reserve, entitled_reserve, ask_grace, continue_hold, ranges_per_slot, slot_breaks, calls,

@@ -128,15 +128,6 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// An interval as it is kept here; at least a microsecond.
-    #[must_use]
-    pub fn scaled(&self, interval: Duration) -> Duration {
-        let scaled = interval.ratio(1, u64::from(self.time_scale.max(1)));
-        scaled.max(Duration::from_micros(1))
-    }
-}
-
 crate::json::struct_from_json!(Config, default, Lenient, {
     relay, push_routing, links, query_life, push_life, duplicate_life, queries_per_link,
     entries_per_link, max_ttl, hard_ttl, relayed, relayed_query, relayed_hit, hits_per_query,

@@ -88,6 +88,11 @@ pub struct Memory {
 pub struct Full;
 
 impl Memory {
+    /// How long an entry lives at least.
+    pub(super) const fn life(&self) -> Duration {
+        self.life
+    }
+
     /// An empty one. `quota` is what one slot may put in during a life.
     #[must_use]
     pub fn new(life: Duration, quota: u32) -> Self {

@@ -59,6 +59,7 @@ mod peers;
 mod pings;
 mod pushes;
 mod route;
+mod tables;
 mod view;
 
 use alloc::boxed::Box;
@@ -80,7 +81,7 @@ use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
 use crate::rng::Rng;
 use crate::table::Set;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
 
 /// The router of one servent.
@@ -119,7 +120,7 @@ impl Router {
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
         let (some, many) = (config.entries_per_link, config.queries_per_link);
-        let memory = |life, quota| Memory::new(config.scaled(life), quota);
+        let memory = |life: Duration, quota| Memory::new(life.scaled(config.time_scale), quota);
         let twice = config.duplicate_life;
         Self {
             marks: Marks::new(&mut rng),
@@ -266,19 +267,6 @@ impl Router {
             self.agenda.remove(&due);
         }
     }
-
-    fn tables(&mut self) -> [(Which, &mut Memory); 8] {
-        [
-            (Which::Queries, &mut self.queries),
-            (Which::Servents, &mut self.servents),
-            (Which::Holders, &mut self.holders),
-            (Which::Pings, &mut self.pings),
-            (Which::Pongs, &mut self.pongs),
-            (Which::Hits, &mut self.hits),
-            (Which::Pushes, &mut self.pushes),
-            (Which::Answers, &mut self.answers),
-        ]
-    }
 }
 
 /// A Bye's reason in words.
@@ -340,7 +328,7 @@ impl Engine for Router {
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
         let mut turned = false;
-        for (table, memory) in self.tables() {
+        for (table, memory) in self.tables_mut() {
             if memory.run(now) {
                 let (_, old) = memory.len();
                 fx.event(Event::Turned { table, entries: old as u64 });
@@ -362,17 +350,8 @@ impl Engine for Router {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let tables = [
-            &self.queries,
-            &self.servents,
-            &self.holders,
-            &self.pings,
-            &self.pongs,
-            &self.hits,
-            &self.pushes,
-            &self.answers,
-        ];
-        let turn = tables.into_iter().filter_map(Memory::next).min().map(|at| (at, "tables"));
+        let next = self.tables().into_iter().filter_map(|(_, memory)| memory.next()).min();
+        let turn = next.map(|at| (at, "tables"));
         let link = self.agenda.first().map(|(at, _)| (*at, "neighbour"));
         turn.into_iter().chain(link).min_by_key(|(at, _)| *at)
     }

@@ -15,7 +15,7 @@ use crate::wire::gnutella::{Body, Message, Payload, Ping, Pong, code};
 
 impl Router {
     pub(super) fn judge_ping(&mut self, now: Instant, slot: u32, message: &Message) -> Judgement {
-        let every = self.config.scaled(self.config.ping_answer);
+        let every = self.config.ping_answer.scaled(self.config.time_scale);
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let (route, answered) = (link.route, link.answered);
         let mark = self.marks.of_id(message.guid);
@@ -141,7 +141,7 @@ impl Router {
         let guid = self.draw();
         let Some(link) = self.links.at_mut(slot) else { return };
         link.pongs_due = self.config.pongs_per_ping.max(1);
-        let next = now + self.config.scaled(self.config.ping_every);
+        let next = now + self.config.ping_every.scaled(self.config.time_scale);
         self.agenda.insert((next, slot));
         let body = Body::Ping(Ping::default());
         let message = Message { guid, ttl: self.config.max_ttl, hops: 0, body };
@@ -154,8 +154,8 @@ impl Router {
         let Some(link) = self.links.at(slot) else { return };
         let conn = link.conn;
         let stuck = link.flow.under_way() + link.flow.bytes() > 0
-            && now.since(link.took) >= self.config.scaled(self.config.stall);
-        if now.since(link.heard) >= self.config.scaled(self.config.silence) {
+            && now.since(link.took) >= self.config.stall.scaled(self.config.time_scale);
+        if now.since(link.heard) >= self.config.silence.scaled(self.config.time_scale) {
             self.give_up(conn, code::NO_PONG, fx);
         } else if stuck {
             self.give_up(conn, code::OVERFLOW, fx);

@@ -28,7 +28,7 @@ impl Router {
         if bad {
             return Why::BadAddress.into();
         }
-        let window = self.config.scaled(self.config.push_window);
+        let window = self.config.push_window.scaled(self.config.time_scale);
         if now.since(self.targets.since) >= window {
             self.targets = Targets { since: now, counts: Table::new() };
         }

@@ -112,13 +112,11 @@ impl Router {
             }),
             keywords: link.keywords.as_ref().map(|table| table.filled()),
         });
-        let (query, push, twice) =
-            (self.config.query_life, self.config.push_life, self.config.duplicate_life);
-        let table = |table, life, memory: &Memory| {
+        let table = |(table, memory): (Which, &Memory)| {
             let (young, old) = memory.len();
             TableView {
                 table,
-                life: self.config.scaled(life),
+                life: memory.life(),
                 young: young as u64,
                 old: old as u64,
                 turns: memory.turn(),
@@ -127,16 +125,7 @@ impl Router {
         };
         RouterView {
             links: links.collect(),
-            tables: alloc::vec![
-                table(Which::Queries, query, &self.queries),
-                table(Which::Servents, push, &self.servents),
-                table(Which::Holders, push, &self.holders),
-                table(Which::Pings, twice, &self.pings),
-                table(Which::Pongs, twice, &self.pongs),
-                table(Which::Hits, twice, &self.hits),
-                table(Which::Pushes, twice, &self.pushes),
-                table(Which::Answers, query, &self.answers),
-            ],
+            tables: self.tables().into_iter().map(table).collect(),
             messages: self.counters.by_kind(),
             searches: self.searches.len() as u32,
         }
@@ -145,16 +134,6 @@ impl Router {
     /// Bytes its tables take.
     #[must_use]
     pub fn table_bytes(&self) -> usize {
-        let tables = [
-            &self.queries,
-            &self.servents,
-            &self.holders,
-            &self.pings,
-            &self.pongs,
-            &self.hits,
-            &self.pushes,
-            &self.answers,
-        ];
-        tables.into_iter().map(Memory::bytes).sum()
+        self.tables().into_iter().map(|(_, memory)| memory.bytes()).sum()
     }
 }

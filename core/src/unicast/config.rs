@@ -151,13 +151,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// An interval as it is kept here; at least a microsecond.
-    #[must_use]
-    pub fn scaled(&self, interval: Duration) -> Duration {
-        let scaled = interval.ratio(1, u64::from(self.time_scale.max(1)));
-        scaled.max(Duration::from_micros(1))
-    }
-
     /// True when the text's own timing is asked for.
     #[must_use]
     pub fn to_the_letter(&self) -> bool {

@@ -39,7 +39,7 @@ impl Cx<'_> {
     }
 
     pub(super) fn bury(&mut self, conn: Conn, next: u64, early: alloc::vec::Vec<u64>, end: End) {
-        let until = self.now + self.config.scaled(self.config.tombstone_time);
+        let until = self.now + self.config.tombstone_time.scaled(self.config.time_scale);
         let (now, most) = (self.now, self.config.tombstones);
         if self.tombs.bury((self.peer, conn), (next, early, end), (now, until), most) {
             self.limit(Limit::Tombstones);

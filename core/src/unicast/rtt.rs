@@ -16,7 +16,7 @@ pub(super) struct Rtt {
 
 impl Rtt {
     pub(super) fn new(config: &Config) -> Self {
-        let micros = |d| config.scaled(d).as_micros();
+        let micros = |d: Duration| d.scaled(config.time_scale).as_micros();
         Self {
             smoothed: None,
             variation: 0,

@@ -56,9 +56,9 @@ impl State {
     /// When [`State::reap`] has something to do.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         match self.closing {
-            Some((since, _)) => Some(since + config.scaled(config.conn_close)),
+            Some((since, _)) => Some(since + config.conn_close.scaled(config.time_scale)),
             None if config.conn_expiry == Duration::ZERO => None,
-            None => Some(self.touched + config.scaled(config.conn_expiry)),
+            None => Some(self.touched + config.conn_expiry.scaled(config.time_scale)),
         }
     }
 }

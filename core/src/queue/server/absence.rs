@@ -40,9 +40,10 @@ impl Server {
     /// shorter than it was told to stay away.
     fn go_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         self.places.unbind(at);
-        let held = now + self.config.scaled(self.config.remanence);
+        let held = now + self.config.remanence.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
-        let until = held.max(entry.not_before + self.config.scaled(pace::LIFETIME_SLACK));
+        let until =
+            held.max(entry.not_before + pace::LIFETIME_SLACK.scaled(self.config.time_scale));
         (entry.deadline, entry.unheard) = (until, true);
         let Entry { ticket, arrival, seat, .. } = *entry;
         self.line.set_present(seat, false);
@@ -83,7 +84,7 @@ impl Server {
     pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let each = Duration::from_secs(1).ratio(1, u64::from(self.config.calls_per_second.max(1)));
         let turn = self.next_call.max(now);
-        self.next_call = turn + self.config.scaled(each);
+        self.next_call = turn + each.scaled(self.config.time_scale);
         self.places.slab[at].call_booked = true;
         if self.places.slab[at].phase == Phase::Waiting && now >= self.places.slab[at].deadline {
             let Entry { seat, arrival, .. } = self.places.slab[at];
@@ -110,7 +111,7 @@ impl Server {
         entry.call_booked = false;
         entry.calls += 1;
         let attempt = entry.calls;
-        let spacing = self.config.scaled(self.config.call_spacing);
+        let spacing = self.config.call_spacing.scaled(self.config.time_scale);
         self.wake_at(at, Some(now + spacing.max(TOUCH)));
         fx.event(Event::Called { ticket, to, attempt });
         fx.output(Output::Call { ticket, to });

@@ -123,8 +123,9 @@ impl Server {
     /// An empty line. `rng` draws the ids and the hash keys.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
-        let throttle = |count, window, pause, rng: &mut Rng| {
-            let (window, pause) = (config.scaled(window), config.scaled(pause));
+        let throttle = |count, window: Duration, pause: Duration, rng: &mut Rng| {
+            let (window, pause) =
+                (window.scaled(config.time_scale), pause.scaled(config.time_scale));
             Throttle::new(count, window, pause, config.hammer_table, Key::new(rng))
         };
         let requests = config.hammer_requests;
@@ -134,7 +135,7 @@ impl Server {
         Self {
             places: Places::new(config.capacity, &mut rng),
             line: Line::new(),
-            wheel: Wheel::new(config.scaled(TICK)),
+            wheel: Wheel::new(TICK.scaled(config.time_scale)),
             claims: Claims::default(),
             uploads: Table::new(),
             knocks,
@@ -182,8 +183,9 @@ impl Server {
             let Some(at) = self.line.present_at(self.claims.len() + 1) else { break };
             let since = self.claims.inherit(now);
             let entry = &self.places.slab[at];
-            let until = entry.not_before.max(since) + self.config.scaled(self.config.ask_grace);
-            let open_at = since + self.config.scaled(self.config.entitled_reserve);
+            let until =
+                entry.not_before.max(since) + self.config.ask_grace.scaled(self.config.time_scale);
+            let open_at = since + self.config.entitled_reserve.scaled(self.config.time_scale);
             if until <= now {
                 self.line.set_present(entry.seat, false);
                 self.claims.bequeath(since);

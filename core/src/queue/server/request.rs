@@ -81,7 +81,7 @@ impl Server {
             return;
         }
         if entry.peer != request.peer && self.address_is_full(request.peer) {
-            let retry = self.config.scaled(pace::BUSY_RETRY);
+            let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
         }
         self.take_connection(now, at, request, fx);
@@ -107,7 +107,7 @@ impl Server {
         if now > entry.deadline && !called {
             return Some(Loss::Overdue);
         }
-        let tolerance = self.config.scaled(self.config.early_tolerance);
+        let tolerance = self.config.early_tolerance.scaled(self.config.time_scale);
         if entry.dialect != Dialect::Passive && now + tolerance < entry.not_before {
             return Some(Loss::TooEarly);
         }
@@ -177,7 +177,7 @@ impl Server {
             self.address_is_full(request.peer).then_some(Refusal::PerAddress)
         };
         if let Some(why) = busy {
-            let retry = self.config.scaled(pace::BUSY_RETRY);
+            let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), why, retry, fx);
         }
         if let Some(other) = self.places.with_conn(request.conn) {
@@ -228,7 +228,7 @@ impl Server {
         let length = self.line.len();
         let (retry_after, lifetime) = pace::window(dialect, position);
         let (retry_after, lifetime) =
-            (self.config.scaled(retry_after), self.config.scaled(lifetime));
+            (retry_after.scaled(self.config.time_scale), lifetime.scaled(self.config.time_scale));
         let (not_before, deadline) = (now + retry_after, now + lifetime);
         let keep = match dialect {
             Dialect::Active => true,
@@ -281,7 +281,7 @@ impl Server {
     ) {
         fx.event(Event::Refused { peer, conn, why });
         // Whole seconds at full scale, rounded up: a promise.
-        let second = self.config.scaled(Duration::from_secs(1)).as_micros().max(1);
+        let second = Duration::from_secs(1).scaled(self.config.time_scale).as_micros().max(1);
         let retry_after = Duration::from_micros(wait.as_micros().div_ceil(second) * second);
         let verdict = match why {
             Refusal::Hammering => Verdict::Hammering { retry_after },

@@ -56,7 +56,7 @@ impl Server {
     pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
         // Whoever stood between rows of the store is outranked now.
         self.claims.clear();
-        let reserve = now + self.config.scaled(self.config.slot_reserve);
+        let reserve = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
         for at in owners {
             if self.places.slab[at].phase == Phase::Reserved {
@@ -64,10 +64,10 @@ impl Server {
                 self.await_or_call(now, at, fx);
             }
         }
-        let remanence = now + self.config.scaled(self.config.remanence);
+        let remanence = now + self.config.remanence.scaled(self.config.time_scale);
         // Nothing we tell is longer; a row that says more was written by a
         // clock that has been set back since.
-        let longest = now + self.config.scaled(pace::lifetime(pace::FAR_RETRY));
+        let longest = now + pace::lifetime(pace::FAR_RETRY).scaled(self.config.time_scale);
         for position in 1..=self.line.len() {
             let Some(at) = self.line.at(position) else { break };
             let entry = &mut self.places.slab[at];

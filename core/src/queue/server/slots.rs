@@ -97,7 +97,7 @@ impl Server {
             return self.end_upload(at, fx);
         }
         self.places.slab[at].phase = Phase::Pausing;
-        let until = now + self.config.scaled(self.config.continue_hold);
+        let until = now + self.config.continue_hold.scaled(self.config.time_scale);
         self.places.slab[at].deadline = until;
         self.wake_at(at, Some(until));
     }
@@ -111,7 +111,7 @@ impl Server {
             return self.gone(now, conn, fx);
         }
         self.places.unbind(at);
-        let until = now + self.config.scaled(self.config.slot_reserve);
+        let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
         entry.phase = Phase::Reserved;
         entry.breaks += 1;

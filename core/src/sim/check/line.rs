@@ -205,7 +205,7 @@ impl Line {
         }
         self.position(*ticket, *position, *length, verdicts);
         // Whoever obeys is never too late, however slow the way (§2.2).
-        let least = self.config.scaled(loss::WINDOW);
+        let least = loss::WINDOW.scaled(self.config.time_scale);
         if *deadline + ROUNDING < *not_before + least {
             let args = [of(*ticket), ("window", format!("{:?}", deadline.since(*not_before)))];
             verdicts.violation("window", "check.window", args);
@@ -236,7 +236,7 @@ impl Line {
     /// A place may be passed only once its owner could have asked.
     fn lapsed(&mut self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
         self.give_up(now, ticket);
-        let grace = self.config.scaled(self.config.ask_grace);
+        let grace = self.config.ask_grace.scaled(self.config.time_scale);
         let Some(place) = self.place(ticket) else { return };
         place.lapsed = true;
         if place.not_before + grace > now {
@@ -323,7 +323,7 @@ impl Line {
             let arrival = self.arrivals.get(&ticket).copied();
             let ahead = self.present_before(now, arrival.unwrap_or(u64::MAX));
             // A newcomer takes no slot that is kept for anybody.
-            let reserve = self.config.scaled(self.config.entitled_reserve);
+            let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
             let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
             if before > 0 && ahead.min(before).saturating_sub(open) >= before {
                 let args = [of(ticket), ("ahead", format!("{ahead}"))];

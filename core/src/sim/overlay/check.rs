@@ -318,7 +318,7 @@ impl Oracles {
         };
         // Every kind with numbers of its own; hits by what they say besides.
         let key = (key.0 & 3, key.1 | key.0 >> 2 << 32);
-        let life = self.config.scaled(life);
+        let life = life.scaled(self.config.time_scale);
         let known = self.taken(node, key);
         if verdict != Outcome::Dropped && known.is_some_and(|known| at < known.at + life) {
             found.violation("once", "check.twice", told());
@@ -350,7 +350,7 @@ impl Oracles {
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
         let number = self.number(said.guid);
         let asked = self.taken(node, (QUERY, number));
-        let life = self.config.scaled(self.config.query_life);
+        let life = self.config.query_life.scaled(self.config.time_scale);
         if why == Some(Why::NoRoute) && asked.is_some_and(|asked| at < asked.at + life) {
             found.violation("promise", "check.forgotten", told());
         }
@@ -361,7 +361,7 @@ impl Oracles {
         if let (None | Some(Why::TtlSpent), Some(of)) = (why, said.of) {
             let servent = self.bearers[of.0 as usize];
             let key = (SERVENT, servent.into());
-            let life = self.config.scaled(self.config.push_life);
+            let life = self.config.push_life.scaled(self.config.time_scale);
             let way = self.taken(node, key);
             let lives = way.is_some_and(|way| {
                 way.from != Some(from) && !self.is_gone(node, &way) && at < way.at + life
@@ -380,7 +380,7 @@ impl Oracles {
         };
         let servent = self.bearers[of.0 as usize];
         let way = self.taken(it.node, (SERVENT, servent.into()));
-        let life = self.config.scaled(self.config.push_life);
+        let life = self.config.push_life.scaled(self.config.time_scale);
         if way.is_some_and(|way| at < way.at + life) {
             let told = [("guid", hex(it.said.guid)), ("of", format!("{}", of.0))];
             found.violation("promise", "check.forgotten", told);

@@ -66,9 +66,9 @@ impl Tables {
         let host = world.hosts.get(node.0 as usize)?;
         let config = &world.stage.config;
         let lives = |config: &Config| Lives {
-            query: config.scaled(config.query_life),
-            push: config.scaled(config.push_life),
-            duplicate: config.scaled(config.duplicate_life),
+            query: config.query_life.scaled(config.time_scale),
+            push: config.push_life.scaled(config.time_scale),
+            duplicate: config.duplicate_life.scaled(config.time_scale),
         };
         let tables = host.router.as_ref().map(|router| router.view().tables);
         let mut known: Set<(u64, u64)> = Set::new();

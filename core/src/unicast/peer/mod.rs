@@ -119,7 +119,7 @@ impl Peer {
     /// speak.
     fn remembered_until(&self, config: &Config) -> Option<Instant> {
         let Budget { received, free, heard_at, .. } = self.budget;
-        (received > 0 && !free).then(|| heard_at + config.scaled(config.conn_close))
+        (received > 0 && !free).then(|| heard_at + config.conn_close.scaled(config.time_scale))
     }
 
     /// Nothing at all is left of it.
@@ -249,7 +249,7 @@ impl Peer {
     fn ask_first(&mut self, conn: Conn, why: Rejection, cx: &mut Cx<'_>) {
         cx.reject(conn, why);
         let pause = if cx.config.to_the_letter() {
-            cx.config.scaled(cx.config.task_interval)
+            cx.config.task_interval.scaled(cx.config.time_scale)
         } else {
             self.rtt.smoothed()
         };
@@ -373,7 +373,7 @@ impl Peer {
         if !sends && !receives && self.first_wanted.is_none() {
             self.task_at = None;
         } else if self.task_at.is_none() {
-            let period = config.scaled(config.task_interval).as_micros();
+            let period = config.task_interval.scaled(config.time_scale).as_micros();
             let next = (now.as_micros() / period).saturating_add(1).saturating_mul(period);
             self.task_at = Some(Instant::from_micros(next));
         }

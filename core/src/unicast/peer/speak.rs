@@ -104,7 +104,7 @@ impl Peer {
             }
         }
         let pause = if cx.config.to_the_letter() {
-            cx.config.scaled(cx.config.task_interval)
+            cx.config.task_interval.scaled(cx.config.time_scale)
         } else {
             Duration::ZERO
         };

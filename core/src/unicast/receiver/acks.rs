@@ -27,12 +27,13 @@ impl Receiver {
         let config = cx.config;
         let at = if config.to_the_letter() {
             // At once, unless the last one is not long ago: then by the task.
-            let earliest = self.last_ack.map(|at| at + config.scaled(config.task_interval));
+            let earliest =
+                self.last_ack.map(|at| at + config.task_interval.scaled(config.time_scale));
             earliest.filter(|at| *at > cx.now).unwrap_or(cx.now)
         } else if urgent {
             cx.now
         } else {
-            cx.now + config.scaled(config.ack_delay)
+            cx.now + config.ack_delay.scaled(config.time_scale)
         };
         self.ack_by(at);
         self.hurry_if_window_moved(cx);
@@ -84,7 +85,7 @@ impl Receiver {
         let due = match cause {
             Cause::Due => self.ack_due.is_some_and(|due| due <= now),
             Cause::Company => {
-                let pause = cx.config.scaled(cx.config.ack_delay).ratio(1, 8);
+                let pause = cx.config.ack_delay.scaled(cx.config.time_scale).ratio(1, 8);
                 self.ack_due.is_some() && self.last_ack.is_none_or(|at| at + pause <= now)
             }
         };
@@ -148,7 +149,7 @@ impl Receiver {
     /// requests not before the longest timeout.
     pub(in crate::unicast) fn hush(&mut self, cx: &Cx<'_>) {
         self.ack_due = None;
-        self.ask_after = cx.now + cx.config.scaled(cx.config.rto_max);
+        self.ask_after = cx.now + cx.config.rto_max.scaled(cx.config.time_scale);
     }
 
     /// As many datagrams of requests as may leave in one turn have left;
@@ -156,7 +157,7 @@ impl Receiver {
     pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
         let letter = cx.config.to_the_letter();
         if (self.asking || !letter) && self.gaps.next_due().is_some_and(|due| due <= cx.now) {
-            self.ask_after = cx.now + cx.config.scaled(cx.config.ack_delay);
+            self.ask_after = cx.now + cx.config.ack_delay.scaled(cx.config.time_scale);
             cx.limit(Limit::RequestRanges);
         }
         self.asking = false;

@@ -46,7 +46,7 @@ impl Sender {
     /// on a fast path: then it is asked before anything is sent again. It
     /// answers a question, and a first message, at once.
     fn asks_first(&self, rtt: &Rtt, config: &Config) -> bool {
-        let polite = config.scaled(config.ack_delay);
+        let polite = config.ack_delay.scaled(config.time_scale);
         self.known && self.probes == 0 && polite > rtt.smoothed().ratio(1, 2)
     }
 
@@ -56,7 +56,7 @@ impl Sender {
             return None;
         }
         let asks = self.asks_first(rtt, config);
-        let polite = if asks { Duration::ZERO } else { config.scaled(config.ack_delay) };
+        let polite = if asks { Duration::ZERO } else { config.ack_delay.scaled(config.time_scale) };
         Some(self.sent_at.max(self.moved_at) + rtt.probe(self.probes, polite))
     }
 
@@ -86,7 +86,7 @@ impl Sender {
     fn unreachable_at(&self, config: &Config) -> Option<Instant> {
         let waits = (self.has_unacked() || self.is_blocked()) && !self.state.is_closing();
         let since = self.waiting_since.filter(|_| waits)?;
-        Some(since + config.scaled(config.unreachable))
+        Some(since + config.unreachable.scaled(config.time_scale))
     }
 
     /// The peer was heard.
