@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::catalog::Catalog;
 use crate::id::FileIndex;
+use crate::text::Size;
 use crate::text::holds;
 
 /// What may stand unescaped in a path segment or a query value.
@@ -146,32 +147,11 @@ fn escape(html: &mut String, text: &str) {
     }
 }
 
-/// A size for people, with one decimal and without floating point.
-struct Size(u64);
-
-impl core::fmt::Display for Size {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut unit = 0;
-        let mut tenths = u128::from(self.0) * 10;
-        while tenths >= 10_240 && unit < 4 {
-            tenths = tenths.div_ceil(1_024);
-            unit += 1;
-        }
-        let name = ["B", "KiB", "MiB", "GiB", "TiB"][unit];
-        if unit == 0 {
-            write!(f, "{} {name}", self.0)
-        } else {
-            write!(f, "{}.{} {name}", tenths / 10, tenths % 10)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::node::FileInfo;
     use crate::queue::FileKey;
-    use alloc::string::ToString;
 
     fn catalog(names: &[&str]) -> Catalog {
         let mut c = Catalog::default();
@@ -203,14 +183,6 @@ mod tests {
         let html = page(&c, &Wanted::parse("after=2&q=x&z"), 2);
         assert!(html.contains("/get/3/") && !html.contains("rel=next"), "{html}");
         assert!(page(&c, &Wanted::parse("q=nothing+like"), 2).contains("No such file"));
-    }
-
-    #[test]
-    fn sizes_never_overflow() {
-        assert_eq!(Size(0).to_string(), "0 B");
-        assert_eq!(Size(1_023).to_string(), "1023 B");
-        assert_eq!(Size(1_536).to_string(), "1.5 KiB");
-        assert_eq!(Size(u64::MAX).to_string(), "16777216.0 TiB");
     }
 
     #[test]

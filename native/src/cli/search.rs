@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use servent::driver::{Driver, Handle, Options, known_hosts};
 use servent::error::{StartError, StoreFailure};
 use servent_core::node::{Answer, Command, Hit};
+use servent_core::wire::http::Target;
 use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
@@ -210,10 +210,13 @@ async fn follow(
 
 /// What `servent get` takes for a hit.
 fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
-    let name = utf8_percent_encode(&hit.name, NON_ALPHANUMERIC);
+    let target = Target::File { index: hit.index, name: hit.name.clone() }.to_string();
     match peer.filter(|_| hit.push) {
-        Some(peer) => format!("push://{}@{peer}/{}/{name}", hit.servent, hit.index.0),
-        None => format!("http://{}/get/{}/{name}", hit.at, hit.index.0),
+        Some(peer) => {
+            let file = target.strip_prefix("/get").unwrap_or(&target);
+            format!("push://{}@{peer}{file}", hit.servent)
+        }
+        None => format!("http://{}{target}", hit.at),
     }
 }
 
@@ -258,9 +261,9 @@ mod tests {
             from: [9, 9, 9, 9].into(),
         };
         let peer = Some("9.9.9.9:9".parse().unwrap());
-        assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b%2Etxt");
+        assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b.txt");
         hit.push = true;
-        let push = "push://01010101010101010101010101010101@9.9.9.9:9/7/a%20b%2Etxt";
+        let push = "push://01010101010101010101010101010101@9.9.9.9:9/7/a%20b.txt";
         assert_eq!(locator(&hit, peer), push);
     }
 }

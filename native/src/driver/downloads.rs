@@ -228,9 +228,16 @@ impl Downloads {
     }
 
     /// Closes the file of a download that has ended for now; it keeps its
-    /// name and is opened again when the download goes on.
+    /// name and is opened again when the download goes on. A file nothing was
+    /// written to is not left lying about.
     pub(crate) fn rest(&mut self, fetch: FetchId) {
         self.open.remove(&fetch);
+        if let Some(name) = self.names.get(&fetch) {
+            let part = self.part_path(name);
+            if fs::symlink_metadata(&part).is_ok_and(|m| m.is_file() && m.len() == 0) {
+                let _ = fs::remove_file(part);
+            }
+        }
     }
 
     /// Forgets a download that nobody wants or whose bytes are wrong, and

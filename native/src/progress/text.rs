@@ -1,22 +1,10 @@
 //! Numbers as people read them.
 
+use servent_core::text::Size;
+
 /// Bytes in binary units, three digits.
 pub(crate) fn bytes(n: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut unit = None;
-    let mut tenths = n.saturating_mul(10);
-    for name in units {
-        if tenths < 10_240 {
-            break;
-        }
-        tenths /= 1_024;
-        unit = Some(name);
-    }
-    match unit {
-        None => format!("{n} B"),
-        Some(name) if tenths < 1_000 => format!("{}.{} {name}", tenths / 10, tenths % 10),
-        Some(name) => format!("{} {name}", tenths / 10),
-    }
+    Size(n).to_string()
 }
 
 /// Bytes a second.
@@ -41,9 +29,10 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(bytes(1_023), "1023 B");
         assert_eq!(bytes(1_536), "1.5 KiB");
-        assert_eq!(bytes(3_000_000), "2.8 MiB");
+        assert_eq!(bytes(3_000_000), "2.9 MiB");
         assert_eq!(bytes(200 * 1024 * 1024), "200 MiB");
-        assert_eq!(bytes(u64::MAX), "1.5 EiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+        assert_eq!(bytes(1_048_575), "1024 KiB");
         assert_eq!(length(185), "3 min 05 s");
         assert_eq!(length(7_800), "2 h 10 min");
     }
