@@ -1,10 +1,13 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_core::sim::{Scenario, World};
+use servent_core::sim::{Course as _, Scenario, World, overlay};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = core::str::from_utf8(data) else { return };
+    if let Ok(scenario) = overlay::Scenario::parse(text) {
+        flood(&scenario);
+    }
     let Ok(scenario) = Scenario::parse(text) else { return };
     if scenario.check().is_err() || scenario.nodes() > 200 {
         return;
@@ -17,3 +20,17 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
     }
 });
+
+fn flood(scenario: &overlay::Scenario) {
+    if scenario.nodes > 200 {
+        return;
+    }
+    let mut world = overlay::World::begin(scenario);
+    let mut records = Vec::new();
+    while records.len() < 10_000 && world.step(&mut records) {
+        // A flood says everything at once: that is its right.
+        if world.flying() > 20_000 {
+            break;
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The simulator: events a second, native and as WebAssembly; seeks.
 
+mod map;
 pub(crate) mod page;
 
 use std::cmp::Reverse;

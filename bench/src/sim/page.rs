@@ -9,21 +9,26 @@ use anyhow::{Context as _, Result};
 use crate::measure::{median, percentile};
 use crate::report::{Report, Target};
 
-/// Sizes after gzip, and seeks in the module.
+/// Views that are loaded when they are opened.
+const LATER: [&str; 3] = ["ladder", "map", "matrix"];
+
+/// Sizes after gzip, and seeks in the modules.
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     report.note("the page");
     let root = PathBuf::from(std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?);
-    let (mut modules, mut rest, mut ladder, mut requests) = (Vec::new(), (0, 0), (0, 0), 0);
+    let (mut modules, mut rest, mut requests) = (Vec::new(), (0, 0), 0);
+    let mut later = LATER.map(|_| (0, 0));
     for file in files(&root.join("dist/www"))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let sizes = (served(&file)?, std::fs::metadata(&file)?.len());
         // Another view's module is loaded when that view is opened.
-        let own = name.starts_with("ladder.").then_some("ladder");
+        let own = LATER.into_iter().find(|view| name.split('.').next() == Some(view));
         let view = name.strip_prefix("servent_").and_then(|n| n.split(['_', '.']).next()).or(own);
         if name.ends_with("_bg.wasm") {
             modules.push((format!("module {}", view.unwrap_or_default()), sizes));
         } else if !name.ends_with(".gz") {
-            let part = if view == Some("ladder") { &mut ladder } else { &mut rest };
+            let of = LATER.iter().position(|later| view == Some(later));
+            let part = of.map_or(&mut rest, |view| &mut later[view]);
             *part = (part.0 + sizes.0, part.1 + sizes.1);
         }
         let first = !name.ends_with(".gz") && view.is_none_or(|view| view == "queue");
@@ -34,11 +39,9 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let budgets = std::fs::read_to_string(root.join("www/budget.json"))?;
     let budgets: serde_json::Value = serde_json::from_str(&budgets)?;
     let mut parts = modules;
-    parts.extend([
-        (String::from("page beside it"), rest),
-        (String::from("page of ladder"), ladder),
-        (String::from("single file"), single),
-    ]);
+    parts.extend([(String::from("page beside it"), rest), (String::from("single file"), single)]);
+    let later = LATER.into_iter().zip(later).filter(|(_, (size, _))| *size > 0);
+    parts.extend(later.map(|(view, sizes)| (format!("page of {view}"), sizes)));
     for (what, (gz, raw)) in parts {
         let wanted = &budgets["parts"][&what]["wanted"];
         let limit = wanted.as_f64().with_context(|| format!("no budget for the {what}"))?;
@@ -63,7 +66,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
         beside,
         &Target::AtMost(50.0),
     );
-    Ok(())
+    super::map::run(report, quick)
 }
 
 fn kib(bytes: u64) -> f64 {

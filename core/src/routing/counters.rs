@@ -1,5 +1,6 @@
 //! Sums over everything the router did.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use serde::Serialize;
@@ -15,8 +16,13 @@ const KINDS: usize = Kind::ALL.len();
 pub struct Counters {
     received: [u64; KINDS],
     sent: [u64; KINDS],
-    dropped: [[u64; Why::ALL.len()]; KINDS],
+    /// Made with the first that is dropped: a world has ten thousand routers,
+    /// and most kinds are never dropped by most of them.
+    dropped: [Option<Box<Reasons>>; KINDS],
 }
+
+/// How many were dropped, by their reasons.
+type Reasons = [u64; Why::ALL.len()];
 
 /// What happened to the messages of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,8 +46,8 @@ impl Counters {
         self.sent[index(kind)] += count as u64;
     }
 
-    pub(super) const fn dropped(&mut self, kind: Kind, why: Why) {
-        self.dropped[index(kind)][why as usize] += 1;
+    pub(super) fn dropped(&mut self, kind: Kind, why: Why) {
+        self.dropped[index(kind)].get_or_insert_default()[why as usize] += 1;
     }
 
     /// How many messages of a kind came.
@@ -58,8 +64,8 @@ impl Counters {
 
     /// How many messages of a kind were dropped for a reason.
     #[must_use]
-    pub const fn dropped_of(&self, kind: Kind, why: Why) -> u64 {
-        self.dropped[index(kind)][why as usize]
+    pub fn dropped_of(&self, kind: Kind, why: Why) -> u64 {
+        self.dropped[index(kind)].as_ref().map_or(0, |reasons| reasons[why as usize])
     }
 
     /// All of it, by kind.

@@ -1,6 +1,5 @@
 //! The class the page talks to.
 
-use servent_core::id::Guid;
 use servent_core::routing::Why;
 use servent_core::sim::overlay::{Chart, Scenario, Tables, World, fate, presets};
 use servent_core::trace::NodeId;
@@ -8,7 +7,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, Search, roles};
-use super::{layout, rows};
+use super::rows;
 use crate::common::watch::{Watch, list, world_class};
 use crate::common::{instant, json};
 use crate::panics;
@@ -54,12 +53,6 @@ impl Map {
             let up = watch.world().node(id).is_some();
             json(&NodeInfo { id, name, role: roles[node as usize], up })
         }))
-    }
-
-    /// `[x, y]` of every node, from 0 to 1.
-    #[must_use]
-    pub fn positions(&self) -> Vec<f32> {
-        layout::places(&self.watch.scenario, self.watch.world().net())
     }
 
     /// `[a, b, up]` of every link.
@@ -110,12 +103,6 @@ impl Map {
         rows::flights(flights.take(most.min(MOST) as usize))
     }
 
-    /// What ended badly between two instants, the last of it:
-    /// `[at, node, from, link, fate, kind, guid#, seq]`.
-    pub fn drops(&mut self, from: f64, to: f64, most: u32) -> Vec<f64> {
-        rows::drops(self.chart().drops(instant(from), instant(to), most.min(MOST) as usize))
-    }
-
     /// 1 for every node that is up.
     #[must_use]
     pub fn up(&self) -> Vec<u8> {
@@ -132,36 +119,11 @@ impl Map {
         list(asked.map(|(guid, journey)| json(&Search::of(guid, journey, &self.watch.names))))
     }
 
-    /// The number of a GUID of 32 hexadecimal digits; -1 when there is none.
-    #[wasm_bindgen(js_name = guidOf)]
-    pub fn guid_of(&mut self, hex: &str) -> f64 {
-        let guid = Guid::parse(hex.as_bytes());
-        guid.and_then(|guid| self.chart().number(guid)).map_or(-1.0, f64::from)
-    }
-
     /// The GUID of a number.
     #[wasm_bindgen(js_name = guidHex)]
     pub fn guid_hex(&mut self, guid: u32) -> String {
         let journey = self.chart().journeys().get(guid as usize);
         journey.map_or_else(String::new, |journey| journey.id.to_string())
-    }
-
-    /// Every message of a search or a push, hits left out:
-    /// `[from, to, departs, arrives, fate, hops, link, id, kind]`.
-    pub fn tree(&mut self, guid: u32) -> Vec<f64> {
-        rows::edges(self.chart().tree(guid))
-    }
-
-    /// The same of the hits of a search; of a push its messages.
-    pub fn way(&mut self, guid: u32) -> Vec<f64> {
-        rows::edges(self.chart().way(guid))
-    }
-
-    /// When a search or a push reached each node; -1 for never.
-    pub fn reached(&mut self, guid: u32) -> Vec<f64> {
-        let nodes = self.watch.scenario.nodes;
-        let reached = self.chart().reached(guid, nodes);
-        reached.into_iter().map(|at| at.map_or(-1.0, crate::common::us)).collect()
     }
 
     /// What a node remembers at the cursor; `null` when there is no such node.

@@ -2,7 +2,6 @@
 
 mod answers;
 mod lab;
-mod layout;
 mod rows;
 mod watched;
 

@@ -6,7 +6,7 @@ use servent_core::wire::gnutella::Kind;
 use crate::common::us;
 
 /// The number of a kind.
-pub(super) fn kind(kind: Kind) -> f64 {
+fn kind(kind: Kind) -> f64 {
     match kind {
         Kind::Ping => 0.0,
         Kind::Pong => 1.0,
@@ -24,8 +24,9 @@ fn journey(leg: &Leg) -> f64 {
 
 /// `[id, from, to, departs, arrives, kind, fate, guid#, link, seq]`.
 pub(super) fn flights<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
-    legs.flat_map(|(id, leg)| {
-        [
+    let mut rows = Vec::new();
+    for (id, leg) in legs {
+        rows.extend_from_slice(&[
             f64::from(id),
             f64::from(leg.from),
             f64::from(leg.to),
@@ -36,42 +37,7 @@ pub(super) fn flights<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64
             journey(leg),
             f64::from(leg.wire),
             leg.seq as f64,
-        ]
-    })
-    .collect()
-}
-
-/// `[at, node, from, link, fate, kind, guid#, seq]`.
-pub(super) fn drops<'a>(legs: impl Iterator<Item = &'a Leg>) -> Vec<f64> {
-    legs.flat_map(|leg| {
-        [
-            us(leg.arrives),
-            f64::from(leg.to),
-            f64::from(leg.from),
-            f64::from(leg.wire),
-            f64::from(leg.fate),
-            kind(leg.kind),
-            journey(leg),
-            leg.seq as f64,
-        ]
-    })
-    .collect()
-}
-
-/// `[from, to, departs, arrives, fate, hops, link, id, kind]`.
-pub(super) fn edges<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
-    legs.flat_map(|(id, leg)| {
-        [
-            f64::from(leg.from),
-            f64::from(leg.to),
-            us(leg.departs),
-            us(leg.arrives),
-            f64::from(leg.fate),
-            f64::from(leg.hops),
-            f64::from(leg.wire),
-            f64::from(id),
-            kind(leg.kind),
-        ]
-    })
-    .collect()
+        ]);
+    }
+    rows
 }

@@ -84,11 +84,9 @@ pub struct Journey {
     pub at: Instant,
     /// The record of that.
     pub seq: u64,
-    /// Its messages, in order of departure: places among all of them.
-    pub legs: Vec<u32>,
-    /// Its hits.
-    pub hits: Vec<u32>,
-    /// Of its messages, how many came twice.
+    /// Its messages, hits left out.
+    pub messages: u32,
+    /// Of these, how many came twice.
     pub duplicates: u32,
     /// How many nodes took it.
     pub reached: u32,
@@ -120,8 +118,6 @@ pub struct Chart {
     legs: Vec<Leg>,
     /// The longest way any took.
     longest: Duration,
-    /// What ended badly, in order of time.
-    drops: Vec<u32>,
     journeys: Vec<Journey>,
     numbers: Table<Guid, u32>,
     seen: Table<u32, Vec<Seen>>,
@@ -176,7 +172,6 @@ impl Chart {
         let (at, node) = (record.at, record.node.0);
         match message {
             MessageEvent::Sent { to, kind, guid, hops, due, .. } => {
-                let place = self.legs.len() as u32;
                 let journey = self.numbers.get(guid).copied();
                 self.legs.push(Leg {
                     from: node,
@@ -191,12 +186,8 @@ impl Chart {
                     hops: *hops,
                 });
                 self.longest = self.longest.max(due.since(at));
-                if let Some(journey) = self.journey_mut(*guid) {
-                    let list = match kind {
-                        Kind::Hit => &mut journey.hits,
-                        _ => &mut journey.legs,
-                    };
-                    list.push(place);
+                if let Some(journey) = self.journey_mut(*guid).filter(|_| *kind != Kind::Hit) {
+                    journey.messages += 1;
                 }
             }
             MessageEvent::Judged { id, kind, guid, verdict, why, of, .. } => {
@@ -216,9 +207,6 @@ impl Chart {
         // Messages are numbered as they leave.
         let Some(leg) = self.legs.get_mut(id as usize) else { return };
         (leg.arrives, leg.fate) = (at, fate);
-        if fate >= fate::DROPPED {
-            self.drops.push(id as u32);
-        }
     }
 
     fn judged(
@@ -261,12 +249,6 @@ impl Chart {
         &self.journeys
     }
 
-    /// The number of a search or a push by its GUID.
-    #[must_use]
-    pub fn number(&self, guid: Guid) -> Option<u32> {
-        self.numbers.get(&guid).copied()
-    }
-
     /// Messages that are in the air at some moment between two instants, and
     /// their numbers, the oldest first.
     pub fn flights(&self, from: Instant, to: Instant) -> impl Iterator<Item = (u32, &Leg)> {
@@ -274,45 +256,6 @@ impl Chart {
         let later = self.legs[first..].iter().take_while(move |leg| leg.departs <= to);
         let numbered = later.zip(first as u32..).map(|(leg, number)| (number, leg));
         numbered.filter(move |(_, leg)| leg.arrives >= from)
-    }
-
-    /// What ended badly between two instants, in order of time; the last
-    /// `most` of it.
-    pub fn drops(&self, from: Instant, to: Instant, most: usize) -> impl Iterator<Item = &Leg> {
-        let at = |place: &u32| self.legs[*place as usize].arrives;
-        let first = self.drops.partition_point(|place| at(place) < from);
-        let last = self.drops.partition_point(|place| at(place) <= to).max(first);
-        let first = first.max(last.saturating_sub(most));
-        self.drops[first..last].iter().map(|place| &self.legs[*place as usize])
-    }
-
-    /// The messages of a journey that are no hits.
-    pub fn tree(&self, journey: u32) -> impl Iterator<Item = (u32, &Leg)> {
-        let legs = self.journeys.get(journey as usize).map_or(&[][..], |it| &it.legs);
-        legs.iter().map(|place| (*place, &self.legs[*place as usize]))
-    }
-
-    /// The hits of a search; the messages of a push.
-    pub fn way(&self, journey: u32) -> impl Iterator<Item = (u32, &Leg)> {
-        let legs = self.journeys.get(journey as usize);
-        let legs = legs.map_or(&[][..], |it| if it.of.is_some() { &it.legs } else { &it.hits });
-        legs.iter().map(|place| (*place, &self.legs[*place as usize]))
-    }
-
-    /// When a journey first reached each node.
-    #[must_use]
-    pub fn reached(&self, journey: u32, nodes: u32) -> Vec<Option<Instant>> {
-        let mut reached = alloc::vec![None; nodes as usize];
-        if let Some(it) = self.journeys.get(journey as usize) {
-            reached[it.node as usize] = Some(it.at);
-        }
-        for (_, leg) in self.tree(journey) {
-            if leg.fate == fate::FORWARDED || leg.fate == fate::LOCAL {
-                let first = &mut reached[leg.to as usize];
-                *first = Some(first.map_or(leg.arrives, |first| first.min(leg.arrives)));
-            }
-        }
-        reached
     }
 
     /// What a node has put into its tables until an instant.

@@ -307,7 +307,7 @@ fn sentence(run: &Run) -> String {
             let count = |of: fn(&overlay::TallyView) -> u64| t.map_or(0, of);
             format!(
                 "{searches} searches in {nodes} servents, {answers} answers home; {} messages, {} \
-                 useful, {} duplicate, {} dropped for other reasons, {} lost,",
+                 useful, {} duplicate, {} dropped for other reasons, {} lost",
                 count(|t| t.sent),
                 count(|t| t.useful),
                 count(|t| t.duplicate),
