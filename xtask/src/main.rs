@@ -6,6 +6,7 @@ mod cmd;
 mod digests;
 mod gzip;
 mod machine;
+mod pack;
 mod paths;
 mod run;
 mod second;

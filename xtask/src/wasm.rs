@@ -1,9 +1,12 @@
 //! The core as WebAssembly, one module a view, with its bindings.
 
+use std::fs;
+
 use anyhow::{Result, anyhow, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::machine;
+use crate::pack::pack;
 use crate::paths;
 use crate::run::cargo;
 
@@ -70,5 +73,9 @@ fn build_module(name: &str, features: &str) -> Result<()> {
                 .remove_producers_section(true)
                 .generate(paths::www().join("pkg"))
         })
-        .map_err(|error| anyhow!("the bindings of {name} could not be made: {error:?}"))
+        .map_err(|error| anyhow!("the bindings of {name} could not be made: {error:?}"))?;
+    let module = paths::www().join("pkg").join(self::module(name));
+    let packed = pack(&fs::read(&module)?)?;
+    fs::write(module, packed)?;
+    Ok(())
 }
