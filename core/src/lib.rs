@@ -24,6 +24,7 @@ extern crate alloc;
 extern crate std;
 
 mod address;
+mod chacha;
 pub mod choose;
 pub mod engine;
 pub mod fetch;

@@ -75,16 +75,62 @@ impl Half for crate::trace::NodeId {}
 
 /// Sorts pairs of numbers. For whoever has to sort anything: each kind of list
 /// that is sorted costs the page's module six kilobytes.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg(not(target_arch = "wasm32"))]
 pub fn sort_pairs(pairs: &mut [(u64, u64)]) {
     pairs.sort_unstable();
 }
 
+/// The same with less code, for the page's module: equal pairs are the same, so
+/// there is but one outcome.
+#[cfg(target_arch = "wasm32")]
+#[inline(never)]
+pub fn sort_pairs(pairs: &mut [(u64, u64)]) {
+    heap_sort(pairs);
+}
+
+/// Sorts in place, whatever the order before (heapsort).
+#[cfg(any(target_arch = "wasm32", test))]
+fn heap_sort(pairs: &mut [(u64, u64)]) {
+    // First everything becomes a heap with the largest in front, then that one
+    // goes behind the rest, again and again.
+    let half = pairs.len() / 2;
+    for step in (0..pairs.len() + half).rev() {
+        let mut parent = match step.checked_sub(pairs.len()) {
+            Some(parent) => parent,
+            None => {
+                pairs.swap(0, step);
+                0
+            }
+        };
+        let end = step.min(pairs.len());
+        let heap = &mut pairs[..end];
+        while let Some(mut child) = Some(2 * parent + 1).filter(|child| *child < heap.len()) {
+            if heap.get(child + 1).is_some_and(|other| *other > heap[child]) {
+                child += 1;
+            }
+            if heap[child] <= heap[parent] {
+                break;
+            }
+            heap.swap(child, parent);
+            parent = child;
+        }
+    }
+}
+
 /// An ordered map.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Table<K, V> {
     order: Order,
     rows: Vec<Option<(K, V)>>,
+}
+
+impl<K: Clone, V: Clone> Clone for Table<K, V> {
+    // A node has twenty of them: to copy this into its own clone is not worth
+    // what the page's module grows by.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn clone(&self) -> Self {
+        Self { order: self.order.clone(), rows: self.rows.clone() }
+    }
 }
 
 impl<K, V> Default for Table<K, V> {

@@ -11,6 +11,14 @@ fn all<V: Clone>(table: &Table<u64, V>) -> Vec<(u64, V)> {
 }
 
 proptest! {
+    #[test]
+    fn pairs_are_sorted_on_every_target(mut pairs in prop::collection::vec((0..9_u64, any::<u64>()), 0..70)) {
+        let mut sorted = pairs.clone();
+        sorted.sort_unstable();
+        heap_sort(&mut pairs);
+        prop_assert_eq!(pairs, sorted);
+    }
+
     /// Enough keys for many runs.
     #[test]
     fn a_large_table_is_one_too(

@@ -1,6 +1,7 @@
-//! Words in texts, and numbers as people read them.
+//! Words in texts, parts of them, and numbers as people read them.
 
 use core::fmt;
+use core::slice::SliceIndex;
 
 /// Where a word stands last in a text. The searcher of the standard library is
 /// made for long texts, and three kilobytes of the page's module; ours are a
@@ -8,6 +9,13 @@ use core::fmt;
 pub(crate) fn find_last(text: &str, word: &str) -> Option<usize> {
     let at = |i: &usize| text.as_bytes()[*i..].starts_with(word.as_bytes());
     (0..=text.len().checked_sub(word.len())?).rev().find(at)
+}
+
+/// A part of a text; empty when it has no such part. An index in brackets would
+/// do, but what the standard library has to say when it is wrong is four
+/// kilobytes of the page's module, with all characters that can be printed.
+pub(crate) fn part<R: SliceIndex<str, Output = str>>(text: &str, range: R) -> &str {
+    text.get(range).unwrap_or_default()
 }
 
 /// True when a text has a word in it.

@@ -9,6 +9,8 @@ use core::fmt::{self, Write as _};
 
 use serde::ser::{self, Serialize, Serializer};
 
+use crate::text::part;
+
 /// The JSON text of a value.
 ///
 /// # Panics
@@ -35,10 +37,8 @@ impl Writer {
     fn inside(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.bytes().position(|b| b < b' ' || b == b'"' || b == b'\\') {
-            let (plain, from) = rest.split_at(at);
-            self.0.push_str(plain);
-            let (special, after) = from.split_at(1);
-            let code = special.as_bytes()[0];
+            let code = rest.as_bytes()[at];
+            self.0.push_str(part(rest, ..at));
             self.0.push('\\');
             match code {
                 b'\n' => self.0.push('n'),
@@ -53,7 +53,7 @@ impl Writer {
                     self.0.push(char::from(b"0123456789abcdef"[usize::from(code % 16)]));
                 }
             }
-            rest = after;
+            rest = part(rest, at + 1..);
         }
         self.0.push_str(rest);
     }

@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
+#[cfg(feature = "browser")]
 use core::ops::Bound;
 
 use super::FileInfo;
@@ -92,6 +93,7 @@ impl Catalog {
     }
 
     /// The files after number `after` (from the first when `None`), in order.
+    #[cfg(feature = "browser")]
     pub(super) fn after(&self, after: Option<FileIndex>) -> impl Iterator<Item = &FileInfo> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_index.range((from, Bound::Unbounded)).map(|(_, e)| &e.info)

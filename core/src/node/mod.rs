@@ -33,6 +33,10 @@ pub mod messenger;
 mod overlay;
 #[cfg(feature = "overlay")]
 mod overlay;
+#[cfg(not(feature = "browser"))]
+#[path = "no_page.rs"]
+mod page;
+#[cfg(feature = "browser")]
 mod page;
 mod parts;
 mod serve;

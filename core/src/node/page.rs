@@ -3,15 +3,11 @@
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
 use super::catalog::Catalog;
 use crate::id::FileIndex;
 use crate::text::Size;
 use crate::text::holds;
-
-/// What may stand unescaped in a path segment or a query value.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use crate::wire::percent::{Escaped, unescape};
 
 /// Names looked at for one page of a search, so that one request stays cheap
 /// however much is shared; the link to the rest goes on from there.
@@ -38,9 +34,7 @@ impl Wanted {
         for pair in query.split('&') {
             match pair.split_once('=') {
                 Some(("q", words)) => {
-                    let words = words.replace('+', " ");
-                    let words = percent_encoding::percent_decode_str(&words).decode_utf8_lossy();
-                    wanted.words = words.trim().into();
+                    wanted.words = unescape(&words.replace('+', " ")).trim().into();
                 }
                 Some(("after", number)) => wanted.after = number.parse().ok().map(FileIndex),
                 _ => {}
@@ -118,7 +112,7 @@ pub(super) fn page(catalog: &Catalog, wanted: &Wanted, limit: usize) -> String {
         html.push_str(if words.is_empty() { "<p>Nothing here." } else { "<p>No such file." });
     }
     if let (true, Some(last)) = (more, last) {
-        let q = utf8_percent_encode(&wanted.words, PLAIN);
+        let q = Escaped(&wanted.words);
         let _ = write!(html, "<p><a href=\"/?q={q}&amp;after={}\" rel=next>More</a>", last.0);
     }
     html.push_str("</html>\n");
@@ -126,7 +120,7 @@ pub(super) fn page(catalog: &Catalog, wanted: &Wanted, limit: usize) -> String {
 }
 
 fn row(html: &mut String, index: FileIndex, name: &str, size: u64) {
-    let url = utf8_percent_encode(name, PLAIN);
+    let url = Escaped(name);
     let _ = write!(html, "<tr><td><a href=\"/get/{}/{url}\">", index.0);
     escape(html, name);
     let _ = write!(html, "</a><td title=\"{size} bytes\">{}", Size(size));

@@ -4,6 +4,7 @@
 pub mod gnutella;
 pub mod http;
 pub mod pdtp;
+pub(crate) mod percent;
 pub mod queue;
 mod scan;
 pub mod unicast;

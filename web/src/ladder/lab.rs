@@ -10,7 +10,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, role};
 use super::survey::Survey;
-use crate::common::room::{self, Room};
 use crate::common::{BranchInfo, NamedRecord, Verified, diff, instant, json, listed, us};
 use crate::panics;
 
@@ -23,7 +22,6 @@ pub struct Ladder {
     scenario: Scenario,
     timeline: Timeline<World>,
     survey: Survey,
-    room: Room,
 }
 
 #[wasm_bindgen]
@@ -48,7 +46,7 @@ impl Ladder {
         panics::report();
         let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
         let timeline = Timeline::new(&scenario, Keyframes { every: 512, ..Keyframes::default() });
-        Ok(Self { scenario, timeline, survey: Survey::default(), room: Room::default() })
+        Ok(Self { scenario, timeline, survey: Survey::default() })
     }
 
     /// `scenario`.
@@ -83,16 +81,7 @@ impl Ladder {
 
     /// Runs the frontier on; true when the horizon is reached.
     pub fn explore(&mut self, max_events: u32) -> bool {
-        let mut left = u64::from(max_events);
-        while left > 0 {
-            let some = left.min(room::STEP);
-            self.room.look();
-            if self.timeline.explore(self.end(), some) {
-                return true;
-            }
-            left -= some;
-        }
-        false
+        self.timeline.explore(self.end(), max_events.into())
     }
 
     /// The cursor's instant.

@@ -99,10 +99,13 @@ impl Function {
         let mut at = 0;
         for mark in &self.marks {
             out.extend(&self.code[at..mark.from]);
-            number(&mut out, match mark.index {
-                Index::Function(i) => rename(i),
-                Index::Local(i) => i,
-            });
+            number(
+                &mut out,
+                match mark.index {
+                    Index::Function(i) => rename(i),
+                    Index::Local(i) => i,
+                },
+            );
             at = mark.to;
         }
         out.extend(&self.code[at..]);

@@ -3,7 +3,7 @@
 //! Deflate remembers [`WINDOW`] bytes. What two functions have in common costs
 //! next to nothing when they stand that close.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::module::{Function, Index};
 
@@ -60,7 +60,7 @@ pub(super) fn likeness(functions: &[Function]) -> Vec<usize> {
 /// that have it. Whom a function calls is left out of the comparison, because
 /// that depends on the order.
 fn pieces(functions: &[Function]) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
-    let mut numbers: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut numbers: BTreeMap<[u8; PIECE], usize> = BTreeMap::new();
     let mut holders: Vec<Vec<usize>> = Vec::new();
     let mut all = Vec::new();
     for (f, function) in functions.iter().enumerate() {
@@ -76,8 +76,8 @@ fn pieces(functions: &[Function]) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
         }
         code.extend(&function.code[at..]);
         let mut own = Vec::new();
-        for piece in code.windows(PIECE) {
-            let number = *numbers.entry(piece.to_vec()).or_insert_with(|| {
+        for piece in code.array_windows::<PIECE>() {
+            let number = *numbers.entry(*piece).or_insert_with(|| {
                 holders.push(Vec::new());
                 holders.len() - 1
             });

@@ -3,13 +3,10 @@
 use alloc::string::String;
 use core::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-
 use crate::id::{FileIndex, Sha1};
+use crate::text::part;
+use crate::wire::percent::{Escaped, unescape};
 use crate::wire::scan::trim;
-
-/// What a name keeps unescaped in a URL.
-const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request target, understood.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -49,12 +46,12 @@ impl Target {
         if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        let name = decode(name.trim_end_matches('/'));
+        let name = unescape(name.trim_end_matches('/'));
         (!name.is_empty()).then_some(Self::File { index: FileIndex(index.parse().ok()?), name })
     }
 
     fn urn(path: &str) -> Option<Self> {
-        let urn = decode(after(path, "/uri-res/N2R?")?.trim_end_matches('/'));
+        let urn = unescape(after(path, "/uri-res/N2R?")?.trim_end_matches('/'));
         if let Some(sha1) = Sha1::parse_urn(urn.as_bytes()) {
             return Some(Self::Urn(sha1));
         }
@@ -76,7 +73,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { index, name } => {
-                write!(f, "/get/{}/{}", index.0, utf8_percent_encode(name, NAME))
+                write!(f, "/get/{}/{}", index.0, Escaped(name))
             }
             Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
             Self::Root { query } if query.is_empty() => f.write_str("/"),
@@ -89,7 +86,7 @@ impl fmt::Display for Target {
 /// Cuts scheme and host off a target in absolute form.
 fn origin(target: &str) -> &str {
     match after(target, "http://") {
-        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        Some(rest) => rest.find('/').map_or("/", |at| part(rest, at..)),
         None => target,
     }
 }
@@ -98,10 +95,6 @@ fn origin(target: &str) -> &str {
 fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
-}
-
-fn decode(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

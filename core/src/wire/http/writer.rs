@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{Display, Write as _};
 
-use crate::wire::scan::is_plain;
+use crate::wire::scan::{find, is_plain};
 
 /// Bytes that hold nearly every head we write.
 const USUAL: usize = 512;
@@ -28,10 +28,11 @@ impl HeadWriter {
         head.text.push(' ');
         let from = head.text.len();
         head.word(target, "%20");
-        if head.text[from..].contains(' ') {
-            let escaped = head.text[from..].replace(' ', "%20");
-            head.text.truncate(from);
-            head.text.push_str(&escaped);
+        if find(b' ', &head.text.as_bytes()[from..]).is_some() {
+            let raw = head.text.split_off(from);
+            for c in raw.chars() {
+                if c == ' ' { head.text.push_str("%20") } else { head.text.push(c) }
+            }
         }
         head.text.push_str(" HTTP/1.1\r\n");
         head
@@ -101,12 +102,12 @@ impl HeadWriter {
         }
         let raw = self.text.split_off(from);
         for piece in raw.split_inclusive(char::is_control) {
-            match piece.chars().next_back() {
-                Some(last) if last.is_control() => {
-                    self.text.push_str(&piece[..piece.len() - last.len_utf8()]);
+            match piece.strip_suffix(char::is_control) {
+                Some(plain) => {
+                    self.text.push_str(plain);
                     self.text.push_str(instead);
                 }
-                _ => self.text.push_str(piece),
+                None => self.text.push_str(piece),
             }
         }
     }
