@@ -56,9 +56,11 @@ pub(crate) fn build_view(view: &str) -> Result<()> {
 
 fn build_module(name: &str, features: &str) -> Result<()> {
     cargo()
-        .words("build --quiet --package servent-web --lib --profile web")
+        .words("rustc --quiet --package servent-web --lib --profile web")
         .words("--target wasm32-unknown-unknown --no-default-features --features")
         .arg(features)
+        // The stack comes first; data below 1 MiB has addresses of three bytes.
+        .words("-- -C link-arg=-zstack-size=524288")
         .run()?;
     let module = paths::target().join("wasm32-unknown-unknown/web/servent_web.wasm");
     Bindgen::new()

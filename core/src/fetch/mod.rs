@@ -71,22 +71,38 @@ impl Fetches {
         self.downloads.values().map(Download::view).collect()
     }
 
-    /// Runs a step of one download. `None` when there is no such download.
-    fn with<T>(
+    /// Runs a step of one download, if there is such a download.
+    fn with(
         &mut self,
         fetch: FetchId,
         now: Instant,
         fx: &mut FxOf<Self>,
-        step: impl FnOnce(&mut Download, &mut Cx<'_>) -> T,
-    ) -> Option<T> {
+        step: impl FnOnce(&mut Download, &mut Cx<'_>),
+    ) {
+        let mut step = Some(step);
+        self.run(fetch, now, fx, &mut |download, cx| {
+            if let Some(step) = step.take() {
+                step(download, cx);
+            }
+        });
+    }
+
+    /// The same for all kinds of steps: there are fifteen.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn run(
+        &mut self,
+        fetch: FetchId,
+        now: Instant,
+        fx: &mut FxOf<Self>,
+        step: &mut dyn FnMut(&mut Download, &mut Cx<'_>),
+    ) {
         let Self { config, speech, conns, downloads, due, .. } = self;
-        let download = downloads.get_mut(&fetch)?;
-        let out = step(download, &mut Cx { now, config, speech, conns, fx });
+        let Some(download) = downloads.get_mut(&fetch) else { return };
+        step(download, &mut Cx { now, config, speech, conns, fx });
         match download.due() {
             Some(at) => due.insert(fetch, at),
             None => due.remove(&fetch),
         };
-        Some(out)
     }
 
     /// Runs a step at the source that a connection belongs to; what is no

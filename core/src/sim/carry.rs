@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use super::calendar::Due;
 use super::disk::Content;
 use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store, ToSend};
-use super::world::{Guest, World};
+use super::world::{Guest, Scratch, World};
 use crate::engine::Effect;
 use crate::id::{ConnId, FetchId, Sha1};
 use crate::node::{Answer, DialError, FileRef, Input, Output};
@@ -47,11 +47,10 @@ impl<N: Guest> World<N> {
     /// Carries out one list of effects, in its order. Changes of durable
     /// state are safe before anything after them is done: write-ahead.
     pub(super) fn carry(&mut self, host: u32, cause: Cause, out: &mut Vec<Record>) {
-        if self.fx.is_empty() {
+        if self.scratch.fx.is_empty() {
             return;
         }
-        let mut fx = core::mem::take(&mut self.fx);
-        let mut about = core::mem::take(&mut self.about);
+        let Scratch { mut fx, mut about } = core::mem::take(&mut self.scratch);
         let (mut first, mut last) = (None, cause);
         let mut unsafe_yet = false;
         causes_within(fx.as_slice(), self.recorder.next(), &mut about);
@@ -88,7 +87,7 @@ impl<N: Guest> World<N> {
             }
         }
         about.clear();
-        (self.fx, self.about) = (fx, about);
+        self.scratch = Scratch { fx, about };
     }
 
     fn output(&mut self, host: u32, output: Output, cause: Cause) {

@@ -56,9 +56,21 @@ pub struct World<N: Guest = Node> {
     pub(super) faults: Arc<Vec<FaultAt>>,
     pub(super) recorder: Recorder,
     pub(super) events: u64,
+    pub(super) scratch: Scratch,
+}
+
+/// What is empty between two events and kept for its memory alone: there is
+/// nothing to clone, and the page's module has no code for it.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
     pub(super) fx: Fx<Output, Event>,
-    /// Empty between two events, like `fx`: kept for its memory alone.
     pub(super) about: Vec<(ConnId, u64)>,
+}
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl World<Node> {
@@ -102,8 +114,7 @@ impl<N: Guest> World<N> {
             faults: Arc::new(scenario.faults.clone()),
             recorder: Recorder::default(),
             events: 0,
-            fx: Fx::new(),
-            about: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -273,7 +284,7 @@ impl<N: Guest> World<N> {
     /// Hands an input to a node, or keeps it while the node stands still.
     pub(super) fn give(&mut self, host: u32, input: Input, cause: Cause, out: &mut Vec<Record>) {
         let now = self.now;
-        let mut fx = core::mem::take(&mut self.fx);
+        let mut fx = core::mem::take(&mut self.scratch.fx);
         let h = self.host_mut(host);
         if h.stalled {
             h.inbox.push_back((input, cause));
@@ -283,7 +294,7 @@ impl<N: Guest> World<N> {
                 node.handle(local, input, &mut fx);
             }
         }
-        self.fx = fx;
+        self.scratch.fx = fx;
         self.settle(host, cause, out);
     }
 
@@ -292,7 +303,7 @@ impl<N: Guest> World<N> {
         if self.hosts[host as usize].armed != Some(now) {
             return; // An earlier one took its place.
         }
-        let mut fx = core::mem::take(&mut self.fx);
+        let mut fx = core::mem::take(&mut self.scratch.fx);
         let h = self.host_mut(host);
         h.armed = None;
         let local = h.read_clock(now);
@@ -302,7 +313,7 @@ impl<N: Guest> World<N> {
         {
             node.handle_timeout(local, &mut fx);
         }
-        self.fx = fx;
+        self.scratch.fx = fx;
         self.settle(host, None, out);
     }
 
