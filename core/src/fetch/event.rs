@@ -118,20 +118,3 @@ pub enum Limit {
     /// Pieces of a part file.
     Pieces,
 }
-
-impl Event {
-    /// The clause that what happened obeys, or that it is about.
-    #[must_use]
-    pub const fn clause(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Asked { .. } => "AQ-1",
-            Self::Queued { dialect: Dialect::Active | Dialect::Passive, .. } => "AQ-13",
-            Self::Queued { .. } => "PQ-6",
-            Self::Waiting { why: SourceTrouble::Busy, .. } => "AQ-10",
-            Self::PlaceLost { why: PlaceLoss::ConnectionLost, .. } => "AQ-7",
-            Self::CalledBack { .. } | Self::CallUnknown { .. } => "PQ-8",
-            Self::Source { .. } | Self::AltRefused { .. } => "PQ-17",
-            _ => return None,
-        })
-    }
-}

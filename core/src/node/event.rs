@@ -74,17 +74,3 @@ pub enum Limit {
     /// Not a protocol we speak.
     Garbage,
 }
-
-impl ConnEvent {
-    /// The requirement that what happened obeys, or that it is about.
-    #[must_use]
-    pub const fn clause(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Reply { status: 200 | 206, .. } => "AQ-2",
-            Self::Reply { status: 503, .. } => "PQ-4",
-            Self::Reply { status: 429, .. } => "PQ-11",
-            Self::Line { .. } => "PQ-8",
-            _ => return None,
-        })
-    }
-}

@@ -2,20 +2,9 @@
 
 use super::event::{Event, Failure, Pick, Refusal};
 
+crate::trace::obeys!(Event);
+
 impl Event {
-    /// The requirement behind it, as the specification tests name it.
-    #[must_use]
-    pub const fn id(&self) -> &'static str {
-        self.source().0
-    }
-
-    /// Where that is written: lines of the transfer manager's text, or the
-    /// section of what it leaves open.
-    #[must_use]
-    pub const fn clause(&self) -> &'static str {
-        self.source().1
-    }
-
     const fn source(&self) -> (&'static str, &'static str) {
         match self {
             Self::Registered { .. } | Self::Left { .. } => ("SW-2", "lines 15–18"),

@@ -2,19 +2,9 @@
 
 use super::{Ending, Event, Limit, Rejection, Why};
 
+crate::trace::obeys!(Event);
+
 impl Event {
-    /// The requirement behind it, as the specification tests name it.
-    #[must_use]
-    pub const fn id(&self) -> &'static str {
-        self.source().0
-    }
-
-    /// Where that is written.
-    #[must_use]
-    pub const fn clause(&self) -> &'static str {
-        self.source().1
-    }
-
     const fn source(&self) -> (&'static str, &'static str) {
         match self {
             Self::Opened { .. } => ("UC-6", "UNICAST3, Connection establishment"),
