@@ -39,8 +39,8 @@ export interface Pin { at: number; seq: number; kind: 'fault' | 'violation'; key
 export interface BranchInfo { id: number; parent: number | null; at: number; name: string }
 export interface Verified { checked: number; total: number; diverged_at: number | null; text?: string }
 export interface Preset { id: string; title: string; text: string; scenario: Scenario }
-/** `lane`: which of two runs it is in; `arrow`: a datagram. */
-export interface Selection { node: number | null; ticket: string | null; name: string; lane?: number; arrow?: number }
+/** `lane`: which of two runs it is in; `arrow`: a datagram; `transfer`: a piece on its way. */
+export interface Selection { node: number | null; ticket: string | null; name: string; lane?: number; arrow?: number; transfer?: number }
 export type Fault = { [name: string]: any };
 
 export interface ScenarioServer { name: string; queue: Record<string, number>; up: number; latency: number; corrupt: boolean }

@@ -25,6 +25,7 @@ import { queue } from './board/view.js';
  * @property {(session: Session) => [string, string, number?][]} facts of the selection; with a share of one, as a bar too
  * @property {(session: Session) => Node|null} sign of the selection, beside its name
  * @property {(session: Session) => number|null} [event] the record the selection is about
+ * @property {(session: Session) => Node|null} [about] more on the selection, below its facts
  * @property {(session: Session) => {gesture: string, text: string, key: string}[]} gestures what can be done to the selection
  * @property {(gesture: string, target: T.Selection, session: Session) => Deed|null} deed
  * @property {(session: Session, us: number) => number} [ahead] the instant to show after so much time, where the clock is not even
@@ -40,12 +41,12 @@ import { queue } from './board/view.js';
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void}} Pane */
 
 /** Views by the order of their keys. A view that is not here yet comes with its script. */
-export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder']);
+export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder', 'matrix']);
 
 /** @type {Record<string, View>} */
 const known = { queue };
 /** @type {Record<string, () => Promise<Record<string, View>>>} */
-const chunks = { map: () => import('./map/view.js'), ladder: () => import('./ladder/view.js') };
+const chunks = { map: () => import('./map/view.js'), ladder: () => import('./ladder/view.js'), matrix: () => import('./matrix/view.js') };
 
 /** A view with its core, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {

@@ -108,7 +108,7 @@ export class LabInspector extends HTMLElement {
       const head = el('h2', { text: t('inspect.title') });
       this.facts = nothing ? null : el('dl', { class: 'facts' });
       if (nothing) fill(this.who, head, el('p', { text: t(`${view.id}.pick${run.kind === 'trace' ? '.trace' : ''}`) }), this.#picker(), this.#gestures());
-      else fill(this.who, head, el('h3', {}, selection.name, view.sign(session)), this.facts, this.#gestures(), this.about = el('div', {}));
+      else fill(this.who, head, el('h3', {}, selection.name, view.sign(session)), this.facts, view.about?.(session), this.#gestures(), this.about = el('div', {}));
     }
     if (nothing) return;
     this.#list(view.facts(session));

@@ -25,6 +25,7 @@ const PAGE = {
   'view.queue': 'Queue',
   'view.map': 'Routing',
   'view.ladder': 'Retransmission',
+  'view.matrix': 'Swarm',
   'view.label': 'View',
   'view.failed': 'This view could not be loaded: {why}',
   'mode.label': 'How to look at it',

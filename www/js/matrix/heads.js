@@ -1,0 +1,173 @@
+/** What is said of each client beside its cells: how it can be met, its name, its ratio, and what it does. */
+import { count } from '../format.js';
+import { t } from '../strings.js';
+import { brief } from './words.js';
+import { SOURCE } from './sheet.js';
+
+/** @import { MatrixRun } from './run.js' */
+/** @import { Palette } from './look.js' */
+/** @import { Sheet } from './sheet.js' */
+/** @import * as T from './types' */
+
+/** @param {CanvasRenderingContext2D} ctx @param {Sheet} sheet @param {MatrixRun} run @param {Palette} colours */
+export function paintHeads(ctx, sheet, run, colours) {
+  source(ctx, sheet, run, colours);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(sheet.x, sheet.body, sheet.side, sheet.height - sheet.body);
+  ctx.clip();
+  const [top, bottom] = sheet.sight;
+  if (sheet.worded) {
+    ctx.textBaseline = 'middle';
+    for (let row = top; row < bottom; row += 1) head(ctx, sheet, run.rows[row], row, colours);
+  } else strips(ctx, sheet, run, colours, top, bottom);
+  ctx.restore();
+}
+
+/** Filled: can be connected to. A ring: only connects. @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} r @param {boolean} active @param {string} colour */
+export function dot(ctx, x, y, r, active, colour) {
+  ctx.beginPath();
+  ctx.arc(x, y, active ? r : r - 0.9, 0, 2 * Math.PI);
+  ctx.fillStyle = ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.8;
+  if (active) ctx.fill();
+  else ctx.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {Sheet} sheet @param {T.Row} client @param {number} row @param {Palette} colours */
+function head(ctx, sheet, client, row, colours) {
+  const { x, side } = sheet;
+  const { rem, size, font } = colours;
+  const y = sheet.yOf(row) + sheet.row / 2 + 0.5;
+  const wide = side > 11 * rem;
+  const roomy = side > 8.5 * rem;
+  ctx.globalAlpha = client.up ? 1 : 0.5;
+  dot(ctx, x + 0.7 * rem, y, 0.26 * rem, client.active, client.stalled === null ? colours.ink : colours.stalled);
+  ctx.textAlign = 'left';
+  ctx.font = `600 ${size}px ${font}`;
+  ctx.fillStyle = colours.ink;
+  const end = x + side - 0.5 * rem;
+  const meter = (wide ? 3 : 2) * rem;
+  const from = x + 1.25 * rem;
+  const at = roomy ? from + (wide ? 3 : 2.5) * rem : end - 1.5 * rem;
+  ctx.fillText(client.role === 'honest' ? client.name : `${client.name} ⚠`, from, y, at - from - 4);
+  ratio(ctx, at, y, roomy ? meter : 1.5 * rem, client, colours);
+  if (roomy) {
+    const words = brief(client, wide);
+    ctx.font = `${client.stalled !== null || client.quarantined ? '650' : '400'} ${size - 1}px ${font}`;
+    ctx.fillStyle = client.quarantined ? colours['bad-ink'] : client.stalled !== null ? colours.stalled : client.whole ? colours['good-ink'] : colours['ink-soft'];
+    ctx.textAlign = 'right';
+    ctx.fillText(words, end, y, end - at - meter - 6);
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** How much of what it may download it has downloaded; with a mark where the right ends. @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} wide @param {T.Row} client @param {Palette} colours */
+function ratio(ctx, x, y, wide, client, colours) {
+  const tall = 6;
+  ctx.fillStyle = colours.missing;
+  ctx.fillRect(x, y - tall / 2, wide, tall);
+  const used = Math.min(1, client.right > 0 ? client.taken / client.right : 1);
+  ctx.fillStyle = client.stalled !== null ? colours.stalled : colours['line-strong'];
+  ctx.fillRect(x, y - tall / 2, wide * used, tall);
+  if (client.stalled !== null) ctx.fillRect(x + wide - 2, y - tall / 2 - 3, 2, tall + 6);
+}
+
+/** Rows without room for words: a mark for who is stalled, and for who has all. @param {CanvasRenderingContext2D} ctx @param {Sheet} sheet @param {MatrixRun} run @param {Palette} colours @param {number} top @param {number} bottom */
+function strips(ctx, sheet, run, colours, top, bottom) {
+  const { x, side } = sheet;
+  const { rem, size, font } = colours;
+  const tall = Math.max(1, sheet.row);
+  const [left, right] = [x + 3.5 * rem, x + side - 0.5 * rem];
+  const every = Math.ceil((2.2 * size) / sheet.row / 10) * 10;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'top';
+  ctx.font = `${size - 1}px ${font}`;
+  const share = (right - left) / Math.max(1, run.pieces);
+  for (let row = top; row < bottom; row += 1) {
+    const client = run.rows[row];
+    const y = sheet.yOf(row);
+    ctx.fillStyle = client.stalled === null ? (client.whole ? colours.seed : colours['line-strong']) : colours.stalled;
+    if (!client.up) ctx.fillStyle = colours.missing;
+    ctx.fillRect(left, y, Math.max(1, client.have * share), tall);
+    if (row % every === 0) {
+      ctx.fillStyle = colours['ink-soft'];
+      ctx.fillText(client.name, x + 0.4 * rem, y, 3 * rem);
+    }
+  }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {Sheet} sheet @param {MatrixRun} run @param {Palette} colours */
+function source(ctx, sheet, run, colours) {
+  const { x, side } = sheet;
+  const { rem, size, font } = colours;
+  const y = sheet.yOf(SOURCE) + sheet.strip / 2 + 0.5;
+  ctx.fillStyle = colours.accent;
+  const r = 0.28 * rem;
+  ctx.fillRect(x + 0.7 * rem - r, y - r, 2 * r, 2 * r);
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  ctx.font = `700 ${size}px ${font}`;
+  ctx.fillStyle = colours.ink;
+  ctx.fillText(t('matrix.source'), x + 1.25 * rem, y, side - 1.6 * rem);
+  if (side > 8.5 * rem) {
+    ctx.textAlign = 'right';
+    ctx.font = `400 ${size - 1}px ${font}`;
+    ctx.fillStyle = colours['ink-soft'];
+    ctx.fillText(t('matrix.source.copies', { copies: run.copies }), x + side - 0.5 * rem, y, side - 6 * rem);
+  }
+  // It has everything, always.
+  ctx.fillStyle = colours['accent-wash'];
+  const [first, last] = sheet.columns;
+  const left = Math.max(sheet.cells, sheet.xOf(first));
+  ctx.fillRect(left, sheet.yOf(SOURCE) + 4, Math.min(sheet.cells + sheet.wide, sheet.xOf(last)) - left, sheet.strip - 8);
+}
+
+/** Above each column, how many have the piece; the rarest are marked. @param {CanvasRenderingContext2D} ctx @param {Sheet} sheet @param {MatrixRun} run @param {Palette} colours */
+export function paintRarity(ctx, sheet, run, colours) {
+  const { size, font, rem } = colours;
+  const base = sheet.head - 3;
+  const tall = base - size - 6;
+  const [first, last] = sheet.columns;
+  const rarest = run.rarest;
+  const present = Math.max(1, run.rows.length);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(sheet.cells, 0, sheet.wide + 1, sheet.head);
+  ctx.clip();
+  const gap = sheet.column >= 6 ? 1 : 0;
+  const many = Math.max(1, Math.ceil(1 / sheet.column));
+  for (let piece = first; piece < last; piece += many) {
+    const copies = run.rarity[piece] ?? 0;
+    const x = sheet.xOf(piece);
+    const high = Math.max(copies ? 1 : 0, (tall * copies) / present);
+    const rare = copies === rarest && rarest < present;
+    ctx.fillStyle = colours.missing;
+    ctx.fillRect(x, base - tall, Math.max(1, sheet.column - gap), tall - high);
+    ctx.fillStyle = copies >= present ? colours.seed : rare ? colours.lost : colours.held;
+    ctx.fillRect(x, base - high, Math.max(1, sheet.column - gap), high);
+    // A dot as well, for eyes that do not tell the colours.
+    if (rare && sheet.column >= 4) {
+      ctx.beginPath();
+      ctx.arc(x + (sheet.column - gap) / 2, base - Math.max(high, 2) - 4, Math.min(2, sheet.column / 3), 0, 2 * Math.PI);
+      ctx.fillStyle = colours.lost;
+      ctx.fill();
+    }
+  }
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'top';
+  ctx.font = `${size - 1}px ${font}`;
+  ctx.fillStyle = colours['ink-soft'];
+  const step = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512, 1000, 2000, 5000, 10000].find((n) => n * sheet.column >= 2.4 * rem) ?? 20000;
+  for (let piece = Math.ceil(first / step) * step; piece < last; piece += step) ctx.fillText(String(piece), sheet.xOf(piece) + 1, 1);
+  ctx.restore();
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  ctx.font = `${size - 1}px ${font}`;
+  ctx.fillStyle = colours['ink-soft'];
+  ctx.fillText(sheet.side > 11 * rem ? t('matrix.rarity') : t('matrix.rarity.short'), sheet.x + 0.5 * rem, base - tall / 2, sheet.side - rem);
+  if (sheet.side > 8.5 * rem) {
+    ctx.textAlign = 'right';
+    ctx.fillText(`${count(rarest)}–${count(Math.max(0, ...run.rarity))}`, sheet.x + sheet.side - 0.5 * rem, base - tall / 2);
+  }
+}

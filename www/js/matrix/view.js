@@ -1,0 +1,156 @@
+/** The swarm: clients, pieces, and who gives which one to whom. */
+import { load } from '../core.js';
+import { el } from '../dom.js';
+import { bytes, clock, percent } from '../format.js';
+import { t } from '../strings.js';
+import { matrix as strings } from '../strings/matrix.js';
+import { fitting, form } from './form.js';
+import { funnelOf } from './funnel.js';
+import { deed, flowOf, gesturesOf, runOf, selectionOf } from './gestures.js';
+import { MatrixRun } from './run.js';
+import { SOURCE } from './sheet.js';
+import { signs } from './signs.js';
+import { brief, nameOf } from './words.js';
+import './pane.js';
+
+/** @import * as T from './types' */
+/** @import { View } from '../views.js' */
+
+/** @type {any} */
+let glue = null;
+/** Stories do not change. @type {any[]|null} */
+let stories = null;
+const POLICIES = /** @type {T.Policy[]} */ (['seed2004', 'adaptive']);
+/** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
+const [AHEAD, SLICE_MS] = [20, 20];
+
+/** The style sheet of this view; the single-file page has it already. */
+async function style() {
+  if (document.querySelector('link[href="css/matrix.css"], style')) return;
+  const link = /** @type {HTMLLinkElement} */ (el('link', { rel: 'stylesheet', href: 'css/matrix.css' }));
+  const ready = new Promise((done, failed) => Object.assign(link, { onload: done, onerror: () => failed(new Error('matrix.css')) }));
+  document.head.append(link);
+  await ready;
+}
+
+const paneOf = () => /** @type {import('./pane.js').MatrixPane|null} */ (document.querySelector('matrix-pane'));
+
+/** @param {MatrixRun} run @param {number} id @returns {[string, string][]} */
+function transferFacts(run, id) {
+  const flow = run.transfer(id);
+  if (!flow) return [];
+  const live = run.transfers.find((f) => f.id === id);
+  const funnel = run.funnel(id);
+  return [
+    [t('fact.piece'), t('fact.piece.of', { piece: flow.piece, of: run.pieces, copies: run.rarity[flow.piece] ?? 0 })],
+    [t('fact.from'), nameOf(run, flow.giver)],
+    [t('fact.to'), nameOf(run, flow.taker)],
+    [t('fact.there'), live ? t(`fact.there.${live.state}`, { share: percent(live.share) }) : t(funnel && funnel.at > run.now ? 'fact.there.later' : 'fact.there.over')],
+    ...(funnel ? [/** @type {[string, string]} */ ([t('fact.decided'), clock(funnel.at - run.origin)]), /** @type {[string, string]} */ ([t('fact.counts'), t(funnel.charged ? 'fact.counts.yes' : 'fact.counts.no')])] : []),
+  ];
+}
+
+/** @param {MatrixRun} run @param {number} node @returns {[string, string][]} */
+function clientFacts(run, node) {
+  const row = run.rows[node];
+  const { counters } = run;
+  if (!row) {
+    return [
+      [t('fact.policy'), t(`policy.${run.policy}.long`)],
+      [t('fact.copies'), t('fact.copies.of', { copies: run.copies })],
+      [t('fact.ratio'), t('fact.ratio.of', { ratio: counters.ratio / 1000 })],
+      [t('fact.messages'), (counters.messages_per_piece / 1000).toFixed(2)],
+      [t('fact.stalled'), String(counters.stalled)],
+      [t('fact.quarantined'), String(counters.quarantined)],
+    ];
+  }
+  return [
+    [t('fact.mode'), t(row.active ? 'mode.active' : row.firewalled ? 'mode.walled' : 'mode.passive')],
+    [t('fact.role'), t(`habit.${row.role}`)],
+    [t('fact.holds'), t('fact.holds.of', { have: row.have, of: run.pieces })],
+    [t('fact.ratio.own'), t('fact.ratio.own.of', row)],
+    [t('fact.credit'), t('fact.credit.of', row)],
+    [t('fact.now'), brief(row, true)],
+    [t('fact.rate'), row.rate > 0 ? `${bytes(row.rate)}/s` : t('fact.rate.none')],
+    [t('fact.running'), t('fact.running.of', row)],
+    [t('fact.failures'), String(Math.round(row.failures * 10) / 10)],
+  ];
+}
+
+/** @type {View} */
+export const matrix = {
+  id: 'matrix',
+  speed: 1,
+  strings,
+  async load() {
+    [glue] = await Promise.all([load('matrix'), style()]);
+  },
+  presets() {
+    if (glue) stories ??= JSON.parse(glue.Matrix.presets());
+    return stories ?? [];
+  },
+  fromScenario: (scenario) => new MatrixRun(glue.Matrix.fromScenario(JSON.stringify(scenario))),
+  fromTrace() { throw new Error(t('matrix.trace')); },
+  variants(scenario, told = false) {
+    const ways = scenario.variants?.length ? scenario.variants : told ? [] : POLICIES.map((policy) => ({ name: policy, policy }));
+    return ways.map((/** @type {{policy: T.Policy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
+  },
+  pane: () => el('matrix-pane'),
+
+  facts(session) {
+    const run = runOf(session);
+    const { node, transfer } = session.selection;
+    if (!run) return [];
+    run.refresh();
+    return transfer !== undefined ? transferFacts(run, transfer) : node === null ? [] : clientFacts(run, node);
+  },
+  sign(session) {
+    const run = runOf(session);
+    const { node, transfer } = session.selection;
+    if (!run) return null;
+    if (transfer !== undefined) return el('span', { class: 'badge', text: t(flowOf(session)?.giver === SOURCE ? 'sign.source' : 'sign.transfer') });
+    const row = node === null ? undefined : run.rows[node];
+    return el('span', { class: 'badge', text: row ? t(row.active ? 'mode.active' : 'mode.passive') : t(`policy.${run.policy}`) });
+  },
+  event: (session) => session.selection.transfer ?? null,
+  about(session) {
+    const run = runOf(session);
+    const { transfer } = session.selection;
+    const funnel = run && transfer !== undefined ? run.funnel(transfer) : null;
+    return run && funnel ? funnelOf(run, funnel) : null;
+  },
+  gestures: gesturesOf,
+  deed,
+  keys(session) {
+    const gesture = (/** @type {string[]} */ ...names) => () => {
+      const offered = gesturesOf(session).map((g) => g.gesture);
+      session.gesture(names.find((name) => offered.includes(name)) ?? names[0]);
+    };
+    return {
+      x: gesture('kill', 'restart', 'restart_coordinator'),
+      t: gesture('stall', 'resume'),
+      p: gesture('passive', 'active'),
+      k: gesture('corrupt', 'honest'),
+      d: gesture('cut', 'heal'),
+      ArrowDown: () => paneOf()?.move(1),
+      ArrowUp: () => paneOf()?.move(-1),
+    };
+  },
+  sheet: [['rows', ['↑', '↓']], ['cells', ['↑', '↓', '←', '→']], ['kill', ['X']], ['halt', ['T']], ['mode', ['P']], ['corrupt', ['K']], ['sever', ['D']]],
+  signs,
+  form,
+  fitting,
+
+  place: ({ selection }) => (selection.transfer === undefined ? (selection.lane ? `${selection.lane}` : null) : `${selection.lane ?? 0}.${selection.transfer}`),
+  replace(session, place) {
+    const [lane, id] = place.split('.').map(Number);
+    const run = /** @type {MatrixRun|undefined} */ (session.runs()[lane]);
+    if (!run) return;
+    if (Number.isNaN(id) || id === undefined) return session.select({ ...session.selection, lane });
+    // The transfer may lie ahead of the moment of the link.
+    for (let tries = 0; tries < AHEAD && !run.explore(SLICE_MS); tries += 1);
+    const selection = selectionOf(run, id, lane);
+    if (selection) session.select(selection);
+    return undefined;
+  },
+};
