@@ -56,6 +56,29 @@ for (const name of BROWSERS) {
           await page.click('[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'scenario');
+          await page.keyboard.press('Escape');
+          await page.click('[data-view="matrix"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('matrix-pane'))?.lanes[0]?.run.stamp);
+          await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(4e6); });
+          await frame(page);
+          assert.deepEqual(await violations(page), [], 'matrix');
+          await page.evaluate(() => {
+            const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+            const pane = /** @type {any} */ (document.querySelector('matrix-pane'));
+            const [flow] = session.run.transfers;
+            pane.cursor = { row: flow.taker, piece: flow.piece };
+            pane.scroller.focus();
+          });
+          await page.keyboard.press('Enter');
+          await page.waitForSelector('.funnel');
+          await page.click('.funnel summary');
+          assert.deepEqual(await violations(page), [], 'a transfer is selected');
+          await page.click('[data-table]');
+          await page.waitForSelector('.matrix-table button');
+          assert.deepEqual(await violations(page), [], 'matrix as a table');
+          await page.click('[data-tool="scenario"]');
+          await page.waitForSelector('dialog[open]');
+          assert.deepEqual(await violations(page), [], 'scenario of a swarm');
           await page.close();
         });
       }

@@ -23,13 +23,16 @@ export function run(Lab) {
   });
 }
 
+/** The class of a module that has stories. @param {any} glue */
+export const told = (glue) => Object.values(glue).find((/** @type {any} */ one) => one?.presets);
+
 /** @param {string} engine @param {string} [view] whose module @returns {Promise<string[]>} */
 export async function digests(engine, view = 'queue') {
   if (engine === 'node') {
     const pkg = path.join(WWW, 'pkg');
     const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
     await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-    return run(glue.Lab ?? glue.Ladder ?? glue.Map);
+    return run(told(glue));
   }
   const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine), { pkg: path.join(WWW, 'pkg') });
   try {
@@ -39,7 +42,7 @@ export async function digests(engine, view = 'queue') {
     return await page.evaluate(async (/** @type {string} */ source, /** @type {string} */ of) => {
       const glue = await import(`/pkg/servent_${of}.js`);
       await glue.default({ module_or_path: `/pkg/servent_${of}_bg.wasm` });
-      return new Function(`return (${source})`)()(glue.Lab ?? glue.Ladder ?? glue.Map);
+      return new Function(`return (${source})`)()(Object.values(glue).find((/** @type {any} */ one) => one?.presets));
     }, run.toString(), view);
   } finally {
     await close();
@@ -48,5 +51,5 @@ export async function digests(engine, view = 'queue') {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const engine = process.env.ENGINE ?? 'node';
-  for (const view of ['queue', 'ladder', 'map']) console.log((await digests(engine, view)).join('\n'));
+  for (const view of ['queue', 'ladder', 'map', 'matrix']) console.log((await digests(engine, view)).join('\n'));
 }

@@ -6,10 +6,12 @@ import { before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { ladder } from '../js/strings/ladder.js';
 import { map } from '../js/strings/map.js';
+import { matrix } from '../js/strings/matrix.js';
 import { known, reason, speak, tell } from '../js/strings.js';
+import { told } from './digest.js';
 import { WWW } from './serve.js';
 
-for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['map', map], ['ladder', ladder]])) {
+for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['map', map], ['ladder', ladder], ['matrix', matrix]])) {
   describe(view, () => {
     /** @type {any} */
     let Lab;
@@ -17,7 +19,7 @@ for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['
       const pkg = path.join(WWW, 'pkg');
       const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
       await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-      Lab = glue.Lab ?? glue.Map ?? glue.Ladder;
+      Lab = told(glue);
       speak(strings);
     });
 
@@ -57,6 +59,7 @@ const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['unicast', 'unicast/event.rs', 'Event', ladder], ['datagram', 'sim/ladder/event.rs', 'DatagramEvent', ladder], ['app', 'sim/ladder/event.rs', 'AppEvent', ladder],
   ['world', 'sim/ladder/event.rs', 'Happening', ladder], ['node', 'node/messenger/event.rs', 'NodeEvent', ladder],
   ['message', 'sim/overlay/event.rs', 'MessageEvent', map], ['app', 'sim/overlay/event.rs', 'AppEvent', map], ['world', 'sim/overlay/event.rs', 'Happening', map], ['routing', 'routing/event.rs', 'Event', map],
+  ['swarm', 'swarm/event.rs', 'Event', matrix], ['client', 'swarm/client/io.rs', 'Event', matrix], ['world', 'sim/pieces/event.rs', 'Happening', matrix],
 ]);
 
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
@@ -97,6 +100,7 @@ test('every reason the core declares reads as words', async () => {
     ['fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
     ['unicast/event.rs', 'Why', 'unicast', 'resent', ladder], ['unicast/event.rs', 'Rejection', 'unicast', 'rejected', ladder], ['unicast/event.rs', 'Ending', 'unicast', 'closed', ladder],
     ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', ladder], ['sim/overlay/event.rs', 'Loss', 'message', 'lost', map], ['routing/io.rs', 'Why', 'message', 'judged', map], ['routing/io.rs', 'Why', 'routing', 'limit', map],
+    ['swarm/event.rs', 'Pick', 'swarm', 'assigned', matrix], ['swarm/event.rs', 'Failure', 'swarm', 'failed', matrix], ['swarm/event.rs', 'Refusal', 'swarm', 'refused', matrix], ['swarm/client/io.rs', 'Ignored', 'client', 'ignored', matrix],
   ]);
   for (const [file, name, area, what, strings] of reasons) {
     const kinds = variants(await core(file), name);

@@ -1,5 +1,6 @@
 //! The simulator: events a second, native and as WebAssembly; seeks.
 
+mod frames;
 mod map;
 pub(crate) mod page;
 

@@ -66,7 +66,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
         beside,
         &Target::AtMost(50.0),
     );
-    super::map::run(report, quick)
+    super::map::run(report, quick)?;
+    super::frames::run(report, &root, quick)
 }
 
 fn kib(bytes: u64) -> f64 {

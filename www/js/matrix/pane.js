@@ -204,7 +204,7 @@ export class MatrixPane extends HTMLElement {
     // Nobody reads the table while the picture moves, unless it is shown.
     clearTimeout(this.#listing);
     const lane = this.#current();
-    const list = () => this.table?.update(lane.run, session.selection.transfer === undefined ? session.selection.node : null);
+    const list = () => this.table?.update(lane.run, session.selection.transfer === undefined ? session.selection.node : null, this.asTable);
     if (this.asTable && words) list();
     else this.#listing = window.setTimeout(list, LEARN_MS);
   }

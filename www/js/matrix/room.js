@@ -3,12 +3,15 @@
 /** @import { Sheet } from './sheet.js' */
 
 /** Heights of rows, in rem; none is as low as it takes to show all of them. */
-export const ROWS = [0, 0.375, 0.75, 1.25, 1.75];
+export const ROWS = [0, 0.375, 0.75, 1.25, 1.75, 2.5];
 /** A column is at most so many pixels wide. */
 const WIDEST = 120;
 
 /** The height to begin with: a crowd is seen as a whole, of a few each can be read. @param {{height: number, rows: number, rem: number}} room */
-export const fitting = ({ height, rows, rem }) => (rows > 200 ? 0 : (height - 4.75 * rem) / rows >= 1.75 * rem ? 4 : 3);
+export const fitting = ({ height, rows, rem }) => {
+  const each = (height - 4.75 * rem) / rows / rem;
+  return rows > 200 ? 0 : each >= ROWS[5] ? 5 : each >= ROWS[4] ? 4 : 3;
+};
 
 /** @param {number} tall which of the heights @param {{height: number, rows: number, rem: number}} room */
 export function roomFor(tall, { height, rows, rem }) {

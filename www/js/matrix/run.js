@@ -65,14 +65,12 @@ export class MatrixRun extends Run {
       this.rarity = this.matrix.rarity();
       this.rarest = this.rarity.reduce((least, n) => Math.min(least, n), Infinity);
       this.counters = JSON.parse(this.matrix.counters());
-      this.#flows = this.matrix.transfers();
+      this.#readFlows();
       this.#readRows();
     }
-    this.#readFlows(now);
+    for (const flow of this.transfers) flow.share = flow.state === 2 ? 1 : flow.begun < 0 || flow.ends <= flow.begun ? 0 : Math.min(1, Math.max(0, (now - flow.begun) / (flow.ends - flow.begun)));
     for (const row of this.rows) row.waits = row.stalled === null ? 0 : now - row.stalled;
   }
-  #flows = /** @type {Float64Array} */ (new Float64Array(0));
-
   #readRows() {
     const all = this.matrix.rows(0, this.rows.length);
     this.rows.forEach((row, i) => {
@@ -102,16 +100,24 @@ export class MatrixRun extends Run {
     });
   }
 
-  /** @param {number} now */
-  #readFlows(now) {
-    const all = this.#flows;
+  #readFlows() {
+    const all = this.matrix.transfers();
     const many = all.length / TRANSFER;
-    if (this.transfers.length !== many) this.transfers.length = many;
-    for (let i = 0; i < many; i += 1) {
-      const [id, giver, taker, piece, at, begun, ends, , put, state] = all.subarray(i * TRANSFER, (i + 1) * TRANSFER);
-      const share = state === 2 ? 1 : begun < 0 || ends <= begun ? 0 : Math.min(1, Math.max(0, (now - begun) / (ends - begun)));
-      this.transfers[i] = { id, giver, taker, piece, at, ends, share, put: put === 1, state };
-    }
+    // The objects stay: a crowd has a thousand of them, sixty times a second.
+    while (this.transfers.length < many) this.transfers.push(/** @type {T.Transfer} */ ({}));
+    this.transfers.length = many;
+    this.transfers.forEach((flow, i) => {
+      const at = i * TRANSFER;
+      flow.id = all[at];
+      flow.giver = all[at + 1];
+      flow.taker = all[at + 2];
+      flow.piece = all[at + 3];
+      flow.at = all[at + 4];
+      flow.begun = all[at + 5];
+      flow.ends = all[at + 6];
+      flow.put = all[at + 8] === 1;
+      flow.state = all[at + 9];
+    });
   }
 
   /** Reads what has become known of the whole story; true when there is something new. */

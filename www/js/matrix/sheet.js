@@ -2,8 +2,8 @@
 
 /** The row of the source. */
 export const SOURCE = -1;
-/** A column is at most so wide, however few there are. */
-const WIDEST = 46;
+/** A column is at most so many rem wide, however few there are. */
+const WIDEST = 4;
 /** Rows lower than this have no words, and their cells become pixels. */
 export const WORDS_PX = 15;
 /** Columns narrower than this become pixels. */
@@ -34,7 +34,7 @@ export class Sheet {
     this.body = this.head + this.strip + 4;
     this.cells = x + this.side;
     this.wide = Math.max(20, width - this.side - 10);
-    this.column = Math.min(WIDEST, this.wide / Math.max(1, pieces)) * zoom;
+    this.column = Math.min(WIDEST * rem, this.wide / Math.max(1, pieces)) * zoom;
   }
 
   /** How far there is to scroll in either direction. */

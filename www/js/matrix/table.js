@@ -1,5 +1,5 @@
 /** The same as a table: for whoever does not see the picture, or would rather read. */
-import { el, fill, setText } from '../dom.js';
+import { el, fill, setAttr, setText } from '../dom.js';
 import { count, percent } from '../format.js';
 import { t } from '../strings.js';
 import { GIVEN, HELD } from './run.js';
@@ -26,36 +26,37 @@ export class MatrixTable {
     this.forth = el('button', { class: 'button small', type: 'button', text: t('table.forth'), on: { click: go(1) } });
     this.table = el('table', { class: 'matrix-table' }, this.caption, el('thead', {}, el('tr', {}, ...COLUMNS.map((id) => el('th', { scope: 'col', text: t(`table.${id}`) })))), this.body);
     this.pages = el('div', { class: 'matrix-pages' }, this.back, this.forth);
-    this.node = el('div', { class: 'matrix-words', tabindex: '0', role: 'region', 'aria-label': t('table.label') }, this.pages, this.table);
+    this.node = el('div', { class: 'matrix-words', role: 'region', 'aria-label': t('table.label') }, this.pages, this.table);
     this.body.addEventListener('click', (/** @type {MouseEvent} */ event) => {
       const button = /** @type {Element} */ (event.target).closest('button');
       if (button) choose(Number(button.dataset.row));
     });
   }
 
-  /** @param {MatrixRun} run @param {number|null} selected */
-  update(run, selected) {
+  /** @param {MatrixRun} run @param {number|null} selected @param {boolean} shown or only read out */
+  update(run, selected, shown) {
+    setAttr(this.node, 'tabindex', shown ? '0' : null);
     if (this.from >= run.rows.length) this.from = 0;
-    const shape = `${run.stamp}|${this.from}|${selected}`;
+    const shape = `${run.stamp}|${this.from}|${selected}|${shown}`;
     if (shape === this.#shape) return;
     this.#shape = shape;
     const until = Math.min(run.rows.length, this.from + PAGE);
     setText(this.caption, t('table.caption', { from: this.from + 1, to: until, of: run.rows.length, pieces: run.pieces, policy: t(`policy.${run.policy}`) }));
-    this.pages.hidden = run.rows.length <= PAGE;
+    this.pages.hidden = !shown || run.rows.length <= PAGE;
     this.back.disabled = this.from === 0;
     this.forth.disabled = until >= run.rows.length;
-    fill(this.body, ...run.rows.slice(this.from, until).map((_, i) => this.#row(run, this.from + i, selected)));
+    fill(this.body, ...run.rows.slice(this.from, until).map((_, i) => this.#row(run, this.from + i, selected, shown)));
   }
 
-  /** @param {MatrixRun} run @param {number} row @param {number|null} selected */
-  #row(run, row, selected) {
+  /** @param {MatrixRun} run @param {number} row @param {number|null} selected @param {boolean} shown */
+  #row(run, row, selected, shown) {
     const client = run.rows[row];
     const gets = run.transfers.filter((f) => f.taker === row).map((f) => t('table.gets.of', { piece: f.piece, from: nameOf(run, f.giver), share: percent(f.share) }));
     const gives = run.transfers.filter((f) => f.giver === row).map((f) => t('table.gives.of', { piece: f.piece, to: nameOf(run, f.taker) }));
     const texts = [t(client.active ? 'mode.active' : 'mode.passive'), t('table.have.of', { have: client.have, of: run.pieces }), missing(run, row), gets.join('; ') || '–', gives.join('; ') || '–',
       t('table.ratio.of', client), String(client.credit), brief(client, true)];
     return el('tr', { 'aria-current': selected === row ? 'true' : null },
-      el('th', { scope: 'row' }, el('button', { class: 'linkish', type: 'button', data: { row }, 'aria-pressed': String(selected === row), text: client.name })), ...texts.map((text) => el('td', { text })));
+      el('th', { scope: 'row' }, shown ? el('button', { class: 'linkish', type: 'button', data: { row }, 'aria-pressed': String(selected === row), text: client.name }) : client.name), ...texts.map((text) => el('td', { text })));
   }
 }
 

@@ -13,7 +13,7 @@ export interface Row {
   rate: number; receiving: number; sending: number; failures: number; quarantined: boolean; whole: boolean; halted: boolean;
 }
 /** A piece on its way; `share` of it is there. The giver is a row, or the source. */
-export interface Transfer { id: number; giver: number; taker: number; piece: number; at: number; ends: number; share: number; put: boolean; state: number }
+export interface Transfer { id: number; giver: number; taker: number; piece: number; at: number; begun: number; ends: number; share: number; put: boolean; state: number }
 
 export interface FunnelStep { key: string; count: number; id: string; clause: string }
 export interface Funnel {

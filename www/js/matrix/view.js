@@ -46,6 +46,7 @@ function transferFacts(run, id) {
     [t('fact.from'), nameOf(run, flow.giver)],
     [t('fact.to'), nameOf(run, flow.taker)],
     [t('fact.there'), live ? t(`fact.there.${live.state}`, { share: percent(live.share) }) : t(funnel && funnel.at > run.now ? 'fact.there.later' : 'fact.there.over')],
+    [t('fact.way'), t(Object.values(run.record(id).event)[0].put ? 'fact.way.put' : 'fact.way.get', { taker: nameOf(run, flow.taker), giver: nameOf(run, flow.giver) })],
     ...(funnel ? [/** @type {[string, string]} */ ([t('fact.decided'), clock(funnel.at - run.origin)]), /** @type {[string, string]} */ ([t('fact.counts'), t(funnel.charged ? 'fact.counts.yes' : 'fact.counts.no')])] : []),
   ];
 }

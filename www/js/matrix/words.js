@@ -13,12 +13,12 @@ export const length = (us) => (us < 9.95e6 ? `${(us / 1e6).toFixed(1)} s` : us <
 
 /** What matters most of a client now. @param {T.Row} client @param {boolean} wide */
 export function brief(client, wide) {
-  if (!client.up) return t(client.came ? 'client.gone' : 'client.absent');
-  if (client.halted) return t('client.halted');
-  if (client.quarantined) return t('client.quarantined');
-  if (client.stalled !== null) return t(wide ? 'client.stalled' : 'client.stalled.short', { for: length(client.waits) });
-  if (client.whole) return t('client.whole');
-  return client.rate > 0 ? t('client.rate', { rate: bytes(client.rate) }) : t('client.waits');
+  if (!client.up) return t(client.came ? 'row.gone' : 'row.absent');
+  if (client.halted) return t('row.halted');
+  if (client.quarantined) return t('row.quarantined');
+  if (client.stalled !== null) return t(wide ? 'row.stalled' : 'row.stalled.short', { for: length(client.waits) });
+  if (client.whole) return t('row.whole');
+  return client.rate > 0 ? t('row.rate', { rate: bytes(client.rate) }) : t('row.waits');
 }
 
 /** @param {MatrixRun} run @param {number} row */
@@ -43,5 +43,5 @@ export function sentence(run, { row, piece }) {
 export function about(run, row) {
   const client = run.rows[row];
   if (!client) return '';
-  return t('client.about', { name: client.name, mode: t(client.active ? 'mode.active' : 'mode.passive'), have: client.have, of: run.pieces, state: brief(client, true) });
+  return t('row.about', { name: client.name, mode: t(client.active ? 'mode.active' : 'mode.passive'), have: client.have, of: run.pieces, state: brief(client, true) });
 }
