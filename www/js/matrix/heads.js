@@ -159,7 +159,7 @@ export function paintRarity(ctx, sheet, run, colours) {
   ctx.font = `${size - 1}px ${font}`;
   ctx.fillStyle = colours['ink-soft'];
   const step = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512, 1000, 2000, 5000, 10000].find((n) => n * sheet.column >= 2.4 * rem) ?? 20000;
-  for (let piece = Math.ceil(first / step) * step; piece < last; piece += step) ctx.fillText(String(piece), sheet.xOf(piece) + 1, 1);
+  for (let piece = Math.ceil(first / step) * step; piece < last; piece += step) ctx.fillText(String(piece), sheet.xOf(piece) + 1, 4);
   ctx.restore();
   ctx.textAlign = 'left';
   ctx.textBaseline = 'middle';

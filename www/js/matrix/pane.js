@@ -1,11 +1,11 @@
 /** `<matrix-pane>`: one swarm as a matrix, or two beside each other on one clock. */
-import { announce, el, setAttr, setText, stillness } from '../dom.js';
-import { openMenu } from '../panels/menu.js';
+import { announce, el, setAttr, setText } from '../dom.js';
 import { t } from '../strings.js';
-import { clientOf, gesturesOf, selectionOf } from './gestures.js';
+import { clientOf, selectionOf } from './gestures.js';
 import { Head } from './head.js';
 import { Lane } from './lane.js';
 import { palette } from './look.js';
+import { point } from './point.js';
 import { ROWS, fitting, roomFor, zoomed } from './room.js';
 import { SOURCE } from './sheet.js';
 import { legend } from './signs.js';
@@ -34,7 +34,7 @@ export class MatrixPane extends HTMLElement {
   /** @type {Place|null} */ pointed = null;
   asTable = false;
   #learnt = 0;
-  /** @type {Lane|null} */ #in = null;
+  /** Where the pointer is. @type {Lane|null} */ in = null;
 
   /** @param {Session} session */
   connect(session) {
@@ -46,12 +46,12 @@ export class MatrixPane extends HTMLElement {
     this.scroller = el('div', { class: 'matrix-scroll', role: 'group', tabindex: '0', 'aria-label': t('matrix.picture'), on: { scroll: redraw, keydown: (/** @type {KeyboardEvent} */ e) => this.#key(e), focus: redraw, blur: redraw } }, this.room);
     this.tip = el('p', { class: 'matrix-tip', 'aria-hidden': 'true', hidden: true });
     this.still = el('div', { class: 'matrix-still' });
-    this.table = new MatrixTable((row) => this.#choose(this.#current(), { row, piece: null }), redraw);
+    this.table = new MatrixTable((row) => this.choose(this.#current(), { row, piece: null }), redraw);
     this.heads = [new Head(), new Head()];
     this.bar = this.#bar();
     this.body = el('div', { class: 'matrix-body' }, this.scroller, this.table.node, this.still, this.tip);
     this.replaceChildren(this.bar, el('div', { class: 'matrix-heads' }, ...this.heads.map((h) => h.node)), this.body, legend());
-    this.#point();
+    point(this);
     const repaint = () => {
       this.colours = undefined;
       redraw();
@@ -92,7 +92,7 @@ export class MatrixPane extends HTMLElement {
     const other = rows !== this.lanes[0]?.run.rows.length;
     this.lanes = runs.map((run) => new Lane(run));
     this.#learnt = 0;
-    this.cursor = this.pointed = this.#in = null;
+    this.cursor = this.pointed = this.in = null;
     if (!other || !this.scroller) return;
     this.tall = -1;
     this.wide = 1;
@@ -122,7 +122,7 @@ export class MatrixPane extends HTMLElement {
   }
 
   /** @returns {Lane[]} those that are shown */
-  #both() {
+  both() {
     if (this.lanes.length < 2 || this.clientWidth >= BOTH_PX) return this.lanes;
     return [this.lanes[Math.min(this.shown, this.lanes.length - 1)]];
   }
@@ -130,14 +130,14 @@ export class MatrixPane extends HTMLElement {
   /** The swarm keys go along: the one of the selection, or the first that is shown. */
   #current() {
     const lane = this.lanes[this.session?.selection.lane ?? -1];
-    const both = this.#both();
+    const both = this.both();
     return lane && both.includes(lane) ? lane : both[0];
   }
 
   #lay() {
     const { scroller } = this;
     const colours = this.colours ??= palette(this);
-    const both = this.#both();
+    const both = this.both();
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
     const each = Math.floor(width / both.length);
     const room = { height, rows: Math.max(1, both[0].run.rows.length), rem: colours.rem };
@@ -173,18 +173,18 @@ export class MatrixPane extends HTMLElement {
     ctx.clearRect(0, 0, width, height);
     const { selection } = /** @type {Session} */ (this.session);
     const focused = document.activeElement === scroller;
-    for (const lane of this.#both()) {
+    for (const lane of this.both()) {
       const mine = (selection.lane ?? 0) === this.lanes.indexOf(lane);
       const node = selection.node !== null && selection.node < lane.run.rows.length ? selection.node : selection.node === null ? null : SOURCE;
       // A client stands in both swarms, a transfer in one.
-      lane.paint(ctx, { colours, selected: mine || selection.transfer === undefined ? node : null, transfer: mine ? selection.transfer ?? null : null, pointed: this.#in === lane || (this.pointed && this.pointed.piece === null) ? this.pointed : null, cursor: focused && lane === this.#current() ? this.cursor : null });
+      lane.paint(ctx, { colours, selected: mine || selection.transfer === undefined ? node : null, transfer: mine ? selection.transfer ?? null : null, pointed: this.in === lane || (this.pointed && this.pointed.piece === null) ? this.pointed : null, cursor: focused && lane === this.#current() ? this.cursor : null });
     }
   }
 
   /** Heads, tabs, banners, and the table. @param {boolean} words */
   #showWords(words) {
     const session = /** @type {Session} */ (this.session);
-    const both = this.#both();
+    const both = this.both();
     const end = Math.min(session.end, Math.max(...this.lanes.map(({ run }) => run.interest)));
     this.heads?.forEach((head, i) => {
       const lane = this.lanes[i];
@@ -200,7 +200,7 @@ export class MatrixPane extends HTMLElement {
     setAttr(this.body, 'data-table', this.asTable ? '' : null);
     for (const button of this.bar.querySelectorAll('[data-zoom^="row"]')) button.disabled = this.tall === (button.dataset.zoom.endsWith('-1') ? 0 : ROWS.length - 1);
     stillOf(/** @type {HTMLElement} */ (this.still), both);
-    if (this.pointed && this.#in) setText(/** @type {Element} */ (this.tip), sentence(this.#in.run, this.pointed));
+    if (this.pointed && this.in) setText(/** @type {Element} */ (this.tip), sentence(this.in.run, this.pointed));
     // Nobody reads the table while the picture moves, unless it is shown.
     clearTimeout(this.#listing);
     const lane = this.#current();
@@ -218,12 +218,12 @@ export class MatrixPane extends HTMLElement {
     const here = session.selection.node;
     const from = here === null ? -1 : here > last ? SOURCE : here;
     const row = here === null ? (by > 0 ? 0 : last) : Math.min(last, Math.max(SOURCE, from + by));
-    this.#choose(lane, { row, piece: null });
+    this.choose(lane, { row, piece: null });
     this.#reveal(lane, { row, piece: null });
   }
 
   /** Selects what is at a place: the transfer of its cell, or its client. @param {Lane} lane @param {Place} place */
-  #choose(lane, { row, piece }) {
+  choose(lane, { row, piece }) {
     const { session } = this;
     if (!session) return;
     const i = this.lanes.indexOf(lane);
@@ -269,68 +269,11 @@ export class MatrixPane extends HTMLElement {
       this.cursor = first ? { row, piece: at.piece } : { row: Math.min(rows - 1, Math.max(SOURCE, to[0])), piece: to[1] < 0 ? null : Math.min(pieces - 1, to[1]) };
       this.#reveal(lane, this.cursor);
       announce(sentence(lane.run, this.cursor));
-    } else if (event.key === 'Enter' && this.cursor) this.#choose(lane, this.cursor);
+    } else if (event.key === 'Enter' && this.cursor) this.choose(lane, this.cursor);
     else return;
     event.preventDefault();
     event.stopPropagation();
     this.session?.touch();
-  }
-
-  /** What the pointer does: point, choose, open the menu. */
-  #point() {
-    const hit = (/** @type {MouseEvent} */ event) => {
-      const { left, top } = this.scroller.getBoundingClientRect();
-      const [x, y] = [event.clientX - left, event.clientY - top];
-      for (const lane of this.#both()) {
-        const place = lane.sheet.at(x, y);
-        if (place) return { lane, place, x, y };
-      }
-      return { lane: null, place: null, x, y };
-    };
-    const { canvas, tip } = this;
-    canvas?.addEventListener('pointermove', (event) => {
-      const { lane, place, x, y } = hit(event);
-      this.pointed = place;
-      this.#in = lane;
-      if (tip) {
-        tip.hidden = event.pointerType !== 'mouse' || !place || (place.row === null && place.piece === null);
-        if (place && lane) setText(tip, sentence(lane.run, place));
-        const half = tip.offsetWidth / 2;
-        const above = y > this.scroller.clientHeight - 70;
-        tip.style.translate = `${Math.round(Math.min(this.scroller.clientWidth - half - 6, Math.max(half + 6, x)) - half)}px ${Math.round(above ? y - tip.offsetHeight - 12 : y + 20)}px`;
-      }
-      canvas.style.cursor = place ? 'pointer' : '';
-      this.session?.touch();
-    });
-    canvas?.addEventListener('pointerleave', () => {
-      this.pointed = this.#in = null;
-      if (tip) tip.hidden = true;
-      this.session?.touch();
-    });
-    canvas?.addEventListener('click', (event) => {
-      const { lane, place } = hit(event);
-      if (lane && place) this.cursor = place.row === null ? null : place;
-      this.#choose(lane ?? this.#current(), place ?? { row: null, piece: null });
-    });
-    canvas?.addEventListener('contextmenu', (event) => {
-      const { lane, place, x, y } = hit(event);
-      const { session } = this;
-      if (!lane || !place || place.row === null || !session) return;
-      event.preventDefault();
-      this.#choose(lane, place);
-      const { selection } = session;
-      const items = gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.gesture(gesture, selection) }));
-      this.anchor.style.translate = `${x}px ${y}px`;
-      if (items.length) openMenu(this.anchor, t('gesture.group', { name: selection.name }), items);
-    });
-  }
-
-  /** Smooth where motion is wanted: the middle of what is selected. */
-  show() {
-    const { selection } = /** @type {Session} */ (this.session);
-    if (selection.node === null) return;
-    const { sheet } = this.#current();
-    this.scroller.scrollTo({ top: selection.node * sheet.row - sheet.height / 2, behavior: stillness() ? 'instant' : 'smooth' });
   }
 }
 

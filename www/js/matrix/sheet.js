@@ -28,7 +28,7 @@ export class Sheet {
     /** What is said of a client takes as much as there is. */
     this.side = Math.round(rem * (width > 560 ? 13 : width > 400 ? 9.5 : 6.5));
     /** Copies of each piece. */
-    this.head = Math.round(rem * 2.75);
+    this.head = Math.round(rem * 2.9);
     /** The source keeps its height, however low the rows are. */
     this.strip = Math.round(rem * 1.5);
     this.body = this.head + this.strip + 4;
