@@ -43,12 +43,14 @@ function head(ctx, sheet, client, row, colours) {
   const roomy = side > 8.5 * rem;
   ctx.globalAlpha = client.up ? 1 : 0.5;
   dot(ctx, x + 0.7 * rem, y, 0.26 * rem, client.active, client.stalled === null ? colours.ink : colours.stalled);
+  // Nobody gets through to it, and it does not know.
+  if (client.firewalled && client.active) ctx.fillRect(x + 1.02 * rem, y - 0.34 * rem, 2, 0.68 * rem);
   ctx.textAlign = 'left';
   ctx.font = `600 ${size}px ${font}`;
   ctx.fillStyle = colours.ink;
   const end = x + side - 0.5 * rem;
   const meter = (wide ? 3 : 2) * rem;
-  const from = x + 1.25 * rem;
+  const from = x + 1.3 * rem;
   const at = roomy ? from + (wide ? 3 : 2.5) * rem : end - 1.5 * rem;
   ctx.fillText(client.role === 'honest' ? client.name : `${client.name} ⚠`, from, y, at - from - 4);
   ratio(ctx, at, y, roomy ? meter : 1.5 * rem, client, colours);

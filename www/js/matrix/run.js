@@ -1,5 +1,6 @@
 /** A run of a swarm: rows, cells and transfers at the cursor, and how far the swarm is over time. */
 import { Run } from '../run.js';
+import { SOURCE } from './sheet.js';
 
 /** @import * as T from './types' */
 
@@ -146,8 +147,12 @@ export class MatrixRun extends Run {
 
   /** How it was chosen. @param {number} id @returns {T.Funnel|null} */
   funnel(id) {
-    const key = `${this.#branched}|${id}`;
-    if (this.#funnel.key !== key || !this.#funnel.found) this.#funnel = { key, found: id < this.count ? JSON.parse(this.matrix.funnel(id)) : null };
+    const key = `${this.#branched}|${id}|${id < this.count}`;
+    if (this.#funnel.key !== key) {
+      const found = id < this.count ? JSON.parse(this.matrix.funnel(id)) : null;
+      if (found) found.giver ??= SOURCE;
+      this.#funnel = { key, found };
+    }
     return this.#funnel.found;
   }
   #funnel = { key: '', found: /** @type {T.Funnel|null} */ (null) };

@@ -3,13 +3,13 @@ import { el } from '../dom.js';
 import { t } from '../strings.js';
 
 const CELLS = /** @type {const} */ (['missing', 'flight', 'held', 'seed', 'bad']);
-const CLIENTS = /** @type {const} */ (['active', 'passive', 'ratio', 'stalled']);
+const CLIENTS = /** @type {const} */ (['active', 'passive', 'walled', 'ratio', 'stalled']);
 
 /** @param {string} kind */
 const sign = (kind) => el('li', {}, el('i', { class: 'cell-sign', data: { kind }, 'aria-hidden': 'true' }), t(`sign.${kind}`));
 
 /** A line below the picture. */
-export const legend = () => el('ul', { class: 'matrix-legend', 'aria-label': t('keys.signs') }, ...[...CELLS, ...CLIENTS].map(sign));
+export const legend = () => el('ul', { class: 'matrix-legend', 'aria-label': t('keys.signs') }, ...[...CELLS, ...CLIENTS].filter((kind) => kind !== 'walled').map(sign));
 
 /** All of them, with words, for the sheet. */
 export const signs = () => [el('ul', { class: 'signs' }, ...[...CELLS, ...CLIENTS].map(sign)), el('p', { text: t('signs.matrix') })];

@@ -93,6 +93,8 @@ export const matrix = {
   fromScenario: (scenario) => new MatrixRun(glue.Matrix.fromScenario(JSON.stringify(scenario))),
   fromTrace() { throw new Error(t('matrix.trace')); },
   variants(scenario, told = false) {
+    // A story under the old rules is about them, so it is told beside the others.
+    if (told && scenario.swarm.policy !== POLICIES[0]) return [];
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : POLICIES.map((policy) => ({ name: policy, policy }));
     return ways.map((/** @type {{policy: T.Policy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
   },

@@ -199,6 +199,7 @@ export const matrix = {
   'sign.bad': 'wrong bytes',
   'sign.active': 'active',
   'sign.passive': 'passive',
+  'sign.walled': 'nobody gets through',
   'sign.ratio': 'share of its right used',
   'sign.stalled': 'stalled',
   'sign.source': 'from the source',
