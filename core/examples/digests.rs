@@ -1,7 +1,7 @@
 //! Runs every preset to its horizon and prints its digest: the same on every
 //! machine, in every build, and in every browser.
 
-use servent_core::sim::{Course as _, World, ladder, overlay, presets};
+use servent_core::sim::{Course as _, World, ladder, overlay, pieces, presets};
 use servent_core::time::Instant;
 
 fn main() {
@@ -18,6 +18,11 @@ fn main() {
     }
     for scenario in overlay::presets::all() {
         let mut world = overlay::World::begin(&scenario);
+        world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
+        println!("{} {:016x}", scenario.id, world.digest());
+    }
+    for scenario in pieces::presets::all() {
+        let mut world = pieces::World::begin(&scenario);
         world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
         println!("{} {:016x}", scenario.id, world.digest());
     }
