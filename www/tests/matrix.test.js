@@ -12,7 +12,7 @@ const STORY = '#1/matrix?p=rarest-first&m=board';
 const drawn = (page) => page.waitForFunction(() => {
   const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
   const { lanes } = /** @type {any} */ (document.querySelector('matrix-pane')) ?? {};
-  return session.view.id === 'matrix' && session.run?.explored && lanes?.length === session.runs().length && lanes.every((/** @type {any} */ l) => l.run === session.runs()[lanes.indexOf(l)] && l.run.stamp && l.run.outcome.bound > 0);
+  return session.view.id === 'matrix' && lanes?.length && lanes.length === session.runs().length && lanes.every((/** @type {any} */ l, /** @type {number} */ i) => l.run === session.runs()[i] && l.run.explored && l.run.stamp && l.run.outcome.bound > 0);
 }, { timeout: 60_000 });
 
 /** What the page has of its runs. @param {import('puppeteer-core').Page} page */
@@ -150,7 +150,7 @@ for (const name of BROWSERS) {
     });
 
     test('the swarm that deadlocks says so, and the one beside it finishes', async () => {
-      const { page } = await open(started, '#1/matrix?p=deadlock');
+      const { page } = await open(started, '#1/matrix?p=deadlock&t=0');
       await drawn(page);
       const both = await swarms(page);
       assert.deepEqual(both.map((/** @type {any} */ s) => s.policy), ['seed2004', 'adaptive']);

@@ -17,15 +17,15 @@ const FAILURES = {
 };
 /** @type {Record<string, string>} */
 const PICKS = {
-  stalled: 'it has been stalled for longest', fastest: 'it is the fastest', unseen: 'nobody has the piece yet', source: 'no client can give it now', retry: 'it failed elsewhere', again: 'the beginning is fetched once more',
+  stalled: 'it has been stalled for longest', fastest: 'it is the fastest of those that can', unseen: 'nobody has the piece yet', source: 'no client can give it now', retry: 'it failed elsewhere', again: 'the beginning is fetched once more',
 };
 /** @type {Record<string, string>} */
 const REFUSALS = {
-  unreadable: 'it cannot be read', not_a_clients: 'no client may say that', order: 'it comes out of order', id_taken: 'somebody else has that id', unknown_file: 'there is no such file', bad_range: 'the range lies outside of the file',
+  unreadable: 'it cannot be read', not_a_clients: 'no client may say that', order: 'it comes at the wrong moment', id_taken: 'somebody else has that id', unknown_file: 'there is no such file', bad_range: 'the range lies outside of the file',
   unknown_transfer: 'there is no such transfer', above_hard_limit: 'that is more than anybody may have', too_soon: 'the port changed a moment ago', silent: 'it did not register in time', full: 'there are too many already',
 };
 /** @type {Record<string, string>} */
-const IGNORED = { address: 'nobody there can honestly know such an address', file: 'the file is none of its own', too_many: 'that is more at once than agreed', not_a_coordinators: 'only clients say that' };
+const IGNORED = { address: 'nobody could honestly be there', file: 'the file is none of its own', too_many: 'that is more at once than agreed', not_a_coordinators: 'only clients say that' };
 /** @type {Record<string, string>} */
 const HABITS = { honest: 'does what it should', free_rider: 'takes and never gives', corrupt: 'sends wrong bytes', liar: 'says that nothing ever came', silent: 'never says how anything ended' };
 
