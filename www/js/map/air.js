@@ -20,6 +20,12 @@ const STILL = 0.62;
 
 /** @typedef {{now: number, faded: number, colours: Palette, still: boolean, scale: number, size: number, follow: number}} Sight */
 
+/** How strongly a drop is drawn: it fades, but what is followed stays. @param {import('./flights.js').Flights} flights @param {number} i @param {{now: number, faded: number, follow: number}} sight */
+export function strength({ due, fate, guid }, i, { now, faded, follow }) {
+  if (fate[i] > TWICE && guid[i] === follow) return 1;
+  return Math.max(0.15, Math.min(1, (1.4 * (due[i] - faded)) / Math.max(1, now - faded)));
+}
+
 /** A list of numbers that grows and is used again. */
 class Numbers {
   list = new Uint32Array(1024);
@@ -61,12 +67,13 @@ export class Air {
 
   get count() { return this.flying.count + this.gone.count; }
 
-  /** Finds out what is to be seen. @param {MapRun} run @param {number} now @param {number} faded what was dropped before it is forgotten */
-  gather({ flights }, now, faded) {
+  /** Finds out what is to be seen. @param {MapRun} run @param {number} now @param {number} faded what was dropped before it is forgotten @param {number[]} stayed drops that are not */
+  gather({ flights }, now, faded, stayed) {
     const { flying, gone } = this;
     const { due, fate } = flights;
     const end = flights.firstFrom(now + 0.5);
     flying.count = gone.count = 0;
+    for (const i of stayed) if (due[i] <= faded) gone.push(i);
     for (let i = flights.firstFrom(faded - flights.longest); i < end; i += 1) {
       if (due[i] > now) flying.push(i);
       else if (due[i] > faded && fate[i] >= DROPPED) gone.push(i);
@@ -105,7 +112,7 @@ export class Air {
 
   /** How large signs are while so many are seen. @param {number} count @param {number} room pixels between two nodes */
   static size(count, room) {
-    if (count <= FEW) return Math.min(6.5, Math.max(2, room * 0.28));
+    if (count <= FEW) return Math.min(6.5, Math.max(2.5, room * 0.2));
     const [, most] = /** @type {[number, number]} */ (/** @type {unknown} */ (SIZES.find(([upTo]) => count <= upTo)));
     return Math.min(most, Math.max(1, room * 0.4));
   }
@@ -113,7 +120,7 @@ export class Air {
   /** Signs as shapes. @param {MapRun} run @param {Places} places @param {Sight} sight */
   #shapes(run, places, sight) {
     const { ctx, canvas, flying, gone } = this;
-    const { scale, colours, follow, size, now, faded } = sight;
+    const { scale, colours, follow, size } = sight;
     const { flights } = run;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
@@ -125,7 +132,7 @@ export class Air {
       const i = gone.list[k];
       this.locate(run, i, places, sight);
       const twice = flights.fate[i] === TWICE;
-      ctx.globalAlpha = Math.max(0.15, Math.min(1, (1.4 * (flights.due[i] - faded)) / Math.max(1, now - faded)));
+      ctx.globalAlpha = strength(flights, i, sight);
       ctx.beginPath();
       shape(ctx, 'lost', this.x, this.y, Math.min(size, twice ? 3.5 : 5.5), 1, 0);
       ctx.lineWidth = twice ? 4 : 6;
@@ -163,7 +170,7 @@ export class Air {
     const { ctx, flying, gone } = this;
     const { width, height } = this.canvas;
     const { flights } = run;
-    const { follow, now, faded, scale } = sight;
+    const { follow, scale } = sight;
     if (!this.#image || this.#image.width !== width || this.#image.height !== height) {
       this.#image = ctx.createImageData(width, height);
       this.#words = new Uint32Array(this.#image.data.buffer);
@@ -175,15 +182,14 @@ export class Air {
     let [top, bottom] = [height, 0];
     const sprites = this.#sprites ??= new Sprites(sight.colours);
     const r = sight.size * scale;
-    const age = 4 / Math.max(1, now - faded);
     // What was dropped lies under what moves.
     for (let k = -gone.count; k < flying.count; k += 1) {
       const i = k < 0 ? gone.list[k + gone.count] : flying.list[k];
       this.locate(run, i, places, sight);
       let sprite;
       if (k < 0) {
-        const strength = Math.min(3, Math.floor((flights.due[i] - faded) * age));
-        sprite = flights.fate[i] === TWICE ? sprites.of('twice', 8, r * 0.6, 0, strength >> 1) : sprites.of('lost', 7, r, 0, strength);
+        const step = Math.floor(strength(flights, i, sight) * 3.99);
+        sprite = flights.fate[i] === TWICE ? sprites.of('twice', 8, r * 0.6, 0, step >> 1) : sprites.of('lost', 7, r, 0, step);
       } else sprite = sprites.of(KINDS[flights.kind[i]], flights.kind[i], r, this.turn, follow < 0 || flights.guid[i] === follow ? 3 : 1);
       const x = Math.round(this.x * scale);
       const y = Math.round(this.y * scale);

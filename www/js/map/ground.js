@@ -1,5 +1,5 @@
 /** The layer that stands still: nodes and links, and what the followed search has lit so far. */
-import { LOST, TWICE } from './flights.js';
+import { TWICE } from './flights.js';
 import { sides } from './names.js';
 
 /** @import { Palette } from './look.js' */
@@ -27,6 +27,7 @@ export class Ground {
   #scanned = 0;
   #done = 0;
   /** @type {number[]} */ #fresh = [];
+  /** What was followed and dropped for another reason than that it came twice. @type {number[]} */ stayed = [];
   /** Drawn in full; while it is moved only a part is. */ whole = true;
 
   /** @param {HTMLCanvasElement} canvas */
@@ -59,7 +60,7 @@ export class Ground {
       this.#last = lit;
       this.ctx.setTransform(1, 0, 0, 1, 0, 0);
       this.ctx.drawImage(this.#base, 0, 0);
-      this.#done = 0;
+      this.#done = this.stayed.length = 0;
       this.#drawn = new Uint8Array(this.#mine.length);
     } else if (this.#drawn.length < this.#mine.length) {
       const more = new Uint8Array(2 * this.#mine.length);
@@ -68,7 +69,9 @@ export class Ground {
     }
     this.#now = look.now;
     // Names stand above what is lit.
-    if (this.#light(run, places, look) && this.#named(places)) this.#names(this.ctx, run, places, look);
+    if (!this.#light(run, places, look)) return;
+    this.#broken(this.ctx, run, places, look);
+    if (this.#named(places)) this.#names(this.ctx, run, places, look);
   }
   #last = '';
 
@@ -85,7 +88,8 @@ export class Ground {
       if (flights.sent[i] > look.now) break;
       if (this.#drawn[k] || flights.due[i] > look.now) continue;
       this.#drawn[k] = 1;
-      if (flights.fate[i] < LOST) fresh.push(i);
+      if (flights.fate[i] > TWICE) this.stayed.push(i);
+      else fresh.push(i);
     }
     while (this.#done < mine.length && this.#drawn[this.#done]) this.#done += 1;
     if (!fresh.length) return false;
@@ -159,7 +163,7 @@ export class Ground {
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {MapRun} run @param {Places} places @param {Look} look */
-  #wires(ctx, { links, up }, { px, py, room }, { colours, moving }) {
+  #wires(ctx, { links, up }, { px, py, room, radius }, { colours, moving, scale }) {
     const { a, b, count } = links;
     const step = moving && count > IN_MOTION ? Math.ceil(count / IN_MOTION) : 1;
     this.whole = step === 1;
@@ -170,18 +174,48 @@ export class Ground {
       ctx.moveTo(px[a[i]], py[a[i]]);
       ctx.lineTo(px[b[i]], py[b[i]]);
     };
-    const whole = (/** @type {number} */ i) => links.up[i] === 1 && up[a[i]] === 1 && up[b[i]] === 1;
     ctx.beginPath();
-    for (let i = 0; i < count; i += step) if (whole(i)) line(i);
+    for (let i = 0; i < count; i += step) if (!broken(links, up, i)) line(i);
     ctx.stroke();
     ctx.globalAlpha = 1;
-    ctx.strokeStyle = colours.lost;
-    ctx.lineWidth = 1.75;
+    this.#broken(ctx, { links, up }, { px, py, room, radius }, { colours, scale });
+  }
+
+  /** Links that are cut, or lead to nobody: what was lit there is over. @param {CanvasRenderingContext2D} ctx @param {Pick<MapRun, 'links'|'up'>} run @param {Pick<Places, 'px'|'py'|'room'|'radius'>} places @param {Pick<Look, 'colours'|'scale'>} look */
+  #broken(ctx, { links, up }, { px, py, room, radius }, { colours, scale }) {
+    const { a, b, count } = links;
+    ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    const stroke = (/** @type {string} */ colour, /** @type {number} */ width, /** @type {(x: number, y: number, i: number) => void} */ path) => {
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = width;
+      ctx.beginPath();
+      for (let i = 0; i < count; i += 1) if (broken(links, up, i)) path((px[a[i]] + px[b[i]]) / 2, (py[a[i]] + py[b[i]]) / 2, i);
+      ctx.stroke();
+    };
+    const line = (/** @type {number} */ _x, /** @type {number} */ _y, /** @type {number} */ i) => {
+      const [dx, dy] = [px[b[i]] - px[a[i]], py[b[i]] - py[a[i]]];
+      const cut = (radius + 3) / Math.max(3 * radius, Math.hypot(dx, dy));
+      ctx.moveTo(px[a[i]] + dx * cut, py[a[i]] + dy * cut);
+      ctx.lineTo(px[b[i]] - dx * cut, py[b[i]] - dy * cut);
+    };
+    ctx.lineCap = 'butt';
+    if (room > 18) stroke(colours.paper, 4, line);
     ctx.setLineDash([2, 6]);
-    ctx.beginPath();
-    for (let i = 0; i < count; i += 1) if (!whole(i)) line(i);
-    ctx.stroke();
+    stroke(colours.lost, 1.75, line);
     ctx.setLineDash([]);
+    if (room <= 18) return;
+    // Two strokes across, where it is cut.
+    const across = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ i) => {
+      if (links.up[i]) return;
+      const turn = Math.atan2(py[b[i]] - py[a[i]], px[b[i]] - px[a[i]]);
+      const [c, s] = [Math.cos(turn), Math.sin(turn)];
+      for (const off of [-3, 3]) {
+        ctx.moveTo(x + c * (off + 3) + s * 8, y + s * (off + 3) - c * 8);
+        ctx.lineTo(x + c * (off - 3) - s * 8, y + s * (off - 3) + c * 8);
+      }
+    };
+    stroke(colours.paper, 9, across);
+    stroke(colours.lost, 2.25, across);
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {MapRun} run @param {Places} places @param {Look} look */
@@ -283,3 +317,6 @@ export class Ground {
   /** Where names stand; those that find no room are left out. */
   #sides = { edition: -1, of: /** @type {{i: number, x: number, y: number}[]} */ ([]) };
 }
+
+/** @param {MapRun['links']} links @param {Uint8Array} up @param {number} i */
+const broken = ({ a, b, up: whole }, up, i) => whole[i] === 0 || up[a[i]] === 0 || up[b[i]] === 0;

@@ -1,6 +1,6 @@
 /** One map: two layers, from where it is looked at, and what lies under the pointer. */
 import { el, setAttr, setText, stillness } from '../dom.js';
-import { Air } from './air.js';
+import { Air, strength } from './air.js';
 import { Camera } from './camera.js';
 import { TWICE } from './flights.js';
 import { Ground } from './ground.js';
@@ -121,7 +121,7 @@ export class Stage {
       this.#rest = window.setTimeout(() => this.deeds.touch(), REST_MS + 20);
     }
     const faded = this.faded(now);
-    air.gather(run, now, faded);
+    air.gather(run, now, faded, this.ground.stayed);
     this.sight = { now, faded, colours, scale, follow, still: stillness(), size: Air.size(air.count, places.room) };
     air.paint(run, places, this.sight);
     this.#mark('selected', selected);
@@ -171,7 +171,7 @@ export class Stage {
   /** The newest drops say why, where there is room. */
   #say() {
     const { run, air, words, places } = this;
-    const { fate, due } = run.flights;
+    const { fate, to } = run.flights;
     let used = 0;
     if (air.count < 1500 && places.room > 18) {
       for (let k = air.gone.count - 1; k >= 0 && used < WORDS; k -= 1) {
@@ -185,21 +185,21 @@ export class Stage {
         setText(word, drop(run, i));
         setAttr(word, 'data-twice', fate[i] === TWICE ? '' : null);
         word.hidden = false;
-        word.style.opacity = String(Math.min(1, (1.6 * (due[i] - this.faded(run.now))) / (run.now - this.faded(run.now) + 1)));
-        this.#put(word, { kind: 'message', i }, 12);
+        word.style.opacity = String(this.sight ? strength(run.flights, i, this.sight) : 1);
+        this.#put(word, { kind: 'message', i }, 12, places.px[to[i]] > at.x);
       }
     }
     for (const word of words.slice(used)) word.hidden = true;
   }
 
-  /** Beside a thing, within the picture. @param {any} box @param {Thing|null} thing @param {number} away */
-  #put(box, thing, away) {
+  /** Beside a thing, within the picture. @param {any} box @param {Thing|null} thing @param {number} away @param {boolean} left of it, where there is room */
+  #put(box, thing, away, left = false) {
     const at = this.where(thing);
     if (!at) return;
     const { width, height } = this.places;
     const [wide, high] = [box.offsetWidth, box.offsetHeight];
-    const x = at.x + away + wide > width ? at.x - away - wide : at.x + away;
-    box.style.transform = `translate(${Math.max(2, Math.round(x))}px, ${Math.min(height - high - 2, Math.max(2, Math.round(at.y - high / 2)))}px)`;
+    const x = left ? at.x - away - wide > 0 : at.x + away + wide > width;
+    box.style.transform = `translate(${Math.max(2, Math.round(x ? at.x - away - wide : at.x + away))}px, ${Math.min(height - high - 2, Math.max(2, Math.round(at.y - high / 2)))}px)`;
   }
 
   /** What lies under a point. @param {number} x @param {number} y @returns {Thing|null} */
