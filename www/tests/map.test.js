@@ -8,12 +8,18 @@ import { digests } from './digest.js';
 
 const STORY = '#1/map?p=cycles&m=board';
 
-/** Waits until the map knows all there is to know. @param {import('puppeteer-core').Page} page */
+/** How long a slow machine may take to find out all of ten thousand nodes, in milliseconds. */
+const PATIENCE = 240_000;
+
+/** Has the future found out, and waits until the map knows all there is to know. @param {import('puppeteer-core').Page} page */
 const drawn = (page) => page.waitForFunction(() => {
   const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
   const { stages } = /** @type {any} */ (document.querySelector('map-pane')) ?? {};
-  return session.view.id === 'map' && session.runs().every((/** @type {any} */ run) => run.explored && run.flights.known >= run.raw.frontier() && run.flights.count > 0) && stages?.length === session.runs().length && stages[0].sight;
-});
+  if (session.view.id !== 'map' || !session.run) return false;
+  for (const run of session.runs()) if (!run.explore(100)) return false;
+  session.touch();
+  return session.runs().every((/** @type {any} */ run) => run.flights.known >= run.raw.frontier() && run.flights.count > 0) && stages?.length === session.runs().length && stages[0].sight;
+}, { timeout: PATIENCE });
 
 /** The messages of the first run, as the page has them. @param {import('puppeteer-core').Page} page */
 const flights = (page) => page.evaluate(() => {

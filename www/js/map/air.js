@@ -11,6 +11,8 @@ import { COS, SIN, Sprites, turnOf } from './sprites.js';
 const FEW = 260;
 /** Sizes by how many there are: up to so many, so large. */
 const SIZES = /** @type {const} */ ([[1500, 5], [4000, 3.5], [9000, 2.5], [24_000, 2], [60_000, 1.5], [Infinity, 1]]);
+/** So many keep their shapes, however close nodes stand. */
+const SHAPED = 5000;
 /** Messages keep to the right of their link, in pixels. */
 const SIDE = 3.5;
 /** A drop is drawn so far before the node that dropped it. */
@@ -114,7 +116,7 @@ export class Air {
   static size(count, room) {
     if (count <= FEW) return Math.min(6.5, Math.max(2.5, room * 0.2));
     const [, most] = /** @type {[number, number]} */ (/** @type {unknown} */ (SIZES.find(([upTo]) => count <= upTo)));
-    return Math.min(most, Math.max(1, room * 0.4));
+    return Math.min(most, Math.max(count <= SHAPED ? 2.6 : 1, room * 0.4));
   }
 
   /** Signs as shapes. @param {MapRun} run @param {Places} places @param {Sight} sight */

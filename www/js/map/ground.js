@@ -243,7 +243,8 @@ export class Ground {
 
   /** Who shares, asks, floods, bears another's id, or is down: each by a sign. @param {CanvasRenderingContext2D} ctx @param {any[]} nodes @param {Uint8Array} up @param {{px: Float32Array, py: Float32Array, radius: number}} places @param {Palette} colours */
   #special(ctx, nodes, up, { px, py, radius }, colours) {
-    const r = Math.max(radius, 2);
+    // Who matters is seen among ten thousand too.
+    const r = Math.max(radius, 3.5);
     for (let i = 0; i < px.length; i += 1) {
       const { role } = nodes[i];
       if (role === 'plain' && up[i]) continue;
