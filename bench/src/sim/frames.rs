@@ -9,8 +9,14 @@ use serde::Deserialize;
 use crate::report::{Report, Target};
 
 /// Stories that must move smoothly: what they show, where, and how fast.
-const SMOOTH: [(&str, &str, u32); 1] =
-    [("the flash crowd, 1 000 clients", "#1/matrix?p=flash-crowd&m=board&t=20000", 1)];
+const SMOOTH: [(&str, &str, f64); 2] = [
+    ("the flash crowd, 1 000 clients", "#1/matrix?p=flash-crowd&m=board&t=20000", 1.0),
+    (
+        "a flood of 10 000 servents where it is densest",
+        "#1/map?p=ten-thousand&m=board&t=8100",
+        0.05,
+    ),
+];
 
 /// What a browser drew.
 #[derive(Deserialize)]
@@ -38,7 +44,7 @@ pub(crate) fn run(report: &mut Report, root: &Path, quick: bool) -> Result<()> {
 }
 
 /// Plays a story; `None` where nothing can.
-fn play(root: &Path, fragment: &str, seconds: u32, speed: u32) -> Result<Option<Frames>> {
+fn play(root: &Path, fragment: &str, seconds: u32, speed: f64) -> Result<Option<Frames>> {
     if !root.join("www/node_modules/puppeteer-core").is_dir() {
         return Ok(None);
     }
