@@ -6,6 +6,10 @@
 
 mod rounds;
 
+use servent_core::sim::Course as _;
+use servent_core::sim::pieces::{Group, Scenario, World};
+use servent_core::time::{Duration, Instant};
+
 use self::rounds::{Swarm, Told};
 use crate::report::{Report, Target};
 
@@ -36,6 +40,10 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
         let goal = ("wanted", Some(wanted));
         report.add(("swarm", case, "1/s"), told.speed, goal, &Target::AtLeast(wanted));
     }
+    report.note("control messages");
+    for clients in if quick { &[64][..] } else { &[64, 256] } {
+        control(report, *clients);
+    }
     report.note("free riders");
     let told = Swarm { clients: 256, pieces: 64, riders: 10 }.run();
     makespan(report, &told, 1.15);
@@ -45,4 +53,27 @@ fn makespan(report: &mut Report, told: &Told, limit: f64) {
     let case = format!("makespan, {}", told.swarm);
     let bound = ("the bound", Some(told.bound));
     report.add(("swarm", case, "piece times"), told.rounds, bound, &Target::RatioAtMost(limit));
+}
+
+/// What is said to and by the coordinator for each piece, the engine's clients
+/// at the other end, out of step with each other.
+fn control(report: &mut Report, clients: u32) {
+    let group = Group {
+        count: clients,
+        latency: Duration::from_millis(20),
+        spacing: Duration::from_millis(137),
+        ..Group::default()
+    };
+    let scenario = Scenario { pieces: 64, clients: vec![group], ..Scenario::default() };
+    let mut world = World::begin(&scenario);
+    let (end, mut scratch) = (Instant::ZERO + scenario.horizon, Vec::new());
+    while !world.finished() && world.next_at().is_some_and(|at| at <= end) {
+        world.step(&mut scratch);
+        scratch.clear();
+    }
+    let outcome = world.outcome();
+    let messages = if world.finished() { outcome.messages as f64 / 1_000.0 } else { f64::INFINITY };
+    let case = format!("control messages a piece, N = {clients}, M = 64");
+    let text = ("of the text", Some(6.0));
+    report.add(("swarm", case, "messages"), messages, text, &Target::AtMost(4.0));
 }

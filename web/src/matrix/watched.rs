@@ -70,7 +70,8 @@ impl Watched for World {
     }
 
     fn other(&self, record: &Record<Event>) -> Option<NodeId> {
-        record.event.clients().1.map(NodeId)
+        let giver = record.event.clients().1.map(NodeId);
+        giver.or_else(|| record.event.is_from_source().then(|| self.coordinator()))
     }
 
     fn is_fault(event: &Event) -> bool {

@@ -115,10 +115,15 @@ impl Oracles {
             E::Mode { client, active, .. } => self.clients.or_default(*client).active = *active,
             E::Granted { client, .. } => {
                 if self.clients.or_default(*client).quarantined {
-                    found.violation("selection", "grant_in_quarantine", client_of(*client), &[]);
+                    found.violation(
+                        "selection",
+                        "check.grant_in_quarantine",
+                        client_of(*client),
+                        &[],
+                    );
                 }
                 if self.config.policy == Policy::Seed2004 {
-                    found.violation("selection", "grant_of_2004", client_of(*client), &[]);
+                    found.violation("selection", "check.grant_of_2004", client_of(*client), &[]);
                 }
             }
             E::Quarantined { client, .. } => self.clients.or_default(*client).quarantined = true,
@@ -139,16 +144,16 @@ impl Oracles {
             found.violation("selection", key, client_of(down), &args);
         };
         if put == sender.active {
-            broken("wrong_side_connects");
+            broken("check.wrong_side_connects");
         }
         if put && !receiver.active {
-            broken("passive_to_passive");
+            broken("check.passive_to_passive");
         }
         if sender.quarantined {
-            broken("from_quarantine");
+            broken("check.from_quarantine");
         }
         if up == down {
-            broken("to_itself");
+            broken("check.to_itself");
         }
     }
 }

@@ -68,6 +68,22 @@ impl Event {
         }
     }
 
+    /// True for a transfer from the source.
+    #[must_use]
+    pub const fn is_from_source(&self) -> bool {
+        use swarm::Event as E;
+        matches!(
+            self,
+            Self::Swarm(
+                E::Assigned { up: None, .. }
+                    | E::Arrived { up: None, .. }
+                    | E::Confirmed { up: None, .. }
+                    | E::Failed { up: None, .. }
+                    | E::Refetch { up: None, .. }
+            )
+        )
+    }
+
     /// The clients it is about: whose record it is, and the other one.
     #[must_use]
     pub fn clients(&self) -> (Option<u32>, Option<u32>) {

@@ -14,7 +14,7 @@ fn scenario(id: &str, title: &str, text: &str, clients: Vec<Group>) -> Scenario 
     let variants =
         vec![variant("adaptive", Policy::Adaptive), variant("seed2004", Policy::Seed2004)];
     let swarm = Config { explain: true, ..Config::default() };
-    let horizon = Duration::from_secs(60);
+    let horizon = Duration::from_secs(30);
     Scenario { id, title, text, clients, variants, swarm, horizon, ..Scenario::default() }
 }
 
@@ -70,7 +70,7 @@ fn deadlock() -> Scenario {
     it.swarm.policy = Policy::Seed2004;
     it.variants.reverse();
     it.source_slots = 4;
-    it.horizon = Duration::from_secs(300);
+    it.horizon = Duration::from_secs(120);
     it
 }
 
@@ -87,13 +87,18 @@ fn firewalls() -> Scenario {
     let closed = Group { firewalled: true, ..honest(8) };
     let text = "Half of the clients cannot be connected to and do not know it. After five failed \
                 connects they are passive, and connect themselves.";
-    scenario("firewalls", "Half the swarm behind firewalls", text, vec![honest(8), closed])
+    let title = "Half the swarm behind firewalls";
+    let mut it = scenario("firewalls", title, text, vec![honest(8), closed]);
+    (it.pieces, it.horizon) = (32, Duration::from_secs(90));
+    it
 }
 
 fn liar() -> Scenario {
     let bad = Group { habit: Habit::Corrupt, ..honest(1) };
     let text = "One client sends wrong bytes. Three others report it, and nobody asks it again.";
-    scenario("liar", "A liar", text, vec![honest(12), bad])
+    let mut it = scenario("liar", "A liar", text, vec![honest(12), bad]);
+    (it.pieces, it.horizon) = (24, Duration::from_secs(45));
+    it
 }
 
 fn flash_crowd() -> Scenario {
@@ -101,7 +106,7 @@ fn flash_crowd() -> Scenario {
                 the rest.";
     let mut it = scenario("flash-crowd", "The flash crowd", text, vec![honest(1_000)]);
     it.pieces = 64;
-    it.horizon = Duration::from_secs(120);
+    it.horizon = Duration::from_secs(100);
     it.swarm.explain = false;
     it
 }

@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::Record;
 
 /// A swarm in which nothing moves for so many pieces' time stands still.
-const STILL: u64 = 32;
+const STILL: u64 = 16;
 /// But at least for this long.
 const STILL_AT_LEAST: Duration = Duration::from_secs(30);
 

@@ -154,7 +154,9 @@ pub struct World {
     /// How often the coordinator was started.
     starts: u64,
     frames: u64,
-    last: Option<(Instant, u32, bool)>,
+    /// The coordinator's turn, and whom it has told something in it.
+    turn: Instant,
+    told: Bits,
     /// Clients that have everything, of those that should.
     served: u32,
     wanting: u32,
@@ -336,7 +338,8 @@ impl Course for World {
             armed: None,
             starts: 0,
             frames: 0,
-            last: None,
+            turn: Instant::MAX,
+            told: Bits::default(),
             served: 0,
             wanting: scenario.wanting(),
             recorder: Recorder::default(),

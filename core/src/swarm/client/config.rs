@@ -29,6 +29,9 @@ pub struct Config {
     pub job_timeout: Duration,
     /// The coordinator answers `ask_verify` by then, or the peer is refused.
     pub verify_timeout: Duration,
+    /// The coordinator's early word about a peer may come so much after the
+    /// peer itself; after that it is asked.
+    pub early_wait: Duration,
     /// The first wait before connecting again; it doubles.
     pub retry_first: Duration,
     /// The longest wait before connecting again.
@@ -49,6 +52,7 @@ impl Default for Config {
             pieces: 65_536,
             job_timeout: Duration::from_secs(90),
             verify_timeout: Duration::from_secs(15),
+            early_wait: Duration::from_millis(250),
             retry_first: Duration::from_secs(1),
             retry_most: Duration::from_secs(60),
         }

@@ -54,6 +54,9 @@ pub struct Client {
     connect_at: Option<Instant>,
     /// What the coordinator agreed to.
     agreed: Extensions,
+    /// It has let a peer in by the coordinator's word: from then on it is told
+    /// of every peer before that comes.
+    expects: bool,
     files: Vec<File>,
     jobs: Table<u32, Running>,
     next_job: u32,
@@ -115,6 +118,7 @@ impl Client {
             retry,
             connect_at: None,
             agreed: Extensions { merge: false, early: false },
+            expects: false,
             files: Vec::new(),
             jobs: Table::new(),
             next_job: 0,

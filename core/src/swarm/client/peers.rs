@@ -11,6 +11,8 @@ use crate::wire::pdtp::{About, Message, Method};
 pub(super) struct Waiting {
     pub(super) request: Request,
     pub(super) deadline: Instant,
+    /// The coordinator was asked; before that its word is on its way.
+    pub(super) asked: bool,
 }
 
 /// A peer the coordinator has announced.
@@ -50,9 +52,15 @@ impl Client {
         } else if self.coordinator.is_none() || self.waiting.len() >= self.config.waiting as usize {
             self.refuse(&request, BUSY, fx);
         } else {
-            fx.output(Output::Send(Message::AskVerify(about(&request))));
-            let wait = self.config.verify_timeout.max(Duration::from_micros(1));
-            self.waiting.push(Waiting { request, deadline: now + wait });
+            // Whom it has told of once it tells of always, and its word cannot
+            // take longer than an answer would.
+            let asked = !(self.agreed.early && self.expects);
+            let wait = if asked { self.config.verify_timeout } else { self.config.early_wait };
+            if asked {
+                fx.output(Output::Send(Message::AskVerify(about(&request))));
+            }
+            let deadline = now + wait.max(Duration::from_micros(1));
+            self.waiting.push(Waiting { request, deadline, asked });
         }
     }
 
@@ -64,6 +72,7 @@ impl Client {
         authorized: bool,
         fx: &mut Effects,
     ) {
+        self.expects |= authorized;
         let same = |peer: &Waiting| {
             let request = &peer.request;
             (&request.peer_id, &request.url, request.span)
@@ -114,11 +123,18 @@ impl Client {
         fx.output(Output::Refuse { conn: request.conn, status });
     }
 
-    /// Refuses peers whose question the coordinator has not answered.
+    /// Asks about peers nobody has announced in time, and refuses those whose
+    /// question the coordinator has not answered.
     pub(super) fn unanswered(&mut self, now: Instant, fx: &mut Effects) {
         while let Some(at) = self.waiting.iter().position(|peer| peer.deadline <= now) {
-            let request = self.waiting.remove(at).request;
-            self.refuse(&request, BUSY, fx);
+            let Waiting { request, asked, .. } = self.waiting.remove(at);
+            if asked || self.coordinator.is_none() {
+                self.refuse(&request, BUSY, fx);
+                continue;
+            }
+            fx.output(Output::Send(Message::AskVerify(about(&request))));
+            let deadline = now + self.config.verify_timeout.max(Duration::from_micros(1));
+            self.waiting.push(Waiting { request, deadline, asked: true });
         }
     }
 }

@@ -37,6 +37,7 @@ impl Client {
         self.coordinator = None;
         self.connecting = false;
         self.agreed = Extensions::default();
+        self.expects = false;
         self.allowed.clear();
         let retry = self.retry;
         self.retry =
@@ -75,6 +76,8 @@ impl Client {
     /// Tells where it accepts its peers from now on, if somebody has to know.
     pub(super) fn listen(&mut self, port: Option<u16>, fx: &mut Effects) {
         let changed = core::mem::replace(&mut self.config.listen_port, port) != port;
+        // Whether anybody can reach it there has to be found out anew (SW-3).
+        self.expects &= !changed;
         if changed && self.coordinator.is_some() {
             fx.output(Output::Send(Message::ChangePort { listen_port: port }));
         }

@@ -49,7 +49,7 @@ fn unfinished(world: &World, result: &Result) -> Violation {
         at: world.now(),
         node: world.coordinator(),
         oracle: "swarm",
-        key: "unfinished",
+        key: "check.unfinished",
         args: vec![("whole", result.whole.to_string()), ("wanting", result.wanting.to_string())],
     }
 }

@@ -108,7 +108,12 @@ impl Credit {
                 let left = self.of(client_of(*client)).unwrap_or(0);
                 if left >= 1 {
                     let args = [("credit", left.unsigned_abs())];
-                    found.violation("credit", "stalled_with_credit", client_of(*client), &args);
+                    found.violation(
+                        "credit",
+                        "check.stalled_with_credit",
+                        client_of(*client),
+                        &args,
+                    );
                 }
             }
             _ => {}
@@ -121,7 +126,7 @@ impl Credit {
         if account.grants != grants {
             let args = [("told", grants), ("counted", account.grants)];
             account.grants = grants;
-            found.violation("credit", "grants_differ", client_of(client), &args);
+            found.violation("credit", "check.grants_differ", client_of(client), &args);
         }
     }
 
@@ -136,7 +141,7 @@ impl Credit {
         let granted = self.granted.take() == Some(client_of(down));
         if left < 1 && !again && !granted {
             let args = [("owed", left.unsigned_abs()), ("piece", piece.into())];
-            found.violation("credit", "given_without_credit", client_of(down), &args);
+            found.violation("credit", "check.given_without_credit", client_of(down), &args);
         }
     }
 

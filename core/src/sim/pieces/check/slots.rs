@@ -10,11 +10,14 @@ use crate::id::ConnId;
 use crate::swarm::bits::Bits;
 use crate::swarm::{Config, Event, Policy};
 use crate::table::{Set, Table};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// Swarms with more clients are not looked at: every pair is, at every
 /// instant.
 const CLIENTS: u32 = 40;
+
+/// What came so shortly before a session ended may not be on the disk.
+const MOMENT: Duration = Duration::from_secs(10);
 
 /// What the records say of a client.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +27,12 @@ struct Seat {
     quarantined: bool,
     /// It has told what it has and wants.
     joined: bool,
-    /// It has pieces that no record names.
+    /// It has pieces that no record names, or not all that records name.
     unsure: bool,
+    /// When its last session ended something was on its way, or had come a
+    /// moment before: who knows whether it is on its disk.
+    doubtful: bool,
+    came: Option<Instant>,
     have: Bits,
     held: u32,
     /// Transfers to it and from it that have not ended.
@@ -69,11 +76,23 @@ impl Slots {
 
     /// Everybody is cut off.
     pub(super) fn restarted(&mut self) {
+        (0..self.seats.len() as u32).for_each(|client| self.parts(client));
         self.moving.clear();
         self.failed = Set::new();
         for seat in &mut self.seats {
             let (have, held) = (core::mem::take(&mut seat.have), seat.held);
-            *seat = Seat { have, held, ..Seat::default() };
+            *seat = Seat { have, held, doubtful: seat.doubtful, ..Seat::default() };
+        }
+    }
+
+    /// A client's session ends.
+    fn parts(&mut self, client: u32) {
+        let moving = self.moving.range((client, 0)..(client + 1, 0)).next().is_some();
+        let now = self.at;
+        if let Some(seat) = self.seats.get_mut(client as usize) {
+            let recent = seat.came.is_some_and(|at| now.since(at) < MOMENT);
+            seat.doubtful |= moving || recent;
+            seat.there = false;
         }
     }
 
@@ -104,12 +123,20 @@ impl Slots {
                 let active = *active;
                 let seat = self.seat(*client);
                 let (have, held) = (core::mem::take(&mut seat.have), seat.held);
-                let (most_down, most_up) = (down, up);
-                *seat =
-                    Seat { there: true, active, have, held, most_down, most_up, ..Seat::default() };
+                let (most_down, most_up, doubtful) = (down, up, seat.doubtful);
+                *seat = Seat {
+                    there: true,
+                    active,
+                    have,
+                    held,
+                    most_down,
+                    most_up,
+                    doubtful,
+                    ..Seat::default()
+                };
             }
             Event::Left { client } => {
-                self.seat(*client).there = false;
+                self.parts(client_of(*client));
                 let at = client_of(*client);
                 let its: Vec<(u32, u32)> =
                     self.failed.range((at, 0)..(at + 1, 0)).copied().collect();
@@ -122,7 +149,7 @@ impl Slots {
                 // Who lost a piece that its last life had not written yet has
                 // fewer than the records know of.
                 seat.joined = true;
-                seat.unsure = seat.held != *held;
+                seat.unsure = seat.held != *held || seat.doubtful;
             }
             Event::Mode { client, active, .. } => self.seat(*client).active = *active,
             Event::Quarantined { client, .. } => self.seat(*client).quarantined = true,
@@ -136,7 +163,9 @@ impl Slots {
                 if let Some(moving) = self.moving.get_mut(&(client_of(*down), *piece)) {
                     moving.1 = true;
                 }
+                let now = self.at;
                 let seat = self.seat(*down);
+                seat.came = Some(now);
                 seat.held += u32::from(seat.have.insert(*piece));
                 seat.receiving = seat.receiving.saturating_sub(1);
             }
@@ -156,7 +185,7 @@ impl Slots {
         let seat = self.seat(down);
         seat.receiving += 1;
         if seat.have.contains(piece) && !seat.unsure {
-            found.violation("slots", "given_again", taker, &[("piece", piece.into())]);
+            found.violation("slots", "check.given_again", taker, &[("piece", piece.into())]);
         }
         if let Some(up) = up {
             self.seat(up).sending += 1;
@@ -193,7 +222,7 @@ impl Slots {
                 }
                 if let Some(piece) = self.wanted(taker, down, up) {
                     let args = [("giver", u64::from(giver)), ("piece", piece.into())];
-                    found.violation("slots", "idle_but_useful", taker, &args);
+                    found.violation("slots", "check.idle_but_useful", taker, &args);
                     return;
                 }
             }

@@ -171,7 +171,14 @@ impl World {
 
     fn follow(&mut self, at: u32, mut fx: Effects<Output, client::Event>, cause: Cause) {
         let mut latest = cause;
+        let mut says = false;
         for effect in fx.drain() {
+            // What it says in one turn shares a frame.
+            if let Effect::Output(Output::Send(_)) = &effect
+                && !core::mem::replace(&mut says, true)
+            {
+                self.frames += 1;
+            }
             match effect {
                 Effect::Output(output) => self.carry_out(at, output, latest),
                 Effect::Event(event) if says_more(&event) => {

@@ -8,6 +8,7 @@ use super::super::scenario::Habit;
 use super::{Due, Effects, Running, SOURCE, World, right, url};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::rng::Rng;
+use crate::swarm::bits::Bits;
 use crate::swarm::{self, FileSpec, Input, Manager, Output, Row, client};
 use crate::trace::Cause;
 use crate::wire::pdtp::{Hash, Message};
@@ -49,18 +50,18 @@ impl World {
         if !self.alive(at, life) || (silent && matches!(message, Message::Completed(_))) {
             return;
         }
-        self.count_frame(at, true);
         let conn = self.connection(at);
         self.server(Input::Message { conn, message }, cause);
     }
 
-    /// Messages of one instant to or from one client share a frame.
-    fn count_frame(&mut self, client: u32, up: bool) {
-        let key = Some((self.now, client, up));
-        if self.last != key {
-            self.frames += 1;
+    /// What the coordinator says to one client in one turn shares a frame, as
+    /// the program writes it; a turn is all that happens at one instant.
+    fn count_frame(&mut self, client: u32) {
+        if self.turn != self.now {
+            self.turn = self.now;
+            self.told = Bits::default();
         }
-        self.last = key;
+        self.frames += u64::from(self.told.insert(client));
     }
 
     pub(super) fn server(&mut self, input: Input, cause: Cause) {
@@ -91,7 +92,7 @@ impl World {
                 Effect::Event(event) => latest = Some(self.said(event, cause)),
                 Effect::Output(Output::Send { conn, message }) => {
                     let (client, life) = (client_of(conn), conn.0 as u16);
-                    self.count_frame(client, false);
+                    self.count_frame(client);
                     let at = self.now + self.group(client).latency;
                     self.plan(at, Due::ToClient { client, life, message, cause: latest });
                 }
