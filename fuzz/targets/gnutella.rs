@@ -2,8 +2,8 @@
 #![no_main]
 
 use servent_core::wire::gnutella::{
-    Body, FrameLimits, Framer, Hello, InflateLimits, Inflater, Message, Offer, Payload, Reply, ggep,
-    parse_tries,
+    Body, FrameLimits, Framer, Hello, InflateLimits, Inflater, Keywords, Message, Offer, Payload,
+    Qrp, Reply, ggep, parse_tries,
 };
 use servent_core::wire::http::HeadLimits;
 
@@ -31,6 +31,14 @@ fn read(data: &[u8]) {
         while let Ok(Some(frame)) = framer.next_frame() {
             let Ok(message) = Message::parse(frame) else { continue };
             assert_eq!(message.to_bytes().len(), message.len());
+            if let Some(bare) = message.without_ggep() {
+                assert!(bare.len() <= message.len() && bare.kind() == message.kind());
+                assert_eq!(bare.to_bytes().len(), bare.len());
+            }
+            if let Body::Qrp(Qrp::Patch { seq, count, compressor, bits, data }) = &message.body {
+                let mut table = Keywords::new(8);
+                let _ = table.patch((*seq, *count), *compressor, *bits, data);
+            }
             if let Body::Hit(hit) = &message.body {
                 assert_eq!(hit.results().count(), usize::from(hit.count()));
             }
