@@ -176,8 +176,9 @@ fn a_search_at_one_end_of_a_line_finds_and_downloads_from_the_other() {
     let mut net = Net::line(|_| {});
     let hits = net.search("FILE bin");
     assert_eq!(hits.len(), 1, "{hits:?}");
-    let Hit { search, at: place, index, name, size, sha1, push, busy, hops, from, .. } =
+    let Hit { search, at: place, index, name, size, sha1, push, busy, hops, from, through, .. } =
         hits[0].clone();
+    assert_eq!(through, Some(at(1)));
     assert_eq!((search, place, index), (5, at(2), FileIndex(0)));
     assert_eq!((name.as_str(), size, sha1), ("file 0.bin", 4_000, Some(sha(0))));
     assert_eq!((push, busy, hops, from), (false, false, 1, at(1).ip()));

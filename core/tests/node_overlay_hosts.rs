@@ -211,3 +211,32 @@ fn a_deflated_link_unpacks_to_so_much_in_a_second() {
         assert_eq!(!host.hung_up.contains(&conn), stays);
     }
 }
+
+/// What one neighbour brings at once is forwarded to another only as far as
+/// that one's queue goes, so that it can neither be buried nor cut for it.
+#[test]
+fn a_flood_at_once_is_bounded_for_everybody_else() {
+    let mut host = host(overlay(0), &[]);
+    let honest = neighbour(&mut host, "80.1.1.1:1", "");
+    let flooder = neighbour(&mut host, "80.1.1.2:1", "");
+    let mut flood = Vec::new();
+    for n in 0..20_000_u64 {
+        let mut guid = [1; 16];
+        guid[..8].copy_from_slice(&n.to_le_bytes());
+        flood.extend(guid);
+        flood.extend([0x80, 4, 2, 10, 0, 0, 0, 0x80, 0]);
+        flood.extend(b"flooded\0");
+    }
+    let before = host.wire[&honest].len();
+    host.bytes(flooder, &flood);
+    let brought = host.wire[&honest].len() - before;
+    let limits = &host.node.config().overlay.router;
+    let most = (limits.window + limits.queue) as usize + 1_000;
+    assert!(brought > limits.window as usize && brought <= most, "{brought} of {}", flood.len());
+    assert!(!host.hung_up.contains(&honest));
+    let before = host.wire[&honest].len();
+    let mut guid = [2; 16];
+    guid[8] = 0xff;
+    host.bytes(flooder, &[&guid[..], &[0x80, 4, 2, 10, 0, 0, 0, 0x80, 0], b"honest.\0"].concat());
+    assert_eq!(host.wire[&honest].len() - before, 33, "and then all is as before");
+}

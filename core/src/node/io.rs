@@ -321,6 +321,8 @@ pub struct Hit {
     pub hops: u8,
     /// The neighbour it came through.
     pub from: IpAddr,
+    /// Where that neighbour listens, as far as known: it knows the way back.
+    pub through: Option<SocketAddr>,
 }
 
 /// A change of durable state.

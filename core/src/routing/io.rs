@@ -77,7 +77,7 @@ pub enum Output {
     /// Somebody asks; answer with [`Input::Answer`] if there is something.
     Query { guid: Guid, hops: u8, query: Query },
     /// An answer to a search of ours.
-    Hit { guid: Guid, from: IpAddr, hops: u8, hit: Hit },
+    Hit { guid: Guid, conn: ConnId, from: IpAddr, hops: u8, hit: Hit },
     /// Somebody wants us to connect and offer a file.
     Push { index: FileIndex, at: SocketAddrV4 },
     /// Nobody knows the way to a servent we want a push of.

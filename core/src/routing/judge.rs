@@ -345,7 +345,8 @@ impl Router {
             Body::Query(query) => fx.output(Output::Query { guid, hops, query }),
             Body::Hit(hit) => {
                 if let Some(link) = self.links.at(slot) {
-                    fx.output(Output::Hit { guid, from: link.peer.ip(), hops, hit });
+                    let (conn, from) = (link.conn, link.peer.ip());
+                    fx.output(Output::Hit { guid, conn, from, hops, hit });
                 }
             }
             Body::Push(push) => fx.output(Output::Push { index: push.index, at: push.at }),

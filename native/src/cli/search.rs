@@ -193,8 +193,7 @@ async fn follow(
                 Ok(Answer::Found(hit)) => {
                     if seen.insert((hit.servent, hit.index)) {
                         until = Instant::now() + quiet;
-                        let through = peers.iter().find(|at| at.ip() == hit.from);
-                        let through = through.or(peers.first()).copied();
+                        let through = hit.through.or(peers.first().copied());
                         print(line(&hit, through, voice))?;
                     }
                 }
@@ -259,6 +258,7 @@ mod tests {
             busy: false,
             hops: 2,
             from: [9, 9, 9, 9].into(),
+            through: None,
         };
         let peer = Some("9.9.9.9:9".parse().unwrap());
         assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b.txt");

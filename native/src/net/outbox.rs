@@ -65,14 +65,18 @@ impl Outbox {
     }
 
     /// Adds a job. A connection that has more waiting than a correct node
-    /// ever asks for is cut.
+    /// ever asks for is cut. Writes in a row are one job: a turn may bring a
+    /// neighbour thousands of small messages before its task runs.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.state();
         if let Job::Write(data) = &job {
             state.bytes += data.len();
         }
         state.closing |= matches!(job, Job::Close);
-        state.jobs.push_back(job);
+        match (state.jobs.back_mut(), job) {
+            (Some(Job::Write(before)), Job::Write(data)) => before.extend_from_slice(&data),
+            (_, job) => state.jobs.push_back(job),
+        }
         if state.jobs.len() > MAX_JOBS || state.bytes > MAX_BYTES {
             state.cut = true;
         }
@@ -152,6 +156,21 @@ mod tests {
         assert!(!outbox.is_cut());
         outbox.push(Job::Write(vec![0]));
         assert!(outbox.is_cut());
+    }
+
+    #[test]
+    fn many_small_writes_in_a_row_are_one_job() {
+        let outbox = Outbox::default();
+        for n in 0..20_000_u16 {
+            outbox.push(Job::Write(n.to_le_bytes().to_vec()));
+        }
+        assert!(!outbox.is_cut());
+        outbox.push(Job::Close);
+        outbox.push(Job::Write(vec![1]));
+        assert!(matches!(outbox.pop(), Some(Job::Write(all)) if all.len() == 40_000));
+        assert_eq!(outbox.bytes(), 1);
+        assert!(matches!(outbox.pop(), Some(Job::Close)));
+        assert!(matches!(outbox.pop(), Some(Job::Write(_))));
     }
 
     #[test]

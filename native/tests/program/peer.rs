@@ -2,11 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use servent_core::id::Guid;
 use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Message, Query, Wishes};
 
 use super::PATIENCE;
+
+/// The longest a neighbour may need to work off what was sent to it.
+const LONG: Duration = Duration::from_secs(120);
 
 /// A neighbour.
 pub(crate) struct Peer {
@@ -18,7 +22,7 @@ impl Peer {
     /// Shakes hands; `more` are further lines of the last head.
     pub(crate) fn join(at: SocketAddr, more: &str) -> Self {
         let mut stream = TcpStream::connect_timeout(&at, PATIENCE).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
         stream.set_nodelay(true).unwrap();
         let hello = "GNUTELLA CONNECT/0.6\r\nUser-Agent: Test\r\nBye-Packet: 0.1\r\nGGEP: 0.5\r\n\
                      X-Ultrapeer: True\r\n\r\n";
@@ -54,7 +58,7 @@ impl Peer {
                 Ok(0) => return None,
                 Ok(n) => self.framer.push(some[..n].to_vec().into()),
                 Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => return None,
-                Err(e) => panic!("nothing for {PATIENCE:?}: {e}"),
+                Err(e) => panic!("nothing for {LONG:?}: {e}"),
             }
         }
     }

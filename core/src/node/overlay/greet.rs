@@ -83,7 +83,7 @@ impl Node {
         }
         match hello {
             Hello::Old => {
-                self.overlay.wires.insert(conn, Wire::calling(peer));
+                self.overlay.wires.insert(conn, Wire::old(peer));
                 fx.output(Output::Write { conn, data: Offer::accept_old() });
                 let old = Offer { agent: "0.4".into(), ..Offer::default() };
                 self.flow(now, conn, &old, (false, false), fx);
@@ -134,9 +134,10 @@ impl Node {
         if let Err(why) = wire.push(now, data) {
             return self.route(now, routing::Input::Broken { conn, why }, fx);
         }
+        let mut written = Vec::new();
         while let Some(wire) = self.overlay.wires.get_mut(&conn) {
             let input = match wire.next() {
-                Ok(None) => return,
+                Ok(None) => break,
                 Ok(Some(frame)) => {
                     let kind = frame.kind;
                     match Message::parse(frame) {
@@ -146,8 +147,9 @@ impl Node {
                 }
                 Err(why) => routing::Input::Broken { conn, why },
             };
-            self.route(now, input, fx);
+            self.route_one(now, input, &mut written, fx);
         }
+        self.settle(now, &written, fx);
     }
 
     /// The head that answers ours, or the last word of whom we let in.

@@ -3,8 +3,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use super::wire::Wire;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::io::Hit as Told;
@@ -24,13 +25,40 @@ const SPEED: u32 = 1_000;
 impl Node {
     /// Gives the router an input and carries out what it wants.
     pub(super) fn route(&mut self, now: Instant, input: routing::Input, fx: &mut Effects) {
-        let mut said = Fx::new();
-        self.overlay.router.handle(now, input, &mut said);
-        self.obey_router(now, said, fx);
+        let mut written = Vec::new();
+        self.route_one(now, input, &mut written, fx);
+        self.settle(now, &written, fx);
     }
 
-    pub(super) fn obey_router(&mut self, now: Instant, mut said: FxOf<Router>, fx: &mut Effects) {
+    /// The same for one of many messages that came at once. Until all of them
+    /// are dealt with, nothing has left: so what one neighbour brings at once
+    /// is bounded for every other by the router's window and queue.
+    pub(super) fn route_one(
+        &mut self,
+        now: Instant,
+        input: routing::Input,
+        written: &mut Vec<ConnId>,
+        fx: &mut Effects,
+    ) {
+        let mut said = Fx::new();
+        self.overlay.router.handle(now, input, &mut said);
+        self.obey(now, said, written, fx);
+    }
+
+    /// Carries out what the router wants.
+    pub(super) fn obey_router(&mut self, now: Instant, said: FxOf<Router>, fx: &mut Effects) {
         let mut written = Vec::new();
+        self.obey(now, said, &mut written, fx);
+        self.settle(now, &written, fx);
+    }
+
+    fn obey(
+        &mut self,
+        now: Instant,
+        mut said: FxOf<Router>,
+        written: &mut Vec<ConnId>,
+        fx: &mut Effects,
+    ) {
         for effect in said.drain() {
             match effect {
                 Effect::Event(event) => fx.event(Event::Routing(event)),
@@ -39,7 +67,9 @@ impl Node {
                         let wire = self.overlay.wires.get_mut(&conn);
                         if let Some(data) = wire.and_then(|wire| wire.write(&message)) {
                             fx.output(Output::Write { conn, data });
-                            written.push(conn);
+                            if !written.contains(&conn) {
+                                written.push(conn);
+                            }
                         }
                     }
                 }
@@ -49,8 +79,8 @@ impl Node {
                 Effect::Output(routing::Output::Query { guid, hops, query }) => {
                     self.answer_query(now, (guid, hops), &query, fx);
                 }
-                Effect::Output(routing::Output::Hit { guid, from, hops, hit }) => {
-                    self.tell_hits(guid, SocketAddr::new(from, 0), hops, &hit, fx);
+                Effect::Output(routing::Output::Hit { guid, conn, from, hops, hit }) => {
+                    self.tell_hits(guid, (conn, from), hops, &hit, fx);
                 }
                 Effect::Output(routing::Output::Push { index, at }) => {
                     self.give(SocketAddr::V4(at), index, fx);
@@ -66,15 +96,11 @@ impl Node {
                 }
             }
         }
-        self.settle(now, &written, fx);
     }
 
     /// What was written has left as far as the host has not said otherwise.
-    fn settle(&mut self, now: Instant, written: &[ConnId], fx: &mut Effects) {
-        for (at, conn) in written.iter().enumerate() {
-            if written[..at].contains(conn) {
-                continue;
-            }
+    pub(super) fn settle(&mut self, now: Instant, written: &[ConnId], fx: &mut Effects) {
+        for conn in written {
             if let Some(bytes) = self.overlay.wires.get(conn).map(|wire| wire.behind) {
                 self.route(now, routing::Input::Backlog { conn: *conn, bytes }, fx);
             }
@@ -133,8 +159,16 @@ impl Node {
     }
 
     /// Tells the user what a hit has.
-    fn tell_hits(&mut self, guid: Guid, from: SocketAddr, hops: u8, hit: &Hit, fx: &mut Effects) {
+    fn tell_hits(
+        &mut self,
+        guid: Guid,
+        (conn, from): (ConnId, IpAddr),
+        hops: u8,
+        hit: &Hit,
+        fx: &mut Effects,
+    ) {
         let Some(search) = self.overlay.searches.get(&guid).copied() else { return };
+        let through = self.overlay.wires.get(&conn).and_then(Wire::listens);
         let quality = hit.quality();
         for found in hit.results() {
             let name: String =
@@ -150,7 +184,8 @@ impl Node {
                 push: quality.push == Some(true),
                 busy: quality.busy == Some(true),
                 hops,
-                from: from.ip(),
+                from,
+                through,
             })));
         }
     }

@@ -14,6 +14,8 @@ use crate::wire::gnutella::{
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     at: SocketAddr,
+    /// It listens there; a port it only calls from is of no use to others.
+    reached: bool,
     pub(super) stage: Stage,
     /// What the host still has for it.
     pub(super) behind: u64,
@@ -42,7 +44,12 @@ pub(super) struct Flowing {
 
 impl Wire {
     pub(super) const fn calling(at: SocketAddr) -> Self {
-        Self { at, stage: Stage::Calling, behind: 0 }
+        Self { at, reached: true, stage: Stage::Calling, behind: 0 }
+    }
+
+    /// It called, speaks version 0.4, and did not say where it listens.
+    pub(super) fn old(at: SocketAddr) -> Self {
+        Self { reached: false, ..Self::calling(at) }
     }
 
     pub(super) const fn answering(
@@ -50,12 +57,19 @@ impl Wire {
         offer: alloc::boxed::Box<Offer>,
         deflates: bool,
     ) -> Self {
-        Self { at, stage: Stage::Answering { offer, deflates }, behind: 0 }
+        let reached = offer.listen.is_some();
+        Self { at, reached, stage: Stage::Answering { offer, deflates }, behind: 0 }
     }
 
     /// True when this is the servent that listens there.
     pub(super) fn is(&self, at: SocketAddr) -> bool {
         self.at == at
+    }
+
+    /// Where somebody could become a neighbour of this servent: where we
+    /// called it, or where it said it listens.
+    pub(super) const fn listens(&self) -> Option<SocketAddr> {
+        if self.reached { Some(self.at) } else { None }
     }
 
     /// Whom we called and had no answer from that let us in.

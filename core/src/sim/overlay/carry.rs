@@ -91,7 +91,7 @@ impl World {
                 Effect::Output(Output::Query { guid, hops, query }) => {
                     answers.extend(self.matching(host, &query).map(|hit| (guid, hops, hit)));
                 }
-                Effect::Output(Output::Hit { guid, from, hops, hit }) => {
+                Effect::Output(Output::Hit { guid, from, hops, hit, .. }) => {
                     let of = node_at((*hit.at().ip()).into()).map(NodeId);
                     if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
                         self.host(host).brought.insert(of.0, neighbour);
