@@ -101,17 +101,22 @@ async fn attend(
             url: url_from(&head.target),
             span: http::span_of(&head),
         };
-        let (order, ordered) = oneshot::channel();
+        let (order, mut ordered) = oneshot::channel();
         if news.send(News::Caller(Caller { request, order })).await.is_err() {
             return;
         }
-        let order = tokio::select! {
-            Ok(order) = ordered => order,
+        let heard = tokio::select! {
+            biased;
+            order = &mut ordered => order.ok(),
             () = wire.gone() => {
-                let _ = news.send(News::Gone { conn }).await; // It may have ended.
-                return;
+                // What was ordered meanwhile has to fail, and to say so.
+                ordered.close();
+                ordered.try_recv().ok()
             }
-            else => return,
+        };
+        let Some(order) = heard else {
+            let _ = news.send(News::Gone { conn }).await; // It may have ended.
+            return;
         };
         if !obey(&mut wire, order, put, news).await {
             return wire.close().await;
@@ -143,4 +148,57 @@ async fn obey(
         },
     };
     news.send(News::Ended { job, end }).await.is_ok() && wire.is_clean()
+}
+
+#[cfg(test)]
+mod tests {
+    use servent_core::swarm::client::Outcome;
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A peer that asks and hangs up, and an order that comes at any moment
+    /// around that: either nobody takes the order, or its end is told.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_ordered_for_a_peer_that_goes_ends_too() {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        file.set_len(1 << 20).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (news, mut heard) = mpsc::channel(16);
+        let door = tokio::spawn(keep(listener, news));
+        for round in 0..200_u32 {
+            let mut peer = TcpStream::connect(at).await.unwrap();
+            peer.write_all(&http::ask("GET", "/f", (0, 1 << 20), "p")).await.unwrap();
+            let next = tokio::time::timeout(PATIENCE, heard.recv()).await.unwrap().unwrap();
+            let News::Caller(Caller { request, order }) = next else { panic!("{next:?}") };
+            drop(peer);
+            for _ in 0..round % 8 {
+                tokio::task::yield_now().await;
+            }
+            let (_halt, halted) = oneshot::channel();
+            let slice = Slice {
+                file: Arc::clone(&file),
+                url: request.url,
+                id: "me".into(),
+                range: (0, 1 << 20),
+                piece: (0, 1 << 20),
+                size: 1 << 20,
+                pace: None,
+            };
+            let taken = order.send(Order::Serve(Task { job: Job(round), slice, halted })).is_ok();
+            match tokio::time::timeout(PATIENCE, heard.recv()).await.unwrap().unwrap() {
+                News::Ended { job, end } => {
+                    assert!(taken && job == Job(round));
+                    // A megabyte may fit into what the system holds for the peer.
+                    assert!(matches!(end, Ok(Outcome::Broken { .. } | Outcome::Whole { .. })));
+                }
+                News::Gone { conn } => assert!(!taken && conn == request.conn),
+                other => panic!("{other:?}"),
+            }
+        }
+        door.abort();
+    }
 }
