@@ -45,8 +45,11 @@ enum Area {
     Sim,
     /// What the page weighs, how fast it seeks.
     Page,
-    /// Makespan against the bound, assignments a second, free riders.
+    /// Makespan against the bound, assignments a second, free riders, and
+    /// swarms of real processes.
     Swarm,
+    /// One swarm of real processes, of any size.
+    Programs(swarm::Programs),
     /// Reliable messages over UDP, beside others.
     Unicast,
     /// Hold connections in a queue: the client half of `queue`.
@@ -87,7 +90,8 @@ fn run() -> Result<bool> {
             queue::holder::run(to, &target, count, polls)?;
             return Ok(true);
         }
-        Some(Area::Swarm) => swarm::run(&mut report, quick),
+        Some(Area::Swarm) => swarm::run(&mut report, quick)?,
+        Some(Area::Programs(programs)) => programs.measure(&mut report)?,
         Some(Area::Unicast) => unicast::run(&mut report, quick)?,
         Some(Area::Queue) => queue::run(&mut report, quick)?,
         Some(Area::Routing) => routing::run(&mut report, quick),
@@ -98,7 +102,7 @@ fn run() -> Result<bool> {
             routing::run(&mut report, quick);
             sim::run(&mut report, quick)?;
             sim::page::run(&mut report, quick)?;
-            swarm::run(&mut report, quick);
+            swarm::run(&mut report, quick)?;
             unicast::run(&mut report, quick)?;
         }
     }

@@ -1,23 +1,37 @@
 //! The swarm's coordinator: rounds against the bound, copies the source sends,
-//! assignments a second, and what free riders cost.
-//!
-//! The coordinator is alone here: everybody sends one piece a second and
-//! reports at once, so that what is measured is what it decides.
+//! assignments a second, and what free riders cost. There the coordinator is
+//! alone: everybody sends one piece a second and reports at once, so that what
+//! is measured is what it decides. Then the same of real processes.
 
+mod programs;
 mod rounds;
 
+use anyhow::Result;
 use servent_core::sim::Course as _;
 use servent_core::sim::pieces::{Group, Scenario, World};
 use servent_core::time::{Duration, Instant};
 
+pub(crate) use self::programs::Programs;
 use self::rounds::{Swarm, Told};
 use crate::report::{Report, Target};
 
 /// Pieces, and how far above the bound a swarm may end.
 const PIECES: [(u64, f64); 2] = [(64, 1.03), (256, 1.01)];
 
-/// Everything about the coordinator.
-pub(crate) fn run(report: &mut Report, quick: bool) {
+/// Everything about swarms.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    coordinator(report, quick);
+    let plain = Programs { clients: 32, mib: 64, passive: 0, killed: 0, rate: 1_500_000 };
+    if quick {
+        return Programs { clients: 16, mib: 16, rate: 1_000_000, ..plain }.measure(report);
+    }
+    for programs in [plain, Programs { passive: 25, ..plain }, Programs { killed: 1, ..plain }] {
+        programs.measure(report)?;
+    }
+    Ok(())
+}
+
+fn coordinator(report: &mut Report, quick: bool) {
     let sizes: &[u64] = if quick { &[64, 256] } else { &[64, 256, 1_024, 4_096] };
     for (pieces, limit) in PIECES {
         for &clients in sizes {

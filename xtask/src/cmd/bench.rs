@@ -10,7 +10,8 @@ use crate::run::{Tool, cargo};
 /// Areas: `queue` (decisions, memory, latency, uploads, held connections),
 /// `routing` (messages a second, memory of a GUID, pauses, floods),
 /// `sim` (events a second, native and WebAssembly), `page` (sizes, seek),
-/// `swarm` (makespan against the bound, assignments a second, free riders),
+/// `swarm` (makespan against the bound, assignments a second, free riders, and
+/// the same with real processes),
 /// `unicast` (reliable messages over UDP, beside others).
 /// Without a name all of them. Exits with an error when a target is missed.
 #[derive(clap::Args)]
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         super::page::build()?;
         super::dist::single()?;
     }
-    if wants("queue") {
+    if wants("queue") || wants("swarm") {
         super::demo::program()?;
     }
     cargo().words("build --quiet --release --package servent-bench").run()?;
