@@ -94,6 +94,14 @@ test('every rule the core can find broken in an overlay has a sentence', async (
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
+test('every rule the core can find broken in a swarm has a sentence', async () => {
+  const sources = await Promise.all(['check.rs', 'check/credit.rs', 'check/slots.rs'].map((file) => core(`sim/pieces/${file}`)));
+  const keys = [...sources.join('').matchAll(/violation\(\s*"\w+",\s*"(?:check\.)?(\w+)"/g)].map(([, key]) => `check.${key}`);
+  assert.ok(keys.length >= 4, keys.join());
+  speak(matrix);
+  assert.deepEqual(keys.filter((key) => !known(key)), []);
+});
+
 test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
     ['queue/event.rs', 'Loss', 'queue', 'lost', {}], ['queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['node/io.rs', 'DialError', 'conn', 'dial_failed', {}],

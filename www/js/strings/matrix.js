@@ -322,6 +322,11 @@ export const matrix = {
   'check.given_again': 'a piece was given to a client that has it',
   'check.idle_but_useful': 'a slot stood idle though somebody could use it',
   'check.grant_in_quarantine': 'a client that is shut out was granted a piece',
+  'check.grant_of_2004': 'the rules of 2004 know no grants, and one was given',
+  'check.from_quarantine': 'a piece was to come from a client that is shut out',
+  'check.passive_to_passive': 'a passive client was sent to another passive one',
+  'check.to_itself': 'a client was sent to itself',
+  'check.wrong_side_connects': 'the side that cannot be reached was waited for',
 
   'world.came': (a) => `${a.node} comes${a.held ? ` with ${plural(a.held, 'piece', 'pieces')}` : ''}.`,
   'world.gone': (a) => `${a.node} goes, as it had planned.`,
