@@ -1,7 +1,7 @@
 //! What every view says alike.
 
 mod columns;
-#[cfg(any(feature = "map", feature = "matrix"))]
+#[cfg(any(feature = "ladder", feature = "map", feature = "matrix"))]
 pub(crate) mod watch;
 
 use std::borrow::Cow;
@@ -94,10 +94,7 @@ pub(crate) struct Change {
 }
 
 /// Where two views differ.
-#[cfg_attr(
-    not(any(feature = "queue", feature = "trace", feature = "ladder", feature = "matrix")),
-    allow(dead_code)
-)]
+#[cfg(any(feature = "queue", feature = "trace"))]
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
     // By way of text: one writer for all types keeps the module small.
     diff_of(json(before), json(after))

@@ -2,6 +2,6 @@
 
 mod answers;
 mod lab;
-mod survey;
+mod watched;
 
 pub use lab::Ladder;
