@@ -203,7 +203,7 @@ fn a_server_that_sends_garbage_or_nothing() {
     }
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-    complains(&output, 3, "no source has the file: 127.0.0.1:");
+    complains(&output, 3, "nobody is there: 127.0.0.1:");
 }
 
 #[test]

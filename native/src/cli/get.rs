@@ -243,7 +243,7 @@ async fn follow(
     let mut ours = None;
     let mut answers = handle.answers();
     let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
-    let mut troubles = BTreeMap::new();
+    let mut troubles = Troubles::new();
     handle.command(Command::Get(wish)).await?;
     let mut tick = tokio::time::interval(Duration::from_millis(200));
     loop {
@@ -262,6 +262,7 @@ async fn follow(
                 }
                 Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if push.may_help() => {}
                 Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {
+                    troubles.retain(|(of, _), _| *of == fetch);
                     return Err(failed(why, &troubles));
                 }
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
@@ -279,19 +280,20 @@ async fn follow(
     }
 }
 
-/// Keeps the last trouble of each source.
-fn note(
-    record: &Record,
-    troubles: &mut BTreeMap<SocketAddr, SourceTrouble>,
-    progress: &mut FetchProgress,
-) {
-    let (at, why) = match &record.event {
+/// The last trouble of each source of each download: an earlier one of the
+/// same name may still be there.
+type Troubles = BTreeMap<(FetchId, SocketAddr), SourceTrouble>;
+
+/// Keeps it.
+fn note(record: &Record, troubles: &mut Troubles, progress: &mut FetchProgress) {
+    let (fetch, at, why) = match &record.event {
         Event::Fetch(
-            fetch::Event::Waiting { at, why, .. } | fetch::Event::SourceLost { at, why, .. },
-        ) => (*at, *why),
+            fetch::Event::Waiting { fetch, at, why, .. }
+            | fetch::Event::SourceLost { fetch, at, why, .. },
+        ) => (*fetch, *at, *why),
         _ => return,
     };
-    if troubles.insert(at, why) != Some(why) {
+    if troubles.insert((fetch, at), why) != Some(why) {
         progress.trouble(at, words(why));
     }
 }
@@ -313,9 +315,9 @@ const fn words(why: SourceTrouble) -> &'static str {
 }
 
 /// Why there is no file, and what to do about it.
-fn failed(why: FetchFailure, troubles: &BTreeMap<SocketAddr, SourceTrouble>) -> Failure {
+fn failed(why: FetchFailure, troubles: &Troubles) -> Failure {
     let tried: Vec<String> =
-        troubles.iter().map(|(at, why)| format!("{at} {}", words(*why))).collect();
+        troubles.iter().map(|((_, at), why)| format!("{at} {}", words(*why))).collect();
     let tried = if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
     let nobody = troubles.values().all(|why| *why == SourceTrouble::Unreachable);
     match why {

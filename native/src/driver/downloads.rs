@@ -228,10 +228,15 @@ impl Downloads {
     }
 
     /// Closes the file of a download that has ended for now; it keeps its
-    /// name and is opened again when the download goes on. A file nothing was
-    /// written to is not left lying about.
+    /// name and is opened again when the download goes on.
     pub(crate) fn rest(&mut self, fetch: FetchId) {
         self.open.remove(&fetch);
+    }
+
+    /// The same for one that nobody had: a file nothing was written to is not
+    /// left lying about.
+    pub(crate) fn rest_without(&mut self, fetch: FetchId) {
+        self.rest(fetch);
         if let Some(name) = self.names.get(&fetch) {
             let part = self.part_path(name);
             if fs::symlink_metadata(&part).is_ok_and(|m| m.is_file() && m.len() == 0) {
@@ -246,7 +251,9 @@ impl Downloads {
         self.open.remove(&fetch);
         self.wanted.remove(&fetch);
         let name = self.names.remove(&fetch)?;
-        if let Err(why) = fs::remove_file(self.part_path(&name)) {
+        if let Err(why) = fs::remove_file(self.part_path(&name))
+            && why.kind() != io::ErrorKind::NotFound
+        {
             tracing::warn!(%why, name, "cannot remove the partial file");
         }
         Some(Change::PartGone(fetch))

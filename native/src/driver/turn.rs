@@ -377,7 +377,8 @@ impl Loop {
         match &answer {
             Answer::Failed { fetch, why } => match why {
                 // The node remembers these: the same command goes on with them.
-                FetchFailure::NoSource | FetchFailure::Disk => self.downloads.rest(*fetch),
+                FetchFailure::NoSource => self.downloads.rest_without(*fetch),
+                FetchFailure::Disk => self.downloads.rest(*fetch),
                 FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
                     self.changes.extend(self.downloads.forget(*fetch));
                 }
