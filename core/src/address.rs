@@ -56,6 +56,7 @@ pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
 }
 
 /// True for who can only be reached from the same network or machine.
+#[cfg(any(feature = "overlay", test))]
 pub(crate) fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }

@@ -12,8 +12,6 @@ mod ladder;
 mod map;
 #[cfg(feature = "matrix")]
 mod matrix;
-#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
-mod memory;
 mod panics;
 
 #[cfg(any(feature = "queue", feature = "trace"))]

@@ -1,6 +1,12 @@
 //! What every view says alike.
 
 mod columns;
+// What only worlds need that are run, not replayed.
+#[cfg_attr(
+    not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
+    allow(dead_code)
+)]
+pub(crate) mod room;
 #[cfg(any(feature = "ladder", feature = "map", feature = "matrix"))]
 pub(crate) mod watch;
 

@@ -12,6 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
 
+use super::room::{self, Room};
 use super::{BranchInfo, Columns, NamedRecord, Pin, Verified, diff_of, json, listed};
 
 /// What a view has to know of a world.
@@ -51,6 +52,7 @@ pub(crate) struct Watch<W: Watched> {
     pub(crate) scenario: W::Scenario,
     pub(crate) names: Vec<String>,
     pub(crate) timeline: Timeline<W>,
+    room: Room,
     branch: usize,
     columns: Columns,
     pins: Vec<Pin>,
@@ -65,8 +67,8 @@ where
         let timeline = Timeline::new(&scenario, W::keyframes(&scenario));
         let (names, survey) = (W::names(&scenario), W::Survey::new(&scenario));
         let columns = Columns::new(Instant::ZERO, Instant::ZERO + W::horizon(&scenario));
-        let pins = Vec::new();
-        Self { scenario, names, timeline, branch: 0, columns, pins, survey }
+        let (room, pins) = (Room::default(), Vec::new());
+        Self { scenario, names, timeline, room, branch: 0, columns, pins, survey }
     }
 
     pub(crate) fn world(&self) -> &W {
@@ -82,7 +84,16 @@ where
     }
 
     pub(crate) fn explore(&mut self, max_events: u32) -> bool {
-        self.timeline.explore(self.horizon(), max_events.into())
+        let mut left = u64::from(max_events);
+        while left > 0 {
+            let some = left.min(room::STEP);
+            self.room.look();
+            if self.timeline.explore(self.horizon(), some) {
+                return true;
+            }
+            left -= some;
+        }
+        false
     }
 
     pub(crate) fn inspect(&self, node: u32) -> String {

@@ -12,6 +12,7 @@ use servent_core::trace::{NodeId, Record, qlog};
 
 use super::survey::Survey;
 use crate::board::{Board, Client, Named, NodeInfo, Part, Tally, look};
+use crate::common::room::{self, Room};
 use crate::common::{BranchInfo, NamedRecord, Pin, Verified, diff, json};
 
 /// How many finished clients a board names.
@@ -25,6 +26,7 @@ pub(crate) struct ScenarioLab {
     survey: Survey,
     /// What a trace file said this world must look like.
     claim: Option<Checkpoint>,
+    room: Room,
 }
 
 impl ScenarioLab {
@@ -32,7 +34,7 @@ impl ScenarioLab {
 
     pub(crate) fn new(scenario: Scenario, claim: Option<Checkpoint>) -> Self {
         let timeline = Timeline::new(&scenario, Keyframes::default());
-        Self { scenario, timeline, survey: Survey::default(), claim }
+        Self { scenario, timeline, survey: Survey::default(), claim, room: Room::default() }
     }
 
     /// The presets as the page lists them.
@@ -46,7 +48,16 @@ impl ScenarioLab {
 
     /// Runs the frontier on; true when the horizon is reached.
     pub(crate) fn explore(&mut self, max_events: u64) -> bool {
-        self.timeline.explore(self.horizon(), max_events)
+        let mut left = max_events;
+        while left > 0 {
+            let some = left.min(room::STEP);
+            self.room.look();
+            if self.timeline.explore(self.horizon(), some) {
+                return true;
+            }
+            left -= some;
+        }
+        false
     }
 
     pub(crate) fn scenario(&self) -> String {
