@@ -7,8 +7,10 @@ const STRIDE = 10;
 /** Flights asked for at once. */
 const AT_ONCE = 60_000;
 
-/** The first fate that is a drop, and the one that is none worth a word. */
-export const [DROPPED, TWICE] = [10, 10];
+/** The first fate that is a drop. */
+export const DROPPED = 10;
+/** The drop of what came twice. */
+export const TWICE = 10;
 /** The first that is a loss on the way. */
 export const LOST = 40;
 

@@ -5,7 +5,13 @@ import { SOURCE } from './sheet.js';
 /** @import * as T from './types' */
 
 /** What a cell can be. */
-export const [MISSING, HELD, ASKED, FLIGHT, FAILED, BAD, GIVEN] = [0, 1, 2, 3, 4, 5, 6];
+export const MISSING = 0;
+export const HELD = 1;
+export const ASKED = 2;
+export const FLIGHT = 3;
+export const FAILED = 4;
+export const BAD = 5;
+export const GIVEN = 6;
 
 /** Numbers a row and a transfer take in what the core answers. */
 const [ROW, TRANSFER, POINT] = [14, 10, 3];

@@ -229,6 +229,9 @@ fn export(rest: &str, names: &mut Vec<String>, body: &mut String) -> Result<()> 
         .with_context(|| format!("this form of export is not used here: {rest}"))?;
     let name: String =
         after.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$')).collect();
+    if name.is_empty() {
+        bail!("this form of export is not used here: {rest}");
+    }
     names.push(name);
     body.push_str(rest);
     body.push('\n');
@@ -247,6 +250,13 @@ mod tests {
         assert_eq!((list.as_str(), from.as_str()), ("a, b as c", "../x.js"));
         assert_eq!(import("import './x.js';").unwrap(), (String::new(), "./x.js".to_owned()));
         assert!(import("import * as x from './x.js';").is_err());
+    }
+
+    #[test]
+    fn an_export_gives_a_name_or_is_refused() {
+        let (_, names, _) = parts("export const A = 1;\n").unwrap();
+        assert_eq!(names, ["A"]);
+        assert!(parts("export const [A, B] = [1, 2];\n").is_err());
     }
 
     #[test]
