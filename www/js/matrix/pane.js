@@ -19,6 +19,8 @@ import { sentence } from './words.js';
 
 /** While the future is still being found out, curves and words are made anew this often, in milliseconds. */
 const LEARN_MS = 200;
+/** So many rows are a crowd, and it is read this often while it moves, in milliseconds. */
+const [CROWD, CROWD_MS] = [200, 30];
 /** A narrower picture shows one swarm of two. */
 const BOTH_PX = 560;
 
@@ -91,7 +93,7 @@ export class MatrixPane extends HTMLElement {
     const rows = runs[0]?.rows.length ?? 0;
     const other = rows !== this.lanes[0]?.run.rows.length;
     this.lanes = runs.map((run) => new Lane(run));
-    this.#learnt = 0;
+    this.#learnt = this.#readAt = 0;
     this.cursor = this.pointed = this.in = null;
     if (!other || !this.scroller) return;
     this.tall = -1;
@@ -103,12 +105,22 @@ export class MatrixPane extends HTMLElement {
   update() {
     const { session } = this;
     if (!session?.run || this.hidden || !this.scroller || this.lanes[0]?.run !== session.run) return;
-    for (const { run } of this.lanes) run.refresh();
+    this.#read();
     const words = this.#learn();
     this.#lay();
     this.#draw();
     this.#showWords(words);
   }
+
+  /** Reads the moment; of a crowd that moves not at every frame, for nobody could follow. */
+  #read() {
+    const now = performance.now();
+    const crowd = this.session?.playing && this.lanes[0].run.rows.length > CROWD;
+    if (crowd && now - this.#readAt < CROWD_MS) return;
+    this.#readAt = now;
+    for (const { run } of this.lanes) run.refresh();
+  }
+  #readAt = 0;
 
   /** Takes up what has become known, but not at every frame; true when words may change. */
   #learn() {
