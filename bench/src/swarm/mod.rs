@@ -69,7 +69,7 @@ fn makespan(report: &mut Report, told: &Told, limit: f64) {
     report.add(("swarm", case, "piece times"), told.rounds, bound, &Target::RatioAtMost(limit));
 }
 
-/// What is said to and by the coordinator for each piece, the engine's clients
+/// Frames to and from the coordinator for each piece, the engine's clients
 /// at the other end, out of step with each other.
 fn control(report: &mut Report, clients: u32) {
     let group = Group {
@@ -86,7 +86,7 @@ fn control(report: &mut Report, clients: u32) {
         scratch.clear();
     }
     let outcome = world.outcome();
-    let messages = if world.finished() { outcome.messages as f64 / 1_000.0 } else { f64::INFINITY };
+    let messages = if world.finished() { outcome.frames as f64 / 1_000.0 } else { f64::INFINITY };
     let case = format!("control messages a piece, N = {clients}, M = 64");
     let text = ("of the text", Some(6.0));
     report.add(("swarm", case, "messages"), messages, text, &Target::AtMost(4.0));
