@@ -331,7 +331,7 @@ for (const name of BROWSERS) {
 
     test('the single file has this view too', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {
       const url = pathToFileURL(String(process.env.SERVENT_SINGLE)).href;
-      const { page, complaints } = await open(started, `${STORY}&t=300`, { url });
+      const { page, complaints } = await open(started, `${STORY}&t=1000`, { url });
       await drawn(page);
       assert.ok((await state(page)).index > 0);
       assert.deepEqual(complaints, []);
