@@ -40,6 +40,9 @@ pub(super) struct Conn {
     /// Bytes were reported and the node has not taken them yet. Nothing is
     /// read before it has, so what follows a head goes where the node says.
     unread: bool,
+    /// The node was last told that something has not left. It counts on
+    /// being told when it has.
+    behind: bool,
 }
 
 /// Moves bytes until the connection ends, then says so. `permit` is the
@@ -54,7 +57,8 @@ pub(crate) async fn run(
     if let Err(why) = stream.set_nodelay(true) {
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
-    let mut conn = Conn { id, stream, outbox, reports, discard: false, unread: false };
+    let mut conn =
+        Conn { id, stream, outbox, reports, discard: false, unread: false, behind: false };
     let End = conn.work().await;
     conn.outbox.cut();
     let Conn { stream, reports, .. } = conn;
@@ -125,6 +129,7 @@ impl Conn {
 
     async fn write(&mut self, data: Vec<u8>) -> Result<(), End> {
         match self.stream.try_write(&data) {
+            Ok(n) if n == data.len() && self.behind => self.report_behind().await,
             Ok(n) if n == data.len() => Ok(()),
             Ok(n) => Box::pin(self.write_slowly(&data[n..])).await,
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
@@ -145,7 +150,13 @@ impl Conn {
                 Err(_) => return Err(End),
             }
         }
+        self.report_behind().await
+    }
+
+    /// Says how much of what was asked for is still here.
+    async fn report_behind(&mut self) -> Result<(), End> {
         let bytes = self.outbox.bytes() as u64;
+        self.behind = bytes > 0;
         self.report(Input::Backlog { conn: self.id, bytes }).await
     }
 
