@@ -35,7 +35,11 @@ impl Peer {
         }
         assert!(head.starts_with(b"GNUTELLA/0.6 200"), "{}", String::from_utf8_lossy(&head));
         stream.write_all(format!("GNUTELLA/0.6 200 OK\r\n{more}\r\n").as_bytes()).unwrap();
-        Self { stream, framer: Framer::new(FrameLimits { payload: 65_536 }) }
+        let mut peer = Self { stream, framer: Framer::new(FrameLimits { payload: 65_536 }) };
+        // The first ping says that it is a neighbour now; before, what others
+        // ask does not come here.
+        peer.until(|message| matches!(message.body, Body::Ping(_)));
+        peer
     }
 
     /// Sends bytes; the other side may have gone already.
