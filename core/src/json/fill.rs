@@ -35,6 +35,15 @@ pub trait FromJson: Fill + Sized {
     }
 }
 
+/// One of several things, told apart by a name.
+pub trait Tagged: Sized {
+    /// Reads what a name stands for.
+    ///
+    /// # Errors
+    /// The name stands for nothing, or the content does not fit it.
+    fn from_variant(name: &str, content: &Json) -> Result<Self, Wrong>;
+}
+
 /// Makes something from a tree.
 ///
 /// # Errors
@@ -304,9 +313,8 @@ macro_rules! enum_from_json {
     ($type:ty, $blank:expr, {
         $($tag:literal => $name:ident $(($($one:ident),+))? $({ $($field:ident),* })?),* $(,)?
     }) => {
-        impl $type {
-            /// Reads a variant by its name.
-            pub(crate) fn from_variant(
+        impl $crate::json::Tagged for $type {
+            fn from_variant(
                 name: &str,
                 content: &$crate::json::Json,
             ) -> Result<Self, $crate::json::Wrong> {
@@ -320,7 +328,7 @@ macro_rules! enum_from_json {
         impl $crate::json::Fill for $type {
             fn fill(&mut self, from: &$crate::json::Json) -> Result<(), $crate::json::Wrong> {
                 let (name, content) = $crate::json::variant(from)?;
-                *self = Self::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
+                *self = $crate::json::Tagged::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
                 Ok(())
             }
         }

@@ -16,7 +16,7 @@ use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-pub use self::fill::{Fill, FromJson, Rule, fields, read};
+pub use self::fill::{Fill, FromJson, Rule, Tagged, fields, read};
 pub(crate) use self::fill::{enum_from_json, expected, struct_from_json, unknown_variant, variant};
 pub use self::write::print;
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Serialize, Serializer};
 
-use crate::json::{self, Fill, FromJson, Json, Wrong, enum_from_json};
+use crate::json::{self, Fill, FromJson, Json, Tagged, Wrong, enum_from_json};
 use crate::time::{Duration, Instant};
 use crate::trace::NodeId;
 

@@ -1,6 +1,8 @@
 //! A world of nodes that never really waits: calendar, links, disks, faults,
 //! oracles, keyframes and seek.
 
+mod act;
+mod agenda;
 mod calendar;
 mod carry;
 pub mod check;
@@ -22,6 +24,7 @@ pub mod swarm;
 mod timeline;
 mod world;
 
+pub use self::act::At;
 pub use self::course::Course;
 pub use self::event::WorldEvent;
 pub use self::fault::{Fault, FaultAt};

@@ -63,7 +63,7 @@ impl World {
     }
 
     fn tell(&mut self, host: u32, command: Command, cause: Cause, out: &mut Vec<Record<Event>>) {
-        let now = self.now;
+        let now = self.agenda.now();
         if let Some(messenger) = &mut self.hosts[host as usize].messenger {
             messenger.handle(now, Input::Command(command), &mut self.fx);
         }
@@ -78,7 +78,7 @@ impl World {
         cause: Cause,
         out: &mut Vec<Record<Event>>,
     ) {
-        let (now, at) = (self.now, address(NodeId(to)));
+        let (now, at) = (self.agenda.now(), address(NodeId(to)));
         let h = &mut self.hosts[host as usize];
         let Some(messenger) = &mut h.messenger else { return };
         let before = messenger.endpoint().sending(at);

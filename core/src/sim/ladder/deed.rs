@@ -15,7 +15,7 @@ use crate::unicast::Side;
 impl World {
     /// Does what stands at a place of the script or of the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32, out: &mut Vec<Record<Event>>) {
-        let acts = if fault { &self.faults } else { &self.plan.script };
+        let acts = if fault { self.agenda.faults() } else { &self.plan.script };
         match acts[index as usize].act.clone() {
             Act::Send(send) => self.messages(fault, index, send.count, out),
             Act::Close { from, to } => {
@@ -59,7 +59,7 @@ impl World {
         left: u32,
         out: &mut Vec<Record<Event>>,
     ) {
-        let acts = if fault { &self.faults } else { &self.plan.script };
+        let acts = if fault { self.agenda.faults() } else { &self.plan.script };
         let Act::Send(Send { from, to, size, every, order, .. }) = acts[index as usize].act else {
             return;
         };
@@ -75,7 +75,7 @@ impl World {
         }
         if left > now {
             let left = left - now;
-            self.plan(self.now + every, Due::Messages { fault, index, left });
+            self.plan(self.agenda.now() + every, Due::Messages { fault, index, left });
         }
     }
 

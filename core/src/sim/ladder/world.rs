@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::act::ActAt;
+use super::act::{Act, ActAt};
 use super::event::{DatagramEvent, DatagramId, Event, Happening, Label, Loss};
 use super::host::Host;
 use super::scenario::Scenario;
@@ -12,6 +12,7 @@ use super::way::Way;
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::node::messenger::{self, Input, Messenger, Output};
 use crate::rng::Rng;
+use crate::sim::agenda::{Agenda, by_agenda};
 use crate::sim::course::Course;
 use crate::table::Table;
 use crate::time::Instant;
@@ -23,8 +24,6 @@ use crate::wire::unicast::Packet;
 const PORT: u16 = 7000;
 /// Datagrams that may wait for a node that stands still.
 const INBOX: usize = 1_024;
-/// What has to wait for faults of the same instant.
-const AFTER_FAULTS: u64 = 1 << 63;
 
 /// Where a node listens.
 pub(super) fn address(node: NodeId) -> SocketAddr {
@@ -58,12 +57,7 @@ pub(super) struct Flight {
 /// A world of messengers. A clone is a keyframe.
 #[derive(Debug, Clone)]
 pub struct World {
-    pub(super) now: Instant,
-    /// What will happen; what is due together in the order it was planned, but
-    /// faults first.
-    calendar: Table<(Instant, u64), Due>,
-    planned: u64,
-    events: u64,
+    pub(super) agenda: Agenda<Due, Act>,
     pub(super) hosts: Vec<Host>,
     /// By sender and receiver.
     pub(super) ways: Vec<Way>,
@@ -72,7 +66,6 @@ pub struct World {
     launched: u64,
     copies: i64,
     pub(super) plan: Arc<Scenario>,
-    pub(super) faults: Arc<Vec<ActAt>>,
     recorder: Recorder,
     /// Empty between two events: kept for its memory alone.
     pub(super) fx: Fx<Output, messenger::Event>,
@@ -115,9 +108,7 @@ impl World {
     }
 
     pub(super) fn plan(&mut self, at: Instant, due: Due) {
-        let class = if matches!(due, Due::Fault(_)) { 0 } else { AFTER_FAULTS };
-        self.calendar.insert((at, self.planned | class), due);
-        self.planned += 1;
+        self.agenda.plan(at, due);
     }
 
     /// Records something about a node.
@@ -128,7 +119,7 @@ impl World {
         event: Event,
         out: &mut Vec<Record<Event>>,
     ) -> u64 {
-        self.recorder.record(self.now, NodeId(host), cause, event, out)
+        self.recorder.record(self.agenda.now(), NodeId(host), cause, event, out)
     }
 
     fn happen(&mut self, due: Due, out: &mut Vec<Record<Event>>) {
@@ -167,7 +158,7 @@ impl World {
         cause: Cause,
         out: &mut Vec<Record<Event>>,
     ) {
-        let now = self.now;
+        let now = self.agenda.now();
         let h = &mut self.hosts[host as usize];
         if h.stalled {
             h.inbox.push_back((input, cause));
@@ -180,7 +171,7 @@ impl World {
     }
 
     fn timer(&mut self, host: u32, out: &mut Vec<Record<Event>>) {
-        let now = self.now;
+        let now = self.agenda.now();
         let h = &mut self.hosts[host as usize];
         if h.armed != Some(now) {
             return; // An earlier one took its place.
@@ -200,7 +191,7 @@ impl World {
     pub(super) fn settle(&mut self, host: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
         let cause = self.carry(host, cause, out);
         self.application(host, cause, out);
-        let now = self.now;
+        let now = self.agenda.now();
         let h = &mut self.hosts[host as usize];
         let Some((at, _)) = h.messenger.as_ref().and_then(Messenger::poll_timeout) else { return };
         let at = at.max(now);
@@ -278,7 +269,7 @@ impl World {
         let (from, bytes) = (NodeId(host), data.len() as u32);
         let plan = Arc::clone(&self.plan);
         let way = &mut self.ways[host as usize * self.hosts.len() + to.0 as usize];
-        let fate = way.send(plan.link(from, to), self.now, bytes);
+        let fate = way.send(plan.link(from, to), self.agenda.now(), bytes);
         let (n, id) = (way.count, DatagramId::new(from, to, way.count));
         let why = |conn, seq| {
             let mut fits =
@@ -324,7 +315,7 @@ impl World {
     }
 
     fn arrive(&mut self, serial: u64, out: &mut Vec<Record<Event>>) {
-        if self.flights.get(&serial).is_none_or(|flight| flight.due != self.now) {
+        if self.flights.get(&serial).is_none_or(|flight| flight.due != self.agenda.now()) {
             return; // It was dropped, or will arrive later.
         }
         let Some(Flight { id, from, to, seq, data, .. }) = self.flights.remove(&serial) else {
@@ -355,23 +346,16 @@ impl Course for World {
         let dice = Rng::new(scenario.seed);
         let way = |i: usize| Way::new(dice.fork("way", i as u64));
         let mut world = Self {
-            now: Instant::ZERO,
-            calendar: Table::new(),
-            planned: 0,
-            events: 0,
+            agenda: Agenda::new(&scenario.faults, Due::Fault),
             hosts: (0..nodes).map(|_| Host::new(nodes)).collect(),
             ways: (0..nodes * nodes).map(way).collect(),
             flights: Table::new(),
             launched: 0,
             copies: 0,
             plan: Arc::new(scenario.clone()),
-            faults: Arc::new(scenario.faults.clone()),
             recorder: Recorder::default(),
             fx: Fx::new(),
         };
-        for (i, fault) in scenario.faults.iter().enumerate() {
-            world.plan(fault.at, Due::Fault(i as u32));
-        }
         for host in 0..nodes as u32 {
             world.plan(Instant::ZERO, Due::Boot { host });
         }
@@ -381,56 +365,11 @@ impl Course for World {
         world
     }
 
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn next_at(&self) -> Option<Instant> {
-        self.calendar.first().map(|((at, _), _)| *at)
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn records(&self) -> u64 {
-        self.recorder.next()
-    }
-
-    fn digest(&self) -> u64 {
-        self.recorder.digest().value()
-    }
+    by_agenda!();
 
     fn step(&mut self, out: &mut Vec<Record<Event>>) -> bool {
-        let Some(((at, _), due)) = self.calendar.pop_first() else { return false };
-        self.now = at;
-        self.events += 1;
+        let Some(due) = self.agenda.pop() else { return false };
         self.happen(due, out);
         true
-    }
-
-    fn run_until(&mut self, until: Instant, out: &mut Vec<Record<Event>>) {
-        while self.next_at().is_some_and(|at| at <= until) {
-            self.step(out);
-        }
-        self.now = self.now.max(until);
-    }
-
-    fn faults(&self) -> &Arc<Vec<ActAt>> {
-        &self.faults
-    }
-
-    fn inject(&mut self, at: Instant, fault: ActAt) {
-        let at = at.max(Instant::from_micros(self.now.as_micros() + 1));
-        let index = self.faults.len() as u32;
-        Arc::make_mut(&mut self.faults).push(ActAt { at, ..fault });
-        self.plan(at, Due::Fault(index));
-    }
-
-    fn adopt(&mut self, faults: &Arc<Vec<ActAt>>) {
-        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
-            self.plan(fault.at, Due::Fault(i as u32));
-        }
-        self.faults = Arc::clone(faults);
     }
 }

@@ -1,23 +1,16 @@
 //! What is done in an overlay, and what goes wrong there, at an instant.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::json::{self, Fill, FromJson, Json, Wrong, enum_from_json};
-use crate::time::{Duration, Instant};
+use crate::json::enum_from_json;
+use crate::sim::act::At;
+use crate::time::Duration;
 use crate::trace::NodeId;
 
-/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct ActAt {
-    /// When.
-    pub at: Instant,
-    /// What.
-    #[serde(flatten)]
-    pub act: Act,
-}
+/// Something that is done at an instant.
+pub type ActAt = At<Act>;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -66,28 +59,11 @@ enum_from_json!(Act, Self::Kill { node: NodeId(0) }, {
     "heal" => Heal { from, to },
 });
 
-impl Fill for ActAt {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
-        let others: Vec<&(String, Json)> =
-            entries.iter().filter(|(name, _)| name != "at").collect();
-        let [(name, content)] = &others[..] else {
-            return Err(json::expected("one thing to do, and `at`"));
-        };
-        self.act = Act::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
-        self.at = Instant::ZERO;
-        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
-    }
-}
-impl FromJson for ActAt {
-    fn blank() -> Self {
-        Self { at: Instant::ZERO, act: Act::blank() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::{self, Json};
+    use crate::time::Instant;
 
     #[test]
     fn every_act_comes_back_from_its_text() {

@@ -122,7 +122,7 @@ impl World {
             // Answers are planned one after the other, so none has this number.
             let number = self.replies.last().map_or(0, |(last, _)| last + 1);
             self.replies.insert(number, reply);
-            self.plan(self.now + after, Due::Reply { number });
+            self.plan(self.agenda.now() + after, Due::Reply { number });
         }
     }
 

@@ -17,10 +17,10 @@ impl World {
         if self.hosts[host as usize].router.is_some() {
             self.kill(host, out);
             let boot = self.hosts[host as usize].boot;
-            self.plan(self.now + churn.down, Due::Return { host, boot });
+            self.plan(self.agenda.now() + churn.down, Due::Return { host, boot });
         }
-        if self.now + churn.every <= Instant::ZERO + churn.until {
-            self.plan(self.now + churn.every, Due::Churn);
+        if self.agenda.now() + churn.every <= Instant::ZERO + churn.until {
+            self.plan(self.agenda.now() + churn.every, Due::Churn);
         }
     }
 }

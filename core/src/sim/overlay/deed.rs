@@ -16,7 +16,7 @@ use crate::wire::gnutella::{Body, Message, Payload, Push, Query, Wishes};
 impl World {
     /// Does what stands at a place of the script or of the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32, out: &mut Vec<Record<Event>>) {
-        let acts = if fault { &self.faults } else { &self.stage.plan.script };
+        let acts = if fault { self.agenda.faults() } else { &self.stage.plan.script };
         match acts[index as usize].act.clone() {
             Act::Search { node, words } => {
                 if self.node(node).is_some() {
@@ -84,7 +84,7 @@ impl World {
         left: u32,
         out: &mut Vec<Record<Event>>,
     ) {
-        let acts = if fault { &self.faults } else { &self.stage.plan.script };
+        let acts = if fault { self.agenda.faults() } else { &self.stage.plan.script };
         let Act::Flood { node, every, count } = acts[index as usize].act else { return };
         let now = if every == Duration::ZERO { left } else { left.min(1) };
         for n in 0..now {
@@ -106,7 +106,7 @@ impl World {
         }
         if left > now {
             let left = left - now;
-            self.plan(self.now + every, Due::Flood { fault, index, left });
+            self.plan(self.agenda.now() + every, Due::Flood { fault, index, left });
         }
     }
 

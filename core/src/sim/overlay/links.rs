@@ -108,7 +108,7 @@ impl World {
         for host in 0..stage.plan.nodes {
             for wire in stage.net.around(host) {
                 let input = opened(self.lines.conn(*wire), wires[*wire as usize].other(host));
-                let now = self.now;
+                let now = self.agenda.now();
                 if let Some(router) = &mut self.host(host).router {
                     router.handle(now, input, &mut fx);
                 }
@@ -193,7 +193,7 @@ impl World {
         let link = stage.net.wires()[wire as usize];
         let to = link.other(host);
         if self.lines.takes(&stage.net, wire, to, epoch) {
-            self.plan(self.now + link.latency, Due::Hangup { wire, to, epoch });
+            self.plan(self.agenda.now() + link.latency, Due::Hangup { wire, to, epoch });
         }
     }
 

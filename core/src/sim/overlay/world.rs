@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::act::ActAt;
+use super::act::{Act, ActAt};
 use super::event::{AppEvent, Event, Loss, MessageEvent};
 use super::host::{Host, address};
 use super::links::Lines;
@@ -14,14 +14,13 @@ use crate::engine::{Engine as _, Fx};
 use crate::id::{FileIndex, Guid};
 use crate::rng::Rng;
 use crate::routing::{self, Config, Input, Output, Router};
+use crate::sim::agenda::{Agenda, by_agenda};
 use crate::sim::course::Course;
 use crate::table::Table;
 use crate::time::{Duration, Instant};
 use crate::trace::{Cause, NodeId, Record, Recorder};
 use crate::wire::gnutella::{Frame, HEADER, Header, Hit, Kind, Message, Payload};
 
-/// What has to wait for faults of the same instant.
-const AFTER_FAULTS: u64 = 1 << 63;
 /// Longer than any scenario.
 const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -99,12 +98,7 @@ pub(super) struct Stage {
 /// neither of the two changes.
 #[derive(Debug, Clone)]
 pub struct World {
-    pub(super) now: Instant,
-    /// What will happen; what is due together in the order it was planned, but
-    /// faults first.
-    calendar: Table<(Instant, u64), Due>,
-    planned: u64,
-    events: u64,
+    pub(super) agenda: Agenda<Due, Act>,
     pub(super) hosts: Vec<Arc<Host>>,
     pub(super) lines: Arc<Lines>,
     pub(super) flights: Table<u64, Flight>,
@@ -116,7 +110,6 @@ pub struct World {
     pub(super) tally: Tally,
     pub(super) dice: Rng,
     pub(super) stage: Arc<Stage>,
-    pub(super) faults: Arc<Vec<ActAt>>,
     /// What the routers say when the world begins: sender, link, message.
     opening: Arc<Vec<(u32, u32, Payload)>>,
     recorder: Recorder,
@@ -208,9 +201,7 @@ impl World {
     }
 
     pub(super) fn plan(&mut self, at: Instant, due: Due) {
-        let class = if matches!(due, Due::Fault(_)) { 0 } else { AFTER_FAULTS };
-        self.calendar.insert((at, self.planned | class), due);
-        self.planned += 1;
+        self.agenda.plan(at, due);
     }
 
     /// Records something about a node.
@@ -221,7 +212,7 @@ impl World {
         event: Event,
         out: &mut Vec<Record<Event>>,
     ) -> u64 {
-        self.recorder.record(self.now, NodeId(host), cause, event, out)
+        self.recorder.record(self.agenda.now(), NodeId(host), cause, event, out)
     }
 
     fn happen(&mut self, due: Due, out: &mut Vec<Record<Event>>) {
@@ -251,7 +242,7 @@ impl World {
     /// A router that knows nothing but who it is.
     pub(super) fn boot(&mut self, host: u32) {
         let stage = Arc::clone(&self.stage);
-        let now = self.now;
+        let now = self.agenda.now();
         let h = self.host(host);
         h.boot += 1;
         let dice = Rng::new(stage.plan.seed).fork("node", host.into());
@@ -276,7 +267,7 @@ impl World {
         cause: Cause,
         out: &mut Vec<Record<Event>>,
     ) {
-        let (now, mut fx) = (self.now, core::mem::take(&mut self.fx));
+        let (now, mut fx) = (self.agenda.now(), core::mem::take(&mut self.fx));
         if let Some(router) = &mut self.host(host).router {
             router.handle(now, input, &mut fx);
         }
@@ -285,7 +276,7 @@ impl World {
     }
 
     fn timer(&mut self, host: u32, out: &mut Vec<Record<Event>>) {
-        let now = self.now;
+        let now = self.agenda.now();
         if self.hosts[host as usize].armed != Some(now) {
             return; // An earlier one took its place.
         }
@@ -305,7 +296,11 @@ impl World {
     pub(super) fn settle(&mut self, host: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
         self.carry(host, cause, out);
         let h = &self.hosts[host as usize];
-        let due = h.router.as_ref().and_then(Router::poll_timeout).map(|(at, _)| at.max(self.now));
+        let due = h
+            .router
+            .as_ref()
+            .and_then(Router::poll_timeout)
+            .map(|(at, _)| at.max(self.agenda.now()));
         let Some(at) = due.filter(|at| h.armed.is_none_or(|armed| *at < armed)) else { return };
         self.host(host).armed = Some(at);
         self.plan(at, Due::Timer { host });
@@ -322,7 +317,7 @@ impl World {
     ) {
         let link = self.stage.net.wires()[wire as usize];
         let Some((header, kind)) = read_header(&data) else { return };
-        let (id, to, due) = (self.launched, link.other(host), self.now + link.latency);
+        let (id, to, due) = (self.launched, link.other(host), self.agenda.now() + link.latency);
         let (of, set) = self.about(kind, &data);
         let Header { guid, ttl, hops, .. } = header;
         let bytes = data.len() as u32;
@@ -350,7 +345,7 @@ impl World {
             Ok(message) => Input::Message { conn, message },
             Err(why) => Input::Improper { conn, kind, why },
         };
-        let (now, mut fx) = (self.now, core::mem::take(&mut self.fx));
+        let (now, mut fx) = (self.agenda.now(), core::mem::take(&mut self.fx));
         if let Some(router) = &mut self.host(to).router {
             router.handle(now, input, &mut fx);
         }
@@ -415,10 +410,7 @@ impl Course for World {
         let wires = stage.net.wires().len();
         let nodes = scenario.nodes;
         let mut world = Self {
-            now: Instant::ZERO,
-            calendar: Table::new(),
-            planned: 0,
-            events: 0,
+            agenda: Agenda::new(&scenario.faults, Due::Fault),
             hosts: (0..nodes).map(|_| Arc::new(Host::default())).collect(),
             lines: Arc::new(Lines::new(wires)),
             flights: Table::new(),
@@ -428,14 +420,10 @@ impl Course for World {
             tally: Tally::default(),
             dice: Rng::new(scenario.seed).fork("world", 0),
             stage,
-            faults: Arc::new(scenario.faults.clone()),
             opening: Arc::new(Vec::new()),
             recorder: Recorder::default(),
             fx: Fx::new(),
         };
-        for (i, fault) in scenario.faults.iter().enumerate() {
-            world.plan(fault.at, Due::Fault(i as u32));
-        }
         world.opening = Arc::new(world.join_all());
         if !world.opening.is_empty() {
             world.plan(Instant::ZERO, Due::Begin);
@@ -449,56 +437,11 @@ impl Course for World {
         world
     }
 
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn next_at(&self) -> Option<Instant> {
-        self.calendar.first().map(|((at, _), _)| *at)
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn records(&self) -> u64 {
-        self.recorder.next()
-    }
-
-    fn digest(&self) -> u64 {
-        self.recorder.digest().value()
-    }
+    by_agenda!();
 
     fn step(&mut self, out: &mut Vec<Record<Event>>) -> bool {
-        let Some(((at, _), due)) = self.calendar.pop_first() else { return false };
-        self.now = at;
-        self.events += 1;
+        let Some(due) = self.agenda.pop() else { return false };
         self.happen(due, out);
         true
-    }
-
-    fn run_until(&mut self, until: Instant, out: &mut Vec<Record<Event>>) {
-        while self.next_at().is_some_and(|at| at <= until) {
-            self.step(out);
-        }
-        self.now = self.now.max(until);
-    }
-
-    fn faults(&self) -> &Arc<Vec<ActAt>> {
-        &self.faults
-    }
-
-    fn inject(&mut self, at: Instant, fault: ActAt) {
-        let at = at.max(Instant::from_micros(self.now.as_micros() + 1));
-        let index = self.faults.len() as u32;
-        Arc::make_mut(&mut self.faults).push(ActAt { at, ..fault });
-        self.plan(at, Due::Fault(index));
-    }
-
-    fn adopt(&mut self, faults: &Arc<Vec<ActAt>>) {
-        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
-            self.plan(fault.at, Due::Fault(i as u32));
-        }
-        self.faults = Arc::clone(faults);
     }
 }

@@ -1,23 +1,14 @@
 //! What can be done to a swarm while it runs.
 
-use alloc::string::String;
-
 use serde::Serialize;
 
 use super::scenario::Habit;
-use crate::json::{self, Fill, FromJson, Json, Wrong, enum_from_json};
-use crate::time::Instant;
+use crate::json::enum_from_json;
+use crate::sim::act::At;
 use crate::trace::NodeId;
 
-/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct ActAt {
-    /// When.
-    pub at: Instant,
-    /// What.
-    #[serde(flatten)]
-    pub act: Act,
-}
+/// Something that is done at an instant.
+pub type ActAt = At<Act>;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -78,37 +69,10 @@ enum_from_json!(Act, Self::RestartCoordinator {}, {
     "restart_coordinator" => RestartCoordinator {},
 });
 
-impl Fill for ActAt {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
-        let mut others = entries.iter().filter(|(name, _)| name != "at");
-        let (Some((name, content)), None) = (others.next(), others.next()) else {
-            return Err(json::expected("one thing to do, and `at`"));
-        };
-        self.act = Act::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
-        self.at = Instant::ZERO;
-        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
-    }
-}
-impl FromJson for ActAt {
-    fn blank() -> Self {
-        Self { at: Instant::ZERO, act: Act::blank() }
-    }
-}
-
-impl ActAt {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        Ok(json::read(&Json::parse(text)?)?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Instant;
 
     #[test]
     fn every_act_comes_back_from_its_text() {

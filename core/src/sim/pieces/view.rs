@@ -137,7 +137,7 @@ impl World {
             peer.kept.iter().for_each(|piece| set(client, piece, Cell::Held));
         }
         for (taker, piece, running) in self.running() {
-            let flows = running.flows.is_some_and(|(begin, _)| begin <= self.now);
+            let flows = running.flows.is_some_and(|(begin, _)| begin <= self.agenda.now());
             if !self.peers[taker as usize].kept.contains(piece) {
                 set(taker, piece, if flows { Cell::Coming } else { Cell::Assigned });
                 if let Some(giver) = running.giver.filter(|_| flows) {

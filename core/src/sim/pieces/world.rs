@@ -9,12 +9,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::act::ActAt;
+use super::act::{Act, ActAt};
 use super::event::{Event, Happening};
 use super::link::{Content, Link};
 use super::scenario::{Habit, Scenario};
 use crate::engine::Fx;
 use crate::rng::Rng;
+use crate::sim::agenda::{Agenda, by_agenda};
 use crate::sim::course::Course;
 use crate::swarm::bits::Bits;
 use crate::swarm::client::{self, Client, Job, Request};
@@ -28,8 +29,6 @@ use crate::wire::pdtp::{Hash, Message, Span, Text};
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
 /// A connect that nobody answers is given up after this long.
 const KNOCK: Duration = Duration::from_secs(3);
-/// What has to wait for faults of the same instant.
-const AFTER_FAULTS: u64 = 1 << 63;
 
 /// Something that will happen.
 #[derive(Debug, Clone)]
@@ -131,19 +130,13 @@ pub struct Outcome {
 #[derive(Debug, Clone)]
 pub struct World {
     pub(super) plan: Arc<Scenario>,
-    faults: Arc<Vec<ActAt>>,
     pub(super) manager: Manager,
     pub(super) peers: Vec<Peer>,
     /// The group of each client.
     groups: Arc<[u32]>,
     source: Link,
     store: Table<IpAddr, Row>,
-    /// What is due together happens in the order it was planned, but faults
-    /// first.
-    calendar: Table<(Instant, u64), Due>,
-    planned: u64,
-    events: u64,
-    pub(super) now: Instant,
+    pub(super) agenda: Agenda<Due, Act>,
     wires: Table<u64, Wire>,
     next_wire: u64,
     /// By taker and piece.
@@ -208,14 +201,13 @@ impl World {
     }
 
     fn plan(&mut self, at: Instant, due: Due) {
-        let class = if matches!(due, Due::Fault(_)) { 0 } else { AFTER_FAULTS };
-        self.planned += 1;
-        self.calendar.insert((at, self.planned | class), due);
+        self.agenda.plan(at, due);
     }
 
     /// Records something about a client.
     fn note(&mut self, client: u32, cause: Cause, event: Event) -> u64 {
-        let seq = self.recorder.record(self.now, NodeId(client), cause, event, &mut self.log);
+        let seq =
+            self.recorder.record(self.agenda.now(), NodeId(client), cause, event, &mut self.log);
         if let Some(peer) = self.peers.get_mut(client as usize) {
             peer.last = Some(seq);
         }
@@ -246,7 +238,7 @@ impl World {
     pub fn outcome(&self) -> Outcome {
         let all = (0..).zip(&self.peers).filter(|(client, _)| self.expected(*client));
         let last = all.filter_map(|(_, peer)| peer.done).max();
-        let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.now };
+        let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.agenda.now() };
         let counters = self.manager.counters();
         let per = |n: u64| n * 1_000 / counters.arrived.max(1);
         Outcome {
@@ -327,10 +319,7 @@ impl Course for World {
             groups,
             source: Link::new(scenario.source_up, u64::MAX / 4),
             store: Table::new(),
-            calendar: Table::new(),
-            planned: 0,
-            events: 0,
-            now: Instant::ZERO,
+            agenda: Agenda::new(&scenario.faults, Due::Fault),
             wires: Table::new(),
             next_wire: 0,
             running: Table::new(),
@@ -344,12 +333,8 @@ impl Course for World {
             wanting: scenario.wanting(),
             recorder: Recorder::default(),
             log: Vec::new(),
-            faults: Arc::new(scenario.faults.clone()),
             plan: Arc::new(scenario.clone()),
         };
-        for (i, fault) in scenario.faults.iter().enumerate() {
-            world.plan(fault.at, Due::Fault(i as u32));
-        }
         world.plan(Instant::ZERO, Due::Open { again: false });
         for group in &scenario.clients {
             for index in 0..group.count {
@@ -365,59 +350,14 @@ impl Course for World {
         world
     }
 
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn next_at(&self) -> Option<Instant> {
-        self.calendar.first().map(|((at, _), _)| *at)
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn records(&self) -> u64 {
-        self.recorder.next()
-    }
-
-    fn digest(&self) -> u64 {
-        self.recorder.digest().value()
-    }
+    by_agenda!();
 
     fn step(&mut self, out: &mut Vec<Record<Event>>) -> bool {
-        let Some(((at, _), due)) = self.calendar.pop_first() else { return false };
-        self.now = at;
-        self.events += 1;
+        let Some(due) = self.agenda.pop() else { return false };
         core::mem::swap(out, &mut self.log);
         self.happen(due);
         core::mem::swap(out, &mut self.log);
         true
-    }
-
-    fn run_until(&mut self, until: Instant, out: &mut Vec<Record<Event>>) {
-        while self.next_at().is_some_and(|at| at <= until) {
-            self.step(out);
-        }
-        self.now = self.now.max(until);
-    }
-
-    fn faults(&self) -> &Arc<Vec<ActAt>> {
-        &self.faults
-    }
-
-    fn inject(&mut self, at: Instant, fault: ActAt) {
-        let at = at.max(Instant::from_micros(self.now.as_micros() + 1));
-        let index = self.faults.len() as u32;
-        Arc::make_mut(&mut self.faults).push(ActAt { at, ..fault });
-        self.plan(at, Due::Fault(index));
-    }
-
-    fn adopt(&mut self, faults: &Arc<Vec<ActAt>>) {
-        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
-            self.plan(fault.at, Due::Fault(i as u32));
-        }
-        self.faults = Arc::clone(faults);
     }
 }
 

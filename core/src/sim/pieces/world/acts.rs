@@ -17,7 +17,7 @@ fn pair(a: u32, b: u32) -> (u32, u32) {
 
 impl World {
     pub(super) fn act(&mut self, index: u32) {
-        let act = self.faults[index as usize].act.clone();
+        let act = self.agenda.faults()[index as usize].act.clone();
         match act {
             Act::Kill { client } => self.kill(client.0),
             Act::Restart { client } => {
@@ -49,7 +49,7 @@ impl World {
 
     /// Everything of a client stands still, its bytes too.
     fn stall(&mut self, at: u32) {
-        let now = self.now;
+        let now = self.agenda.now();
         let peer = &mut self.peers[at as usize];
         if !peer.up || peer.stalled.is_some() {
             return;
@@ -62,7 +62,7 @@ impl World {
     fn resume(&mut self, at: u32) {
         let Some((since, inbox)) = self.peers[at as usize].stalled.take() else { return };
         let seq = self.happened(at, Happening::Resumed);
-        let by = self.now.since(since);
+        let by = self.agenda.now().since(since);
         self.peers[at as usize].link.delay(by);
         self.release_wires(at);
         for (input, cause) in inbox {
@@ -103,7 +103,7 @@ impl World {
 
     /// Transfers of a client that stands still wait where they are.
     fn hold_wires(&mut self, at: u32) {
-        let now = self.now;
+        let now = self.agenda.now();
         self.wires.each_mut(|_, wire| {
             if wire.touches(at) {
                 wire.held.get_or_insert(now);
@@ -113,7 +113,7 @@ impl World {
 
     /// They go on, unless the other end stands still too.
     fn release_wires(&mut self, at: u32) {
-        let now = self.now;
+        let now = self.agenda.now();
         let still = |peer: Option<u32>| {
             peer.is_some_and(|peer| self.peers[peer as usize].stalled.is_some())
         };

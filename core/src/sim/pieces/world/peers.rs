@@ -90,7 +90,7 @@ impl World {
 
     /// A client comes, with what it has.
     pub(super) fn arrive(&mut self, at: u32) {
-        let (now, chunk) = (self.now, self.plan.chunk);
+        let (now, chunk) = (self.agenda.now(), self.plan.chunk);
         if self.peers[at as usize].up {
             return; // Somebody started it meanwhile.
         }
@@ -137,7 +137,7 @@ impl World {
     pub(super) fn comes_again(&mut self, at: u32) {
         let done = self.peers[at as usize].done.is_some();
         if let Some(after) = self.group(at).returns.filter(|_| !done) {
-            self.plan(self.now + after, Due::Arrive(at));
+            self.plan(self.agenda.now() + after, Due::Arrive(at));
         }
     }
 
@@ -151,20 +151,20 @@ impl World {
             return;
         }
         let mut fx = Fx::new();
-        peer.engine.handle(self.now, input, &mut fx);
+        peer.engine.handle(self.agenda.now(), input, &mut fx);
         self.follow(at, fx, cause);
     }
 
     pub(super) fn timer(&mut self, at: u32) {
         let peer = &mut self.peers[at as usize];
-        if peer.armed != Some(self.now) {
+        if peer.armed != Some(self.agenda.now()) {
             return; // An earlier one took its place.
         }
         peer.armed = None;
         let mut fx = Fx::new();
-        let due = peer.engine.poll_timeout().is_some_and(|(due, _)| due <= self.now);
+        let due = peer.engine.poll_timeout().is_some_and(|(due, _)| due <= self.agenda.now());
         if peer.up && due && peer.stalled.is_none() {
-            peer.engine.handle_timeout(self.now, &mut fx);
+            peer.engine.handle_timeout(self.agenda.now(), &mut fx);
         }
         self.follow(at, fx, None);
     }
@@ -192,7 +192,7 @@ impl World {
 
     /// Plans a client's next timer.
     pub(super) fn arm(&mut self, at: u32) {
-        let (now, peer) = (self.now, &mut self.peers[at as usize]);
+        let (now, peer) = (self.agenda.now(), &mut self.peers[at as usize]);
         if !peer.up || peer.stalled.is_some() {
             return;
         }
@@ -213,7 +213,7 @@ impl World {
                 self.client(at, Input::Online { coordinator: SOURCE.ip() }, cause);
             }
             Output::Send(message) => {
-                let due = self.now + self.group(at).latency;
+                let due = self.agenda.now() + self.group(at).latency;
                 let life = self.peers[at as usize].life;
                 self.plan(due, Due::ToServer { client: at, life, message, cause });
             }
@@ -246,7 +246,7 @@ impl World {
 
     /// It has everything.
     fn done(&mut self, at: u32) {
-        let (now, expected) = (self.now, self.expected(at));
+        let (now, expected) = (self.agenda.now(), self.expected(at));
         let peer = &mut self.peers[at as usize];
         if peer.done.is_none() {
             peer.done = Some(now);

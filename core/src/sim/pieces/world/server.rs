@@ -57,8 +57,8 @@ impl World {
     /// What the coordinator says to one client in one turn shares a frame, as
     /// the program writes it; a turn is all that happens at one instant.
     fn count_frame(&mut self, client: u32) {
-        if self.turn != self.now {
-            self.turn = self.now;
+        if self.turn != self.agenda.now() {
+            self.turn = self.agenda.now();
             self.told = Bits::default();
         }
         self.frames += u64::from(self.told.insert(client));
@@ -66,18 +66,18 @@ impl World {
 
     pub(super) fn server(&mut self, input: Input, cause: Cause) {
         let mut fx = Fx::new();
-        self.manager.handle(self.now, input, &mut fx);
+        self.manager.handle(self.agenda.now(), input, &mut fx);
         self.follow_server(fx, cause);
     }
 
     pub(super) fn server_timer(&mut self) {
-        if self.armed != Some(self.now) {
+        if self.armed != Some(self.agenda.now()) {
             return; // An earlier one took its place.
         }
         self.armed = None;
         let mut fx = Fx::new();
-        if self.manager.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
-            self.manager.handle_timeout(self.now, &mut fx);
+        if self.manager.poll_timeout().is_some_and(|(at, _)| at <= self.agenda.now()) {
+            self.manager.handle_timeout(self.agenda.now(), &mut fx);
         }
         self.follow_server(fx, None);
     }
@@ -93,7 +93,7 @@ impl World {
                 Effect::Output(Output::Send { conn, message }) => {
                     let (client, life) = (client_of(conn), conn.0 as u16);
                     self.count_frame(client);
-                    let at = self.now + self.group(client).latency;
+                    let at = self.agenda.now() + self.group(client).latency;
                     self.plan(at, Due::ToClient { client, life, message, cause: latest });
                 }
                 Effect::Output(Output::Close { conn }) => {
@@ -112,7 +112,7 @@ impl World {
             }
         }
         let Some((at, _)) = self.manager.poll_timeout() else { return };
-        let at = at.max(self.now);
+        let at = at.max(self.agenda.now());
         if self.armed.is_none_or(|armed| at < armed) {
             self.armed = Some(at);
             self.plan(at, Due::ServerTimer);
@@ -131,7 +131,7 @@ impl World {
         let seq = self.note(about, cause, event);
         match told {
             E::Assigned { piece, down, up, put, .. } => {
-                let (giver, at) = (up.map(client_of), self.now);
+                let (giver, at) = (up.map(client_of), self.agenda.now());
                 let running = Running { id: seq, giver, put, at, flows: None, arrived: false };
                 self.running.insert((client_of(down), piece), running);
             }

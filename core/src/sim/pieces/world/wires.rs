@@ -28,7 +28,7 @@ impl World {
     /// A job ends in an instant.
     fn ends(&mut self, client: u32, job: Job, after: Duration, outcome: Outcome) {
         let boot = self.peers[client as usize].boot;
-        self.plan(self.now + after, Due::Ended { client, boot, job, outcome });
+        self.plan(self.agenda.now() + after, Due::Ended { client, boot, job, outcome });
     }
 
     /// A client fetches from the source.
@@ -43,7 +43,8 @@ impl World {
         let wire = Wire { from: None, to: at, began, other: None, span, flows: None, held: None };
         let bytes = wire.bytes();
         let number = self.enter(wire);
-        let flows = carry(self.now, bytes, &mut self.source, &mut self.peers[at as usize].link);
+        let flows =
+            carry(self.agenda.now(), bytes, &mut self.source, &mut self.peers[at as usize].link);
         self.flow(number, flows);
         self.plan(flows.1, Due::Left { wire: number });
     }
@@ -86,7 +87,7 @@ impl World {
         let conn = ConnId(self.enter(wire));
         let (peer, peer_id) = (self.address(at), alloc::format!("c{at}").into());
         let request = Request { conn, peer, peer_id, method, url, span };
-        let due = self.now + self.group(at).latency;
+        let due = self.agenda.now() + self.group(at).latency;
         self.plan(due, Due::Incoming { client: target, request });
     }
 
@@ -105,7 +106,8 @@ impl World {
         }
         let latency = self.group(from).latency;
         let mut sender = self.peers[from as usize].link.clone();
-        let (begin, end) = carry(self.now, bytes, &mut sender, &mut self.peers[to as usize].link);
+        let (begin, end) =
+            carry(self.agenda.now(), bytes, &mut sender, &mut self.peers[to as usize].link);
         self.peers[from as usize].link = sender;
         let flows = (begin + latency, end + latency);
         self.flow(number, flows);
@@ -113,7 +115,7 @@ impl World {
         // The other end may have come to stand still meanwhile.
         let still = [from, to].into_iter().any(|end| self.peers[end as usize].stalled.is_some());
         if still && let Some(wire) = self.wires.get_mut(&number) {
-            wire.held = Some(self.now);
+            wire.held = Some(self.agenda.now());
         }
     }
 
@@ -123,7 +125,9 @@ impl World {
 
     /// All bytes have arrived.
     pub(super) fn arrived(&mut self, number: u64) {
-        let due = |wire: &Wire| wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.now);
+        let due = |wire: &Wire| {
+            wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.agenda.now())
+        };
         if !self.wires.get(&number).is_some_and(due) {
             return; // It broke, or waits.
         }
@@ -135,8 +139,8 @@ impl World {
         let content = self.peers[wire.to as usize].disk.or_default(piece);
         content.write(wire.span, wrong);
         let hash = content.digest(whole, right(piece));
-        let begun = wire.flows.map_or(self.now, |flows| flows.0);
-        let took = self.now.since(begun).max(Duration::from_micros(1));
+        let begun = wire.flows.map_or(self.agenda.now(), |flows| flows.0);
+        let took = self.agenda.now().since(begun).max(Duration::from_micros(1));
         for (client, job) in [Some(wire.began), wire.other].into_iter().flatten() {
             let receives = client == wire.to;
             let lies = receives && self.peers[client as usize].habit == Habit::Liar;
@@ -160,7 +164,7 @@ impl World {
     /// A connection breaks; what arrived of the bytes stays.
     pub(super) fn break_wire(&mut self, number: u64, reason: Reason) {
         let Some(wire) = self.wires.remove(&number) else { return };
-        let until = wire.held.unwrap_or(self.now);
+        let until = wire.held.unwrap_or(self.agenda.now());
         let bytes = wire.flows.map_or(0, |(begin, end)| {
             let (passed, all) = (until.since(begin).as_micros(), end.since(begin).as_micros());
             let moved = u128::from(wire.bytes()) * u128::from(passed) / u128::from(all.max(1));

@@ -1,0 +1,47 @@
+//! Something that is done to a world, at an instant.
+
+use alloc::string::String;
+
+use serde::Serialize;
+
+use crate::json::{self, Fill, FromJson, Json, Tagged, Wrong};
+use crate::time::Instant;
+
+/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct At<A> {
+    /// When.
+    pub at: Instant,
+    /// What.
+    #[serde(flatten)]
+    pub act: A,
+}
+
+impl<A: Tagged> Fill for At<A> {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
+        let mut others = entries.iter().filter(|(name, _)| name != "at");
+        let (Some((name, content)), None) = (others.next(), others.next()) else {
+            return Err(json::expected("one thing to do, and `at`"));
+        };
+        self.act = A::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
+        self.at = Instant::ZERO;
+        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
+    }
+}
+
+impl<A: Tagged + FromJson> FromJson for At<A> {
+    fn blank() -> Self {
+        Self { at: Instant::ZERO, act: A::blank() }
+    }
+}
+
+impl<A: Tagged + FromJson> At<A> {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Ok(json::read(&Json::parse(text)?)?)
+    }
+}
