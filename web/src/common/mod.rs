@@ -2,6 +2,8 @@
 
 mod columns;
 // What only worlds need that are run, not replayed.
+#[cfg(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix"))]
+pub(crate) mod lists;
 #[cfg_attr(
     not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
     allow(dead_code)

@@ -12,6 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
 
+use super::lists::list;
 use super::room::{self, Room};
 use super::{BranchInfo, Columns, NamedRecord, Pin, Verified, diff_of, json, listed};
 
@@ -151,6 +152,7 @@ where
     }
 
     /// The same, as far as it was gathered last.
+    #[cfg(any(feature = "map", feature = "matrix"))]
     pub(crate) const fn survey(&self) -> &W::Survey {
         &self.survey
     }
@@ -213,24 +215,41 @@ fn fault(node: NodeId, at: Instant, seq: u64, why: Why) -> Pin {
     Pin { at, seq, kind: "fault", key: why.key, args }
 }
 
-/// Texts of JSON as a list.
-pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
-    let items: Vec<String> = items.collect();
-    format!("[{}]", items.join(","))
-}
-
 /// Declares a class for the page over a [`Watch`]: what every world answers
 /// alike. What its view asks besides stands in an `impl` of its own.
 macro_rules! world_class {
-    ($(#[$about:meta])* $class:ident over $world:ty) => {
+    ($(#[$about:meta])* $class:ident over $sim:ident) => {
         $(#[$about])*
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub struct $class {
-            watch: $crate::common::watch::Watch<$world>,
+            watch: $crate::common::watch::Watch<servent_core::sim::$sim::World>,
         }
 
         #[wasm_bindgen::prelude::wasm_bindgen]
         impl $class {
+            /// `[{id, title, text, scenario}]`.
+            #[must_use]
+            pub fn presets() -> String {
+                $crate::panics::report();
+                let entry = |s: servent_core::sim::$sim::Scenario| {
+                    $crate::common::lists::preset([&s.id, &s.title, &s.text], &s)
+                };
+                let all = servent_core::sim::$sim::presets::all();
+                $crate::common::lists::list(all.into_iter().map(entry))
+            }
+
+            /// One over a scenario.
+            ///
+            /// # Errors
+            /// A sentence that says what makes no sense in it.
+            #[wasm_bindgen(js_name = fromScenario)]
+            pub fn from_scenario(json: &str) -> Result<$class, wasm_bindgen::JsError> {
+                $crate::panics::report();
+                let scenario = servent_core::sim::$sim::Scenario::parse(json)
+                    .map_err(|why| wasm_bindgen::JsError::new(&why))?;
+                Ok(Self { watch: $crate::common::watch::Watch::new(scenario) })
+            }
+
             /// `scenario`.
             #[must_use]
             pub fn kind(&self) -> String {

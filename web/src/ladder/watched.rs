@@ -1,6 +1,5 @@
 //! What the page's frame has to know of a world of messengers.
 
-use servent_core::json::{Json, read};
 use servent_core::sim::Keyframes;
 use servent_core::sim::check::Violation;
 use servent_core::sim::ladder::check::Oracles;
@@ -58,7 +57,7 @@ impl Watched for World {
     }
 
     fn admit(&self, text: &str) -> Result<ActAt, String> {
-        let act: ActAt = read(&Json::parse(text)?)?;
+        let act = ActAt::parse(text)?;
         self.scenario().admits(&act.act)?;
         if let Act::Drop { from, to, n }
         | Act::Delay { from, to, n, .. }

@@ -1,49 +1,26 @@
 //! The class the page talks to.
 
 use servent_core::routing::Why;
-use servent_core::sim::overlay::{Chart, Scenario, Tables, World, fate, presets};
+use servent_core::sim::overlay::{Chart, Tables, fate};
 use servent_core::trace::NodeId;
-use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, Search, roles};
 use super::rows;
-use crate::common::watch::{Watch, list, world_class};
+use crate::common::lists::list;
+use crate::common::watch::world_class;
 use crate::common::{instant, json};
-use crate::panics;
 
 /// The most rows one question is answered with.
 const MOST: u32 = 100_000;
 
 world_class! {
     /// An overlay being simulated.
-    Map over World
+    Map over overlay
 }
 
 #[wasm_bindgen]
 impl Map {
-    /// `[{id, title, text, scenario}]`.
-    #[must_use]
-    pub fn presets() -> String {
-        panics::report();
-        let entry = |s: Scenario| {
-            let (id, title, text) = (json(&s.id), json(&s.title), json(&s.text));
-            format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
-        };
-        list(presets::all().map(entry))
-    }
-
-    /// A map over a scenario.
-    ///
-    /// # Errors
-    /// A sentence that says what makes no sense in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(json: &str) -> Result<Map, JsError> {
-        panics::report();
-        let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
-        Ok(Self { watch: Watch::new(scenario) })
-    }
-
     /// `[{id, name, role, up}]`.
     #[must_use]
     pub fn nodes(&self) -> String {

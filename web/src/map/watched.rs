@@ -1,6 +1,5 @@
 //! What the page's frame has to know of an overlay.
 
-use servent_core::json::{Json, read};
 use servent_core::sim::Keyframes;
 use servent_core::sim::check::Violation;
 use servent_core::sim::overlay::check::Oracles;
@@ -64,7 +63,7 @@ impl Watched for World {
     }
 
     fn admit(&self, text: &str) -> Result<ActAt, String> {
-        let act: ActAt = read(&Json::parse(text)?)?;
+        let act = ActAt::parse(text)?;
         self.scenario().admits(&act.act)?;
         self.possible(&act.act)?;
         Ok(act)

@@ -1,17 +1,16 @@
 //! The class the page talks to.
 
 use servent_core::sim::Course as _;
-use servent_core::sim::pieces::{Event, Scenario, World, presets};
+use servent_core::sim::pieces::Event;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, Selection, Totals};
 use super::picture;
-use crate::common::watch::{Watch, list, world_class};
+use crate::common::lists::list;
+use crate::common::watch::world_class;
 use crate::common::{json, us};
-use crate::panics;
 
 /// The most rows one question is answered with.
 const MOST: u32 = 10_000;
@@ -20,33 +19,11 @@ const POINTS: u32 = 2_000;
 
 world_class! {
     /// A swarm being simulated.
-    Matrix over World
+    Matrix over pieces
 }
 
 #[wasm_bindgen]
 impl Matrix {
-    /// `[{id, title, text, scenario}]`.
-    #[must_use]
-    pub fn presets() -> String {
-        panics::report();
-        let entry = |s: Scenario| {
-            let (id, title, text) = (json(&s.id), json(&s.title), json(&s.text));
-            format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
-        };
-        list(presets::all().into_iter().map(entry))
-    }
-
-    /// A matrix over a scenario.
-    ///
-    /// # Errors
-    /// A sentence that says what makes no sense in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(json: &str) -> Result<Matrix, JsError> {
-        panics::report();
-        let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
-        Ok(Self { watch: Watch::new(scenario) })
-    }
-
     /// `[{id, name, role, up}]`, the coordinator last.
     #[must_use]
     pub fn nodes(&self) -> String {

@@ -12,6 +12,7 @@ use servent_core::trace::{NodeId, Record, qlog};
 
 use super::survey::Survey;
 use crate::board::{Board, Client, Named, NodeInfo, Part, Tally, look};
+use crate::common::lists::{list, preset};
 use crate::common::room::{self, Room};
 use crate::common::{BranchInfo, NamedRecord, Pin, Verified, diff, json};
 
@@ -39,11 +40,7 @@ impl ScenarioLab {
 
     /// The presets as the page lists them.
     pub(crate) fn presets() -> String {
-        let entry = |s: Scenario| {
-            let (id, title, text) = (json(&s.id), json(&s.title), json(&s.text));
-            format!(r#"{{"id":{id},"title":{title},"text":{text},"scenario":{}}}"#, json(&s))
-        };
-        format!("[{}]", presets::all().map(entry).collect::<Vec<_>>().join(","))
+        list(presets::all().map(|s| preset([&s.id, &s.title, &s.text], &s)))
     }
 
     /// Runs the frontier on; true when the horizon is reached.
