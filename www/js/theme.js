@@ -54,3 +54,23 @@ export function toggleProjector() {
 }
 
 export const keysWanted = () => recall('keys') !== 'off';
+
+/**
+ * What a canvas needs of the style sheet: custom properties as colours it
+ * understands, the font, and pixels of a `rem`.
+ * @template {string} Name
+ * @param {Element} host @param {readonly Name[]} names
+ */
+export function inks(host, names) {
+  const probe = document.createElement('i');
+  probe.hidden = true;
+  host.append(probe);
+  const style = getComputedStyle(probe);
+  const colours = Object.fromEntries(names.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, style.color];
+  }));
+  const font = style.fontFamily;
+  probe.remove();
+  return { colours: /** @type {Record<Name, string>} */ (colours), font, rem: parseFloat(getComputedStyle(root).fontSize) };
+}

@@ -1,5 +1,7 @@
 /** Colours, strokes and heads of the ladder, taken from the style sheet. */
 
+import { inks } from '../theme.js';
+
 /** @import { Kind } from './words.js' */
 
 const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'data', 'again', 'ack', 'want', 'close', 'lost', 'held', 'held-wash', 'taken']);
@@ -8,18 +10,8 @@ const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', '
 
 /** Custom properties as colours a canvas understands. @param {Element} host @returns {Palette} */
 export function palette(host) {
-  const probe = document.createElement('i');
-  probe.hidden = true;
-  host.append(probe);
-  const style = getComputedStyle(probe);
-  const found = Object.fromEntries(NAMES.map((name) => {
-    probe.style.color = `var(--${name})`;
-    return [name, style.color];
-  }));
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const all = { ...found, font: style.fontFamily, size: Math.round(rem * 0.72), gutter: 4 * rem };
-  probe.remove();
-  return /** @type {Palette} */ (/** @type {unknown} */ (all));
+  const { colours, font, rem } = inks(host, NAMES);
+  return { ...colours, font, size: Math.round(rem * 0.72), gutter: 4 * rem };
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Colours and shapes of what travels, taken from the style sheet. */
 
+import { inks } from '../theme.js';
+
 /** Kinds of messages, by their number. */
 export const KINDS = /** @type {const} */ (['ping', 'pong', 'query', 'hit', 'push', 'bye', 'other']);
 /** @typedef {typeof KINDS[number]|'lost'|'twice'} Sign */
@@ -10,18 +12,8 @@ const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', '
 
 /** Custom properties as colours a canvas understands. @param {Element} host @returns {Palette} */
 export function palette(host) {
-  const probe = document.createElement('i');
-  probe.hidden = true;
-  host.append(probe);
-  const style = getComputedStyle(probe);
-  const found = Object.fromEntries(NAMES.map((name) => {
-    probe.style.color = `var(--${name})`;
-    return [name, style.color];
-  }));
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const all = { ...found, font: style.fontFamily, size: Math.round(rem * 0.75) };
-  probe.remove();
-  return /** @type {Palette} */ (/** @type {unknown} */ (all));
+  const { colours, font, rem } = inks(host, NAMES);
+  return { ...colours, font, size: Math.round(rem * 0.75) };
 }
 
 /**

@@ -1,24 +1,15 @@
 /** Colours and textures of the matrix, taken from the style sheet. */
 
+import { inks } from '../theme.js';
+
 const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'lost', 'lost-wash', 'bad-ink', 'good-ink', 'held', 'flight', 'flight-wash', 'missing', 'seed', 'stalled', 'bound']);
 
 /** @typedef {Record<typeof NAMES[number], string> & {font: string, size: number, rem: number, hatch: CanvasPattern, loss: CanvasPattern}} Palette */
 
 /** Custom properties as colours a canvas understands. @param {Element} host @returns {Palette} */
 export function palette(host) {
-  const probe = document.createElement('i');
-  probe.hidden = true;
-  host.append(probe);
-  const style = getComputedStyle(probe);
-  const found = Object.fromEntries(NAMES.map((name) => {
-    probe.style.color = `var(--${name})`;
-    return [name, style.color];
-  }));
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const font = style.fontFamily;
-  probe.remove();
-  const all = { ...found, font, rem, size: Math.round(rem * 0.75), hatch: stripes(found.flight, 5, 1.75), loss: stripes(found.lost, 6, 1) };
-  return /** @type {Palette} */ (/** @type {unknown} */ (all));
+  const { colours, font, rem } = inks(host, NAMES);
+  return { ...colours, font, rem, size: Math.round(rem * 0.75), hatch: stripes(colours.flight, 5, 1.75), loss: stripes(colours.lost, 6, 1) };
 }
 
 /** Slanting lines, so that no meaning rests on a colour alone. @param {string} colour @param {number} apart @param {number} width */
