@@ -89,3 +89,45 @@ export function state(page) {
 
 /** Waits for the next drawn frame. @param {import('puppeteer-core').Page} page */
 export const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null)))));
+
+/** Digests at one moment, by seeking to and fro and by running a fresh world there. @param {import('puppeteer-core').Page} page */
+export const soughtAndRun = (page) => page.evaluate(() => {
+  const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  const to = Math.floor(session.end * 0.4);
+  session.seek(session.end * 0.8);
+  session.seek(to);
+  const fresh = session.view.fromScenario(session.scenario);
+  while (fresh.now < to) if (fresh.advance(to, 100) >= to) break;
+  const pair = [session.run.digest, fresh.digest];
+  fresh.free();
+  return pair;
+});
+
+/**
+ * Opens story after story in the events table, a part of the way on: all ids,
+ * and every row that does not read as a sentence.
+ * @param {import('puppeteer-core').Page} page
+ * @param {{but?: string, part?: number}} [how] a story to leave out; of the horizon
+ */
+export const oddSentences = (page, { but = '', part = 1 } = {}) => page.evaluate(async (but, part) => {
+  const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  const odd = [];
+  const ids = session.view.presets().map((/** @type {any} */ p) => p.id);
+  for (const id of ids.filter((/** @type {string} */ i) => i !== but)) {
+    session.openPreset(id);
+    session.setMode('events');
+    for (const run of session.runs()) run.raw.seek(run.raw.horizon() * part);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const words = [...document.querySelectorAll('.events td.what')].map((n) => n.textContent ?? '');
+    if (words.length < 5) odd.push(`${id}: ${words.length} rows`);
+    odd.push(...words.filter((w) => !/^\S.*\.$/.test(w) || /undefined|NaN|null|\[object|_/.test(w)));
+  }
+  return { ids, odd };
+}, but, part);
+
+/** Copies the link by its key: what leads back to this moment. @param {import('puppeteer-core').Page} page */
+export async function copiedLink(page) {
+  await page.keyboard.press('c');
+  await page.waitForFunction(() => location.hash.includes('h='));
+  return page.evaluate(() => location.hash);
+}

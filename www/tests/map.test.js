@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, frame, open, start, state } from './browser.js';
+import { BROWSERS, copiedLink, frame, oddSentences, open, start, state } from './browser.js';
 import { digests } from './digest.js';
 
 const STORY = '#1/map?p=cycles&m=board';
@@ -223,9 +223,7 @@ for (const name of BROWSERS) {
       await seek(page, 400_000);
       const before = await state(page);
       const { ticket } = await selection(page);
-      await page.keyboard.press('c');
-      await page.waitForFunction(() => location.hash.includes('h='));
-      const hash = await page.evaluate(() => location.hash);
+      const hash = await copiedLink(page);
       await page.close();
       const again = await open(started, hash);
       await drawn(again.page);
@@ -240,21 +238,7 @@ for (const name of BROWSERS) {
     test('every story opens, and every event reads as a sentence', async () => {
       const { page, complaints } = await open(started, `${STORY}&t=0`);
       await drawn(page);
-      const { ids, odd } = await page.evaluate(async () => {
-        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        const odd = [];
-        const ids = session.view.presets().map((/** @type {any} */ p) => p.id);
-        for (const id of ids) {
-          session.openPreset(id);
-          session.setMode('events');
-          for (const run of session.runs()) run.raw.seek(run.raw.horizon());
-          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-          const words = [...document.querySelectorAll('.events td.what')].map((n) => n.textContent ?? '');
-          if (words.length < 5) odd.push(`${id}: ${words.length} rows`);
-          odd.push(...words.filter((w) => !/^\S.*\.$/.test(w) || /undefined|NaN|null|\[object|_/.test(w)));
-        }
-        return { ids, odd };
-      });
+      const { ids, odd } = await oddSentences(page);
       assert.ok(ids.length >= 8, ids.join());
       assert.deepEqual([...new Set(odd)], []);
       assert.deepEqual(complaints, []);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, frame, open, start, state } from './browser.js';
+import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from './browser.js';
 import { digests } from './digest.js';
 
 const STORY = '#1/matrix?p=rarest-first&m=board';
@@ -206,17 +206,7 @@ for (const name of BROWSERS) {
     test('seeking leads to the state that running leads to', async () => {
       const { page } = await open(started, '#1/matrix?p=firewalls&m=board');
       await drawn(page);
-      const digests = await page.evaluate(() => {
-        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        const to = Math.floor(session.end * 0.4);
-        session.seek(session.end * 0.8);
-        session.seek(to);
-        const fresh = session.view.fromScenario(session.scenario);
-        while (fresh.now < to) if (fresh.advance(to, 100) >= to) break;
-        const pair = [session.run.digest, fresh.digest];
-        fresh.free();
-        return pair;
-      });
+      const digests = await soughtAndRun(page);
       assert.equal(digests[0], digests[1]);
       await page.close();
     });
@@ -234,9 +224,7 @@ for (const name of BROWSERS) {
       const flow = await selectFlow(page, 9e6);
       await page.keyboard.press('Enter');
       const before = await state(page);
-      await page.keyboard.press('c');
-      await page.waitForFunction(() => location.hash.includes('h='));
-      const hash = await page.evaluate(() => location.hash);
+      const hash = await copiedLink(page);
       await page.close();
       const again = await open(started, hash);
       await drawn(again.page);
@@ -250,21 +238,7 @@ for (const name of BROWSERS) {
     test('every story but the crowd reads as sentences', async () => {
       const { page, complaints } = await open(started, STORY);
       await drawn(page);
-      const { ids, odd } = await page.evaluate(async () => {
-        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        const odd = [];
-        const ids = session.view.presets().map((/** @type {any} */ p) => p.id);
-        for (const id of ids.filter((/** @type {string} */ i) => i !== 'flash-crowd')) {
-          session.openPreset(id);
-          session.setMode('events');
-          session.seek(session.run.raw.horizon() / 3);
-          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-          const words = [...document.querySelectorAll('.events td.what')].map((n) => n.textContent ?? '');
-          if (words.length < 5) odd.push(`${id}: ${words.length} rows`);
-          odd.push(...words.filter((w) => !/^\S.*\.$/.test(w) || /undefined|NaN|null|\[object|_/.test(w)));
-        }
-        return { ids, odd };
-      });
+      const { ids, odd } = await oddSentences(page, { but: 'flash-crowd', part: 1 / 3 });
       assert.ok(ids.length >= 7, ids.join());
       assert.deepEqual([...new Set(odd)], []);
       assert.deepEqual(complaints, []);

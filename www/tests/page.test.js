@@ -1,7 +1,7 @@
 /** What a visitor does with the page, in real browsers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, frame, open, start, state } from './browser.js';
+import { BROWSERS, copiedLink, frame, open, start, state } from './browser.js';
 
 const STORY = '#1/queue?p=rush-hour';
 
@@ -89,9 +89,7 @@ for (const name of BROWSERS) {
       for (let i = 0; i < 3; i += 1) await page.keyboard.press('ArrowRight');
       const before = await state(page);
       assert.equal(before.faults, 1);
-      await page.keyboard.press('c');
-      await page.waitForFunction(() => location.hash.includes('h='));
-      const hash = await page.evaluate(() => location.hash);
+      const hash = await copiedLink(page);
       assert.ok(hash.length <= 400, `the link has ${hash.length} characters`);
       await page.close();
       const again = await open(started, hash);
@@ -124,9 +122,7 @@ for (const name of BROWSERS) {
       });
       assert.equal(done.branches.length, 3);
       assert.equal(done.faults.length, 2);
-      await page.keyboard.press('c');
-      await page.waitForFunction(() => location.hash.includes('h='));
-      const hash = await page.evaluate(() => location.hash);
+      const hash = await copiedLink(page);
       assert.match(hash, /&b=1&/);
       await page.close();
       const again = await open(started, hash);
@@ -153,9 +149,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('.card');
       await page.keyboard.press('Escape');
       await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
-      await page.keyboard.press('c');
-      await page.waitForFunction(() => location.hash.includes('h='));
-      const hash = await page.evaluate(() => location.hash);
+      const hash = await copiedLink(page);
       await page.close();
       const again = await open(started, hash);
       await again.page.waitForSelector('.card');
