@@ -3,6 +3,7 @@
 //! the node wants done comes back through the connection's [`Outbox`].
 
 mod conn;
+mod cork;
 pub(crate) mod dial;
 mod limits;
 pub(crate) mod listen;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use servent_core::id::ConnId;
 use servent_core::node::Input;
 
+pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, raise_descriptors};
 pub(crate) use self::listen::bind;
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};

@@ -3,12 +3,14 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::node::{Input, StoreError};
 use tokio::io::Interest;
 
+use super::Cork;
 use super::conn::{Conn, End};
 use super::outbox::ServeFrom;
 use super::pace::Pace;
@@ -38,20 +40,37 @@ impl Conn {
         end: u64,
         pace: Option<Arc<Pace>>,
     ) -> Result<(), End> {
-        let file = match from.open() {
-            Ok(file) => file,
-            Err(why) => return self.disk_failed(why).await,
+        let sent = match from.open() {
+            Ok(file) => self.pour(&file, start..end, pace).await?,
+            Err(why) => Err(why),
         };
-        let (mut at, mut reported) = (start, start);
+        match sent {
+            Ok(()) if self.outbox.is_cut() => Ok(()),
+            Ok(()) => self.report(Input::Served { conn: self.id, bytes: end - start }).await,
+            Err(why) => self.disk_failed(why).await,
+        }
+    }
+
+    /// Sends a part of a file, or as much of it as could be read or was
+    /// wanted until the connection was cut.
+    async fn pour(
+        &self,
+        file: &File,
+        part: Range<u64>,
+        pace: Option<Arc<Pace>>,
+    ) -> Result<Result<(), StoreError>, End> {
+        let (mut at, mut reported) = (part.start, part.start);
         let mut watch = Stopwatch::start();
         let chunk = pace.as_ref().map_or(CHUNK, |pace| pace.chunk().min(CHUNK));
-        while at < end {
+        // A line that is shaped sends small pieces when they are due.
+        let _whole_packets = pace.is_none().then(|| Cork::new(&self.stream));
+        while at < part.end {
             let sent = self.stream.try_io(Interest::WRITABLE, || {
-                let count = usize::try_from(chunk.min(end - at)).unwrap_or(usize::MAX);
-                Ok(rustix::fs::sendfile(&self.stream, &file, Some(&mut at), count)?)
+                let count = usize::try_from(chunk.min(part.end - at)).unwrap_or(usize::MAX);
+                Ok(rustix::fs::sendfile(&self.stream, file, Some(&mut at), count)?)
             });
             match sent {
-                Ok(0) => return self.disk_failed(StoreError::Changed).await,
+                Ok(0) => return Ok(Err(StoreError::Changed)),
                 Ok(n) => match &pace {
                     Some(pace) => self.rest(pace.after(n as u64)).await,
                     None => tokio::task::coop::consume_budget().await,
@@ -59,21 +78,20 @@ impl Conn {
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     self.wait_to_serve(at > reported).await?;
                 }
-                Err(why) if of_the_disk(&why) => {
-                    return self.disk_failed(StoreError::Failed).await;
-                }
+                Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
                 Err(_) => return Err(End),
             }
             if self.outbox.is_cut() {
-                return Ok(());
+                break;
             }
-            if at > reported && at < end && watch.elapsed() >= REPORT_EVERY {
+            if at > reported && at < part.end && watch.elapsed() >= REPORT_EVERY {
                 reported = at;
                 watch = Stopwatch::start();
-                self.report(Input::Served { conn: self.id, bytes: at - start }).await?;
+                let bytes = at - part.start;
+                self.report(Input::Served { conn: self.id, bytes }).await?;
             }
         }
-        self.report(Input::Served { conn: self.id, bytes: end - start }).await
+        Ok(Ok(()))
     }
 
     /// Keeps to the upload rate, unless the connection is cut meanwhile.

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::TcpStream;
 
 use super::http::{self, DIAL, HEAD, IDLE, STALL, TURN};
-use crate::net::Pace;
+use crate::net::{Cork, Pace};
 
 /// Bytes read, or handed to the system, at once.
 const STEP: usize = 256 * 1024;
@@ -174,6 +174,8 @@ impl Wire {
         let keep = std::mem::replace(&mut self.clean, false);
         let ((mut at, end), most) = (what.range, step(what.pace));
         let stream = &self.stream;
+        // A line that is shaped sends small pieces when they are due.
+        let _whole_packets = what.pace.is_none().then(|| Cork::new(stream));
         while at < end {
             soon(stream.writable()).await?;
             let count = usize::try_from(end - at).unwrap_or(most).min(most);
