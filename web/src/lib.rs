@@ -12,7 +12,6 @@ mod ladder;
 mod map;
 #[cfg(feature = "matrix")]
 mod matrix;
-mod panics;
 
 #[cfg(any(feature = "queue", feature = "trace"))]
 mod board;

@@ -79,6 +79,26 @@ pub(crate) fn rust_target(target: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that the sources of the standard library are here, to build it
+/// anew for the page.
+///
+/// # Errors
+/// When they are not and rustup cannot add them.
+pub(crate) fn rust_sources() -> Result<()> {
+    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
+    let library = std::path::Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
+    if library.join("Cargo.lock").is_file() {
+        return Ok(());
+    }
+    if !Tool::new("rustup").arg("--version").works() {
+        bail!(
+            "the sources of Rust's standard library are missing; get rustup from https://rustup.rs"
+        );
+    }
+    Tool::new("rustup").words("component add rust-src").quiet()?;
+    Ok(())
+}
+
 /// Makes sure that a component of the toolchain (`rustfmt`, `clippy`) is here.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ pub(crate) const ALL: &str = "all";
 /// # Errors
 /// When the build fails, or the bindings cannot be made.
 pub(crate) fn build() -> Result<()> {
-    machine::rust_target("wasm32-unknown-unknown")?;
+    prepare()?;
     VIEWS.iter().try_for_each(|view| build_module(view, view))?;
     build_module(ALL, &VIEWS.join(","))
 }
@@ -50,15 +50,33 @@ pub(crate) fn build_view(view: &str) -> Result<()> {
     if !VIEWS.contains(&view) {
         bail!("there is no view {view}: there are {}", VIEWS.join(", "));
     }
-    machine::rust_target("wasm32-unknown-unknown")?;
+    prepare()?;
     build_module(view, view)
 }
 
+fn prepare() -> Result<()> {
+    machine::rust_target("wasm32-unknown-unknown")?;
+    machine::rust_sources()
+}
+
+/// A tenth of a module was words about panics that nobody reads in a browser,
+/// and what prints them. So the standard library is built without them: a
+/// panic stops the module at once, the page says so, and the same scenario
+/// panics with all its words in the program. The compiler is pinned, so that
+/// what it calls unstable stays as it is.
+const NO_WORDS: &[(&str, &str)] = &[
+    ("RUSTC_BOOTSTRAP", "1"),
+    ("RUSTFLAGS", "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none"),
+];
+
 fn build_module(name: &str, features: &str) -> Result<()> {
-    cargo()
+    NO_WORDS
+        .iter()
+        .fold(cargo(), |cargo, (key, value)| cargo.env(key, value))
         .words("rustc --quiet --package servent-web --lib --profile web")
         .words("--target wasm32-unknown-unknown --no-default-features --features")
         .arg(features)
+        .words("-Z build-std=std,panic_abort -Z build-std-features=optimize_for_size")
         // The stack comes first; data below 1 MiB has addresses of three bytes.
         .words("-- -C link-arg=-zstack-size=524288")
         .run()?;

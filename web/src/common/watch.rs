@@ -230,7 +230,6 @@ macro_rules! world_class {
             /// `[{id, title, text, scenario}]`.
             #[must_use]
             pub fn presets() -> String {
-                $crate::panics::report();
                 let entry = |s: servent_core::sim::$sim::Scenario| {
                     $crate::common::lists::preset([&s.id, &s.title, &s.text], &s)
                 };
@@ -244,7 +243,6 @@ macro_rules! world_class {
             /// A sentence that says what makes no sense in it.
             #[wasm_bindgen(js_name = fromScenario)]
             pub fn from_scenario(json: &str) -> Result<$class, wasm_bindgen::JsError> {
-                $crate::panics::report();
                 let scenario = servent_core::sim::$sim::Scenario::parse(json)
                     .map_err(|why| wasm_bindgen::JsError::new(&why))?;
                 Ok(Self { watch: $crate::common::watch::Watch::new(scenario) })

@@ -8,7 +8,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::scenario::ScenarioLab;
 use crate::board::board_class;
-use crate::panics;
 
 board_class! {
     /// A scenario being simulated.
@@ -20,7 +19,6 @@ impl Lab {
     /// `[{id, title, text, scenario}]`.
     #[must_use]
     pub fn presets() -> String {
-        panics::report();
         ScenarioLab::presets()
     }
 
@@ -30,7 +28,6 @@ impl Lab {
     /// A sentence that says what makes no sense in it.
     #[wasm_bindgen(js_name = fromScenario)]
     pub fn from_scenario(json: &str) -> Result<Lab, JsError> {
-        panics::report();
         let scenario = Scenario::parse(json).map_err(|e| JsError::new(&e))?;
         Ok(Self { inner: ScenarioLab::new(scenario, None) })
     }
@@ -42,7 +39,6 @@ impl Lab {
     /// A sentence that says what makes no sense in it.
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(json: &str) -> Result<Lab, JsError> {
-        panics::report();
         let (scenario, claim) = world(json).map_err(|e| JsError::new(&e))?;
         Ok(Self { inner: ScenarioLab::new(scenario, claim) })
     }

@@ -9,7 +9,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::lab::TraceLab;
 use crate::board::board_class;
 use crate::common::json;
-use crate::panics;
 
 board_class! {
     /// A trace being re-executed.
@@ -22,7 +21,6 @@ impl Tape {
     /// class that can run it; nothing for the trace of a servent.
     #[must_use]
     pub fn world(bytes: &[u8]) -> Option<String> {
-        panics::report();
         let mut reel = Reel::new();
         reel.append(bytes);
         let (scenario, claim) = (reel.world()?.print(), json(&reel.claim()));
@@ -35,7 +33,6 @@ impl Tape {
     /// When there is not one line of ours in it.
     #[wasm_bindgen(js_name = fromTrace)]
     pub fn from_trace(bytes: &[u8]) -> Result<Tape, JsError> {
-        panics::report();
         let mut reel = Reel::new();
         reel.append(bytes);
         if let Some(version) = reel.report().unknown_version {
