@@ -42,15 +42,21 @@ numbers! {
     FileKey: file => file.0;
     Instant: at => at.as_micros();
     crate::trace::NodeId: node => node.0;
-    Guid: id => u128::from_be_bytes(id.0);
+    Guid: id => in_order(id.0);
+}
+
+// The page's machine turns no bytes around: this is a hundred instructions.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+const fn in_order(bytes: [u8; 16]) -> u128 {
+    u128::from_be_bytes(bytes)
 }
 
 impl Key for IpAddr {
     /// An IPv4 address is the same key as itself written as an IPv6 one.
     fn rank(self) -> u128 {
         match self {
-            Self::V4(ip) => ip.to_ipv6_mapped().to_bits(),
-            Self::V6(ip) => ip.to_bits(),
+            Self::V4(ip) => in_order(ip.to_ipv6_mapped().octets()),
+            Self::V6(ip) => in_order(ip.octets()),
         }
     }
 }
@@ -282,11 +288,18 @@ impl<K: Key, V> Table<K, V> {
         };
         self.rows(slots)
     }
+    /// The keys of what is wanted, in order.
+    pub fn keys_where(&self, mut wanted: impl FnMut(&K, &V) -> bool) -> Vec<K> {
+        self.pick(&mut wanted)
+    }
+    // What is wanted is another function everywhere; this is one for all.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn pick(&self, wanted: &mut dyn FnMut(&K, &V) -> bool) -> Vec<K> {
+        self.iter().filter(|(key, value)| wanted(key, value)).map(|(key, _)| *key).collect()
+    }
     /// Keeps only what is wanted.
     pub fn retain(&mut self, mut wanted: impl FnMut(&K, &V) -> bool) {
-        let gone: Vec<K> =
-            self.iter().filter(|(key, value)| !wanted(key, value)).map(|(key, _)| *key).collect();
-        for key in gone {
+        for key in self.keys_where(|key, value| !wanted(key, value)) {
             self.remove(&key);
         }
     }

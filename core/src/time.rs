@@ -94,8 +94,7 @@ impl Duration {
     /// When `denominator` is zero.
     #[must_use]
     pub const fn ratio(self, numerator: u64, denominator: u64) -> Self {
-        let wide = self.0 as u128 * numerator as u128 / denominator as u128;
-        Self(if wide > u64::MAX as u128 { u64::MAX } else { wide as u64 })
+        Self(divide(self.0 as u128 * numerator as u128, denominator).0)
     }
     /// An interval of a protocol as a run has it whose times are divided by
     /// `time_scale` (0 counts as 1). Never nothing: a timer that is due again
@@ -148,9 +147,59 @@ impl fmt::Debug for Duration {
     }
 }
 
+/// Divides a product of two numbers: the quotient, [`u64::MAX`] when that is
+/// too small for it, and the remainder.
+///
+/// Products of times and rates nearly always fit into 64 bits; then it is one
+/// division. For the rest a loop will do: the compiler's own division of such
+/// width weighs half a kilobyte in the page's modules.
+///
+/// # Panics
+/// When `by` is zero.
+#[must_use]
+pub(crate) const fn divide(product: u128, by: u64) -> (u64, u64) {
+    let (high, low) = ((product >> 64) as u64, product as u64);
+    if high == 0 {
+        return (low / by, low % by);
+    }
+    if high >= by {
+        return (u64::MAX, 0);
+    }
+    // Long division, a bit at a time. What is left over is less than `by`.
+    let (mut quotient, mut rest, mut bit) = (0_u64, high, 64);
+    while bit > 0 {
+        bit -= 1;
+        let over = rest >> 63 == 1;
+        rest = rest << 1 | low >> bit & 1;
+        quotient <<= 1;
+        if over || rest >= by {
+            rest = rest.wrapping_sub(by);
+            quotient |= 1;
+        }
+    }
+    (quotient, rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn dividing_is_what_the_compiler_means_by_it(
+            a: u64, b: u64, by in 1_u64.., (more, fewer) in (0_u32..64, 0_u32..64),
+        ) {
+            let by = (by >> fewer).max(1);
+            let product = u128::from(a) * u128::from(b >> more);
+            let wide = product / u128::from(by);
+            let expected = match u64::try_from(wide) {
+                Ok(quotient) => (quotient, (product % u128::from(by)) as u64),
+                Err(_) => (u64::MAX, 0),
+            };
+            prop_assert_eq!(divide(product, by), expected);
+        }
+    }
 
     #[test]
     fn a_scaled_interval_is_shorter_and_never_nothing() {

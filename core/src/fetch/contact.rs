@@ -1,7 +1,6 @@
 //! Whether anybody is there at all: a download whose sources were never
 //! reached ends soon when its user wants that, instead of knocking for long.
 
-use alloc::vec::Vec;
 
 use super::SourceTrouble;
 use super::cx::Cx;
@@ -16,9 +15,7 @@ impl Download {
             return;
         }
         self.first_contact = None;
-        let tried: Vec<u32> =
-            self.sources.iter().filter(|(_, s)| s.lost.is_none()).map(|(&no, _)| no).collect();
-        for no in tried {
+        for no in self.sources.keys_where(|_, s| s.lost.is_none()) {
             self.lose(no, SourceTrouble::Unreachable, cx);
         }
     }

@@ -169,9 +169,7 @@ impl Download {
 
     /// Lets every idle source look for something to do.
     pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
-        let idle: Vec<u32> =
-            self.sources.iter().filter(|(_, s)| s.idle()).map(|(&no, _)| no).collect();
-        for no in idle {
+        for no in self.sources.keys_where(|_, s| s.idle()) {
             if self.state == State::Running && self.sources[&no].idle() {
                 self.client(no, client::Input::Want, cx);
             }
@@ -256,8 +254,7 @@ impl Download {
     }
 
     fn release_all(&mut self, cx: &mut Cx<'_>) {
-        let all: Vec<u32> = self.sources.keys().copied().collect();
-        for no in all {
+        for no in self.sources.keys_where(|_, _| true) {
             self.release(no, cx);
             self.client(no, client::Input::Rest, cx);
         }
@@ -312,8 +309,7 @@ impl Download {
     fn refetch(&mut self, cx: &mut Cx<'_>) {
         self.corrupt += 1;
         self.doubt_size();
-        let guilty: Vec<u32> =
-            self.sources.iter().filter(|(_, s)| s.bytes > 0).map(|(&no, _)| no).collect();
+        let guilty = self.sources.keys_where(|_, s| s.bytes > 0);
         let others = self.sources.values().any(|s| s.bytes == 0 && s.lost.is_none());
         let certain = guilty.len() == 1 && !self.resumed;
         if self.corrupt > 1 || (certain && !others) {

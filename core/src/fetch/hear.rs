@@ -1,6 +1,5 @@
 //! Hearing: replies, bytes, silence and hangups.
 
-use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::alts::judge;
@@ -283,8 +282,7 @@ impl Download {
     pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
         self.give_up_strangers(cx);
         let due = |s: &Src| s.due().is_some_and(|(at, _)| at <= cx.now);
-        let late: Vec<u32> = self.sources.iter().filter(|(_, s)| due(s)).map(|(&n, _)| n).collect();
-        for no in late {
+        for no in self.sources.keys_where(|_, s| due(s)) {
             self.source_due(no, cx);
         }
         self.givs.retain(|&(_, _, until)| until > cx.now);

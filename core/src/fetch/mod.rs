@@ -174,7 +174,7 @@ impl Fetches {
     /// Drops the oldest of those that are over and that nobody needs.
     fn forget_finished(&mut self) {
         let over = |d: &Download| matches!(d.state, State::Done | State::Failed(_));
-        let ids: Vec<_> = self.downloads.values().filter(|d| over(d)).map(|d| d.id).collect();
+        let ids = self.downloads.keys_where(|_, d| over(d));
         let many = ids.len().saturating_sub(self.config.finished as usize);
         for id in &ids[..many] {
             self.downloads.remove(id);
@@ -201,9 +201,7 @@ impl Fetches {
     /// Gives every source of a download the same input.
     fn sources(&mut self, fetch: FetchId, input: client::Input, now: Instant, fx: &mut FxOf<Self>) {
         self.command(fetch, now, fx, |d, cx| {
-            let alive = d.sources.iter().filter(|(_, s)| s.lost.is_none());
-            let alive: Vec<u32> = alive.map(|(&no, _)| no).collect();
-            for no in alive {
+            for no in d.sources.keys_where(|_, s| s.lost.is_none()) {
                 d.client(no, input, cx);
             }
         });
@@ -290,9 +288,7 @@ impl Engine for Fetches {
         match input {
             Input::Restore(row) => self.insert(row, now, fx),
             Input::Resume => {
-                let resting = self.downloads.values().filter(|d| d.state == State::Resting);
-                let resting: Vec<FetchId> = resting.map(|d| d.id).collect();
-                for fetch in resting {
+                for fetch in self.downloads.keys_where(|_, d| d.state == State::Resting) {
                     self.with(fetch, now, fx, Download::begin);
                 }
             }
@@ -347,9 +343,7 @@ impl Engine for Fetches {
     }
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
-        let due = self.due.iter().filter(|(_, (at, _))| *at <= now);
-        let due: Vec<FetchId> = due.map(|(&fetch, _)| fetch).collect();
-        for fetch in due {
+        for fetch in self.due.keys_where(|_, (at, _)| *at <= now) {
             self.with(fetch, now, fx, Download::timeout);
         }
     }

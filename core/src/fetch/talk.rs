@@ -150,9 +150,7 @@ impl Download {
             Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
             _ => false,
         };
-        let done: Vec<u32> =
-            self.sources.iter().filter(|(_, s)| idle(&self.have, s)).map(|(&no, _)| no).collect();
-        for no in done {
+        for no in self.sources.keys_where(|_, s| idle(&self.have, s)) {
             self.release(no, cx);
             if self.sources[&no].pushed {
                 self.lose(no, SourceTrouble::Disconnected, cx);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::disk::Content;
 use crate::table::sort_pairs;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, divide};
 use crate::trace::Cause;
 
 /// Bounds of the time between two progress reports. Reports also come when
@@ -58,8 +58,8 @@ impl Flow {
         let elapsed = now.since(self.since).as_micros();
         self.since = now;
         let moved = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.fraction);
-        let whole = u64::try_from(moved / 1_000_000).unwrap_or(u64::MAX);
-        self.fraction = (moved % 1_000_000) as u64;
+        let whole;
+        (whole, self.fraction) = divide(moved, 1_000_000);
         self.done = self.bytes.min(self.done.saturating_add(whole));
     }
 
@@ -71,8 +71,8 @@ impl Flow {
         }
         let left = u128::from(self.bytes - self.done) * 1_000_000
             - u128::from(if self.done == self.bytes { 0 } else { self.fraction });
-        let left = left.div_ceil(u128::from(self.rate));
-        let left = Duration::from_micros(u64::try_from(left).unwrap_or(u64::MAX));
+        let (left, more) = divide(left, self.rate);
+        let left = Duration::from_micros(left.saturating_add(u64::from(more > 0)));
         let whole =
             Duration::from_micros(self.bytes.saturating_mul(1_000_000) / self.rate / REPORTS);
         Some(self.since + left.min(whole.clamp(REPORT.0, REPORT.1)))
