@@ -1,7 +1,6 @@
 //! Whether anybody is there at all: a download whose sources were never
 //! reached ends soon when its user wants that, instead of knocking for long.
 
-
 use super::SourceTrouble;
 use super::cx::Cx;
 use super::download::{Download, State};

@@ -58,6 +58,7 @@
 mod absence;
 mod claims;
 mod entry;
+mod index;
 mod io;
 mod line;
 mod places;
@@ -66,7 +67,6 @@ mod restore;
 mod slab;
 mod slots;
 mod sums;
-mod table;
 mod throttle;
 mod view;
 mod wheel;
@@ -82,7 +82,6 @@ pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf};
-use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::table::Table;
 use crate::time::{Duration, Instant};
@@ -123,15 +122,15 @@ impl Server {
     /// An empty line. `rng` draws the ids and the hash keys.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
-        let throttle = |count, window: Duration, pause: Duration, rng: &mut Rng| {
+        let throttle = |count, window: Duration, pause: Duration| {
             let (window, pause) =
                 (window.scaled(config.time_scale), pause.scaled(config.time_scale));
-            Throttle::new(count, window, pause, config.hammer_table, Key::new(rng))
+            Throttle::new(count, window, pause, config.hammer_table)
         };
         let requests = config.hammer_requests;
-        let knocks = throttle(requests, HAMMER_WINDOW, config.hammer_pause, &mut rng);
+        let knocks = throttle(requests, HAMMER_WINDOW, config.hammer_pause);
         let spacing = config.call_spacing;
-        let calls = throttle(config.calls_per_ip, spacing, spacing, &mut rng);
+        let calls = throttle(config.calls_per_ip, spacing, spacing);
         Self {
             places: Places::new(config.capacity, &mut rng),
             line: Line::new(),

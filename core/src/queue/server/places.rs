@@ -6,21 +6,20 @@
 //! an entry with another id is nobody's. Only ids from the store of an
 //! earlier run, which had another key, are found by a table.
 //!
-//! The hash tables hold nothing but the number of an entry: what is compared
-//! lies in the entry itself, which makes ten bytes an entry and table. They
-//! are keyed from our own dice and never iterated, like [`crate::keyed`].
+//! The hash tables ([`super::index`]) are keyed from our own dice and never iterated, like [`crate::keyed`].
 
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::IpAddr;
 
 use super::entry::{Entry, Phase};
+use super::index::Index;
 use super::slab::Slab;
-use super::table::Table;
 use crate::address::owner;
 use crate::id::{ConnId, Guid};
 use crate::keyed::Key;
 use crate::queue::Dialect;
 use crate::rng::Rng;
+use crate::table::Table;
 
 /// Random bytes of an id; the number of its entry takes the others.
 const RANDOM: usize = 12;
@@ -33,13 +32,13 @@ pub(super) struct Places {
     /// Hides the numbers in the ids.
     veil: Key,
     /// Entries whose id does not say where they lie.
-    by_ticket: Table<u32>,
-    by_conn: Table<u32>,
+    by_ticket: Index,
+    by_conn: Index,
     /// The first entry of each address; the others hang on it in a ring.
-    by_peer: Table<u32>,
+    by_peer: Index,
     /// How many entries each network has whose host can draw addresses at
     /// will. An IPv4 address is counted in its ring.
-    networks: Table<(IpAddr, u32)>,
+    networks: Table<IpAddr, u32>,
 }
 
 impl Places {
@@ -49,10 +48,10 @@ impl Places {
             slab: Slab::new(),
             key: Key::new(rng),
             veil: Key::new(rng),
-            by_ticket: Table::new(capacity),
-            by_conn: Table::new(capacity),
-            by_peer: Table::new(capacity),
-            networks: Table::new(0),
+            by_ticket: Index::new(capacity),
+            by_conn: Index::new(capacity),
+            by_peer: Index::new(capacity),
+            networks: Table::new(),
         }
     }
 
@@ -92,7 +91,7 @@ impl Places {
         let at = self.slab.insert(entry);
         if self.named_in(ticket) != at {
             let (slab, key) = (&self.slab, &self.key);
-            self.by_ticket.insert(self.hash(ticket), at, |&i| key.hash_one(slab[i].ticket));
+            self.by_ticket.insert(self.hash(ticket), at, |i| key.hash_one(slab[i].ticket));
         }
         if let Some(conn) = self.slab[at].conn() {
             self.slab[at].set_conn(None);
@@ -108,7 +107,7 @@ impl Places {
         self.unlink_kin(at);
         let ticket = self.slab[at].ticket;
         if self.named_in(ticket) != at {
-            self.by_ticket.remove(self.hash(ticket), |&i| i == at);
+            self.by_ticket.remove(self.hash(ticket), at);
         }
         self.slab.remove(at)
     }
@@ -121,12 +120,11 @@ impl Places {
         if self.by_ticket.len() == 0 {
             return None;
         }
-        let found = self.by_ticket.find(self.hash(ticket), |&i| self.slab[i].ticket == ticket);
-        found.copied()
+        self.by_ticket.find(self.hash(ticket), |i| self.slab[i].ticket == ticket)
     }
 
     pub(super) fn with_conn(&self, conn: ConnId) -> Option<u32> {
-        self.by_conn.find(self.hash(conn), |&i| self.slab[i].conn() == Some(conn)).copied()
+        self.by_conn.find(self.hash(conn), |i| self.slab[i].conn() == Some(conn))
     }
 
     /// The waiting passive client of an address; there is at most one.
@@ -140,9 +138,7 @@ impl Places {
     /// How many entries an address has, or the network it was drawn from.
     pub(super) fn count_of(&self, peer: IpAddr) -> u32 {
         if peer.is_ipv6() {
-            let network = owner(peer);
-            let found = self.networks.find(self.hash(network), |(of, _)| *of == network);
-            return found.map_or(0, |&(_, count)| count);
+            return self.networks.get(&owner(peer)).copied().unwrap_or(0);
         }
         self.first_of(peer).map_or(0, |first| self.slab[first].kin_count)
     }
@@ -150,15 +146,7 @@ impl Places {
     /// One entry more of this address.
     fn count_in(&mut self, peer: IpAddr) {
         if peer.is_ipv6() {
-            let network = owner(peer);
-            let hash = self.hash(network);
-            match self.networks.find_mut(hash, |(of, _)| *of == network) {
-                Some((_, count)) => *count += 1,
-                None => {
-                    let key = &self.key;
-                    self.networks.insert(hash, (network, 1), |(of, _)| key.hash_one(of));
-                }
-            }
+            *self.networks.or_default(owner(peer)) += 1;
         }
     }
 
@@ -166,10 +154,9 @@ impl Places {
     fn count_out(&mut self, peer: IpAddr) {
         if peer.is_ipv6() {
             let network = owner(peer);
-            let hash = self.hash(network);
-            match self.networks.find_mut(hash, |(of, _)| *of == network) {
-                Some((_, count)) if *count > 1 => *count -= 1,
-                _ => self.networks.remove(hash, |(of, _)| *of == network),
+            match self.networks.get_mut(&network) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(self.networks.remove(&network)),
             }
         }
     }
@@ -186,13 +173,13 @@ impl Places {
         self.slab[at].set_conn(Some(conn));
         let hash = self.hash(conn);
         let (slab, key) = (&self.slab, &self.key);
-        self.by_conn.insert(hash, at, |&i| key.hash_one(slab[i].conn().unwrap_or_default()));
+        self.by_conn.insert(hash, at, |i| key.hash_one(slab[i].conn().unwrap_or_default()));
     }
 
     /// Lets the connection of an entry go.
     pub(super) fn unbind(&mut self, at: u32) {
         let Some(conn) = self.slab[at].conn() else { return };
-        self.by_conn.remove(self.hash(conn), |&i| i == at);
+        self.by_conn.remove(self.hash(conn), at);
         self.slab[at].set_conn(None);
     }
 
@@ -208,7 +195,7 @@ impl Places {
     }
 
     fn first_of(&self, peer: IpAddr) -> Option<u32> {
-        self.by_peer.find(self.hash(peer), |&i| self.slab[i].peer == peer).copied()
+        self.by_peer.find(self.hash(peer), |i| self.slab[i].peer == peer)
     }
 
     /// A waiting passive client goes to the front, where it is looked for.
@@ -220,7 +207,7 @@ impl Places {
             (entry.kin_prev, entry.kin_next, entry.kin_count) = (at, at, 1);
             let hash = self.hash(peer);
             let (slab, key) = (&self.slab, &self.key);
-            self.by_peer.insert(hash, at, |&i| key.hash_one(slab[i].peer));
+            self.by_peer.insert(hash, at, |i| key.hash_one(slab[i].peer));
             return;
         };
         let last = self.slab[first].kin_prev;
@@ -240,7 +227,7 @@ impl Places {
         self.count_out(peer);
         let Some(first) = self.first_of(peer) else { unreachable!("an entry has its address") };
         if kin_next == at {
-            self.by_peer.remove(self.hash(peer), |&i| i == at);
+            self.by_peer.remove(self.hash(peer), at);
             return;
         }
         self.slab[kin_prev].kin_next = kin_next;
@@ -253,9 +240,7 @@ impl Places {
     /// Makes `lead` the first of its address in place of `first`.
     fn lead_kin(&mut self, first: u32, lead: u32, count: u32) {
         let hash = self.hash(self.slab[lead].peer);
-        if let Some(found) = self.by_peer.find_mut(hash, |&i| i == first) {
-            *found = lead;
-        }
+        self.by_peer.replace(hash, first, lead);
         self.slab[lead].kin_count = count;
     }
 }

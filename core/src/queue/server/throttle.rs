@@ -5,11 +5,9 @@
 //! Two generations of a table bound what is remembered; a full one is an
 //! early change of generation, so strangers cannot make it grow.
 
-use core::hash::BuildHasher;
 use core::net::IpAddr;
 
-use super::table::Table;
-use crate::keyed::Key;
+use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// Debts by address.
@@ -19,9 +17,8 @@ pub(super) struct Throttle {
     share: Duration,
     pause: Duration,
     most: usize,
-    key: Key,
-    young: Table<(IpAddr, Debt)>,
-    old: Table<(IpAddr, Debt)>,
+    young: Table<IpAddr, Debt>,
+    old: Table<IpAddr, Debt>,
     turn: Instant,
 }
 
@@ -34,21 +31,14 @@ struct Debt {
 impl Throttle {
     /// Allows `requests` in each `window`; remembers at most twice `most`
     /// addresses.
-    pub(super) fn new(
-        requests: u32,
-        window: Duration,
-        pause: Duration,
-        most: u32,
-        key: Key,
-    ) -> Self {
+    pub(super) fn new(requests: u32, window: Duration, pause: Duration, most: u32) -> Self {
         Self {
             window,
             share: window.ratio(1, u64::from(requests.max(1))),
             pause,
             most: most.max(1) as usize,
-            key,
-            young: Table::new(most),
-            old: Table::new(most),
+            young: Table::new(),
+            old: Table::new(),
             turn: Instant::ZERO,
         }
     }
@@ -60,15 +50,8 @@ impl Throttle {
             self.young.clear();
             self.turn = now + self.window + self.pause;
         }
-        let hash = self.key.hash_one(peer);
-        if self.young.find(hash, |(of, _)| *of == peer).is_none() {
-            let old = self.old.find(hash, |(of, _)| *of == peer);
-            let debt = old.map(|&(_, debt)| debt).unwrap_or_default();
-            let key = &self.key;
-            self.young.insert(hash, (peer, debt), |(of, _)| key.hash_one(of));
-        }
-        let (_, debt) =
-            self.young.find_mut(hash, |(of, _)| *of == peer).expect("it was just made sure of");
+        let old = &self.old;
+        let debt = self.young.or_insert_with(peer, || old.get(&peer).copied().unwrap_or_default());
         if now < debt.refused_until {
             return Some(debt.refused_until.since(now));
         }
@@ -84,7 +67,6 @@ impl Throttle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
     use core::net::Ipv4Addr;
 
     fn peer(n: u32) -> IpAddr {
@@ -94,7 +76,7 @@ mod tests {
     #[test]
     fn sixty_a_minute_pass_the_next_is_refused_and_the_pause_ends() {
         let minute = Duration::from_secs(60);
-        let mut throttle = Throttle::new(60, minute, minute, 100, Key::new(&mut Rng::new(1)));
+        let mut throttle = Throttle::new(60, minute, minute, 100);
         let now = Instant::from_secs(1_000);
         for _ in 0..60 {
             assert_eq!(throttle.knock(peer(1), now), None);
@@ -109,7 +91,7 @@ mod tests {
     #[test]
     fn strangers_cannot_make_it_grow() {
         let minute = Duration::from_secs(60);
-        let mut throttle = Throttle::new(60, minute, minute, 100, Key::new(&mut Rng::new(1)));
+        let mut throttle = Throttle::new(60, minute, minute, 100);
         for n in 0..10_000 {
             throttle.knock(peer(n), Instant::from_secs(1));
         }
