@@ -48,7 +48,7 @@ impl Default for Config {
 }
 
 /// What a stranger can make us spend. Reaching one is an event.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// Connections in all.

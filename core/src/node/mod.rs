@@ -111,7 +111,7 @@ impl Node {
         let part = &();
         Self {
             overlay: overlay::Part::new(part, &root),
-            queue: Server::new(config.queue.clone(), root.fork("queue", 0)),
+            queue: Server::new(config.queue, root.fork("queue", 0)),
             fetches: Fetches::new(config.fetch.clone(), config.agent.clone(), config.dialect),
             root,
             now: Instant::ZERO,

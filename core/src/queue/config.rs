@@ -6,7 +6,7 @@ use crate::time::Duration;
 
 /// Limits and intervals of the upload queue. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together for tests.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
     /// Uploads that may run at once.

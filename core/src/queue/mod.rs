@@ -50,7 +50,7 @@ pub struct FileKey(pub u64);
 
 /// A place in the line as it is written to the store, so that what a client
 /// was told survives a crash (PQ-12). Every instant is absolute.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Row {
     /// The id the client knows the place by.
     pub ticket: Guid,

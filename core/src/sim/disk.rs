@@ -94,7 +94,7 @@ impl Disk {
     /// What a node that starts from this disk is given.
     pub(super) fn restored(&self) -> Restored {
         let rows = self.queue.values().zip(0_u64..);
-        let rows: Table<_, Row> = rows.map(|(row, no)| ((row.arrival, no), row.clone())).collect();
+        let rows: Table<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
         let queue = rows.into_values();
         Restored {
             servent: self.servent,

@@ -17,7 +17,7 @@ const REPORT: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 const REPORTS: u64 = 16;
 
 /// A range on its way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub(super) content: Content,
     pub(super) bytes: u64,

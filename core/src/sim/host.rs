@@ -68,7 +68,7 @@ impl Plan {
             scenario.clients.iter().enumerate().map(|(i, g)| file(&dice, i, g.size)).collect();
         let mut profiles = Vec::with_capacity(scenario.nodes() as usize);
         for (i, server) in scenario.servers.iter().enumerate() {
-            let config = Arc::new(Config { queue: server.queue.clone(), ..Config::default() });
+            let config = Arc::new(Config { queue: server.queue, ..Config::default() });
             profiles.push(Profile {
                 name: numbered(&server.name, i, scenario.servers.len()),
                 role: Role::Server,

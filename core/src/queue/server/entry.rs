@@ -22,7 +22,7 @@ pub(super) enum Phase {
 }
 
 /// A place. About 150 bytes, because there may be a million.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) ticket: Guid,
     pub(super) arrival: u64,

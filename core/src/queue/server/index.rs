@@ -43,7 +43,7 @@ impl Index {
 
     /// The shard of a hash, by bits that the shard itself does not look at.
     fn shard(&self, hash: u64) -> usize {
-        ((hash >> 32) * self.shards.len() as u64 >> 32) as usize
+        (((hash >> 32) * self.shards.len() as u64) >> 32) as usize
     }
 
     /// The number under a hash that is the one looked for.

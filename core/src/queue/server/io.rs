@@ -8,7 +8,7 @@ use crate::queue::{Dialect, FileKey, Loss, Place, Refusal, Row};
 use crate::time::Duration;
 
 /// Something that happened to the line or to a slot.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Input {
     /// A place or slot from the store; before anything else and in order of
     /// arrival.
@@ -38,7 +38,7 @@ pub enum Input {
 }
 
 /// Who asks for what, and what it says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The connection it came on.
     pub conn: ConnId,
@@ -59,7 +59,7 @@ pub struct Request {
 }
 
 /// Something for the host to do, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// The answer to a request.
     Reply { conn: ConnId, verdict: Verdict },
@@ -75,7 +75,7 @@ pub enum Output {
 }
 
 /// What becomes of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// Serve it now. `told_ticket`: the client speaks PARQ, so the reply may
     /// carry the id.

@@ -43,7 +43,7 @@ struct Closing {
     from: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Block {
     entries: [u32; SEATS],
     /// What each asks for; 0 where nobody sits.

@@ -14,7 +14,7 @@ pub(super) struct Slab<T> {
     len: usize,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Cell<T> {
     Full(T),
     Empty { next: Option<u32> },

@@ -9,7 +9,7 @@ use crate::queue::{Dialect, Event, FileKey};
 use crate::time::Instant;
 
 /// A client in a slot.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Upload {
     pub(super) entry: u32,
     pub(super) since: Instant,

@@ -62,7 +62,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            config: config.clone(),
+            config: *config,
             places: Table::new(),
             arrivals: Table::new(),
             uploads: Set::new(),

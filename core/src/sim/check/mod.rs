@@ -75,7 +75,7 @@ impl Oracles {
     /// For the nodes of a scenario: the rules depend on their configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
-        let configs = scenario.servers.iter().map(|s| s.queue.clone()).collect();
+        let configs = scenario.servers.iter().map(|s| s.queue).collect();
         Self { configs, ..Self::default() }
     }
 
