@@ -1,7 +1,20 @@
 //! What an address tells of whoever has it: how far it reaches, and which
 //! addresses one owner can have.
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// An address without its port. What the standard library has for it is
+/// copied into every caller, and there are forty.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(crate) const fn ip_of(at: &SocketAddr) -> IpAddr {
+    at.ip()
+}
+
+/// The same in the clothes of IPv4 if it is of IPv4.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(crate) const fn canonical_ip_of(at: &SocketAddr) -> IpAddr {
+    at.ip().to_canonical()
+}
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

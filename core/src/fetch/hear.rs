@@ -10,6 +10,7 @@ use super::ranges::Range;
 use super::reply::{self, Asked, Reply};
 use super::source::{Link, Receiving, Src};
 use super::{Event, Output, SourceTrouble};
+use crate::address::ip_of;
 use crate::id::{ConnId, FileIndex};
 use crate::node::Source;
 use crate::queue::client;
@@ -180,8 +181,8 @@ impl Download {
         if known || cx.speech.callback == Some(at) {
             return;
         }
-        let at_ip = self.sources.values().filter(|s| s.at().ip() == at.ip()).count();
-        let verdict = judge(cx.config, at, teller.ip(), at_ip, self.sources.len());
+        let at_ip = self.sources.values().filter(|s| ip_of(&s.at()) == ip_of(&at)).count();
+        let verdict = judge(cx.config, at, ip_of(&teller), at_ip, self.sources.len());
         if let Err(why) = verdict {
             cx.fx.event(Event::AltRefused { fetch: self.id, at, why });
             return;
@@ -363,7 +364,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(ticket) = src.client.claim().ticket else { return };
         let (peer, server) = from;
-        if let Some(at) = server.filter(|at| at.ip() == peer.ip() && *at != src.at()) {
+        if let Some(at) = server.filter(|at| ip_of(at) == ip_of(&peer) && *at != src.at()) {
             src.source.at = at;
             src.source.host = alloc::format!("{at}");
             cx.fx.event(Event::Source { fetch: self.id, at });

@@ -8,6 +8,7 @@ use super::download::{Download, State};
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
 use super::{Config, Event, Output, SourceTrouble};
+use crate::address::ip_of;
 use crate::id::ConnId;
 use crate::queue::client;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
@@ -164,7 +165,7 @@ impl Download {
 /// Where a source can call us. When we listen on all our addresses, it is the
 /// one our connection to it left from; nobody can call "all addresses" (PQ-8).
 fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
-    if listen.ip().is_unspecified() {
+    if ip_of(&listen).is_unspecified() {
         return Some(SocketAddr::new(local?, listen.port()));
     }
     Some(listen)

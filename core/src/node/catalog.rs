@@ -10,7 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
 
 use super::FileInfo;
-use crate::address::plausible;
+use crate::address::{ip_of, plausible};
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
 use crate::table::{Set, Table};
@@ -106,14 +106,14 @@ impl Catalog {
         asker: IpAddr,
     ) -> impl Iterator<Item = SocketAddr> {
         let known = self.by_index.get(&index).map_or(&[][..], |e| &e.alternates);
-        known.iter().rev().copied().filter(move |at| at.ip() != asker)
+        known.iter().rev().copied().filter(move |at| ip_of(at) != asker)
     }
 
     /// Remembers that `at` has this file too, as told by a client at
     /// `teller`. At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
-        if at.port() == 0 || !plausible(at.ip(), teller) {
+        if at.port() == 0 || !plausible(ip_of(&at), teller) {
             return;
         }
         entry.alternates.retain(|known| *known != at);
@@ -127,7 +127,7 @@ impl Catalog {
     /// Forgets that `at` has this file (`X-NAlt`), if the word comes from the
     /// same address: nobody may take others out of the mesh.
     pub(super) fn unlearn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr) {
-        if at.ip() != teller {
+        if ip_of(&at) != teller {
             return;
         }
         if let Some(entry) = self.by_index.get_mut(&index) {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::{Limit, Limits};
-use crate::address::owner;
+use crate::address::{ip_of, owner};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::table;
 use crate::time::Instant;
@@ -148,7 +148,7 @@ impl Table {
         if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
             return Err(Limit::Connections);
         }
-        let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
+        let held = self.per_owner.get(&owner(ip_of(&peer))).copied().unwrap_or_default();
         if held >= limits.connections_per_ip {
             return Err(Limit::ConnectionsPerIp);
         }
@@ -180,7 +180,7 @@ impl Table {
     }
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
-        *self.per_owner.or_default(owner(state.peer.ip())) += 1;
+        *self.per_owner.or_default(owner(ip_of(&state.peer))) += 1;
         self.conns.insert(conn, state);
     }
 
@@ -188,7 +188,7 @@ impl Table {
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
         self.rest(conn);
         let gone = self.conns.remove(&conn)?;
-        let owner = owner(gone.peer.ip());
+        let owner = owner(ip_of(&gone.peer));
         if let Some(held) = self.per_owner.get_mut(&owner) {
             *held -= 1;
             if *held == 0 {

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use super::conn::{Phase, Purpose, Timer};
 use super::serve::clip;
 use super::{ConnEvent, DialError, Effects, Limit, Node, Output, tell};
+use crate::address::{canonical_ip_of, ip_of};
 use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::queue::server;
@@ -141,7 +142,7 @@ impl Node {
                 let line = Line::Giv { index, servent: self.servent, name };
                 self.serve_after(now, conn, &line, fx);
             }
-            Purpose::Fetch => self.fetch_dialed(now, conn, local.ip(), fx),
+            Purpose::Fetch => self.fetch_dialed(now, conn, ip_of(&local), fx),
             Purpose::Neighbour => self.overlay_dialed(now, conn, fx),
         }
     }
@@ -184,8 +185,8 @@ impl Node {
     /// the address this connection left from when we listen on all of them.
     fn reached_at(&self, local: core::net::SocketAddr) -> core::net::SocketAddr {
         match self.listen {
-            Some(at) if !at.ip().is_unspecified() => at,
-            Some(at) => core::net::SocketAddr::new(local.ip().to_canonical(), at.port()),
+            Some(at) if !ip_of(&at).is_unspecified() => at,
+            Some(at) => core::net::SocketAddr::new(canonical_ip_of(&local), at.port()),
             None => local,
         }
     }

@@ -10,6 +10,7 @@ use super::lines::{self, First};
 use super::page::{self, Wanted};
 use super::parts::Subject;
 use super::{ConnEvent, Effects, FileRef, Limit, Node, tell};
+use crate::address::{canonical_ip_of, ip_of};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::queue::Dialect;
 use crate::queue::server;
@@ -280,7 +281,7 @@ impl Node {
     ) {
         let Some(peer) = self.conns.get(conn).map(|c| c.peer) else { return };
         if let FileRef::Shared(index) = subject.file {
-            self.learn_alternates(index, head, peer.ip());
+            self.learn_alternates(index, head, ip_of(&peer));
         }
         if reply.head_only {
             // Never queued, and never touches a place (reference §3).
@@ -303,7 +304,7 @@ impl Node {
         let claim = headers::Claim::parse(&head.headers);
         let request = server::Request {
             conn,
-            peer: peer.ip().to_canonical(),
+            peer: canonical_ip_of(&peer),
             dialect,
             file: subject.key,
             bytes: end - start,
@@ -338,7 +339,7 @@ impl Node {
         // Who can be called and says which parts it has is a source itself.
         if head.headers.get("X-Available-Ranges").is_some_and(|r| r.contains('-'))
             && let Some(at) = headers::callback(&head.headers)
-            && at.ip().to_canonical() == teller
+            && canonical_ip_of(&at) == teller
         {
             self.files.learn(index, at, teller, most);
         }

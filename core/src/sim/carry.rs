@@ -7,6 +7,7 @@ use super::calendar::Due;
 use super::disk::Content;
 use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store, ToSend};
 use super::world::{Guest, Scratch, World};
+use crate::address::ip_of;
 use crate::engine::Effect;
 use crate::id::{ConnId, FetchId, Sha1};
 use crate::node::{Answer, DialError, FileRef, Input, Output};
@@ -165,12 +166,12 @@ impl<N: Guest> World<N> {
         let boot = self.hosts[host as usize].boot;
         let plan = &self.plan;
         let fail = |why| Due::DialFailed { host, conn, why, boot };
-        let Some(target) = plan.addresses.get(&to.ip()).copied() else {
+        let Some(target) = plan.addresses.get(&ip_of(&to)).copied() else {
             let due = fail(DialError::Unreachable);
             return self.calendar.plan(self.now + plan.profile(host).latency, due);
         };
         let latency = plan.profile(host).latency + plan.profile(target).latency;
-        let from = plan.profile(host).at.ip();
+        let from = ip_of(&plan.profile(host).at);
         let there = &self.hosts[target as usize];
         if there.firewalled {
             return self.calendar.plan(self.now + DIAL_TIMEOUT, fail(DialError::TimedOut));

@@ -1,16 +1,13 @@
 //! What can go wrong, and what a user can do, at an instant.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::json::{self, Fill, FromJson, Json, Tagged, Wrong, enum_from_json};
 use crate::time::{Duration, Instant};
 use crate::trace::NodeId;
 
 /// A fault with its instant.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FaultAt {
     /// When.
     pub at: Instant,
@@ -19,7 +16,7 @@ pub struct FaultAt {
 }
 
 /// A fault, its end, or something a user does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// Every connection between two nodes breaks.
     Cut {
@@ -150,10 +147,23 @@ impl Serialize for FaultAt {
                 two("sleep", node, "length", Json::Whole(length.as_micros()))
             }
         };
-        let entry = |(name, value)| (String::from(name), value);
-        let content: Vec<_> = fields.into_iter().flatten().map(entry).collect();
-        let at = Json::Whole(self.at.as_micros());
-        Json::Object([entry(("at", at)), entry((name, Json::Object(content)))].into()).serialize(s)
+        let mut entries = s.serialize_map(None)?;
+        entries.serialize_entry("at", &self.at)?;
+        entries.serialize_entry(name, &Fields(fields))?;
+        entries.end()
+    }
+}
+
+/// What is told of a fault, each under a name.
+struct Fields([Option<(&'static str, Json)>; 2]);
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut entries = s.serialize_map(None)?;
+        for (name, value) in self.0.iter().flatten() {
+            entries.serialize_entry(name, value)?;
+        }
+        entries.end()
     }
 }
 

@@ -1,6 +1,5 @@
 //! What a world keeps for each of its nodes.
 
-use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,6 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use super::disk::Disk;
 use super::link::{LinkRef, Side};
 use super::scenario::Scenario;
+use crate::address::ip_of;
 use crate::id::{ConnId, FetchId, FileIndex, Sha1};
 use crate::node::{Config, FileInfo, Get, Input, Source};
 use crate::queue::{Dialect, FileKey};
@@ -111,7 +111,8 @@ impl Plan {
                 });
             }
         }
-        let addresses = profiles.iter().enumerate().map(|(i, p)| (p.at.ip(), i as u32)).collect();
+        let addresses =
+            profiles.iter().enumerate().map(|(i, p)| (ip_of(&p.at), i as u32)).collect();
         Self { profiles, files, addresses, dice }
     }
 
@@ -174,7 +175,7 @@ pub(super) struct Host<N> {
     pub(super) dialed: u16,
     pub(super) disk: Disk,
     /// What came in while it stood still.
-    pub(super) inbox: VecDeque<(Input, Cause)>,
+    pub(super) inbox: Vec<(Input, Cause)>,
     /// Transfers it sends, and those it receives.
     pub(super) sending: Vec<(LinkRef, Side)>,
     pub(super) receiving: Vec<(LinkRef, Side)>,
@@ -198,7 +199,7 @@ impl<N> Host<N> {
             accepted: 0,
             dialed: 0,
             disk: Disk::default(),
-            inbox: VecDeque::new(),
+            inbox: Vec::new(),
             sending: Vec::new(),
             receiving: Vec::new(),
             causes: Causes::default(),

@@ -14,7 +14,7 @@ use crate::trace::{Cause, Event, NodeId, Record};
 impl<N: Guest> World<N> {
     /// A fault of the list happens.
     pub(super) fn fault(&mut self, index: u32, out: &mut Vec<Record>) {
-        let Some(fault) = self.faults.get(index as usize).map(|f| f.fault.clone()) else { return };
+        let Some(fault) = self.faults.get(index as usize).map(|f| f.fault) else { return };
         match fault {
             Fault::Cut { a, b } => self.cut(a, b, out),
             Fault::Crash { node } => self.crash(node, out),

@@ -218,7 +218,7 @@ impl<N: Guest> World<N> {
     pub fn inject(&mut self, mut fault: FaultAt) -> FaultAt {
         fault.at = fault.at.max(Instant::from_micros(self.now.as_micros() + 1));
         let index = self.faults.len() as u32;
-        Arc::make_mut(&mut self.faults).push(fault.clone());
+        Arc::make_mut(&mut self.faults).push(fault);
         self.calendar.plan(fault.at, Due::Fault(index));
         fault
     }
@@ -287,7 +287,7 @@ impl<N: Guest> World<N> {
         let mut fx = core::mem::take(&mut self.scratch.fx);
         let h = self.host_mut(host);
         if h.stalled {
-            h.inbox.push_back((input, cause));
+            h.inbox.push((input, cause));
         } else {
             let local = h.read_clock(now);
             if let Some(node) = &mut h.node {

@@ -35,8 +35,7 @@ impl Columns {
     /// Counts a record.
     pub(crate) fn count(&mut self, at: Instant) {
         self.seen += 1;
-        let at = at.since(self.from).as_micros();
-        let column = (u128::from(at) * u128::from(COLUMNS) / u128::from(self.span + 1)) as usize;
+        let column = at.since(self.from).ratio(COLUMNS, self.span + 1).as_micros() as usize;
         if let Some(count) = self.columns.get_mut(column) {
             *count += 1;
         }

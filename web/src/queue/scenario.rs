@@ -22,6 +22,7 @@ const DONE: usize = 24;
 const CHAIN: usize = 12;
 
 pub(crate) struct ScenarioLab {
+    /// With the faults of the current branch.
     scenario: Scenario,
     timeline: Timeline,
     survey: Survey,
@@ -58,7 +59,7 @@ impl ScenarioLab {
     }
 
     pub(crate) fn scenario(&self) -> String {
-        json(&self.played())
+        json(&self.scenario)
     }
 
     pub(crate) fn frontier(&self) -> Instant {
@@ -237,14 +238,21 @@ impl ScenarioLab {
         if fault.fault.nodes().any(|n| n.0 as usize >= nodes) {
             return Err(String::from("there is no node of that number"));
         }
-        self.timeline
-            .inject(fault)
-            .map(|branch| branch as u32)
-            .ok_or_else(|| format!("there are {} branches already", Timeline::<World>::BRANCHES))
+        let Some(branch) = self.timeline.inject(fault) else {
+            return Err(format!("there are {} branches already", Timeline::<World>::BRANCHES));
+        };
+        self.take_over_faults();
+        Ok(branch as u32)
     }
 
     pub(crate) fn use_branch(&mut self, id: u32) -> bool {
-        self.timeline.use_branch(id as usize)
+        let there = self.timeline.use_branch(id as usize);
+        self.take_over_faults();
+        there
+    }
+
+    fn take_over_faults(&mut self) {
+        self.scenario.faults = self.timeline.faults().to_vec();
     }
 
     pub(crate) fn divergence(&self, a: u32, b: u32) -> Option<u32> {
@@ -263,11 +271,6 @@ impl ScenarioLab {
         };
         let list: Vec<String> = branches.iter().enumerate().map(info).collect();
         format!("[{}]", list.join(","))
-    }
-
-    /// The scenario with the faults of the current branch.
-    fn played(&self) -> Scenario {
-        Scenario { faults: self.timeline.faults().to_vec(), ..self.scenario.clone() }
     }
 
     pub(crate) fn verified(&self) -> Verified {
@@ -293,10 +296,10 @@ impl ScenarioLab {
 
     /// The branch as a file: its scenario, every record known, what it comes to.
     pub(crate) fn sqlog(&self) -> String {
-        let scenario = self.played();
+        let scenario = &self.scenario;
         let zero = Instant::ZERO;
         let mut out = qlog::frame(&qlog::header(&scenario.title, zero));
-        out += &qlog::frame(&qlog::line(zero, zero, "servent:world", &scenario));
+        out += &qlog::frame(&qlog::line(zero, zero, "servent:world", scenario));
         let mut i = 0;
         while let Some(record) = self.timeline.record(i) {
             out += &qlog::frame(&qlog::record(record, zero));

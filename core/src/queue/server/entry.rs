@@ -4,6 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
 use super::wheel::Links;
+use crate::address::canonical_ip_of;
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
@@ -108,7 +109,7 @@ impl Entry {
     /// Takes a claimed callback address: only if it is the address the
     /// request came from, so that nobody is called on a stranger's word.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
-        let honest = claimed.filter(|at| at.ip().to_canonical() == self.peer);
+        let honest = claimed.filter(|at| canonical_ip_of(at) == self.peer);
         self.call_port = honest.and_then(|at| NonZeroU16::new(at.port()));
     }
 

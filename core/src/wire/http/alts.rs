@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+
+use crate::address::{canonical_ip_of, ip_of};
 use core::net::{IpAddr, SocketAddr};
 
 /// The port of a servent that does not name one.
@@ -38,8 +40,8 @@ fn address(text: &str) -> Option<SocketAddr> {
         Ok(at) => at,
         Err(_) => SocketAddr::new(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
     };
-    let at = SocketAddr::new(at.ip().to_canonical(), at.port());
-    (at.port() != 0 && !at.ip().is_unspecified()).then_some(at)
+    let at = SocketAddr::new(canonical_ip_of(&at), at.port());
+    (at.port() != 0 && !ip_of(&at).is_unspecified()).then_some(at)
 }
 
 impl fmt::Display for Alts {

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
+use crate::address::ip_of;
 use crate::id::Guid;
 use crate::queue::{Dialect, Place};
 use crate::wire::http::{HeadWriter, Headers};
@@ -69,7 +70,7 @@ impl Claim {
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
     let mut each = told.split(',').filter_map(|at| at.trim().parse::<SocketAddr>().ok());
-    each.find(|at| at.port() != 0 && !at.ip().is_unspecified())
+    each.find(|at| at.port() != 0 && !ip_of(at).is_unspecified())
 }
 
 /// Writes the queueing headers of a request: the level we speak, the place
