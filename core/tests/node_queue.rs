@@ -267,7 +267,7 @@ fn pq_12_places_and_ids_survive_a_restart() {
     let mut servent = None;
     for op in &host.ops {
         match op {
-            Op::Queue(row) => drop(rows.insert(row.ticket, row.clone())),
+            Op::Queue(row) => drop(rows.insert(row.ticket, *row)),
             Op::QueueGone(ticket) => drop(rows.remove(ticket)),
             Op::Servent(id) => servent = Some(*id),
             _ => {}

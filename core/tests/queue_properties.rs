@@ -51,7 +51,7 @@ fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
         {
             *id = *real;
         }
-        server.handle(now, step.input.clone(), &mut fx);
+        server.handle(now, step.input, &mut fx);
         for output in fx.outputs() {
             let Output::Reply { verdict, .. } = output else { continue };
             let ticket = match verdict {
@@ -204,7 +204,7 @@ fn play(steps: Vec<Step<Input>>) {
         }
         restored += usize::from(matches!(step.input, Input::Restore(_)));
         let asked = match &step.input {
-            Input::Request(request) => Some(request.clone()),
+            Input::Request(request) => Some(*request),
             _ => None,
         };
         let before = server.view(1, u32::MAX, now).places;

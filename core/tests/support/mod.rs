@@ -193,7 +193,7 @@ impl Bench {
             match output {
                 Output::Save(row) => {
                     rows.retain(|old| old.ticket != row.ticket);
-                    rows.push(row.clone());
+                    rows.push(*row);
                 }
                 Output::Forget(ticket) => rows.retain(|old| old.ticket != *ticket),
                 _ => {}
@@ -206,7 +206,7 @@ impl Bench {
     /// kill -9, and a start from the store after `away`.
     pub fn restart(&mut self, away: Duration) -> Vec<Output> {
         let rows = self.store();
-        self.server = Server::new(self.server.config().clone(), Rng::new(8));
+        self.server = Server::new(*self.server.config(), Rng::new(8));
         self.now += away;
         for row in rows {
             self.input(Input::Restore(row));

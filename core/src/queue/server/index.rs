@@ -204,7 +204,7 @@ mod tests {
         fn behaves_like_a_map(
             steps in prop::collection::vec((0_u8..3, 0_u64..40), 0..300), expected in 0_u32..5_000,
         ) {
-            let spread = |n: u64| (n % 7) << 60 | (n % 3) << 8 | n % 2;
+            let spread = |n: u64| (n % 7) << 60 | (n % 3) << 8 | (n % 2);
             let mut index = Index::new(expected);
             let mut model: BTreeMap<u64, u32> = BTreeMap::new();
             let mut keys: Vec<u64> = Vec::new();
