@@ -33,6 +33,7 @@ pub mod json;
 pub mod keyed;
 pub mod node;
 pub mod queue;
+mod ranges;
 pub mod rng;
 pub mod routing;
 mod shared;

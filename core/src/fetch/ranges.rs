@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::ranges::join;
 use crate::table::sort_pairs;
 
 /// A range of bytes, half-open.
@@ -23,16 +24,9 @@ impl RangeSet {
 
     /// Adds a range.
     pub(super) fn insert(&mut self, (start, end): Range) {
-        if start >= end {
-            return;
+        if start < end {
+            join(&mut self.0, start, end);
         }
-        let from = self.0.partition_point(|r| r.1 < start);
-        let to = self.0.partition_point(|r| r.0 <= end);
-        let mut merged = (start, end);
-        if from < to {
-            merged = (start.min(self.0[from].0), end.max(self.0[to - 1].1));
-        }
-        self.0.splice(from..to, [merged]);
     }
 
     /// The parts of `range` that are not in the set, in order.

@@ -126,7 +126,7 @@ fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
 }
 
 fn encoded_as_is(head: &ResponseHead) -> bool {
-    head.headers.all("Content-Encoding").all(|e| e.trim().eq_ignore_ascii_case("identity"))
+    head.headers.all("Content-Encoding").all(|e| e.trim_ascii().eq_ignore_ascii_case("identity"))
 }
 
 /// True when the server names another SHA-1 than ours.
@@ -140,7 +140,7 @@ pub(super) fn content_sha1(head: &ResponseHead) -> Option<Sha1> {
     head.headers
         .all("X-Gnutella-Content-URN")
         .flat_map(|list| list.split(','))
-        .find_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
+        .find_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
 }
 
 #[cfg(test)]

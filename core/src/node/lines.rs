@@ -49,7 +49,7 @@ pub(super) fn first(bytes: &[u8], limit: u32) -> First {
             return First::Garbage;
         }
         let text = String::from_utf8_lossy(line);
-        return First::Line(text.trim_end().to_string(), from + length + 1);
+        return First::Line(text.trim_ascii_end().to_string(), from + length + 1);
     }
     if line.starts_with(b"GNUTELLA ") {
         return First::Overlay;

@@ -353,7 +353,7 @@ fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
     head.headers
         .all("X-Gnutella-Content-URN")
         .flat_map(|v| v.split(','))
-        .filter_map(|urn| Sha1::parse_urn(urn.trim().as_bytes()))
+        .filter_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
         .map(|wanted| wanted == have)
         .reduce(|all, one| all && one)
 }
@@ -367,7 +367,7 @@ pub(super) fn clip(text: &str) -> String {
 /// True when a body follows the head, which no request of ours has.
 fn has_body(head: &RequestHead) -> bool {
     head.headers.get("Transfer-Encoding").is_some()
-        || head.headers.all("Content-Length").any(|n| n.trim() != "0")
+        || head.headers.all("Content-Length").any(|n| n.trim_ascii() != "0")
 }
 
 /// How many whole heads are in there.

@@ -60,7 +60,7 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
 pub(super) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
-        _ => text.trim(),
+        _ => text.trim_ascii(),
     }
 }
 
@@ -97,8 +97,8 @@ mod tests {
 
         #[test]
         fn trimmed_is_trimmed(text in "[ a\u{a0}\t]{0,5}", any: String) {
-            prop_assert_eq!(trim(&text), text.trim());
-            prop_assert_eq!(trim(&any), any.trim());
+            prop_assert_eq!(trim(&text), text.trim_ascii());
+            prop_assert_eq!(trim(&any), any.trim_ascii());
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The line and the slots of one server.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::kept::Kept;
@@ -90,7 +88,7 @@ impl Line {
         let due = self.doomed.partition_point(|(_, at)| *at < now);
         for (ticket, _) in self.doomed.drain(..due) {
             if self.arrivals.contains_key(&ticket) {
-                verdicts.violation("aq_connection", "check.aq_connection", [of(ticket)]);
+                verdicts.violation("aq_connection", "check.aq_connection", &[("ticket", &ticket)]);
             }
         }
     }
@@ -207,8 +205,14 @@ impl Line {
         // Whoever obeys is never too late, however slow the way (§2.2).
         let least = loss::WINDOW.scaled(self.config.time_scale);
         if *deadline + ROUNDING < *not_before + least {
-            let args = [of(*ticket), ("window", format!("{:?}", deadline.since(*not_before)))];
-            verdicts.violation("window", "check.window", args);
+            verdicts.violation(
+                "window",
+                "check.window",
+                &[
+                    ("ticket", ticket),
+                    ("window", &format_args!("{:?}", deadline.since(*not_before))),
+                ],
+            );
         }
         self.told_to_wait(now, *ticket, verdicts);
     }
@@ -240,7 +244,7 @@ impl Line {
         let Some(place) = self.place(ticket) else { return };
         place.lapsed = true;
         if place.not_before + grace > now {
-            verdicts.violation("fifo", "check.lapsed_early", [of(ticket)]);
+            verdicts.violation("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
         }
     }
 
@@ -265,14 +269,20 @@ impl Line {
         if let Some((_, place)) = self.leave(ticket) {
             let open = place.conn.is_some_and(|conn| self.open.contains(&conn));
             if !loss::is_borne_out(&place, why, now, open, &self.config) {
-                let args = [of(ticket), ("why", format!("{why:?}"))];
-                verdicts.violation("lost", "check.lost", args);
+                verdicts.violation(
+                    "lost",
+                    "check.lost",
+                    &[("ticket", &ticket), ("why", &format_args!("{why:?}"))],
+                );
             }
         }
         self.uploads.remove(&ticket);
         if length != self.places.len() as u32 {
-            let args = [of(ticket), ("length", format!("{length}"))];
-            verdicts.violation("length", "check.length", args);
+            verdicts.violation(
+                "length",
+                "check.length",
+                &[("ticket", &ticket), ("length", &length)],
+            );
         }
     }
 
@@ -295,13 +305,15 @@ impl Line {
     /// both are right.
     fn position(&self, ticket: Guid, position: u32, length: u32, verdicts: &mut Verdicts<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else {
-            return verdicts.violation("position", "check.no_place", [of(ticket)]);
+            return verdicts.violation("position", "check.no_place", &[("ticket", &ticket)]);
         };
         let stands = self.places.range(..=arrival).count() as u32;
         if position != stands || length != self.places.len() as u32 || position > length {
-            let args =
-                [of(ticket), ("told", format!("{position}")), ("stands", format!("{stands}"))];
-            verdicts.violation("position", "check.position", args);
+            verdicts.violation(
+                "position",
+                "check.position",
+                &[("ticket", &ticket), ("told", &position), ("stands", &stands)],
+            );
         }
     }
 
@@ -310,8 +322,11 @@ impl Line {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
         let ahead = self.present_before(now, *arrival);
         if ahead < self.free() {
-            let args = [of(ticket), ("free", format!("{}", self.free()))];
-            verdicts.violation("idle_slot", "check.idle_slot", args);
+            verdicts.violation(
+                "idle_slot",
+                "check.idle_slot",
+                &[("ticket", &ticket), ("free", &self.free())],
+            );
         }
     }
 
@@ -326,8 +341,7 @@ impl Line {
             let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
             let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
             if before > 0 && ahead.min(before).saturating_sub(open) >= before {
-                let args = [of(ticket), ("ahead", format!("{ahead}"))];
-                verdicts.violation("fifo", "check.fifo", args);
+                verdicts.violation("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
             }
             if let Some((arrival, _)) = self.leave(ticket) {
                 self.kept.taken(arrival);
@@ -335,24 +349,18 @@ impl Line {
             self.uploads.insert(ticket);
         }
         if self.uploads.len() as u32 > self.config.slots {
-            verdicts.violation(
-                "slots",
-                "check.slots",
-                [("slots", format!("{}", self.config.slots))],
-            );
+            verdicts.violation("slots", "check.slots", &[("slots", &self.config.slots)]);
         }
         self.slots_agree(ticket, free, verdicts);
     }
 
     fn slots_agree(&self, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
         if free != self.free() {
-            let args =
-                [of(ticket), ("said", format!("{free}")), ("free", format!("{}", self.free()))];
-            verdicts.violation("free", "check.free", args);
+            verdicts.violation(
+                "free",
+                "check.free",
+                &[("ticket", &ticket), ("said", &free), ("free", &self.free())],
+            );
         }
     }
-}
-
-fn of(ticket: Guid) -> (&'static str, String) {
-    ("ticket", format!("{ticket}"))
 }

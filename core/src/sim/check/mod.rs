@@ -8,8 +8,9 @@ mod kept;
 mod line;
 mod loss;
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt::Display;
 
 use serde::Serialize;
 
@@ -61,11 +62,11 @@ impl Verdicts<'_> {
         &mut self,
         oracle: &'static str,
         key: &'static str,
-        args: impl IntoIterator<Item = (&'static str, String)>,
+        args: &[(&'static str, &dyn Display)],
     ) {
         if self.list.len() < LIMIT {
             let Record { seq, at, node, .. } = *self.record;
-            let args = args.into_iter().collect();
+            let args = args.iter().map(|(name, value)| (*name, value.to_string())).collect();
             self.list.push(Violation { seq, at, node, oracle, key, args });
         }
     }

@@ -24,7 +24,7 @@ impl Alts {
     pub fn parse(text: &str) -> Self {
         let mut out = Vec::new();
         for piece in text.split(',').take(Self::MOST) {
-            match address(piece.trim()) {
+            match address(piece.trim_ascii()) {
                 Some(at) if !out.contains(&at) => out.push(at),
                 _ => {}
             }

@@ -189,7 +189,7 @@ fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
     }
     let line = text(line);
     let at = find_last(&line, " HTTP/").ok_or(HeadError::FirstLine)?;
-    let version = version(part(&line, at + 1..).trim_end())?;
+    let version = version(part(&line, at + 1..).trim_ascii_end())?;
     let (method, target) = split_once(part(&line, ..at), b' ').ok_or(HeadError::FirstLine)?;
     let target = trim(target);
     if method.is_empty() || target.is_empty() || !method.bytes().all(is_token) {
@@ -208,13 +208,13 @@ fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
     let line = text(line);
     let (protocol, rest) = split_once(&line, b' ').ok_or(HeadError::FirstLine)?;
     let version = if protocol == "HTTP" { Version::Http10 } else { version(protocol)? };
-    let rest = rest.trim_start();
-    let (digits, reason) = split_once(rest, b' ').unwrap_or((rest.trim_end(), ""));
+    let rest = rest.trim_ascii_start();
+    let (digits, reason) = split_once(rest, b' ').unwrap_or((rest.trim_ascii_end(), ""));
     let status = match decimal(digits) {
         Some(n @ 100..=999) if digits.len() == 3 => n as u16,
         _ => return Err(HeadError::FirstLine),
     };
-    Ok((version, status, reason.trim().into()))
+    Ok((version, status, reason.trim_ascii().into()))
 }
 
 /// `HTTP/1.x`. Every minor version above 0 can be answered as 1.1.

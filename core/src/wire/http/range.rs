@@ -24,7 +24,7 @@ impl RangeSpec {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (first, last) = unit(text)?.split_once('-')?;
-        let (first, last) = (first.trim(), last.trim());
+        let (first, last) = (first.trim_ascii(), last.trim_ascii());
         match (first.is_empty(), last.is_empty()) {
             (true, true) => None,
             (true, false) => Some(Self::Last(decimal(last)?)),
@@ -74,15 +74,15 @@ impl ContentRange {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (range, size) = unit(text)?.split_once('/')?;
-        let size = match size.trim() {
+        let size = match size.trim_ascii() {
             "*" => None,
             digits => Some(decimal(digits)?),
         };
-        let range = match range.trim() {
+        let range = match range.trim_ascii() {
             "*" => None,
             pair => {
                 let (a, b) = pair.split_once('-')?;
-                let (a, b) = (decimal(a.trim())?, decimal(b.trim())?);
+                let (a, b) = (decimal(a.trim_ascii())?, decimal(b.trim_ascii())?);
                 let end = b.checked_add(1)?;
                 if a > b || size.is_some_and(|size| end > size) {
                     return None;
@@ -136,7 +136,7 @@ impl AvailableRanges {
     pub fn parse(text: &str) -> Option<Self> {
         let pieces = unit(text)?.split(',').take(Self::MOST).filter_map(|piece| {
             let (a, b) = piece.split_once('-')?;
-            Some((decimal(a.trim())?, decimal(b.trim())?.checked_add(1)?))
+            Some((decimal(a.trim_ascii())?, decimal(b.trim_ascii())?.checked_add(1)?))
         });
         Some(Self::new(pieces.collect()))
     }
@@ -161,7 +161,7 @@ impl fmt::Display for AvailableRanges {
 
 /// What stands behind the unit `bytes` and its `=` or blank.
 fn unit(text: &str) -> Option<&str> {
-    let (unit, rest) = text.trim().split_at_checked(5)?;
+    let (unit, rest) = text.trim_ascii().split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") || !rest.starts_with([' ', '=', '\t']) {
         return None;
     }

@@ -34,7 +34,7 @@ impl Line {
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
-        let line = line.trim_end();
+        let line = line.trim_ascii_end();
         let (word, rest) = line.split_once(' ')?;
         if word.eq_ignore_ascii_case("QUEUE") { queue(rest) } else { giv(word, rest) }
     }
@@ -61,7 +61,7 @@ fn giv(word: &str, rest: &str) -> Option<Line> {
     if !word.eq_ignore_ascii_case("GIV") {
         return None;
     }
-    let (index, rest) = rest.trim_start().split_once(':')?;
+    let (index, rest) = rest.trim_ascii_start().split_once(':')?;
     let (servent, name) = rest.split_once('/')?;
     if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -70,7 +70,7 @@ fn giv(word: &str, rest: &str) -> Option<Line> {
     Some(Line::Giv {
         index: FileIndex(index.parse().ok()?),
         servent: Guid::parse(servent.as_bytes())?,
-        name: name.trim_end().into(),
+        name: name.trim_ascii_end().into(),
     })
 }
 

@@ -27,7 +27,7 @@ pub fn spoken(headers: &Headers) -> Dialect {
 
 /// `digits.digits` at the front of a piece, with nothing glued to it.
 pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
-    let word = piece.split_whitespace().next()?;
+    let word = piece.split_ascii_whitespace().next()?;
     let (major, minor) = split_once(word, b'.')?;
     let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     if !all_digits(major) || !all_digits(minor) {
@@ -69,7 +69,7 @@ impl Claim {
 #[must_use]
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
-    let mut each = told.split(',').filter_map(|at| at.trim().parse::<SocketAddr>().ok());
+    let mut each = told.split(',').filter_map(|at| at.trim_ascii().parse::<SocketAddr>().ok());
     each.find(|at| at.port() != 0 && !ip_of(at).is_unspecified())
 }
 
