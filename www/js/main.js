@@ -5,13 +5,14 @@ import './timeline/track.js';
 import './timeline/transport.js';
 import { el, icon, setAttr, setText } from './dom.js';
 import { acceptDrops, openTrace, pick, save } from './files.js';
+import { Fold } from './fold.js';
 import { listen, sheet } from './keys.js';
 import { Live, info } from './live.js';
 import { openMenu } from './panels/menu.js';
 import { scenarioDialog } from './panels/scenario.js';
 import { linkOf, openLink, viewIn } from './permalink.js';
 import { Session, mayAutoplay } from './session.js';
-import { speak, t } from './strings.js';
+import { speak, t, tell } from './strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from './theme.js';
 import { VIEWS, firstView, viewOf } from './views.js';
 
@@ -20,6 +21,8 @@ import { VIEWS, firstView, viewOf } from './views.js';
 
 /** What a run can be exported as. */
 const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
+/** The folded inspector has something new this often, in milliseconds. */
+const TELL_MS = 500;
 /** How a world is looked at. */
 const MODES = /** @type {const} */ (['board', 'compare', 'events']);
 
@@ -51,13 +54,12 @@ class ServentLab extends HTMLElement {
     this.inspector = el('lab-inspector');
     this.transport = el('time-transport');
     this.track = el('time-track');
-    this.story = el('div', { class: 'story' }, el('strong'), el('p'));
+    this.story = el('div', { class: 'story foldable' }, el('strong'), el('p'), el('button', { class: 'button', type: 'button', 'aria-haspopup': 'dialog', text: `${t('tool.scenario')} ▾`, on: { click: () => scenarioDialog(session) } }));
     this.notices = el('div', { class: 'notices' });
     this.panes = el('div', { class: 'panes' }, this.table);
     this.replaceChildren(this.#head(),
       el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.notices), this.panes),
-      el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.inspector),
-      el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track));
+      this.#side(), this.#time());
     session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
     for (const part of [this.table, this.inspector, this.track]) part.connect(session);
     this.transport.connect(session, () => this.live.now());
@@ -67,6 +69,32 @@ class ServentLab extends HTMLElement {
     listen(session, { copyLink: () => this.#copyLink(), search: () => this.#search(), view: (id) => this.#goTo(id) });
     acceptDrops(session);
     addEventListener('hashchange', () => { if (location.hash !== this.ownHash) this.#openHash(); });
+  }
+
+  #side() {
+    const { session } = this;
+    this.inspector.classList.add('foldable');
+    const details = new Fold('side', this.inspector, { changed: () => session.touch() }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
+    for (const type of ['frame', 'select']) session.addEventListener(type, () => this.#tell(details.open));
+    return el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, details.button, this.inspector);
+  }
+
+  /** What the folded inspector is about; while it moves no faster than one can read. @param {boolean} open */
+  #tell(open) {
+    const { session } = this;
+    if (open || !this.news.checkVisibility() || (session.playing && performance.now() - this.told < TELL_MS)) return;
+    this.told = performance.now();
+    session.guard(() => {
+      const record = session.selection.name ? null : session.current();
+      setText(this.news, record ? tell(record) : session.selection.name);
+    });
+  }
+  told = 0;
+
+  #time() {
+    const time = el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track);
+    time.append(new Fold('time', time, { label: t('fold.time'), changed: () => this.session.touch() }).button);
+    return time;
   }
 
   /** The picture of the view; each is made once and kept. */
@@ -123,12 +151,15 @@ class ServentLab extends HTMLElement {
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
     this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
-    return el('header', { class: 'lab-head' },
-      el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
+    const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), KINDS.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
         this.projector, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
+    this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
+    this.menu.over('[data-tool="theme"], [data-tool="save"]');
+    const title = new Fold('story', this.story, {}, this.named = el('span'));
+    return el('header', { class: 'lab-head' }, el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.menu.button, title.button, more);
   }
 
   /** One line for whoever is here for the first time. */
@@ -139,9 +170,10 @@ class ServentLab extends HTMLElement {
       hint.remove();
     };
     const words = el('span', {});
+    const whole = new Fold('hint', words, { label: t('fold.hint') });
     // What is recorded can be looked at from all sides, and not broken.
     this.session.addEventListener('run', () => setText(words, t(`${this.session.view.id}.hint${this.session.scenario ? '' : '.trace'}`)));
-    const hint = el('p', { class: 'hint' }, words, el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
+    const hint = el('div', { class: 'hint' }, words, whole.button, el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
     return hint;
   }
 
@@ -194,6 +226,8 @@ class ServentLab extends HTMLElement {
   #showRun() {
     const { session } = this;
     setText(this.story.children[0], session.title);
+    setText(this.named, session.title);
+    this.named.parentElement.hidden = !session.title;
     setText(this.story.children[1], session.text);
     this.story.hidden = !session.title;
     setAttr(this.scenarioButton, 'title', t('tool.scenario.named', { name: session.title }));
@@ -212,6 +246,8 @@ class ServentLab extends HTMLElement {
       setAttr(button, 'aria-pressed', String(button.dataset.mode === mode));
       setText(button.firstElementChild, t(`${view.id}.mode.${button.dataset.mode}`));
     }
+    setText(this.here, t(`view.${view.id}`));
+    setAttr(this.menu?.button, 'aria-label', t('fold.menu', { view: t(`view.${view.id}`) }));
     document.title = `${t(`view.${view.id}`)} · ${t('app.title')}`;
     session.touch();
   }

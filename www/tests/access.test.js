@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BROWSERS, frame, open, start, state } from './browser.js';
+import { BROWSERS, frame, open, press, start, state } from './browser.js';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
@@ -28,12 +28,18 @@ for (const name of BROWSERS) {
           const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width, dark });
           await frame(page);
           assert.deepEqual(await violations(page), [], 'queue');
+          if (width < 700) {
+            const folds = ['story', 'hint', 'time', 'side', 'menu'];
+            for (const part of folds) await page.click(`[data-unfold="${part}"]`);
+            assert.deepEqual(await violations(page), [], 'unfolded');
+            for (const part of folds.reverse()) await page.click(`[data-unfold="${part}"]`);
+          }
           for (const view of ['compare', 'events']) {
-            await page.click(`[data-mode="${view}"]`);
+            await press(page, `[data-mode="${view}"]`);
             await frame(page);
             assert.deepEqual(await violations(page), [], view);
           }
-          await page.click('[data-view="map"]');
+          await press(page, '[data-view="map"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('map-pane'))?.stages[0]?.run.flights.count);
           await frame(page);
           assert.deepEqual(await violations(page), [], 'map');
@@ -41,7 +47,7 @@ for (const name of BROWSERS) {
           await page.keyboard.press('ArrowDown');
           await frame(page);
           assert.deepEqual(await violations(page), [], 'a node is selected');
-          await page.click('[data-view="ladder"]');
+          await press(page, '[data-view="ladder"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length);
           await frame(page);
           assert.deepEqual(await violations(page), [], 'ladder');
@@ -53,11 +59,11 @@ for (const name of BROWSERS) {
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'keys');
           await page.keyboard.press('Escape');
-          await page.click('[data-tool="scenario"]');
+          await press(page, '[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'scenario');
           await page.keyboard.press('Escape');
-          await page.click('[data-view="matrix"]');
+          await press(page, '[data-view="matrix"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('matrix-pane'))?.lanes[0]?.run.stamp);
           await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(4e6); });
           await frame(page);
@@ -71,12 +77,12 @@ for (const name of BROWSERS) {
           });
           await page.keyboard.press('Enter');
           await page.waitForSelector('.funnel');
-          await page.click('.funnel summary');
+          await press(page, '.funnel summary');
           assert.deepEqual(await violations(page), [], 'a transfer is selected');
           await page.click('[data-table]');
           await page.waitForSelector('.matrix-table button');
           assert.deepEqual(await violations(page), [], 'matrix as a table');
-          await page.click('[data-tool="scenario"]');
+          await press(page, '[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'scenario of a swarm');
           await page.close();

@@ -87,6 +87,17 @@ export function state(page) {
   });
 }
 
+/**
+ * Presses something; on a small screen the part of the page it is in is unfolded first.
+ * @param {import('puppeteer-core').Page} page
+ * @param {string} selector
+ */
+export async function press(page, selector) {
+  const folded = await page.$eval(selector, (n) => (n.checkVisibility() ? null : n.closest('[id^="fold-"]:not([data-open])')?.id));
+  if (folded) await page.click(`[aria-controls="${folded}"]`);
+  await page.click(selector);
+}
+
 /** Waits for the next drawn frame. @param {import('puppeteer-core').Page} page */
 export const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null)))));
 

@@ -110,7 +110,7 @@ export class Stage {
   paint({ colours, follow, selected }) {
     const { run, air } = this;
     const { now } = run;
-    if (this.node.clientWidth === 0) return;
+    if (this.node.clientWidth === 0 || this.node.clientHeight === 0) return;
     run.refreshLinks();
     this.#lay();
     const { places, scale } = this;

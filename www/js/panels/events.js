@@ -6,8 +6,6 @@ import { t, tell } from '../strings.js';
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
 
-/** Rem of a row. */
-const ROW_REM = 2;
 const MARGIN = 8;
 /** How many events fit is said once the typing has stopped for so long. */
 const SAY_MS = 700;
@@ -68,7 +66,7 @@ export class EventTable extends HTMLElement {
     } else if (!wanted) this.#found = null;
     const total = this.#found?.length ?? run.count;
     setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
-    const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
+    const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * parseFloat(getComputedStyle(this).getPropertyValue('--row'));
     if ((session.playing || !this.#centered) && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
     if (!this.#centered && !this.#found) {
       // The first drawing gives the table its height, the second finds the place.
@@ -107,7 +105,7 @@ export class EventTable extends HTMLElement {
 
 /** Rows that are not there take their room all the same. @param {number} height */
 function pad(height) {
-  const cell = el('td', { colspan: 5 });
+  const cell = el('td');
   cell.style.height = `${height}px`;
   return el('tr', { class: 'pad', 'aria-hidden': 'true' }, cell);
 }

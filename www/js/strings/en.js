@@ -21,6 +21,9 @@ const PAGE = {
   'queue.hint': 'Select a card, cut its wire, and watch what becomes of the place. You can always go back.',
   'queue.hint.trace': 'A real run, done again from its recording. Select a card, go back event by event, look closer; only a scenario can be broken.',
   'app.hint.close': 'Got it',
+  'fold.menu': (a) => `${a.view}: views and tools`,
+  'fold.hint': 'The whole hint',
+  'fold.time': 'More about time',
 
   'view.queue': 'Queue',
   'view.map': 'Routing',
@@ -260,7 +263,7 @@ const PAGE = {
   'keys.step': 'One event back, on',
   'keys.stepNode': 'The same for the selection',
   'keys.speed': 'Slower, faster',
-  'keys.views': 'Queue, retransmission',
+  'keys.views': 'Queue, routing, retransmission, swarm',
   'keys.compare': 'One picture, or two side by side',
   'keys.events': 'Table of events',
   'keys.cut': 'Cut the wire of the selection',

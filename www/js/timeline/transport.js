@@ -17,7 +17,7 @@ export class TimeTransport extends HTMLElement {
     this.event = el('span', { class: 'readout event' });
     this.digest = el('code', { class: 'readout wide' });
     this.verdict = el('span', { class: 'verdict' });
-    this.live = el('button', { class: 'button small', type: 'button', hidden: true, on: { click: goLive } });
+    this.live = el('button', { class: 'button small live', type: 'button', hidden: true, on: { click: goLive } });
     this.replaceChildren(el('div', { class: 'transport' },
       el('div', { class: 'keys', role: 'group', 'aria-label': t('time.track') },
         button('first', 'first', () => session.seek(session.run?.origin ?? 0), 'wide'),
