@@ -1,8 +1,6 @@
 //! What every view says alike.
 
 mod columns;
-// What only worlds need that are run, not replayed.
-#[cfg(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix"))]
 pub(crate) mod lists;
 #[cfg_attr(
     not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
@@ -155,17 +153,16 @@ pub(crate) fn listed<'a>(
     mut i: u32,
     named: &dyn Fn(u32) -> Option<NamedRecord<'a>>,
 ) -> String {
-    let mut list = Vec::new();
-    while let Some(named) = named(i) {
-        if list.len() as u32 >= count.min(RECORDS) {
-            break;
+    let fitting = core::iter::from_fn(|| {
+        loop {
+            let named = named(i)?;
+            i += 1;
+            if fits(filter, &named) {
+                return Some(named.json());
+            }
         }
-        if fits(filter, &named) {
-            list.push(named.json());
-        }
-        i += 1;
-    }
-    format!("[{}]", list.join(","))
+    });
+    lists::list(fitting.take(count.min(RECORDS) as usize))
 }
 
 /// True when every word of a filter is in what a person sees of a record.
@@ -175,7 +172,7 @@ fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
     }
     let who = named.who.unwrap_or_default();
     let text = format!("{} {} {who}", named.event, named.node_name).to_ascii_lowercase();
-    filter.to_ascii_lowercase().split_whitespace().all(|word| holds(&text, word))
+    filter.to_ascii_lowercase().split_ascii_whitespace().all(|word| holds(&text, word))
 }
 
 #[cfg(test)]

@@ -120,8 +120,7 @@ impl ScenarioLab {
             let up = world.is_up(NodeId(id));
             json(&NodeInfo { id, name: &p.name, role: p.role, dialect: p.dialect, up })
         };
-        let list: Vec<String> = world.profiles().iter().enumerate().map(info).collect();
-        format!("[{}]", list.join(","))
+        list(world.profiles().iter().enumerate().map(info))
     }
 
     pub(crate) fn board(&self, node: u32, part: Part) -> Board {
@@ -269,8 +268,7 @@ impl ScenarioLab {
             let (parent, at) = b.parent.map_or((None, Instant::ZERO), |(p, _, at)| (Some(p), at));
             json(&BranchInfo { id, parent, at, name: &b.name })
         };
-        let list: Vec<String> = branches.iter().enumerate().map(info).collect();
-        format!("[{}]", list.join(","))
+        list(branches.iter().enumerate().map(info))
     }
 
     pub(crate) fn verified(&self) -> Verified {
