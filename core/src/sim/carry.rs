@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use super::calendar::Due;
 use super::disk::Content;
-use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store, ToSend};
+use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store};
 use super::world::{Guest, Scratch, World};
 use crate::address::ip_of;
 use crate::engine::Effect;
@@ -95,12 +95,12 @@ impl<N: Guest> World<N> {
         match output {
             Output::Dial { conn, to } => self.dial(host, conn, to),
             Output::Write { conn, data } => {
-                self.send(host, conn, ToSend::Bytes { data, cause });
+                self.send(host, conn, Packet::Bytes { data, cause });
             }
             Output::Serve { conn, file, start, end } => {
                 if let Some(content) = self.content(host, file) {
                     let bytes = end.saturating_sub(start);
-                    self.send(host, conn, ToSend::Range { content, bytes, cause });
+                    self.send(host, conn, Packet::Body { content, bytes, cause });
                 }
             }
             Output::Close { conn, flush } => self.close(host, conn, flush, cause),
@@ -200,7 +200,7 @@ impl<N: Guest> World<N> {
         self.links.get_mut(link).map(|l| l.end_mut(side))
     }
 
-    fn send(&mut self, host: u32, conn: ConnId, item: ToSend) {
+    fn send(&mut self, host: u32, conn: ConnId, item: Packet) {
         let Some((at, side)) = self.place_of(host, conn) else { return };
         let Some(link) = self.links.get_mut(at) else { return };
         let (open, end) = (link.open, link.end_mut(side));
@@ -234,7 +234,7 @@ impl<N: Guest> World<N> {
                 self.stop_flow(at, side);
             }
             if let Some(link) = self.links.get_mut(at) {
-                link.end_mut(side).to_send.push_back(ToSend::Fin { cause });
+                link.end_mut(side).to_send.push_back(Packet::Fin { cause });
             }
             self.pump(at, side);
         }
@@ -271,7 +271,7 @@ impl<N: Guest> World<N> {
                 return;
             }
             let Some(item) = link.end_mut(side).to_send.pop_front() else { return };
-            let last = matches!(item, ToSend::Fin { .. });
+            let last = matches!(item, Packet::Fin { .. });
             self.transmit(at, side, item);
             if last {
                 return;
@@ -280,22 +280,24 @@ impl<N: Guest> World<N> {
     }
 
     /// Puts the next thing from one end on the wire.
-    fn transmit(&mut self, at: LinkRef, side: Side, item: ToSend) {
+    fn transmit(&mut self, at: LinkRef, side: Side, item: Packet) {
         let Some(link) = self.links.get_mut(at) else { return };
         let up = self.plan.profile(link.end(side).host).up;
         let due = Due::Deliver { link: at, from: side };
         match item {
-            ToSend::Bytes { data, cause } => {
-                let (data, rest) = link.chunks(data);
-                for data in [Some(data), rest].into_iter().flatten() {
+            Packet::Bytes { data, cause } => {
+                let (first, mut rest) = link.chunks(data);
+                let mut chunk = Some(first);
+                while let Some(data) = chunk {
                     let arrives = link.send(side, self.now, up, Packet::Bytes { data, cause });
                     self.calendar.plan(arrives, due);
+                    chunk = rest.take();
                 }
             }
-            ToSend::Range { content, bytes, cause } => {
+            Packet::Body { content, bytes, cause } => {
                 self.start_flow(at, side, content, bytes, cause);
             }
-            ToSend::Fin { cause } => {
+            Packet::Fin { cause } => {
                 let arrives = link.send(side, self.now, up, Packet::Fin { cause });
                 link.end_mut(side).closed = true;
                 self.calendar.plan(arrives, due);

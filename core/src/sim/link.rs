@@ -35,15 +35,7 @@ impl Side {
     }
 }
 
-/// What is still to be sent, in order.
-#[derive(Debug, Clone)]
-pub(super) enum ToSend {
-    Bytes { data: Vec<u8>, cause: Cause },
-    Range { content: Content, bytes: u64, cause: Cause },
-    Fin { cause: Cause },
-}
-
-/// What is on the wire.
+/// What is sent: still here, a body whole, or on the wire, a part of it.
 #[derive(Debug, Clone)]
 pub(super) enum Packet {
     Bytes { data: Vec<u8>, cause: Cause },
@@ -80,7 +72,7 @@ pub(super) struct End {
     pub(super) known: bool,
     /// The node has closed it, or the link is broken: nothing more comes in.
     pub(super) closed: bool,
-    pub(super) to_send: VecDeque<ToSend>,
+    pub(super) to_send: VecDeque<Packet>,
     pub(super) wire: VecDeque<Packet>,
     /// When the last packet on the wire arrives.
     pub(super) last_arrival: Instant,
@@ -111,7 +103,7 @@ impl End {
     /// Bytes of replies that wait behind something else.
     pub(super) fn waiting(&self) -> u64 {
         let bytes = self.to_send.iter().map(|item| match item {
-            ToSend::Bytes { data, .. } => data.len() as u64,
+            Packet::Bytes { data, .. } => data.len() as u64,
             _ => 0,
         });
         bytes.sum()

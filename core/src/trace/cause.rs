@@ -158,7 +158,8 @@ impl Causes {
     /// The last record about what `event` is about.
     #[must_use]
     pub fn of(&self, event: &Event) -> Cause {
-        subjects(event).into_iter().flatten().find_map(|s| self.get(s))
+        let [first, conn] = subjects(event);
+        first.and_then(|s| self.get(s)).or_else(|| self.get(conn?))
     }
 
     /// The last record about a connection.
@@ -179,12 +180,8 @@ impl Causes {
             }
             return;
         }
-        for subject in [first, conn].into_iter().flatten() {
-            match subject.key() {
-                Ok(place) => self.places.insert(place, seq),
-                Err(other) => self.others.insert(other, seq),
-            };
-        }
+        self.put(first, seq);
+        self.put(conn, seq);
         if self.places.len() + self.others.len() > Self::LIMIT {
             let seqs = self.places.values().chain(self.others.values());
             let mut seqs: alloc::vec::Vec<_> = seqs.map(|seq| (*seq, 0)).collect();
@@ -192,6 +189,15 @@ impl Causes {
             let (middle, _) = seqs[Self::LIMIT / 2];
             self.places.retain(|_, seq| *seq > middle);
             self.others.retain(|_, seq| *seq > middle);
+        }
+    }
+
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn put(&mut self, subject: Option<Subject>, seq: u64) {
+        match subject.map(Subject::key) {
+            Some(Ok(place)) => drop(self.places.insert(place, seq)),
+            Some(Err(other)) => drop(self.others.insert(other, seq)),
+            None => {}
         }
     }
 
