@@ -100,6 +100,7 @@ impl Duration {
     /// `time_scale` (0 counts as 1). Never nothing: a timer that is due again
     /// at once would be due forever.
     #[must_use]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub const fn scaled(self, time_scale: u32) -> Self {
         let by = if time_scale == 0 { 1 } else { time_scale as u64 };
         if self.0 < by { Self(1) } else { Self(self.0 / by) }
@@ -108,6 +109,7 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
