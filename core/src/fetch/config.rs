@@ -7,7 +7,7 @@ use crate::time::Duration;
 /// Limits and intervals of downloads. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together for tests. What a
 /// server tells us is taken as told and never scaled.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
     /// Downloads at once; one more fails at once.

@@ -27,6 +27,7 @@ pub fn print(value: &(impl Serialize + ?Sized)) -> String {
 struct Writer(String);
 
 impl Writer {
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn text(&mut self, text: &str) {
         self.0.push('"');
         self.inside(text);
@@ -79,6 +80,7 @@ impl Writer {
         self.0.push(':');
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn open(&mut self, bracket: char, end: &'static str) -> Items<'_> {
         self.0.push(bracket);
         Items { writer: self, some: false, end }

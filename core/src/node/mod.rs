@@ -112,7 +112,7 @@ impl Node {
         Self {
             overlay: overlay::Part::new(part, &root),
             queue: Server::new(config.queue, root.fork("queue", 0)),
-            fetches: Fetches::new(config.fetch.clone(), config.agent.clone(), config.dialect),
+            fetches: Fetches::new(config.fetch, config.agent.clone(), config.dialect),
             root,
             now: Instant::ZERO,
             state: State::New,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::time::Duration;
 
 /// Intervals of a waiting client, at full scale.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
     /// Time between two requests when the server names none (AQ-13).
