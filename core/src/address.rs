@@ -16,6 +16,12 @@ pub(crate) const fn canonical_ip_of(at: &SocketAddr) -> IpAddr {
     at.ip().to_canonical()
 }
 
+/// An address with a port.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(crate) const fn with_port(ip: IpAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(ip, port)
+}
+
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {

@@ -105,8 +105,7 @@ impl Link {
 
 impl Src {
     pub(super) fn new(config: &Config, source: Source) -> Self {
-        let place =
-            crate::queue::client::Config { time_scale: config.time_scale, ..config.place };
+        let place = crate::queue::client::Config { time_scale: config.time_scale, ..config.place };
         Self {
             source,
             pushed: false,

@@ -8,7 +8,7 @@ use super::download::{Download, State};
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
 use super::{Config, Event, Output, SourceTrouble};
-use crate::address::ip_of;
+use crate::address::{ip_of, with_port};
 use crate::id::ConnId;
 use crate::queue::client;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
@@ -166,7 +166,7 @@ impl Download {
 /// one our connection to it left from; nobody can call "all addresses" (PQ-8).
 fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
     if ip_of(&listen).is_unspecified() {
-        return Some(SocketAddr::new(local?, listen.port()));
+        return Some(with_port(local?, listen.port()));
     }
     Some(listen)
 }

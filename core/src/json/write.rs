@@ -51,7 +51,8 @@ impl Writer {
                 _ => {
                     self.0.push_str("u00");
                     self.0.push(if code < 16 { '0' } else { '1' });
-                    self.0.push(char::from(b"0123456789abcdef"[usize::from(code % 16)]));
+                    let digit = usize::from(code % 16);
+                    self.0.push_str(part("0123456789abcdef", digit..=digit));
                 }
             }
             rest = part(rest, at + 1..);
@@ -70,7 +71,7 @@ impl Writer {
                 break;
             }
         }
-        digits[at..].iter().for_each(|digit| self.0.push(char::from(*digit)));
+        self.0.push_str(core::str::from_utf8(&digits[at..]).unwrap_or_default());
     }
 
     /// The beginning of a variant: an object with one entry.

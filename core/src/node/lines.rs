@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use super::conn::{Phase, Purpose, Timer};
 use super::serve::clip;
 use super::{ConnEvent, DialError, Effects, Limit, Node, Output, tell};
-use crate::address::{canonical_ip_of, ip_of};
+use crate::address::{canonical_ip_of, ip_of, with_port};
 use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::queue::server;
@@ -186,7 +186,7 @@ impl Node {
     fn reached_at(&self, local: core::net::SocketAddr) -> core::net::SocketAddr {
         match self.listen {
             Some(at) if !ip_of(&at).is_unspecified() => at,
-            Some(at) => core::net::SocketAddr::new(canonical_ip_of(&local), at.port()),
+            Some(at) => with_port(canonical_ip_of(&local), at.port()),
             None => local,
         }
     }

@@ -7,7 +7,7 @@ use super::calendar::Due;
 use super::disk::Content;
 use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store};
 use super::world::{Guest, Scratch, World};
-use crate::address::ip_of;
+use crate::address::{ip_of, with_port};
 use crate::engine::Effect;
 use crate::id::{ConnId, FetchId, Sha1};
 use crate::node::{Answer, DialError, FileRef, Input, Output};
@@ -184,7 +184,7 @@ impl<N: Guest> World<N> {
         let h = self.host_mut(host);
         h.dialed = h.dialed.wrapping_add(1);
         let port = 20_000 + h.dialed % 40_000;
-        let here = End::new(host, conn, SocketAddr::new(from, port));
+        let here = End::new(host, conn, with_port(from, port));
         let there = End::new(target, ConnId(0), to);
         let link = self.links.insert(Link::new([here, there], latency, dice));
         self.host_mut(host).conns.insert(conn, (link, Side::Dialer));

@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use super::disk::Disk;
 use super::link::{LinkRef, Side};
 use super::scenario::Scenario;
-use crate::address::ip_of;
+use crate::address::{ip_of, with_port};
 use crate::id::{ConnId, FetchId, FileIndex, Sha1};
 use crate::node::{Config, FileInfo, Get, Input, Source};
 use crate::queue::{Dialect, FileKey};
@@ -128,7 +128,7 @@ fn numbered(name: &str, i: usize, of: usize) -> String {
 
 fn address(net: u8, i: usize) -> SocketAddr {
     let [_, high, mid, low] = (i as u32 + 1).to_be_bytes();
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
+    with_port(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
 }
 
 fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {

@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
 use super::wheel::Links;
-use crate::address::canonical_ip_of;
+use crate::address::{canonical_ip_of, with_port};
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
@@ -103,7 +103,7 @@ impl Entry {
 
     /// Where it may be called.
     pub(super) fn callback(&self) -> Option<SocketAddr> {
-        Some(SocketAddr::new(self.peer, self.call_port?.get()))
+        Some(with_port(self.peer, self.call_port?.get()))
     }
 
     /// Takes a claimed callback address: only if it is the address the

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::address::{canonical_ip_of, ip_of};
+use crate::address::{canonical_ip_of, ip_of, with_port};
+use crate::wire::scan::trim;
 use core::net::{IpAddr, SocketAddr};
 
 /// The port of a servent that does not name one.
@@ -24,7 +25,7 @@ impl Alts {
     pub fn parse(text: &str) -> Self {
         let mut out = Vec::new();
         for piece in text.split(',').take(Self::MOST) {
-            match address(piece.trim_ascii()) {
+            match address(trim(piece)) {
                 Some(at) if !out.contains(&at) => out.push(at),
                 _ => {}
             }
@@ -38,9 +39,9 @@ impl Alts {
 fn address(text: &str) -> Option<SocketAddr> {
     let at = match text.parse::<SocketAddr>() {
         Ok(at) => at,
-        Err(_) => SocketAddr::new(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
+        Err(_) => with_port(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
     };
-    let at = SocketAddr::new(canonical_ip_of(&at), at.port());
+    let at = with_port(canonical_ip_of(&at), at.port());
     (at.port() != 0 && !ip_of(&at).is_unspecified()).then_some(at)
 }
 

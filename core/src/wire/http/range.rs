@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::head::decimal;
 use crate::table::sort_pairs;
+use crate::wire::scan::trim;
 
 /// What `Range` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +25,7 @@ impl RangeSpec {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (first, last) = unit(text)?.split_once('-')?;
-        let (first, last) = (first.trim_ascii(), last.trim_ascii());
+        let (first, last) = (trim(first), trim(last));
         match (first.is_empty(), last.is_empty()) {
             (true, true) => None,
             (true, false) => Some(Self::Last(decimal(last)?)),
@@ -74,15 +75,15 @@ impl ContentRange {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (range, size) = unit(text)?.split_once('/')?;
-        let size = match size.trim_ascii() {
+        let size = match trim(size) {
             "*" => None,
             digits => Some(decimal(digits)?),
         };
-        let range = match range.trim_ascii() {
+        let range = match trim(range) {
             "*" => None,
             pair => {
                 let (a, b) = pair.split_once('-')?;
-                let (a, b) = (decimal(a.trim_ascii())?, decimal(b.trim_ascii())?);
+                let (a, b) = (decimal(trim(a))?, decimal(trim(b))?);
                 let end = b.checked_add(1)?;
                 if a > b || size.is_some_and(|size| end > size) {
                     return None;
@@ -136,7 +137,7 @@ impl AvailableRanges {
     pub fn parse(text: &str) -> Option<Self> {
         let pieces = unit(text)?.split(',').take(Self::MOST).filter_map(|piece| {
             let (a, b) = piece.split_once('-')?;
-            Some((decimal(a.trim_ascii())?, decimal(b.trim_ascii())?.checked_add(1)?))
+            Some((decimal(trim(a))?, decimal(trim(b))?.checked_add(1)?))
         });
         Some(Self::new(pieces.collect()))
     }
@@ -161,7 +162,7 @@ impl fmt::Display for AvailableRanges {
 
 /// What stands behind the unit `bytes` and its `=` or blank.
 fn unit(text: &str) -> Option<&str> {
-    let (unit, rest) = text.trim_ascii().split_at_checked(5)?;
+    let (unit, rest) = trim(text).split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") || !rest.starts_with([' ', '=', '\t']) {
         return None;
     }

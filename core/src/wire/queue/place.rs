@@ -8,7 +8,7 @@ use crate::address::ip_of;
 use crate::id::Guid;
 use crate::queue::{Dialect, Place};
 use crate::wire::http::{HeadWriter, Headers};
-use crate::wire::scan::split_once;
+use crate::wire::scan::{split_once, trim};
 
 /// The highest level a request announces in `X-Queue` (AQ-1, PQ-3). A level
 /// above what we know is answered as 1.0, which every later one understands;
@@ -69,7 +69,7 @@ impl Claim {
 #[must_use]
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
-    let mut each = told.split(',').filter_map(|at| at.trim_ascii().parse::<SocketAddr>().ok());
+    let mut each = told.split(',').filter_map(|at| trim(at).parse::<SocketAddr>().ok());
     each.find(|at| at.port() != 0 && !ip_of(at).is_unspecified())
 }
 
