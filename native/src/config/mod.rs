@@ -81,6 +81,10 @@ impl Builder {
             self.tree.keys().map(|key| (variable(key), key.to_owned())).collect();
         for (name, value) in vars.filter(|(name, _)| name.starts_with("SERVENT_")) {
             let Some((_, key)) = keys.iter().find(|(variable, _)| *variable == name) else {
+                // Others may have variables of such a name; a slip is told.
+                if let Some(near) = slip(&name, keys.iter().map(|(known, _)| known.as_str())) {
+                    tracing::warn!("{name} is no setting and is ignored; did you mean {near}?");
+                }
                 continue;
             };
             self.tree
@@ -135,6 +139,14 @@ impl Config {
     }
 }
 
+/// Variables that are no settings of this table.
+const OURS: [&str; 2] = ["SERVENT_CONFIG", "SERVENT_LOG"];
+
+/// The setting that a variable which is none was most likely meant to be.
+fn slip<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if OURS.contains(&name) { None } else { tree::near(known, name) }
+}
+
 /// The environment variable of a key: `queue.slots` is `SERVENT_QUEUE_SLOTS`.
 fn variable(key: &str) -> String {
     format!("SERVENT_{}", key.replace('.', "_").to_uppercase())
@@ -182,6 +194,27 @@ mod tests {
         assert_eq!(e.exit, Exit::Usage);
         assert!(e.what.contains("config.toml:3: unknown key `queue.slotz`"), "{e}");
         assert!(e.what.contains("`queue.slots`"), "{e}");
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_is_told_in_words() {
+        let e = file("[queue]\nslots = -2\n").err().unwrap();
+        assert!(e.what.ends_with(":2: `queue.slots` is a whole number, 0 or more"), "{e}");
+        let e = file("[queue]\nslots = 5000000000\n").err().unwrap();
+        assert!(e.what.ends_with(":2: `queue.slots`: the number is too large"), "{e}");
+        let e = builder().assign("queue.slots=-1").err().unwrap();
+        assert!(e.what.ends_with("`queue.slots` is a whole number, 0 or more"), "{e}");
+    }
+
+    #[test]
+    fn a_slip_in_a_variable_is_seen_and_a_strangers_variable_is_not() {
+        let tree = Tree::new(&Settings::default());
+        let known: Vec<String> = tree.keys().map(variable).collect();
+        let near = |name: &str| slip(name, known.iter().map(String::as_str));
+        assert_eq!(near("SERVENT_QUEUE_SLOT"), Some("SERVENT_QUEUE_SLOTS"));
+        for other in ["SERVENT_LOG", "SERVENT_CONFIG", "SERVENT_PROGRAM", "SERVENT_PAGE"] {
+            assert_eq!(near(other), None, "{other}");
+        }
     }
 
     #[test]

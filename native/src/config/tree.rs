@@ -65,6 +65,9 @@ pub(super) const DURATIONS: &[&str] = &[
     "unicast.unreachable",
 ];
 
+/// Letters that may be wrong in a key for us to guess which one was meant.
+const SLIPS: usize = 2;
+
 /// Values and origins, by dotted key.
 pub(super) struct Tree {
     root: Value,
@@ -110,9 +113,11 @@ impl Tree {
             *slot = value;
         }
         if let Err(what) = self.settings() {
+            let number = old.is_number();
             if let Some(slot) = self.slot(key) {
                 *slot = old;
             }
+            let what = if number { "the number is too large" } else { &what };
             return Err(format!("`{key}`: {what}"));
         }
         self.origins.insert(key.to_owned(), origin);
@@ -131,12 +136,9 @@ impl Tree {
         if self.order.iter().any(|k| k.starts_with(&format!("{key}."))) {
             return format!("`{key}` is a table, not a value; write [{key}] and its keys below");
         }
-        let near = self.keys().min_by_key(|known| distance(known, key));
-        match near {
-            Some(near) if distance(near, key) <= 3 => {
-                format!("unknown key `{key}`; did you mean `{near}`?")
-            }
-            _ => format!("unknown key `{key}`"),
+        match near(self.keys(), key) {
+            Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
+            None => format!("unknown key `{key}`"),
         }
     }
 }
@@ -162,12 +164,14 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
         .ok_or_else(|| "is a length of time such as \"30s\", \"250ms\" or \"5m\"".to_owned());
     }
     match (old, raw) {
-        (Value::Number(_), Raw::Integer(n)) => Ok(Value::from(n)),
+        (Value::Number(_), Raw::Integer(n)) => {
+            u64::try_from(n).map(Value::from).map_err(|_| "is a whole number, 0 or more".to_owned())
+        }
         (Value::Number(_), Raw::Text(text)) => text
             .replace('_', "")
             .parse::<u64>()
             .map(Value::from)
-            .map_err(|_| "is a whole number".to_owned()),
+            .map_err(|_| "is a whole number, 0 or more".to_owned()),
         (Value::Number(_), _) => Err("is a whole number".to_owned()),
         (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),
         (Value::Bool(_), Raw::Text(text)) => match text.as_str() {
@@ -191,6 +195,12 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
         (_, Raw::Other(what)) => Err(format!("is a string, not {what}")),
         (_, _) => Err("is a string".to_owned()),
     }
+}
+
+/// The known word that is spelt most like this one, if any comes near.
+pub(super) fn near<'a>(known: impl Iterator<Item = &'a str>, word: &str) -> Option<&'a str> {
+    let near = known.min_by_key(|known| distance(known, word));
+    near.filter(|near| distance(near, word) <= SLIPS)
 }
 
 /// Edit distance, for "did you mean".
