@@ -144,7 +144,8 @@ fn uploads(out: &mut String, queue: &Value) {
 
 fn line(out: &mut String, queue: &Value) {
     for card in queue["cards"].as_array().into_iter().flatten() {
-        let eta = card["eta"].as_u64().map_or_else(|| "-".to_owned(), length);
+        let eta = card["eta"].as_u64().filter(|eta| *eta > 0);
+        let eta = eta.map_or_else(|| "-".to_owned(), length);
         let _ = writeln!(
             out,
             "  {:<5} {:<22} {:<8} {:<6} eta {eta}  {}",

@@ -147,7 +147,9 @@ fn source(now: Instant, source: &SourceView) -> String {
             text.push_str(&format!(" of {length}"));
         }
     }
-    if let Some(eta) = source.eta {
+    // The bytes of the line ahead: nobody is ahead of the first, who still
+    // waits for a slot.
+    if let Some(eta) = source.eta.filter(|eta| *eta > 0) {
         text.push_str(&format!(", a slot in about {}", length(eta)));
     }
     if let Some(at) = source.ask_at {
@@ -194,6 +196,17 @@ mod tests {
     fn a_queued_download_tells_its_place() {
         let text = line(Instant::from_secs(4), &view("queued", 0), 0);
         assert_eq!(text, "10.0.0.1:6346 queued, position 3 of 5, asking in 5 s");
+    }
+
+    #[test]
+    fn an_estimate_is_told_where_there_is_one() {
+        let mut view = view("queued", 0);
+        view.sources[0].eta = Some(65);
+        let text = line(Instant::from_secs(4), &view, 0);
+        assert!(text.contains(", a slot in about 1 min 05 s, "), "{text}");
+        view.sources[0].eta = Some(0);
+        let text = line(Instant::from_secs(4), &view, 0);
+        assert!(!text.contains("about"), "nothing ahead is not now: {text}");
     }
 
     #[test]
