@@ -12,7 +12,8 @@ use super::{Common, print};
 /// What is printed is a file that can be read back.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  servent config > ~/.config/servent/config.toml    begin a file of your own
+  servent config > mine.toml                        begin a file of your own, for --config, or
+                                                    to keep as ~/.config/servent/config.toml
   SERVENT_QUEUE_SLOTS=2 servent config | grep '#'   what differs from the defaults
   servent config --json --set queue.per_ip=4")]
 pub(crate) struct Arguments {

@@ -1,7 +1,7 @@
 //! `servent man`: the manual pages.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_mangen::Man;
@@ -21,20 +21,23 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut root = command();
+    // `servent help share` says what servent-share(1) says.
+    let mut root = command().disable_help_subcommand(true);
     // Gives every command its full name, such as servent-share.
     root.build();
     let Some(dir) = &arguments.dir else {
         return print(page(root));
     };
     fs::create_dir_all(dir).map_err(|e| Failure::file("make", dir, &e))?;
-    let mut pages = vec![("servent.1".to_owned(), page(root.clone()))];
-    for sub in root.get_subcommands().filter(|c| !c.is_hide_set()) {
-        pages.push((format!("servent-{}.1", sub.get_name()), page(sub.clone())));
-    }
-    for (name, text) in pages {
-        let path = dir.join(name);
-        fs::write(&path, text).map_err(|e| Failure::file("write", &path, &e))?;
+    write(dir, "servent", &root)
+}
+
+/// Writes the page of a command and those of the commands in it.
+fn write(dir: &Path, name: &str, command: &clap::Command) -> Result<(), Failure> {
+    let path = dir.join(format!("{name}.1"));
+    fs::write(&path, page(command.clone())).map_err(|e| Failure::file("write", &path, &e))?;
+    for sub in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        write(dir, &format!("{name}-{}", sub.get_name()), sub)?;
     }
     Ok(())
 }
