@@ -68,7 +68,7 @@ impl StartError {
 #[non_exhaustive]
 pub enum StoreFailure {
     /// Another servent works with this state.
-    #[error("the state in {} is in use by another servent{}: stop it, or choose another folder with --state", path.display(), by(*pid))]
+    #[error("the state in {} is in use by another servent{}: stop it, or run a second one with a folder of its own (--state) and an address of its own (--listen)", path.display(), by(*pid))]
     Locked {
         /// The state folder.
         path: PathBuf,

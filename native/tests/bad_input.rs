@@ -72,6 +72,11 @@ fn a_state_folder_that_is_in_use() {
         "off",
     ]);
     complains(&output, 7, "in use by another servent");
+    // Started twice by mistake: the state is what they quarrel about.
+    let at = running.at.to_string();
+    let twice =
+        place.run(&["share", "shared", "--state", "state", "--listen", &at, "--lab", "off"]);
+    complains(&twice, 7, "in use by another servent");
     assert_eq!(Wire::connect(running.at).get("/get/0/a", &[]).status, 200);
 }
 
@@ -201,6 +206,11 @@ fn a_server_that_sends_garbage_or_nothing() {
         let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
         complains(&output, 3, "no source has the file: 127.0.0.1:");
     }
+    place.share("file", 10);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/get/7/nothing", running.at);
+    let output = place.run(&[&["get", &url], &IMPATIENT[..]].concat());
+    complains(&output, 3, &format!("look what is shared there: http://{}/", running.at));
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
     complains(&output, 3, "nobody is there: 127.0.0.1:");
@@ -228,6 +238,15 @@ fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
     let _servent = place.sharing(&["--listen", &at]);
     waiting.event("done");
     assert_same(&place.path("file"), &bytes);
+}
+
+#[test]
+fn a_search_that_nobody_hears_is_not_one_that_finds_nothing() {
+    let place = Place::new();
+    let at = format!("127.0.0.1:{}", program::free_port());
+    let output = place.run(&["search", "song", "--peer", &at, "--wait", "1"]);
+    complains(&output, 3, &format!("no servent answered at {at}"));
+    complains(&place.run(&["search", "song", "--peer", "localhost"]), 2, "names no port");
 }
 
 #[test]

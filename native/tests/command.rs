@@ -94,6 +94,9 @@ fn completions_and_manual_pages_are_complete() {
     assert!(text(&place.run(&["man"]).stdout).starts_with(".ie"));
     assert!(place.run(&["man", "--dir", "man"]).status.success());
     let page = std::fs::read_to_string(place.path("man/servent-share.1")).unwrap();
+    for inner in ["servent-swarm-get.1", "servent-swarm-serve.1", "servent-trace-export.1"] {
+        assert!(place.path("man").join(inner).exists(), "{inner}");
+    }
     assert!(page.contains("servent\\-share") || page.contains("servent-share"), "{page}");
 }
 
@@ -106,5 +109,15 @@ fn wrong_calls_say_what_would_be_right() {
     complains(&place.run(&["get", "ftp://host/file"]), 2, "ftp://host/file");
     complains(&place.run(&["config", "--set", "queue.slots"]), 2, "KEY=VALUE");
     complains(&place.run(&["status"]), 7, "no servent runs");
+    std::fs::write(place.path("binary"), [0xff, 0xfe, 0]).unwrap();
+    complains(&place.run(&["sim", "./binary"]), 8, "not a scenario");
+    complains(&place.run(&["swarm", "serve", "missing"]), 4, "missing: no such file");
+    for wrong in ["7000", "localhost:7000", ":x"] {
+        for command in ["share", "receive", "lab", "get"] {
+            let output = place.run(&[command, "--listen", wrong]);
+            assert_eq!(output.status.code(), Some(2), "{command} {wrong}");
+            assert!(text(&output.stderr).contains("127.0.0.1:7000, or :7000"), "{command}");
+        }
+    }
     assert_eq!(place.run(&["dance"]).status.code(), Some(2));
 }

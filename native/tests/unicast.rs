@@ -101,10 +101,9 @@ async fn a_peer_that_never_answers_ends_the_connection() {
     assert!(a.connect(silent.local_addr().unwrap()).is_ok(), "it may be tried again");
 }
 
-/// A receiver into the folder `in`, and where it listens.
+/// A receiver into the folder `in`, which it makes, and where it listens.
 fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
-    std::fs::create_dir_all(place.path("in")).unwrap();
-    let mut arguments = vec!["receive", "--listen", "127.0.0.1:0", "-o", "in", "--json"];
+    let mut arguments = vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json"];
     arguments.extend(extra);
     let mut running = Running::start(place.servent(&arguments));
     let at = running.event("listening")["address"].as_str().unwrap().to_owned();
@@ -417,7 +416,7 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
     let place = Place::new();
     std::fs::write(place.path("there"), "x").unwrap();
     complains(&place.run(&["receive", "-o", "there"]), 4, "there is there already");
-    complains(&place.run(&["receive", "-o", "nowhere/"]), 4, "there is no folder nowhere/");
+    complains(&place.run(&["receive", "-o", "there/in/"]), 4, "cannot make there/in/");
     complains(&place.run(&["send", "127.0.0.1", "missing"]), 4, "cannot read missing");
     complains(&place.run(&["send", "127.0.0.1", "."]), 4, "is a folder");
     complains(&place.run(&["send", "127.0.0.1", "there", "--mtu", "100"]), 2, "100 bytes");

@@ -80,9 +80,9 @@ impl Control {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(not_running(state)),
             Err(e) => return Err(Failure::file("read", &path, &e)),
         };
-        serde_json::from_str(&text).map_err(|e| {
-            Failure::new(Exit::Foreign, format!("{} is not a servent's: {e}", path.display()))
-                .next("remove that file; a running servent writes it anew when it starts")
+        serde_json::from_str(&text).map_err(|_| {
+            Failure::new(Exit::Foreign, format!("{} is not a servent's", path.display()))
+                .next("remove it, and start the servent of that folder again if one runs")
         })
     }
 

@@ -42,6 +42,11 @@ Exit codes:
   8    a state file, trace or scenario that cannot be understood
   130  stopped by the user before it was done";
 
+/// What the standard library writes before the number of a system's error.
+const OS_ERROR: &str = " (os error ";
+/// What it writes before the reason why a name has no address.
+const LOOKUP: &str = "failed to lookup address information: ";
+
 /// What went wrong and what to do next.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -52,7 +57,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), next: None }
+        Self { exit, what: without_number(what.into()), next: None }
     }
 
     pub(crate) fn usage(what: impl Into<String>) -> Self {
@@ -67,22 +72,37 @@ impl Failure {
 
     /// A file that cannot be read or written. `doing` is a verb.
     pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        let failure =
-            Self::new(Exit::Disk, format!("cannot {doing} {}: {}", path.display(), said(error)));
+        Self::new(Exit::Disk, format!("cannot {doing} {}: {}", path.display(), said(error)))
+            .mend(error)
+    }
+
+    /// Adds what the user can do about what the system said.
+    pub(crate) fn mend(self, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound => failure.next("check the path"),
-            io::ErrorKind::PermissionDenied => failure.next("check its permissions"),
-            io::ErrorKind::StorageFull => failure.next("make room on that disk and try again"),
-            _ => failure,
+            io::ErrorKind::NotFound => self.next("check the path"),
+            io::ErrorKind::PermissionDenied => self.next("check its permissions"),
+            io::ErrorKind::StorageFull => self.next("make room on that disk and try again"),
+            io::ErrorKind::IsADirectory => self.next("name a file in that folder"),
+            _ => self,
         }
     }
 }
 
-/// What the system said, without its error number.
+/// A sentence without the numbers the system gives its errors.
+fn without_number(mut text: String) -> String {
+    while let Some(from) = text.find(OS_ERROR) {
+        let number = text[from + OS_ERROR.len()..].find(')');
+        let to = number.map_or(text.len(), |length| from + OS_ERROR.len() + length + 1);
+        text.replace_range(from..to, "");
+    }
+    text
+}
+
+/// What the system said, without its error number and without the name of the
+/// call that failed.
 pub(crate) fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    let mut text = text[..end].to_owned();
+    let text = without_number(error.to_string());
+    let mut text = text.strip_prefix(LOOKUP).unwrap_or(&text).to_owned();
     if let Some(first) = text.get(..1) {
         let lower = first.to_lowercase();
         text.replace_range(..1, &lower);
@@ -128,5 +148,13 @@ mod tests {
     fn the_systems_words_lose_their_number() {
         let error = io::Error::from_raw_os_error(28);
         assert_eq!(said(&error), "no space left on device");
+        let failure =
+            Failure::new(Exit::Disk, format!("cannot write x: {error}; and then {error}"));
+        let words = "No space left on device";
+        assert_eq!(failure.what, format!("cannot write x: {words}; and then {words}"));
+        let odd = Failure::new(Exit::Disk, "x (os error 2");
+        assert_eq!(odd.what, "x");
+        let nobody = io::Error::other(format!("{LOOKUP}Name or service not known"));
+        assert_eq!(said(&nobody), "name or service not known");
     }
 }

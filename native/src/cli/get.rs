@@ -25,7 +25,7 @@ use super::exit::{Exit, Failure};
 use super::push::Pushing;
 use super::signal::Signals;
 use super::source::Wanted;
-use super::start::{make, runtime};
+use super::start::{address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Be called back here; port 0 takes any free one.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
@@ -320,10 +320,17 @@ fn failed(why: FetchFailure, troubles: &Troubles) -> Failure {
         troubles.iter().map(|((_, at), why)| format!("{at} {}", words(*why))).collect();
     let tried = if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
     let nobody = troubles.values().all(|why| *why == SourceTrouble::Unreachable);
+    let unknown = troubles.values().all(|why| *why == SourceTrouble::NotFound);
     match why {
         FetchFailure::NoSource if nobody && !troubles.is_empty() => {
             Failure::new(Exit::Network, format!("nobody is there{tried}"))
                 .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
+        }
+        FetchFailure::NoSource if unknown && !troubles.is_empty() => {
+            let lists: Vec<String> =
+                troubles.keys().map(|(_, at)| format!("http://{at}/")).collect();
+            Failure::new(Exit::Network, format!("no source has the file{tried}"))
+                .next(format!("look what is shared there: {}", lists.join(" and ")))
         }
         FetchFailure::NoSource => {
             Failure::new(Exit::Network, format!("no source has the file{tried}"))

@@ -10,7 +10,7 @@ use clap::Args;
 use super::control::{Control, token};
 use super::exit::{Exit, Failure, said};
 use super::signal::Signals;
-use super::start::{self, runtime};
+use super::start::{self, address, runtime};
 use super::{Common, print};
 use crate::config::file::Raw;
 use crate::lab::{self, Hub, Page, Readers, Traces};
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     open: bool,
     /// Listen here.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     #[command(flatten)]
     who: start::Public,

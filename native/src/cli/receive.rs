@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::Common;
 use super::exit::{Exit, Failure, said};
 use super::signal::Signals;
-use super::start::runtime;
+use super::start::{address, runtime};
 use super::unicast::{PORT, Through, Travel, bind, repairs};
 use crate::progress::{Herald, StreamProgress, Voice, bytes};
 
@@ -23,9 +23,9 @@ const SENDERS: usize = 64;
 /// Receive what `servent send` sends, over UDP.
 ///
 /// Without -o the first sender's bytes go to standard output. With a file
-/// the first sender's bytes become that file. With a folder it goes on until
-/// Ctrl-C, takes many senders at once, and each gets a file of its own. A
-/// file is called NAME.part until it has arrived whole and checked; nothing
+/// the first sender's bytes become that file. With a folder, which is made
+/// when its name ends with `/`, it goes on until Ctrl-C, takes many senders at
+/// once, and each gets a file of its own. A file is called NAME.part until it has arrived whole and checked; nothing
 /// is overwritten.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -36,7 +36,7 @@ const SENDERS: usize = 64;
   servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired")]
 pub(crate) struct Arguments {
     /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -81,8 +81,8 @@ impl Place {
             return Ok(Self::Folder(path.to_owned()));
         }
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            let what = format!("there is no folder {}", path.display());
-            return Err(Failure::new(Exit::Disk, what).next("make it, or choose another"));
+            std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
+            return Ok(Self::Folder(path.to_owned()));
         }
         if path.symlink_metadata().is_ok() {
             let what = format!("{} is there already", path.display());

@@ -71,9 +71,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
 pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     for name in names {
-        let mut addresses = lookup_host(name).await.map_err(|e| {
-            Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
-                .next("a neighbour is written HOST:PORT, as in 10.0.0.7:6346")
+        let mut addresses = lookup_host(name).await.map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidInput => Failure::usage(format!("{name} names no port"))
+                .next("a neighbour is written HOST:PORT, as in 10.0.0.7:6346"),
+            _ => Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
+                .next("check the name and the network"),
         })?;
         found.extend(addresses.next());
     }
@@ -123,7 +125,7 @@ async fn whom(
 }
 
 /// Where a servent of this machine is reached that listens there.
-fn from_here(at: SocketAddr) -> SocketAddr {
+pub(crate) fn from_here(at: SocketAddr) -> SocketAddr {
     match at.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, at.port()).into(),
         IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, at.port()).into(),
@@ -165,20 +167,40 @@ async fn search(
     handle.stop().await?;
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
     match seen? {
-        Some(0) => Err(Failure::new(Exit::Failed, "nothing was found")
+        Some(Asked { hits: 0, neighbours: 0 }) => Err(nobody(&peers)),
+        Some(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
             .next("try other words, another --peer, or a longer --wait")),
         _ => Ok(()),
     }
 }
 
-/// Prints hits until nothing new comes; how many there were.
+/// There was nobody to ask.
+fn nobody(peers: &[SocketAddr]) -> Failure {
+    let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
+    let who = match &peers[..] {
+        [] => "the local network".to_owned(),
+        peers => peers.join(", "),
+    };
+    Failure::new(Exit::Network, format!("no servent answered at {who}: nobody could be asked"))
+        .next("check that one runs there, or name another with --peer HOST:PORT")
+}
+
+/// How a search went.
+struct Asked {
+    /// Files that were found.
+    hits: usize,
+    /// Neighbours at its end.
+    neighbours: usize,
+}
+
+/// Prints hits until nothing new comes.
 async fn follow(
     handle: &Handle,
     arguments: &Arguments,
     words: String,
     peers: &[SocketAddr],
     voice: Voice,
-) -> Result<Option<usize>, Failure> {
+) -> Result<Option<Asked>, Failure> {
     let mut answers = handle.answers();
     for at in peers {
         handle.command(Command::Join { at: *at }).await?;
@@ -202,7 +224,11 @@ async fn follow(
                     return Err(Failure::new(Exit::Failed, "the servent ended"));
                 }
             },
-            () = tokio::time::sleep_until(until) => return Ok(Some(seen.len())),
+            () = tokio::time::sleep_until(until) => {
+                let overlay = handle.neighbourhood().await?;
+                let neighbours = overlay.map_or(0, |overlay| overlay.router.links.len());
+                return Ok(Some(Asked { hits: seen.len(), neighbours }));
+            }
         }
     }
 }

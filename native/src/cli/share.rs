@@ -17,9 +17,10 @@ use tokio::sync::oneshot;
 use super::control::{Control, ControlFile, token};
 use super::exit::Failure;
 use super::lan::Lan;
+use super::search::{self, from_here};
 use super::signal::Signals;
-use super::start::{self, make, runtime};
-use super::{Common, print, search};
+use super::start::{self, address, make, runtime};
+use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
@@ -32,7 +33,7 @@ use crate::progress::{Voice, bytes};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent share ~/Music                          share a folder on port 6346
-  servent share a b --slots 2 --listen [::]:7000 two folders, two uploads at once
+  servent share a b --slots 2 --listen :7000     two folders, two uploads at once
   servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
   servent share pub --lan                        join the servents of the local network
   servent share pub --trace run.sqlog            record every decision for `servent replay`
@@ -42,8 +43,8 @@ pub(crate) struct Arguments {
     /// Folders or files to share.
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Listen here; several are possible, port 0 takes any free one.
-    #[arg(long, value_name = "ADDRESS")]
+    /// Listen here; `:PORT` for every address, port 0 takes any free one. Several are possible.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Vec<SocketAddr>,
     /// Join the overlay here; several are possible.
     #[arg(long, value_name = "HOST:PORT")]
@@ -109,7 +110,7 @@ async fn share(
     make(&settings.state)?;
     let listener = start::lab(config).await?;
     let handle = Driver::start(options(config, damaged_state, listener.is_some())).await?;
-    announce(voice, "listening", &handle.addrs())?;
+    announce(voice, &handle.addrs())?;
     for at in peers {
         handle.command(Command::Join { at }).await?;
     }
@@ -180,14 +181,17 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
     }
 }
 
-fn announce(voice: Voice, what: &str, at: &[SocketAddr]) -> Result<(), Failure> {
-    for at in at {
+fn announce(voice: Voice, addrs: &[SocketAddr]) -> Result<(), Failure> {
+    for at in addrs {
         match voice {
-            Voice::Json => print(format!("{}\n", json!({ "event": what, "at": at })))?,
-            _ => print(format!("{what} {at}\n"))?,
+            Voice::Json => print(format!("{}\n", json!({ "event": "listening", "at": at })))?,
+            _ => print(format!("listening {at}\n"))?,
         }
     }
-    Ok(())
+    match addrs.first() {
+        Some(at) if voice != Voice::Json => print(format!("files http://{}/\n", from_here(*at))),
+        _ => Ok(()),
+    }
 }
 
 fn announce_lab(voice: Voice, at: SocketAddr) -> Result<(), Failure> {

@@ -1,7 +1,8 @@
 //! What every command that runs a servent has in common: starting it, and
 //! telling its errors apart.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,18 @@ use crate::config::file::Raw;
 use crate::config::settings::Lab;
 use crate::config::{Builder, Config, Origin};
 use crate::lab;
+
+/// The first port that anybody may listen on.
+const FIRST_FREE: u16 = 1_024;
+
+/// `ADDRESS:PORT`, or `:PORT` for every address.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let any = |port: &str| Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port.parse().ok()?)));
+    let at = text.strip_prefix(':').map_or_else(|| text.parse().ok(), any);
+    at.ok_or_else(|| {
+        format!("it is no address such as {}:7000, or :7000 for all", Ipv4Addr::LOCALHOST)
+    })
+}
 
 /// Where a servent's lab is.
 #[derive(Debug, Args)]
@@ -63,14 +76,43 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
-        let exit = match &error {
-            StartError::PortInUse { .. } => Exit::PortInUse,
-            StartError::Listen { .. } => Exit::Network,
-            StartError::Store(failure) => store(failure),
-            StartError::Dice(_) => Exit::Failed,
-            _ => Exit::Disk,
+        let (exit, why) = match &error {
+            StartError::PortInUse { .. } => (Exit::PortInUse, None),
+            StartError::Listen { at, why } => {
+                return Self::new(Exit::Network, error.to_string()).next(elsewhere(*at, why));
+            }
+            StartError::Store(StoreFailure::Io { why, .. }) => (Exit::Disk, Some(why)),
+            StartError::Store(failure) => (store(failure), None),
+            StartError::Dice(_) => (Exit::Failed, None),
+            StartError::Share { why, .. }
+            | StartError::Folder { why, .. }
+            | StartError::Trace { why, .. } => (Exit::Disk, Some(why)),
+            _ => (Exit::Disk, None),
         };
-        Self::new(exit, error.to_string())
+        let failure = Self::new(exit, error.to_string());
+        match why {
+            Some(why) => failure.mend(why),
+            None => failure,
+        }
+    }
+}
+
+/// Where to listen instead.
+fn elsewhere(at: SocketAddr, why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "choose a port from {FIRST_FREE} on with --listen, or run as who may use {}",
+                at.port()
+            )
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!(
+                "choose an address of this machine with --listen; 0.0.0.0:{0} and [::]:{0} are all of them",
+                at.port()
+            )
+        }
+        _ => "choose another address with --listen".into(),
     }
 }
 
@@ -120,8 +162,8 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, SocketAd
         )));
     }
     let chosen = *config.origin("lab") != Origin::Default;
-    let failed = |e: std::io::Error| {
-        if e.kind() == std::io::ErrorKind::AddrInUse {
+    let failed = |e: io::Error| {
+        if e.kind() == io::ErrorKind::AddrInUse {
             return Failure::new(
                 Exit::PortInUse,
                 format!("the lab's port {} is in use", at.port()),
@@ -140,4 +182,18 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, SocketAd
 pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|e| Failure::file("make the folder", folder, &e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        assert_eq!(address(":6086"), Ok("[::]:6086".parse().unwrap()));
+        assert_eq!(address("127.0.0.1:0"), Ok("127.0.0.1:0".parse().unwrap()));
+        for wrong in ["6086", ":x", ":70000", "localhost:6086", ""] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
 }

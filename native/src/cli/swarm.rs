@@ -3,11 +3,8 @@
 mod get;
 mod serve;
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-
 use clap::{Args, Subcommand};
 use servent::swarm::SwarmError;
-use servent_core::wire::pdtp::PORT;
 
 use super::Common;
 use super::exit::{Exit, Failure};
@@ -39,15 +36,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     }
 }
 
-/// `ADDRESS:PORT`, or `:PORT` for every address.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let any = |port: &str| Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port.parse().ok()?)));
-    let at = text.strip_prefix(':').map_or_else(|| text.parse().ok(), any);
-    at.ok_or_else(|| {
-        format!("`{text}` is no address such as {}:{PORT} or :{PORT}", Ipv4Addr::LOCALHOST)
-    })
-}
-
 /// Bytes a second: `500000`, `500k`, `2M`.
 fn rate(text: &str) -> Result<u64, String> {
     let (number, unit) = match text.strip_suffix(['k', 'K']) {
@@ -62,16 +50,22 @@ fn rate(text: &str) -> Result<u64, String> {
 
 impl From<SwarmError> for Failure {
     fn from(error: SwarmError) -> Self {
-        let exit = match error {
+        let (exit, next) = match error {
             SwarmError::Start(why) => return why.into(),
             SwarmError::Store(why) => return servent::error::StartError::from(why).into(),
-            SwarmError::File { .. } => Exit::Disk,
-            SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => Exit::Usage,
-            SwarmError::Unreachable(_) | SwarmError::Refused(_) => Exit::Network,
-            SwarmError::Other { .. } => Exit::Unverified,
-            _ => Exit::Failed,
+            SwarmError::File { path, why } => return Self::file("use", &path, &why),
+            SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => (Exit::Usage, ""),
+            SwarmError::Unreachable(_) => {
+                (Exit::Network, "check the address, and that `servent swarm serve` runs there")
+            }
+            SwarmError::Refused(_) => {
+                (Exit::Network, "compare the URL with the one that `servent swarm serve` printed")
+            }
+            SwarmError::Other { .. } => (Exit::Unverified, ""),
+            _ => (Exit::Failed, ""),
         };
-        Self::new(exit, error.to_string())
+        let failure = Self::new(exit, error.to_string());
+        if next.is_empty() { failure } else { failure.next(next) }
     }
 }
 
@@ -80,10 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_rates_are_read_as_people_write_them() {
-        assert_eq!(address(":6086"), Ok("[::]:6086".parse().unwrap()));
-        assert_eq!(address("127.0.0.1:0"), Ok("127.0.0.1:0".parse().unwrap()));
-        assert!(address("6086").is_err() && address(":x").is_err());
+    fn rates_are_read_as_people_write_them() {
         assert_eq!((rate("7"), rate("500k"), rate("2M")), (Ok(7), Ok(500_000), Ok(2_000_000)));
         assert!(rate("0").is_err() && rate("M").is_err() && rate("fast").is_err());
     }

@@ -49,7 +49,13 @@ impl Driver {
     /// # Errors
     /// Anything it needs and cannot have; see [`StartError`].
     pub async fn start(options: Options) -> Result<Handle, StartError> {
-        let listeners = listen::bind(&options.listen)?;
+        let listeners = listen::bind(&options.listen).map_err(|why| match why {
+            // Most often it is ourselves, started twice.
+            StartError::PortInUse { .. } => {
+                Store::in_use(&options.state_dir).map_or(why, StartError::from)
+            }
+            _ => why,
+        })?;
         let addrs = local_addrs(&listeners)?;
         let (room, config) = fit(&options.node);
         let (mut folders, options) = open_folders(options).await?;

@@ -59,6 +59,15 @@ impl Store {
         dir.join(NAME).is_file()
     }
 
+    /// Who works with the store of a folder, as the error it would be to open
+    /// it; `None` when nobody does, or nobody can tell.
+    pub(crate) fn in_use(dir: &Path) -> Option<StoreFailure> {
+        if !Self::is_in(dir) {
+            return None;
+        }
+        Lock::take(dir).err().filter(|why| matches!(why, StoreFailure::Locked { .. }))
+    }
+
     /// Opens the store in `dir`, making both when they are not there, and
     /// reads everything in it.
     ///

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum BindError {
     /// Somebody else has the port.
-    #[error("UDP port {} on {} is in use: choose another, or stop what listens there", at.port(), at.ip())]
+    #[error("UDP port {} on {} is in use: choose another with --listen, or stop what listens there", at.port(), at.ip())]
     PortInUse {
         /// What was asked for.
         at: SocketAddr,

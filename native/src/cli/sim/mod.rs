@@ -268,8 +268,9 @@ fn find(name: &str, seed: Option<u64>) -> Result<Scenario, Failure> {
 }
 
 fn read(path: &Path) -> Result<Scenario, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-    Scenario::parse(&text).map_err(|what| {
+    let bytes = std::fs::read(path).map_err(|e| Failure::file("read", path, &e))?;
+    let text = String::from_utf8(bytes).map_err(|_| "not a scenario: it is no text".to_owned());
+    text.and_then(|text| Scenario::parse(&text)).map_err(|what| {
         Failure::new(Exit::Foreign, format!("{}: {what}", path.display()))
             .next("`servent sim rush-hour --show` prints one that works")
     })

@@ -15,8 +15,8 @@ use sha1::Digest as _;
 use super::super::Common;
 use super::super::exit::{Exit, Failure, said};
 use super::super::signal::Signals;
-use super::super::start::runtime;
-use super::{address, rate};
+use super::super::start::{address, runtime};
+use super::rate;
 use crate::config::units;
 use crate::progress::{Herald, Voice, bytes};
 
@@ -106,7 +106,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         let found = tokio::net::lookup_host((host, port)).await.map_err(|why| {
-            Failure::new(Exit::Network, format!("{host} cannot be found: {}", said(&why)))
+            Failure::new(Exit::Network, format!("cannot find {host}: {}", said(&why)))
+                .next("check the name and the network")
         })?;
         let mut fetch = get(GetOptions {
             coordinator: found.collect(),

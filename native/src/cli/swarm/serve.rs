@@ -11,8 +11,8 @@ use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 use super::super::Common;
 use super::super::exit::{Exit, Failure, said};
 use super::super::signal::Signals;
-use super::super::start::runtime;
-use super::{address, rate};
+use super::super::start::{address, runtime};
+use super::rate;
 use crate::config::file::Raw;
 use crate::lab::{self, swarm::facts};
 use crate::progress::{Herald, Voice, bytes};
@@ -95,8 +95,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let mut signals = Signals::new()?;
         let listener = match arguments.metrics {
             Some(at) => Some(lab::listen(at, true).await.map_err(|why| {
-                let sentence = format!("{at}: {}", said(&why));
-                Failure::new(Exit::Network, sentence).next("choose another --metrics address")
+                let in_use = why.kind() == std::io::ErrorKind::AddrInUse;
+                let exit = if in_use { Exit::PortInUse } else { Exit::Network };
+                Failure::new(exit, format!("cannot serve metrics on {at}: {}", said(&why)))
+                    .next("choose another address with --metrics")
             })?),
             None => None,
         };
