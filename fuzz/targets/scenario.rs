@@ -1,12 +1,18 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_core::sim::{Course as _, Scenario, World, overlay};
+use servent_core::sim::{Course as _, Scenario, World, ladder, overlay, pieces};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = core::str::from_utf8(data) else { return };
     if let Ok(scenario) = overlay::Scenario::parse(text) {
         flood(&scenario);
+    }
+    if let Ok(scenario) = ladder::Scenario::parse(text) {
+        letters(&scenario);
+    }
+    if let Ok(scenario) = pieces::Scenario::parse(text) {
+        divide(&scenario);
     }
     let Ok(scenario) = Scenario::parse(text) else { return };
     if scenario.check().is_err() || scenario.nodes() > 200 {
@@ -30,6 +36,29 @@ fn flood(scenario: &overlay::Scenario) {
     while records.len() < 10_000 && world.step(&mut records) {
         // A flood says everything at once: that is its right.
         if world.flying() > 20_000 {
+            break;
+        }
+    }
+}
+
+fn letters(scenario: &ladder::Scenario) {
+    let mut world = ladder::World::begin(scenario);
+    let mut records = Vec::new();
+    for _ in 0..2_000 {
+        if !world.step(&mut records) {
+            break;
+        }
+    }
+}
+
+fn divide(scenario: &pieces::Scenario) {
+    if scenario.count() > 200 || scenario.pieces > 2_000 {
+        return;
+    }
+    let mut world = pieces::World::begin(scenario);
+    let mut records = Vec::new();
+    for _ in 0..2_000 {
+        if world.finished() || !world.step(&mut records) {
             break;
         }
     }

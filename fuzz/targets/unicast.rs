@@ -1,0 +1,161 @@
+//! Datagrams from anybody, to an endpoint that talks to somebody meanwhile:
+//! nothing is read two ways, and nobody holds more than the limits.
+#![no_main]
+
+use std::net::SocketAddr;
+
+use servent_core::engine::{Effect, Engine as _, Fx};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::unicast::{
+    Config, Conn, Endpoint, Event, Input, Order, Output, Payload, Profile, Side,
+};
+use servent_core::wire::unicast::{Block, Packet, Seal};
+
+/// Most effects of one input.
+const EFFECTS: usize = 5_000;
+/// Peers there are.
+const PEERS: u8 = 4;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let datagram = Payload::copy_from_slice(data);
+    for seal in [Seal::None, Seal::Checksum, Seal::Key(1, 2)] {
+        if let Ok(packet) = Packet::parse(&datagram, &seal) {
+            reads_back(&packet, &seal);
+        }
+    }
+    Play::new(data).run();
+});
+
+fn reads_back(packet: &Packet, seal: &Seal) {
+    let mut bytes = Vec::new();
+    packet.encode(seal, &mut bytes);
+    let again = Packet::parse(&Payload::from(bytes), seal).expect("what we write can be read");
+    assert_eq!(&again, packet, "it reads back as it was");
+}
+
+struct Play<'a> {
+    data: &'a [u8],
+    endpoint: Endpoint,
+    now: Instant,
+    /// Ids that were seen on datagrams of the endpoint.
+    known: Vec<Conn>,
+}
+
+impl<'a> Play<'a> {
+    fn new(mut data: &'a [u8]) -> Self {
+        let profile = match byte(&mut data).unwrap_or_default() % 2 {
+            0 => Profile::Adaptive,
+            _ => Profile::Unicast3,
+        };
+        let config = Config {
+            profile,
+            max_message: 300,
+            send_messages: 20,
+            send_bytes: 4_000,
+            recv_messages: 20,
+            recv_bytes: 2_000,
+            recv_total: 3_000,
+            peers: u32::from(PEERS) - 1,
+            tombstones: 3,
+            ..Config::default()
+        };
+        let endpoint = Endpoint::new(config, Rng::new(1));
+        Self { data, endpoint, now: Instant::from_secs(1), known: Vec::new() }
+    }
+
+    fn run(mut self) {
+        while let Some(op) = byte(&mut self.data) {
+            let peer = SocketAddr::from(([10, 0, 0, op >> 5 & (PEERS - 1)], 9));
+            match op & 7 {
+                0..=2 => self.datagram(peer),
+                3 => self.say(peer),
+                4 => self.give(Input::Close { peer }),
+                5 => self.give(Input::Taken { peer, messages: 5, bytes: 500 }),
+                6 => {
+                    let side = if op & 8 == 0 { Side::Sender } else { Side::Receiver };
+                    self.give(Input::Forget { peer, side });
+                }
+                _ => self.wait(),
+            }
+            self.give(Input::Flush);
+            let Config { recv_total, tombstones, peers, .. } = self.endpoint.config();
+            assert!(self.endpoint.held() <= *recv_total, "more is held than may be");
+            assert!(self.endpoint.tombstones() <= *tombstones as usize);
+            assert!(self.endpoint.view().len() <= *peers as usize);
+        }
+    }
+
+    /// The next bytes as a datagram; its first id may be one that we know.
+    fn datagram(&mut self, peer: SocketAddr) {
+        let (Some(which), Some(length)) = (byte(&mut self.data), byte(&mut self.data)) else {
+            return;
+        };
+        let length = usize::from(length).min(self.data.len());
+        let (bytes, rest) = self.data.split_at(length);
+        self.data = rest;
+        let mut bytes = bytes.to_vec();
+        if let (Some(conn), Some(place)) = (self.known.get(usize::from(which)), bytes.get_mut(1..9))
+        {
+            place.copy_from_slice(&conn.0.to_be_bytes());
+        }
+        let length = bytes.len() as u32;
+        if let Ok(packet) = Packet::parse(&Payload::from(bytes), &Seal::None) {
+            self.give(Input::Packet { peer, packet, bytes: length });
+        }
+    }
+
+    fn say(&mut self, peer: SocketAddr) {
+        let length = byte(&mut self.data).unwrap_or_default();
+        let order = if length % 2 == 0 { Order::InOrder } else { Order::AtOnce };
+        let payload = Payload::from(vec![length; usize::from(length) * 2]);
+        self.give(Input::Send { peer, payload, order });
+    }
+
+    fn wait(&mut self) {
+        let steps = u64::from(byte(&mut self.data).unwrap_or_default());
+        let until = self.now + Duration::from_millis(steps * steps);
+        for _ in 0..100 {
+            let Some((at, _)) = self.endpoint.poll_timeout().filter(|(at, _)| *at <= until) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            let mut fx = Fx::new();
+            self.endpoint.handle_timeout(self.now, &mut fx);
+            self.look(fx);
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn give(&mut self, input: Input) {
+        let mut fx = Fx::new();
+        self.endpoint.handle(self.now, input, &mut fx);
+        self.look(fx);
+    }
+
+    fn look(&mut self, mut fx: Fx<Output, Event>) {
+        let mut effects = 0;
+        let mtu = self.endpoint.config().mtu as usize;
+        for effect in fx.drain() {
+            effects += 1;
+            if let Effect::Output(Output::Packet { packet, .. }) = effect {
+                let mut bytes = Vec::new();
+                packet.encode(&Seal::None, &mut bytes);
+                assert!(bytes.len() <= mtu, "a datagram of {} bytes", bytes.len());
+                reads_back(&packet, &Seal::None);
+                for conn in packet.blocks.iter().map(Block::conn) {
+                    if self.known.len() < 256 && !self.known.contains(&conn) {
+                        self.known.push(conn);
+                    }
+                }
+            }
+        }
+        assert!(effects <= EFFECTS, "one input has {effects} effects");
+    }
+}
+
+fn byte(data: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = data.split_first()?;
+    *data = rest;
+    Some(*first)
+}
