@@ -96,9 +96,11 @@ export class Run {
    */
   advance(us, budget) {
     const end = performance.now() + budget;
-    let reached = this.raw.advance(us, 64);
-    while (reached < us && performance.now() < end) {
-      const next = this.raw.advance(us, 64);
+    // The core counts whole microseconds: a part of one is never reached.
+    const to = Math.floor(us);
+    let reached = this.raw.advance(to, 64);
+    while (reached < to && performance.now() < end) {
+      const next = this.raw.advance(to, 64);
       if (next <= reached && this.raw.frontier() <= reached) break;
       reached = next;
     }
