@@ -31,9 +31,10 @@ export function span(us) {
   return h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
 }
 
+const NUMBERS = new Intl.NumberFormat('en');
 /** @param {number} n */
 export function count(n) {
-  return n.toLocaleString('en').replaceAll(',', '\u202f');
+  return n < 1000 ? String(n) : NUMBERS.format(n).replaceAll(',', '\u202f');
 }
 
 /** @param {number} n */

@@ -5,6 +5,9 @@ import { t } from '../strings.js';
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */
 
+/** What each chart shows: as long as it is the same, nothing is drawn. @type {WeakMap<HTMLCanvasElement, unknown[]>} */
+const drawn = new WeakMap();
+
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {MatrixRun} run
@@ -15,6 +18,10 @@ export function paintChart(canvas, run, colours, { now, end }) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const scale = Math.min(2, devicePixelRatio || 1);
   if (!width || !height) return;
+  const shape = [run.progress, colours, width, height, scale, end, Math.round(((now - run.origin) / Math.max(1, end - run.origin)) * width * scale)];
+  const before = drawn.get(canvas);
+  if (before && shape.every((part, i) => part === before[i])) return;
+  drawn.set(canvas, shape);
   if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);

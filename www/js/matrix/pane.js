@@ -105,20 +105,21 @@ export class MatrixPane extends HTMLElement {
   update() {
     const { session } = this;
     if (!session?.run || this.hidden || !this.scroller || this.lanes[0]?.run !== session.run) return;
-    this.#read();
+    const read = this.#read();
     const words = this.#learn();
     this.#lay();
-    this.#draw();
+    this.#draw(read);
     this.#showWords(words);
   }
 
-  /** Reads the moment; of a crowd that moves not at every frame, for nobody could follow. */
+  /** Reads the moment; of a crowd that moves not at every frame, for nobody could follow. True when it was read. */
   #read() {
     const now = performance.now();
     const crowd = this.session?.playing && this.lanes[0].run.rows.length > CROWD;
-    if (crowd && now - this.#readAt < CROWD_MS) return;
+    if (crowd && now - this.#readAt < CROWD_MS) return false;
     this.#readAt = now;
     for (const { run } of this.lanes) run.refresh();
+    return true;
   }
   #readAt = 0;
 
@@ -166,13 +167,19 @@ export class MatrixPane extends HTMLElement {
     }
   }
   #size = '';
+  #look = '';
   /** @type {import('./look.js').Palette|undefined} */ colours = undefined;
 
-  #draw() {
+  /** @param {boolean} moved whether the moment is another one; else only another look at it is drawn */
+  #draw(moved) {
     const { canvas, scroller } = this;
     const colours = this.colours;
     if (!canvas || !colours) return;
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
+    const { node: chosen, transfer, lane: side } = /** @type {Session} */ (this.session).selection;
+    const look = JSON.stringify([width, height, scroller.scrollTop, scroller.scrollLeft, this.tall, this.wide, this.shown, this.cursor, this.pointed, this.in && this.lanes.indexOf(this.in), chosen, transfer, side, document.activeElement === scroller, colours]);
+    if (!moved && look === this.#look) return;
+    this.#look = look;
     const scale = Math.min(2, devicePixelRatio || 1);
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);

@@ -10,6 +10,8 @@ import { known, t } from '../strings.js';
 const PIN_APART = 26;
 /** A pin with so many pixels before the next says what it is. */
 const PIN_WORDS = 96;
+/** While its world is found out the line is drawn this often, in milliseconds. */
+const GROW_MS = 100;
 /** What PgUp and PgDn move, as a part of the whole. */
 const PAGE = 0.1;
 
@@ -17,6 +19,9 @@ export class TimeTrack extends HTMLElement {
   #pinShape = '';
   #branchShape = '';
   #drawn = '';
+  #known = -1;
+  #at = 0;
+  #late = 0;
 
   /** @param {Session} session */
   connect(session) {
@@ -98,9 +103,18 @@ export class TimeTrack extends HTMLElement {
     const canvas = this.canvas;
     if (!run || !canvas) return;
     const width = canvas.clientWidth;
-    const shape = `${width}|${run.count}|${length}|${this.session?.branch}|${document.documentElement.dataset.theme}`;
-    if (shape === this.#drawn || width === 0) return;
+    const shape = `${width}|${length}|${this.session?.branch}|${document.documentElement.dataset.theme}`;
+    if ((shape === this.#drawn && run.count === this.#known) || width === 0) return;
+    // While the future is being found out the line grows a few times a second.
+    const wait = shape === this.#drawn ? this.#at + GROW_MS - performance.now() : 0;
+    clearTimeout(this.#late);
+    if (wait > 0) {
+      this.#late = window.setTimeout(() => this.update(), wait);
+      return;
+    }
     this.#drawn = shape;
+    this.#known = run.count;
+    this.#at = performance.now();
     const scale = Math.min(2, devicePixelRatio || 1);
     const height = canvas.clientHeight;
     canvas.width = width * scale;
