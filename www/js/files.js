@@ -8,12 +8,14 @@ import { firstView } from './views.js';
 
 /** A trace is looked at where its events are at home. @param {Session} session @param {Uint8Array} bytes @param {string} name */
 export async function openTrace(session, bytes, name) {
+  const before = session.view;
   try {
     await firstView.loadTrace?.();
     session.setView(firstView);
     const run = session.openTrace(bytes, name);
     session.notice(t('trace.opened', { n: run.count }));
   } catch (why) {
+    session.setView(before);
     session.notice(t('trace.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
   }
 }
