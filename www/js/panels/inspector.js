@@ -164,7 +164,7 @@ export class LabInspector extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     const nodes = session.run?.nodes ?? [];
     if (nodes.length < 2 || nodes.length > PICKED) return null;
-    const choice = el('select', { class: 'input picker', 'aria-label': t(`${session.view.id}.pick`) }, el('option', { value: '', text: '–' }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
+    const choice = el('select', { class: 'input picker', 'aria-label': t(`${session.view.id}.pick`) }, el('option', { value: '', text: t('inspect.choose') }), ...nodes.map((n) => el('option', { value: n.id, text: n.name })));
     choice.addEventListener('change', () => {
       const node = session.run?.node(Number(choice.value));
       if (node && choice.value) session.select({ node: node.id, ticket: null, name: node.name });

@@ -4,6 +4,8 @@ import { clock } from '../format.js';
 
 /** Members of a list shown at once. */
 const MOST = 100;
+/** Data with no more members is told in a line. */
+const FEW = 16;
 
 /**
  * @param {unknown} value
@@ -18,8 +20,7 @@ export function tree(value, key, open, origin, path = key) {
     return el('div', { class: 'leaf' }, el('span', { class: 'key', text: `${key}: ` }), show(value, key, origin));
   }
   const entries = Array.isArray(value) ? value.map((v, i) => /** @type {[string, unknown]} */ ([String(i), v])) : Object.entries(value);
-  const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
-  const node = el('details', { open: open.has(path) }, el('summary', {}, el('span', { class: 'key', text: `${key} ` }), size));
+  const node = el('details', { open: open.has(path) }, el('summary', {}, el('span', { class: 'key', text: `${key} ` }), size(value)));
   const fill = () => {
     if (node.childElementCount > 1) return;
     node.append(...entries.slice(0, MOST).map(([k, v]) => tree(v, k, open, origin, `${path}.${k}`)));
@@ -34,17 +35,23 @@ export function tree(value, key, open, origin, path = key) {
   return node;
 }
 
+/** How many members data has, and of what kind it is. @param {object} value */
+const size = (value) => (Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`);
+
 /** Fields that hold an instant. */
 const INSTANT = /(^|[._])(at|before|deadline|since|until)$/;
 
 /**
- * A value in a word; an instant as the clock of the page shows it.
+ * A value in a word, data in a line; an instant as the clock of the page shows it.
  * @param {unknown} value
  * @param {string} key
  * @param {number} origin
+ * @returns {string}
  */
 export function show(value, key, origin) {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'number' && INSTANT.test(key)) return clock(value - origin);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value !== 'object') return String(value);
+  const inner = Object.entries(value).map(([name, v]) => `${Array.isArray(value) ? '' : `${name} `}${v !== null && typeof v === 'object' ? size(v) : show(v, name, origin)}`);
+  return inner.length > FEW ? size(value) : inner.join(', ') || size(value);
 }

@@ -185,6 +185,7 @@ const PAGE = {
   'inspect.state': (a) => `State of ${a.name}`,
   'queue.pick': 'Select a client to see where it stands, and to break things.',
   'queue.pick.trace': 'Select a client to see where it stands.',
+  'inspect.choose': 'Choose by name…',
   'inspect.address': 'Address',
   'inspect.file': 'File',
   'inspect.position': 'Place',
