@@ -173,6 +173,22 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a file that is no trace is refused with a sentence, and what was looked at stays', async () => {
+      const { page } = await open(started, '#1/ladder?p=lose-middle&t=100');
+      const before = await state(page);
+      await page.evaluate(() => {
+        const carried = new DataTransfer();
+        carried.items.add(new File(['{"this is": "no tape'], 'broken.sqlog'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: carried, cancelable: true }));
+      });
+      await page.waitForSelector('.notice.bad');
+      assert.match(await page.$eval('.notice.bad', (n) => n.textContent ?? ''), /not a trace the lab can read/);
+      const after = await state(page);
+      assert.deepEqual([after.view, after.digest, after.now], ['ladder', before.digest, before.now]);
+      assert.ok(await page.$eval('ladder-pane', (n) => n.checkVisibility()));
+      await page.close();
+    });
+
     test('cutting a wire opens a branch and keeps the old future', async () => {
       const { page } = await open(started, `${STORY}&t=40000`);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
@@ -294,10 +310,31 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a part of a microsecond is not waited for', async () => {
+      const { page } = await open(started, `${STORY}&t=0`);
+      const asked = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const fresh = session.view.fromScenario(session.scenario);
+        while (!fresh.explore(100));
+        const { raw } = fresh;
+        const advance = raw.advance.bind(raw);
+        let asked = 0;
+        raw.advance = (/** @type {number} */ us, /** @type {number} */ events) => {
+          asked += 1;
+          return advance(us, events);
+        };
+        const reached = fresh.advance(1000.5, 500);
+        fresh.free();
+        return [asked, reached];
+      });
+      assert.deepEqual(asked, [1, 1000]);
+      await page.close();
+    });
+
     test('the first visit has a hint, the second has none', async () => {
       const { page } = await open(started, `${STORY}&t=0`);
       assert.match(await page.$eval('.hint', (n) => n.textContent ?? ''), /cut its wire/);
-      await page.click('.hint button');
+      await page.click('.hint .button.small');
       assert.equal(await page.$('.hint'), null);
       await page.reload();
       await page.waitForSelector('.transport');
