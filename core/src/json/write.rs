@@ -82,8 +82,8 @@ impl Writer {
     }
 
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn open(&mut self, bracket: char, end: &'static str) -> Items<'_> {
-        self.0.push(bracket);
+    fn open(&mut self, begin: &'static str, end: &'static str) -> Items<'_> {
+        self.0.push_str(begin);
         Items { writer: self, some: false, end }
     }
 }
@@ -231,13 +231,13 @@ impl<'a> Serializer for &'a mut Writer {
         Ok(())
     }
     fn serialize_seq(self, _: Option<usize>) -> Result<Items<'a>, Never> {
-        Ok(self.open('[', "]"))
+        Ok(self.open("[", "]"))
     }
     fn serialize_tuple(self, _: usize) -> Result<Items<'a>, Never> {
-        Ok(self.open('[', "]"))
+        Ok(self.open("[", "]"))
     }
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Items<'a>, Never> {
-        Ok(self.open('[', "]"))
+        Ok(self.open("[", "]"))
     }
     fn serialize_tuple_variant(
         self,
@@ -247,13 +247,13 @@ impl<'a> Serializer for &'a mut Writer {
         _: usize,
     ) -> Result<Items<'a>, Never> {
         self.variant(name);
-        Ok(self.open('[', "]}"))
+        Ok(self.open("[", "]}"))
     }
     fn serialize_map(self, _: Option<usize>) -> Result<Items<'a>, Never> {
-        Ok(self.open('{', "}"))
+        Ok(self.open("{", "}"))
     }
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Items<'a>, Never> {
-        Ok(self.open('{', "}"))
+        Ok(self.open("{", "}"))
     }
     fn serialize_struct_variant(
         self,
@@ -263,7 +263,7 @@ impl<'a> Serializer for &'a mut Writer {
         _: usize,
     ) -> Result<Items<'a>, Never> {
         self.variant(name);
-        Ok(self.open('{', "}}"))
+        Ok(self.open("{", "}}"))
     }
 }
 

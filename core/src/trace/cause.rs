@@ -6,7 +6,7 @@
 
 use super::{Cause, Event};
 use crate::id::{ConnId, FetchId, Guid};
-use crate::table::{Table, sort_pairs};
+use crate::table::{Key, Table, sort_pairs};
 use crate::{fetch, node::ConnEvent, queue};
 
 /// What a record is about.
@@ -20,13 +20,14 @@ pub enum Subject {
     Conn(ConnId),
 }
 
-impl Subject {
-    /// A place's id, or the kind and the number of anything else.
-    fn key(self) -> Result<Guid, (u32, u64)> {
+impl Key for Subject {
+    /// The ids of places come from our own dice: none of them is as small a
+    /// number as the others have.
+    fn rank(self) -> u128 {
         match self {
-            Self::Ticket(id) => Ok(id),
-            Self::Fetch(fetch) => Err((0, fetch.0.into())),
-            Self::Conn(conn) => Err((1, conn.0)),
+            Self::Ticket(id) => id.rank(),
+            Self::Fetch(fetch) => fetch.rank(),
+            Self::Conn(conn) => 1 << 64 | conn.rank(),
         }
     }
 }
@@ -146,9 +147,7 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
 /// what follows from it has no cause.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
-    places: Table<Guid, u64>,
-    /// Downloads and connections.
-    others: Table<(u32, u64), u64>,
+    last: Table<Subject, u64>,
 }
 
 impl Causes {
@@ -173,38 +172,27 @@ impl Causes {
         let [first, conn] = subjects(event);
         if is_last(event) {
             if let Some(subject) = first.or(conn) {
-                match subject.key() {
-                    Ok(place) => self.places.remove(&place),
-                    Err(other) => self.others.remove(&other),
-                };
+                self.last.remove(&subject);
             }
             return;
         }
         self.put(first, seq);
         self.put(conn, seq);
-        if self.places.len() + self.others.len() > Self::LIMIT {
-            let seqs = self.places.values().chain(self.others.values());
-            let mut seqs: alloc::vec::Vec<_> = seqs.map(|seq| (*seq, 0)).collect();
+        if self.last.len() > Self::LIMIT {
+            let mut seqs: alloc::vec::Vec<_> = self.last.values().map(|seq| (*seq, 0)).collect();
             sort_pairs(&mut seqs);
             let (middle, _) = seqs[Self::LIMIT / 2];
-            self.places.retain(|_, seq| *seq > middle);
-            self.others.retain(|_, seq| *seq > middle);
+            self.last.retain(|_, seq| *seq > middle);
         }
     }
 
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn put(&mut self, subject: Option<Subject>, seq: u64) {
-        match subject.map(Subject::key) {
-            Some(Ok(place)) => drop(self.places.insert(place, seq)),
-            Some(Err(other)) => drop(self.others.insert(other, seq)),
-            None => {}
+        if let Some(subject) = subject {
+            self.last.insert(subject, seq);
         }
     }
 
     fn get(&self, subject: Subject) -> Cause {
-        match subject.key() {
-            Ok(place) => self.places.get(&place).copied(),
-            Err(other) => self.others.get(&other).copied(),
-        }
+        self.last.get(&subject).copied()
     }
 }
