@@ -74,7 +74,7 @@ class ServentLab extends HTMLElement {
   #side() {
     const { session } = this;
     this.inspector.classList.add('foldable');
-    const details = new Fold('side', this.inspector, { changed: () => session.touch() }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
+    const details = new Fold('side', this.inspector, { changed: () => { session.touch(); this.#pane().update(); this.#pane().reveal?.(); } }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
     for (const type of ['frame', 'select']) session.addEventListener(type, () => this.#tell(details.open));
     return el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, details.button, this.inspector);
   }

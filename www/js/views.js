@@ -38,7 +38,7 @@ import { queue } from './board/view.js';
  * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
  */
 /** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Deed what is done to whom; `at` when not now, and how long `past` that it is looked at */
-/** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void}} Pane */
+/** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
 /** Views by the order of their keys. A view that is not here yet comes with its script. */
 export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder', 'matrix']);

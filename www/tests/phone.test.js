@@ -128,6 +128,33 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('what is selected stays in sight when the inspector takes half of the picture', async () => {
+      const { page } = await open(started, '#1/ladder?p=five-percent&m=board&t=900', PHONE);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length > 80);
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('ladder-pane')).move(1));
+      await page.click('[data-unfold="side"]');
+      await page.waitForFunction(() => {
+        const pane = /** @type {any} */ (document.querySelector('ladder-pane'));
+        const { scrollTop, clientHeight } = pane.scroller;
+        const { y0, y1 } = pane.lanes[0].line(pane.lanes[0].run.arrow(pane.session.selection.arrow), pane.axis);
+        return y0 >= scrollTop && y1 <= scrollTop + clientHeight;
+      });
+      await page.close();
+    });
+
+    test('a whole map stays whole when a node at its edge is selected', async () => {
+      const { page } = await open(started, '#1/map?p=route-expired&m=board&t=100', SMALL);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('map-pane'))?.stages[0]?.sight);
+      const camera = await page.evaluate(() => {
+        const pane = /** @type {any} */ (document.querySelector('map-pane'));
+        pane.move(0, 0);
+        const { x, y, zoom } = pane.stages[0].camera;
+        return [pane.session.selection.name, x, y, zoom];
+      });
+      assert.deepEqual(camera, ['asker', 0, 0, 1]);
+      await page.close();
+    });
+
     test('a fault leaves a sign at the folded timeline, and its pin and the branches inside', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(40e6); session.gesture('restart'); });

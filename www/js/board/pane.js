@@ -29,6 +29,8 @@ export class QueuePane extends HTMLElement {
     });
   }
 
+  reveal() { this.querySelector('.card[data-selected]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); }
+
   update() {
     this.boards?.forEach((board) => board.update());
   }

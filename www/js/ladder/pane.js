@@ -237,6 +237,8 @@ export class LadderPane extends HTMLElement {
     this.#select(lane, arrows[to]);
   }
 
+  reveal() { if (this.session?.selection.arrow !== undefined) this.move(0); }
+
   /** @param {number} id */
   choose(id) {
     const lane = this.#current();

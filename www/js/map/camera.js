@@ -72,7 +72,8 @@ export class Camera {
   /** Brings a place into sight when it is not. @param {number} x @param {number} y */
   show(x, y) {
     const [px, py] = [this.sx(x), this.sy(y)];
-    const [mx, my] = [Math.min(48, this.width / 4), Math.min(48, this.height / 4)];
+    // Less than the margin of the whole picture, which is in sight anyway.
+    const [mx, my] = [Math.min(10, this.width * 0.06), Math.min(10, this.height * 0.06)];
     if (px >= mx && px <= this.width - mx && py >= my && py <= this.height - my) return;
     this.x = x;
     this.y = y;

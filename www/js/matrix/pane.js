@@ -256,6 +256,13 @@ export class MatrixPane extends HTMLElement {
     else session.select({ node: null, ticket: null, name: '' });
   }
 
+  reveal() {
+    const { node = null, transfer } = this.session?.selection ?? {};
+    const lane = this.#current();
+    const flow = transfer === undefined ? undefined : lane.run.transfer(transfer);
+    this.#reveal(lane, { row: flow?.taker ?? node, piece: flow?.piece ?? null });
+  }
+
   /** Scrolls until a place is in sight. @param {Lane} lane @param {Place} place */
   #reveal({ sheet }, { row, piece }) {
     const { scroller } = this;
