@@ -14,12 +14,16 @@ use super::{Common, print};
 #[command(after_help = "Examples:
   servent config > mine.toml                        begin a file of your own, for --config, or
                                                     to keep as ~/.config/servent/config.toml
+  servent config --explain | less                   what each of them means
   SERVENT_QUEUE_SLOTS=2 servent config | grep '#'   what differs from the defaults
   servent config --json --set queue.per_ip=4")]
 pub(crate) struct Arguments {
     /// As a configuration file (the default).
     #[arg(long, conflicts_with = "json")]
     toml: bool,
+    /// With the meaning of every setting above it.
+    #[arg(long, conflicts_with = "json")]
+    explain: bool,
     /// As one JSON object: {key: {value, origin}}.
     #[arg(long)]
     json: bool,
@@ -30,6 +34,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     if arguments.json {
         print(format!("{:#}\n", config.to_json()))
     } else {
-        print(config.to_toml())
+        print(config.to_toml(arguments.explain))
     }
 }

@@ -1,6 +1,7 @@
 //! The configuration: defaults < file < environment < flags, every value with
 //! the place it came from.
 
+mod explain;
 pub(crate) mod file;
 mod print;
 pub(crate) mod settings;
@@ -67,7 +68,7 @@ impl Builder {
         let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
         let at = |line: usize, what: String| {
             Failure::new(Exit::Usage, format!("{}:{line}: {what}", path.display()))
-                .next("mend that line; `servent config` shows every key with its default")
+                .next("mend that line; `servent config --explain` shows every key")
         };
         for entry in file::entries(&text).map_err(|(line, what)| at(line, what))? {
             let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
@@ -128,9 +129,10 @@ impl Config {
         self.tree.origin(key)
     }
 
-    /// As a configuration file that can be read back, origins in comments.
-    pub(crate) fn to_toml(&self) -> String {
-        print::toml(self)
+    /// As a configuration file that can be read back, origins in comments,
+    /// and what each setting means if it is to be `explained`.
+    pub(crate) fn to_toml(&self, explained: bool) -> String {
+        print::toml(self, explained)
     }
 
     /// As `{key: {value, origin}}`.
@@ -236,13 +238,15 @@ mod tests {
         b.assign("listen=[::1]:0, 127.0.0.1:7000").unwrap();
         b.assign("trace=run.sqlog").unwrap();
         let c = b.finish().unwrap();
-        let again = file(&c.to_toml()).unwrap();
-        assert_eq!(again.settings, c.settings);
+        for explained in [false, true] {
+            let again = file(&c.to_toml(explained)).unwrap();
+            assert_eq!(again.settings, c.settings);
+        }
     }
 
     #[test]
     fn every_default_survives_its_own_file() {
         let c = builder().finish().unwrap();
-        assert_eq!(file(&c.to_toml()).unwrap().settings, Settings::default());
+        assert_eq!(file(&c.to_toml(false)).unwrap().settings, Settings::default());
     }
 }

@@ -1,20 +1,27 @@
 //! The configuration as text: a file that can be read back, or JSON.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::tree::DURATIONS;
-use super::{Config, Origin, units};
+use super::{Config, Origin, explain, units};
 
-/// A TOML file; each value with its origin in a comment. Settings without a
-/// value stand in comments.
-pub(super) fn toml(config: &Config) -> String {
+/// A TOML file; each value with its origin in a comment, and its meaning above
+/// it if that is wanted. Settings without a value stand in comments.
+pub(super) fn toml(config: &Config, explained: bool) -> String {
     let mut out = String::new();
     let mut table = "";
+    let meanings = if explained { explain::all() } else { BTreeMap::new() };
     for (key, value, origin) in config.rows() {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
         if section != table {
             out.push_str(&format!("\n[{section}]\n"));
             table = section;
+        }
+        if let Some(meaning) = meanings.get(key) {
+            out.push('\n');
+            meaning.iter().for_each(|line| out.push_str(&format!("# {line}\n")));
         }
         let line = match value {
             Value::Null => format!("# {name} ="),
