@@ -23,7 +23,7 @@ const PAGE = {
   'app.hint.close': 'Got it',
   'fold.menu': (a) => `${a.view}: views and tools`,
   'fold.hint': 'The whole hint',
-  'fold.time': 'More about time',
+  'fold.time': 'Steps, speed and branches',
 
   'view.queue': 'Queue',
   'view.map': 'Routing',
