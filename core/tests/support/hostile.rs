@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
-    Config, DialError, FileInfo, Input, Limits, Node, Output, Restored, StoreError,
+    Config, DialError, FileInfo, Input, Limits, Node, Output, Overlay, Restored, StoreError,
 };
 use servent_core::queue::{self, FileKey};
 use servent_core::time::{Duration, Instant};
@@ -22,19 +22,23 @@ const MAX_REPLY: usize = 256 * 1024;
 /// strangers have less time than that.
 const MAX_TIME: Duration = Duration::from_secs(110);
 /// Requests a stranger need not invent.
-const TEMPLATES: [&str; 12] = [
-    "GET /get/1/song.ogg HTTP/1.1\r\n\r\n",
-    "GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 0.1\r\n\r\n",
-    "GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.0\r\nX-Node: 9.9.9.9:9\r\n\r\n",
-    "GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.1\r\nRange: bytes=10-\r\n\r\n",
-    "HEAD /get/1/song.ogg HTTP/1.1\r\nConnection: close\r\n\r\n",
-    "GET /uri-res/N2R?urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB HTTP/1.0\r\n\r\n",
-    "GET / HTTP/1.1\r\n\r\n",
-    "POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n",
-    "QUEUE 6a074979f3201edbf323b6425fef4a53 1.2.3.4:5\r\n",
-    "GIV 1:6a074979f3201edbf323b6425fef4a53/song.ogg\n\n",
-    "HTTP/1.1 503 Queued\r\nX-Queue: position=1,pollMin=1,pollMax=2\r\n\r\n",
-    "GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.0\r\nX-Queued: position=1; ID=",
+const TEMPLATES: [&[u8]; 16] = [
+    b"GET /get/1/song.ogg HTTP/1.1\r\n\r\n",
+    b"GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 0.1\r\n\r\n",
+    b"GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.0\r\nX-Node: 9.9.9.9:9\r\n\r\n",
+    b"GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.1\r\nRange: bytes=10-\r\n\r\n",
+    b"HEAD /get/1/song.ogg HTTP/1.1\r\nConnection: close\r\n\r\n",
+    b"GET /uri-res/N2R?urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB HTTP/1.0\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n",
+    b"QUEUE 6a074979f3201edbf323b6425fef4a53 1.2.3.4:5\r\n",
+    b"GIV 1:6a074979f3201edbf323b6425fef4a53/song.ogg\n\n",
+    b"HTTP/1.1 503 Queued\r\nX-Queue: position=1,pollMin=1,pollMax=2\r\n\r\n",
+    b"GET /get/1/song.ogg HTTP/1.1\r\nX-Queue: 1.0\r\nX-Queued: position=1; ID=",
+    b"GNUTELLA CONNECT/0.6\r\nUser-Agent: x\r\nX-Try: 1.2.3.4:5,9.8.7.6:5\r\n\r\n",
+    b"GNUTELLA/0.6 200 OK\r\n\r\n",
+    b"0123456789abcdef\0\x07\0\0\0\0\0",
+    b"0123456789abcdeg\x80\x07\0\x07\0\0\0\0\0song\0",
 ];
 
 /// The node, its honest client, and what the host of both keeps.
@@ -79,7 +83,8 @@ impl<'a> Play<'a> {
     fn begin(data: &'a [u8]) -> Self {
         let limits = Limits { connections: 24, connections_per_ip: 8, ..Limits::default() };
         let queue = queue::Config { slots: 1, capacity: 12, per_ip: 4, ..queue::Config::default() };
-        let config = Config { limits, queue, ..Config::default() };
+        let overlay = Overlay { enabled: true, ..Overlay::default() };
+        let config = Config { limits, queue, overlay, ..Config::default() };
         let mut play = Play {
             data,
             node: Node::new(config, 1),
@@ -102,7 +107,7 @@ impl<'a> Play<'a> {
         play.give(Input::Start(restored));
         for n in 1..=2 {
             let conn = play.accept(honest(n));
-            play.give(Input::Bytes { conn, data: TEMPLATES[1].as_bytes().to_vec() });
+            play.give(Input::Bytes { conn, data: TEMPLATES[1].to_vec() });
         }
         let view = play.node.view(1, 9);
         assert_eq!((view.queue.length, view.queue.free), (1, 0), "the honest clients are in");
@@ -146,7 +151,7 @@ impl<'a> Play<'a> {
     fn ask(&mut self) {
         let (Some(conn), Some(which)) = (self.stranger(), self.byte()) else { return };
         let request = TEMPLATES[usize::from(which) % TEMPLATES.len()];
-        self.give(Input::Bytes { conn, data: request.as_bytes().to_vec() });
+        self.give(Input::Bytes { conn, data: request.to_vec() });
     }
 
     /// Ends a request that was left open with an id that nobody has.
