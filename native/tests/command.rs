@@ -111,6 +111,7 @@ fn wrong_calls_say_what_would_be_right() {
     complains(&place.run(&["status"]), 7, "no servent runs");
     std::fs::write(place.path("binary"), [0xff, 0xfe, 0]).unwrap();
     complains(&place.run(&["sim", "./binary"]), 8, "not a scenario");
+    complains(&place.run(&["lab", "missing.sqlog"]), 4, "cannot read missing.sqlog");
     complains(&place.run(&["swarm", "serve", "missing"]), 4, "missing: no such file");
     for wrong in ["7000", "localhost:7000", ":x"] {
         for command in ["share", "receive", "lab", "get"] {

@@ -169,6 +169,35 @@ fn ctrl_c_of_get_says_how_to_go_on() {
 }
 
 #[test]
+fn ctrl_c_of_get_keeps_every_byte_that_has_come() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 8_000_000);
+    let slow = place.sharing(&["--set", "upload_rate=600000"]);
+    let at = slow.at.to_string();
+    let url = format!("http://{at}/get/0/file");
+    let arguments =
+        ["get", &url, "-o", "file", "--json", "--state", "get", "--time-scale", "20", "--wait"];
+    let have = |line: &str| {
+        let line = serde_json::from_str::<Value>(line).unwrap_or_default();
+        line["download"]["have"].as_u64().unwrap_or(0)
+    };
+    // Less than is saved on the way without being asked to, and long before
+    // the end.
+    let mut first = Running::start(place.servent(&arguments));
+    let come = have(&first.line(|line| have(line) > 500_000));
+    first.signal("INT");
+    assert_eq!(first.ended().code(), Some(130));
+    drop(slow);
+    let _fast = place.sharing(&["--listen", &at]);
+    let mut again = Running::start(place.servent(&arguments));
+    let begun = again.event("progress")["download"]["have"].as_u64().unwrap();
+    assert!(begun >= come, "{begun} of {come} bytes are still known");
+    again.event("done");
+    assert!(again.ended().success());
+    assert_same(&place.path("file"), &bytes);
+}
+
+#[test]
 fn a_server_that_goes_and_comes_back_is_found_again() {
     let place = Place::new();
     let (_, bytes) = place.share("file", 3_000_000);

@@ -191,13 +191,18 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
     })
     .await?;
     let wish = Get { name: name.clone(), sha1: wanted.sha1, sources };
+    let again = wish.clone();
     let mut push = Pushing::new(wanted.push.as_ref());
     push.join(&handle).await?;
     let mut progress = FetchProgress::new(*voice, &name);
     let outcome = tokio::select! {
         outcome = follow(&handle, wish, &mut push, &mut progress) => outcome,
-        () = signals.first() => Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
-            .next("run the same command to go on where it was")),
+        () = signals.first() => {
+            // A wish that is repeated is remembered with all that has come.
+            handle.command(Command::Get(again)).await?;
+            Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
+                .next("run the same command to go on where it was"))
+        }
         ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
     };
     progress.finish();

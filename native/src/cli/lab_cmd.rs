@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    for trace in &arguments.traces {
+        trace.metadata().map_err(|e| Failure::file("read", trace, &e))?;
+    }
     let mut builder = common.builder()?;
     if let Some(listen) = arguments.listen {
         builder.flag("--listen", "lab", Raw::Text(listen.to_string()))?;
