@@ -24,7 +24,7 @@ use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
-use crate::progress::{Voice, bytes};
+use crate::progress::{Voice, bytes, count};
 
 /// Share folders: others download from them, in one fair queue.
 ///
@@ -219,7 +219,7 @@ async fn watch(handle: Handle, voice: Voice) {
                     json!({ "event": "hashed", "files": library.files, "bytes": library.bytes })
                         .to_string()
                 }
-                _ => format!("hashed {} files, {}", library.files, bytes(library.bytes)),
+                _ => format!("hashed {}, {}", count(library.files, "file"), bytes(library.bytes)),
             };
             match (&bar, voice) {
                 (Some(bar), _) => bar.println(line),
@@ -243,8 +243,10 @@ async fn watch(handle: Handle, voice: Voice) {
             format!(", hashing {} of {}", bytes(library.hashed_bytes), bytes(library.bytes))
         };
         bar.set_message(format!(
-            "slots {used}/{}, {} in line, {} connections{hashing}",
-            queue.slots, queue.length, view.connections
+            "slots {used}/{}, {} in line, {}{hashing}",
+            queue.slots,
+            queue.length,
+            count(view.connections.into(), "connection")
         ));
         bar.tick();
     }

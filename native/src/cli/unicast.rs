@@ -12,7 +12,7 @@ use servent_core::time::Duration;
 use super::Common;
 use super::exit::{Exit, Failure};
 use crate::config::file::Raw;
-use crate::progress::{bytes, per_second, rate};
+use crate::progress::{bytes, count, per_second, rate};
 
 /// The UDP port of `receive` when nobody names another.
 pub(crate) const PORT: u16 = 6348;
@@ -125,15 +125,15 @@ pub(crate) fn repairs(counters: &Counters) -> String {
         us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),
     };
     format!(
-        "  {datagrams} datagrams in {} system calls, {lost} lost on purpose{trip}\n  \
-         {} messages sent, {} of them again; {} delivered, {} asked for again; \
-         {} acknowledgements in, {} out",
-        socket.send_calls + socket.recv_calls,
-        protocol.sent + protocol.resent,
+        "  {} in {}, {lost} lost on purpose{trip}\n  \
+         {} sent, {} of them again; {} delivered, {} asked for again; {} in, {} out",
+        count(datagrams, "datagram"),
+        count(socket.send_calls + socket.recv_calls, "system call"),
+        count(protocol.sent + protocol.resent, "message"),
         protocol.resent,
         protocol.delivered,
         protocol.requested,
-        protocol.acks_received,
+        count(protocol.acks_received, "acknowledgement"),
         protocol.acks_sent,
     )
 }

@@ -9,7 +9,7 @@ use std::io::IsTerminal as _;
 
 pub(crate) use self::fetch::FetchProgress;
 pub(crate) use self::stream::{Herald, StreamProgress, per_second};
-pub(crate) use self::text::{bytes, length, rate};
+pub(crate) use self::text::{bytes, count, length, rate};
 
 /// How to speak to whoever called us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

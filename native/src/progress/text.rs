@@ -12,6 +12,11 @@ pub(crate) fn rate(per_second: u64) -> String {
     format!("{}/s", bytes(per_second))
 }
 
+/// So many of something: `1 file`, `2 files`.
+pub(crate) fn count(n: u64, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A length of time in seconds: `42 s`, `3 min 05 s`, `2 h 10 min`.
 pub(crate) fn length(seconds: u64) -> String {
     match seconds {
@@ -33,6 +38,7 @@ mod tests {
         assert_eq!(bytes(200 * 1024 * 1024), "200 MiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
         assert_eq!(bytes(1_048_575), "1024 KiB");
+        assert_eq!((count(0, "file"), count(1, "file")), ("0 files".into(), "1 file".into()));
         assert_eq!(length(185), "3 min 05 s");
         assert_eq!(length(7_800), "2 h 10 min");
     }

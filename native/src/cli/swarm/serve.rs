@@ -15,7 +15,7 @@ use super::super::start::{address, runtime};
 use super::rate;
 use crate::config::file::Raw;
 use crate::lab::{self, swarm::facts};
-use crate::progress::{Herald, Voice, bytes};
+use crate::progress::{Herald, Voice, bytes, count};
 
 /// How often the swarm is told of.
 const TELL_EVERY: Duration = Duration::from_secs(2);
@@ -137,9 +137,9 @@ fn announce(herald: &Herald, server: &Server) {
         });
         let at = server.addrs().first().map_or(0, SocketAddr::port);
         let sentence = format!(
-            "{name}, {} in {} pieces, SHA-256 {}\nothers take it with: servent swarm get pdtp://ADDRESS:{at}/{name}",
+            "{name}, {} in {}, SHA-256 {}\nothers take it with: servent swarm get pdtp://ADDRESS:{at}/{name}",
             bytes(hashed.size),
-            hashed.pieces.len(),
+            count(hashed.pieces.len() as u64, "piece"),
             hashed.whole,
         );
         herald.result(&fact, &sentence);
@@ -165,9 +165,9 @@ fn tell(herald: &Herald, mut facts: Value, event: &str) {
     let number = |of: &Value| of.as_u64().unwrap_or(0);
     let copies = number(&facts["source_copies_percent"]);
     let sentence = format!(
-        "{} clients, {} pieces arrived, the source has sent {} ({}.{:02} copies)",
-        facts["clients"],
-        facts["counters"]["arrived"],
+        "{}, {} arrived, the source has sent {} ({}.{:02} copies)",
+        count(number(&facts["clients"]), "client"),
+        count(number(&facts["counters"]["arrived"]), "piece"),
         bytes(number(&facts["sent"])),
         copies / 100,
         copies % 100,
