@@ -30,6 +30,15 @@ pub trait Engine {
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 }
 
+/// The earlier of two timers, the first of two at the same instant.
+#[must_use]
+pub fn earlier<T>(one: Option<(Instant, T)>, other: Option<(Instant, T)>) -> Option<(Instant, T)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other.0 < one.0 { other } else { one }),
+        (one, other) => one.or(other),
+    }
+}
+
 /// One consequence: something to do, or something to know.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Effect<O, E> {

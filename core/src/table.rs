@@ -135,6 +135,9 @@ impl<K: Clone, V: Clone> Clone for Table<K, V> {
     // what the page's module grows by.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn clone(&self) -> Self {
+        if self.rows.is_empty() {
+            return Self::new();
+        }
         Self { order: self.order.clone(), rows: self.rows.clone() }
     }
 }

@@ -6,6 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::cx::Cx;
 use super::ranges::Range;
 use super::{Config, Event, SourceTrouble};
+use crate::engine::earlier;
 use crate::id::{ConnId, FetchId};
 use crate::node::{Source, SourceView};
 use crate::queue::client::{Client, Place};
@@ -147,7 +148,7 @@ impl Src {
     /// The next instant something about it is due.
     pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
         let ask = self.client.ask_at().map(|at| (at, "ask"));
-        [ask, self.link.until()].into_iter().flatten().min()
+        earlier(ask, self.link.until())
     }
 
     pub(super) fn view(&self) -> SourceView {

@@ -60,7 +60,7 @@ pub use self::view::{
 };
 
 use self::conn::{Phase, Purpose, Timer};
-use crate::engine::{Effect, Engine, Fx, FxOf};
+use crate::engine::{Effect, Engine, Fx, FxOf, earlier};
 use crate::fetch::{self, Fetches};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::{self, Server};
@@ -322,13 +322,8 @@ impl Engine for Node {
         if self.state != State::Running {
             return None;
         }
-        let timers = [
-            self.conns.next_due(),
-            self.queue.poll_timeout(),
-            self.fetches.poll_timeout(),
-            self.overlay.next(),
-        ];
-        timers.into_iter().flatten().min_by_key(|(at, _)| *at)
+        let first = earlier(self.conns.next_due(), self.queue.poll_timeout());
+        earlier(earlier(first, self.fetches.poll_timeout()), self.overlay.next())
     }
 }
 

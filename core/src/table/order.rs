@@ -51,6 +51,22 @@ struct Rest {
     free: Vec<u32>,
 }
 
+/// How many come first of which something holds, as it does of none behind
+/// those. The standard library's search is made for large tables.
+#[inline(always)]
+fn halve<T>(list: &[T], holds: impl Fn(&T) -> bool) -> u32 {
+    let (mut from, mut to) = (0, list.len());
+    while from < to {
+        let middle = (from + to) / 2;
+        if holds(&list[middle]) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    from as u32
+}
+
 // None of these is generic, so each is compiled once. The page's module is
 // built for size and would still copy them into every caller.
 impl Order {
@@ -70,6 +86,7 @@ impl Order {
         self.rest.as_ref().map_or(&[], |rest| &rest.more)
     }
 
+    #[inline(always)]
     fn run(&self, run: u32) -> &[Pair] {
         match run.checked_sub(1) {
             None => &self.first,
@@ -93,16 +110,17 @@ impl Order {
         if self.pair(self.last).is_some_and(|pair| pair.rank == rank) {
             return self.last;
         }
-        let run = self.more().partition_point(|run| run[0].rank <= rank) as u32;
-        let at = self.run(run).partition_point(|pair| pair.rank < rank) as u32;
-        At { run, at }
+        let run = halve(self.more(), |run| run[0].rank <= rank);
+        At { run, at: halve(self.run(run), |pair| pair.rank < rank) }
     }
 
+    #[inline(always)]
     fn seek_mut(&mut self, rank: (u64, u64)) -> At {
         self.last = self.seek(rank);
         self.last
     }
 
+    #[inline(always)]
     fn pair(&self, At { run, at }: At) -> Option<&Pair> {
         self.run(run).get(at as usize)
     }

@@ -30,8 +30,16 @@ pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
 
 /// The byte that two hexadecimal digits of either case stand for.
 pub(crate) fn byte([high, low]: [u8; 2]) -> Option<u8> {
-    let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
     Some(digit(high)? << 4 | digit(low)?)
+}
+
+const fn digit(c: u8) -> Option<u8> {
+    match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        b'A'..=b'F' => Some(c - b'A' + 10),
+        _ => None,
+    }
 }
 
 /// Writes bytes as lower-case hexadecimal text.

@@ -81,7 +81,7 @@ use self::throttle::Throttle;
 pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows};
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
-use crate::engine::{Engine, Fx, FxOf};
+use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::rng::Rng;
 use crate::table::Table;
 use crate::time::{Duration, Instant};
@@ -306,6 +306,6 @@ impl Engine for Server {
         }
         let deadline = self.wheel.next().map(|at| (at, "deadline"));
         let reserve = self.claims.next().map(|at| (at, "reserve"));
-        [deadline, reserve].into_iter().flatten().min()
+        earlier(deadline, reserve)
     }
 }
