@@ -41,7 +41,8 @@ export async function start(name, how = {}) {
   const close = async () => {
     await browser.close();
     server.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    // A browser's helpers may write for a while after it has ended.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   };
   return { browser, server, close };
 }
