@@ -11,6 +11,9 @@ use tokio::net::{TcpStream, lookup_host};
 
 use super::exit::{Exit, Failure, said};
 
+/// The longest wait for one of several addresses to take a connection.
+const TRY: Duration = Duration::from_secs(3);
+
 /// A place to ask, its host not yet looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -188,8 +191,8 @@ impl Place {
         let mut at = found.first().copied();
         if found.len() > 1 {
             for candidate in found {
-                let wait = Duration::from_secs(3);
-                if let Ok(Ok(_)) = tokio::time::timeout(wait, TcpStream::connect(candidate)).await {
+                let dialed = TcpStream::connect(candidate);
+                if let Ok(Ok(_)) = tokio::time::timeout(TRY, dialed).await {
                     at = Some(candidate);
                     break;
                 }

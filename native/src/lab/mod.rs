@@ -26,6 +26,9 @@ pub(crate) use self::page::Page;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
 
+/// Ports after the usual one that are tried before any free one is taken.
+const NEXT_PORTS: usize = 20;
+
 /// Everything the web server can show.
 pub(crate) struct Hub {
     /// What the page calls this process.
@@ -63,7 +66,7 @@ impl Hub {
 pub(crate) async fn listen(at: SocketAddr, chosen: bool) -> io::Result<TcpListener> {
     match TcpListener::bind(at).await {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse && !chosen => {
-            for port in (at.port()..).skip(1).take(20) {
+            for port in (at.port()..).skip(1).take(NEXT_PORTS) {
                 if let Ok(listener) = TcpListener::bind(SocketAddr::new(at.ip(), port)).await {
                     return Ok(listener);
                 }

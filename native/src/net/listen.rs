@@ -17,7 +17,7 @@ use crate::error::StartError;
 /// Connections the system may hold for us before we accept them.
 const ACCEPT_QUEUE: i32 = 4_096;
 /// How long to wait when the system cannot give another descriptor.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens on every address. `[::]` takes IPv4 as well, unless an IPv4
 /// address with the same port is asked for too.

@@ -20,7 +20,7 @@ use servent_core::node::Input;
 
 pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, raise_descriptors};
-pub(crate) use self::listen::bind;
+pub(crate) use self::listen::{ACCEPT_PAUSE, bind};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::Pace;
 

@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
@@ -27,7 +26,7 @@ use super::source::{Offer, Source};
 use super::url_of;
 use crate::clock::Clock;
 use crate::driver::random_seed;
-use crate::net::{Pace, bind, raise_descriptors};
+use crate::net::{ACCEPT_PAUSE, Pace, bind, raise_descriptors};
 use crate::store::{Durability, Rows};
 
 /// What may wait for the coordinator's task, and is taken in one turn.
@@ -229,7 +228,7 @@ async fn accept(
             () = asks.closed() => return,
         };
         let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let conn = ConnId(numbers.fetch_add(2, Ordering::Relaxed) + 2);

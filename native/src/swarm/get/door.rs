@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use servent_core::id::ConnId;
 use servent_core::swarm::client::{Job, Request};
@@ -17,6 +16,7 @@ use super::super::wire::Wire;
 use super::super::{http, url_from};
 use super::host::News;
 use super::jobs::Slice;
+use crate::net::ACCEPT_PAUSE;
 
 /// Connections of peers at once.
 const CALLERS: usize = 512;
@@ -57,7 +57,7 @@ pub(super) async fn keep(listener: TcpListener, news: mpsc::Sender<News>) {
             () = news.closed() => return,
         };
         let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let (news, numbers) = (news.clone(), Arc::clone(&numbers));
@@ -152,6 +152,8 @@ async fn obey(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use servent_core::swarm::client::Outcome;
     use tokio::io::AsyncWriteExt as _;
 

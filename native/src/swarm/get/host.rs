@@ -28,6 +28,8 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// How long a goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// The shortest sleep before the end is looked at again.
+const LEAST_WAIT: Duration = Duration::from_millis(50);
 
 /// Something for the client's task.
 #[derive(Debug)]
@@ -214,7 +216,7 @@ impl Host {
             match over {
                 Some((watch, wait)) => {
                     let left = wait.saturating_sub(watch.elapsed());
-                    tokio::time::sleep(left.max(Duration::from_millis(50))).await;
+                    tokio::time::sleep(left.max(LEAST_WAIT)).await;
                 }
                 None => std::future::pending().await,
             }
