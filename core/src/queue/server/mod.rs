@@ -50,7 +50,7 @@
 //!
 //! # The parts
 //!
-//! [`places`] finds entries by id, connection and address, over [`table`];
+//! [`places`] finds entries by id, connection and address, over [`index`];
 //! [`mod@line`] knows their order, over [`sums`]; [`wheel`] their deadlines;
 //! [`claims`] for whom slots are kept; [`throttle`] which addresses ask too
 //! often. [`request`], [`slots`], [`absence`] and [`restore`] are the rules.
