@@ -8,7 +8,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::machine;
 use crate::pack::pack;
 use crate::paths;
-use crate::run::cargo;
+use crate::run::{Tool, cargo};
 
 /// The views of the page, as the features of `servent-web` name them. Each is
 /// a module of its own: the page loads what the open view needs.
@@ -37,9 +37,9 @@ pub(crate) const ALL: &str = "all";
 /// # Errors
 /// When the build fails, or the bindings cannot be made.
 pub(crate) fn build() -> Result<()> {
-    prepare()?;
-    VIEWS.iter().try_for_each(|view| build_module(view, view))?;
-    build_module(ALL, &VIEWS.join(","))
+    let words = prepare()?;
+    VIEWS.iter().try_for_each(|view| build_module(view, view, words))?;
+    build_module(ALL, &VIEWS.join(","), words)
 }
 
 /// Builds one view alone.
@@ -50,13 +50,26 @@ pub(crate) fn build_view(view: &str) -> Result<()> {
     if !VIEWS.contains(&view) {
         bail!("there is no view {view}: there are {}", VIEWS.join(", "));
     }
-    prepare()?;
-    build_module(view, view)
+    let words = prepare()?;
+    build_module(view, view, words)
 }
 
-fn prepare() -> Result<()> {
+/// What a panic says in a module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Left,
+    Out,
+}
+
+/// Makes sure of what the modules are built with.
+fn prepare() -> Result<Words> {
     machine::rust_target("wasm32-unknown-unknown")?;
-    machine::rust_sources()
+    let Err(why) = machine::rust_sources() else { return Ok(Words::Out) };
+    println!(
+        "LOOK: the page's modules become a tenth heavier: the sources of Rust's standard \
+         library are missing (`rustup component add rust-src`): {why:#}"
+    );
+    Ok(Words::Left)
 }
 
 /// A tenth of a module was words about panics that nobody reads in a browser,
@@ -64,19 +77,21 @@ fn prepare() -> Result<()> {
 /// panic stops the module at once, the page says so, and the same scenario
 /// panics with all its words in the program. The compiler is pinned, so that
 /// what it calls unstable stays as it is.
-const NO_WORDS: &[(&str, &str)] = &[
-    ("RUSTC_BOOTSTRAP", "1"),
-    ("RUSTFLAGS", "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none"),
-];
+fn wordless(cargo: Tool) -> Tool {
+    let flags = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
+    cargo
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", flags)
+        .words("-Z build-std=std,panic_abort -Z build-std-features=optimize_for_size")
+}
 
-fn build_module(name: &str, features: &str) -> Result<()> {
-    NO_WORDS
-        .iter()
-        .fold(cargo(), |cargo, (key, value)| cargo.env(key, value))
+fn build_module(name: &str, features: &str, words: Words) -> Result<()> {
+    let cargo = cargo()
         .words("rustc --quiet --package servent-web --lib --profile web")
         .words("--target wasm32-unknown-unknown --no-default-features --features")
-        .arg(features)
-        .words("-Z build-std=std,panic_abort -Z build-std-features=optimize_for_size")
+        .arg(features);
+    let cargo = if words == Words::Out { wordless(cargo) } else { cargo };
+    cargo
         // The stack comes first; data below 1 MiB has addresses of three bytes.
         .words("-- -C link-arg=-zstack-size=524288")
         .run()?;
