@@ -157,7 +157,7 @@ impl fmt::Debug for Duration {
 /// width weighs half a kilobyte in the page's modules.
 ///
 /// # Panics
-/// When `by` is zero.
+/// When `by` is zero and the product fits into 64 bits.
 #[must_use]
 pub(crate) const fn divide(product: u128, by: u64) -> (u64, u64) {
     let (high, low) = ((product >> 64) as u64, product as u64);
