@@ -185,7 +185,7 @@ fn a_line_too_long_to_be_read_ends_the_claim() {
 fn an_unknown_version_says_so() {
     let lines: Vec<String> = tape(inputs(1))
         .into_iter()
-        .map(|l| l.replace(r#""version":1,"#, r#""version":9,"future":true,"#))
+        .map(|l| l.replace(r#""version":2,"#, r#""version":9,"future":true,"#))
         .collect();
     let report = replay(&lines).report().clone();
     assert_eq!(report.unknown_version, Some(9));

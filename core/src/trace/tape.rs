@@ -20,7 +20,7 @@ use crate::node::{Config, Input, Output};
 use crate::time::Instant;
 
 /// The version of the tape this code writes, and the only one it re-executes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Inputs and timeouts between two checkpoints.
 pub const CHECKPOINT: u64 = 64;
 
