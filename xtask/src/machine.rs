@@ -79,20 +79,15 @@ pub(crate) fn rust_target(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// True when the sources of the standard library are here, to build it anew
-/// for the page. The page can be built without.
-pub(crate) fn has_rust_sources() -> bool {
-    let sysroot = Tool::new("rustc").words("--print sysroot").quiet().unwrap_or_default();
-    let library = std::path::Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
-    library.join("Cargo.lock").is_file()
-}
-
-/// Tries to have them.
+/// Tries to have the sources of the standard library, to build it anew for the
+/// page.
 ///
 /// # Errors
 /// When they are not here and rustup cannot add them.
 pub(crate) fn rust_sources() -> Result<()> {
-    if has_rust_sources() {
+    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
+    let library = std::path::Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
+    if library.join("Cargo.lock").is_file() {
         return Ok(());
     }
     Tool::new("rustup").words("component add rust-src").quiet()?;

@@ -1,6 +1,7 @@
 //! The core as WebAssembly, one module a view, with its bindings.
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use wasm_bindgen_cli_support::Bindgen;
@@ -37,9 +38,9 @@ pub(crate) const ALL: &str = "all";
 /// # Errors
 /// When the build fails, or the bindings cannot be made.
 pub(crate) fn build() -> Result<()> {
-    let words = prepare()?;
-    VIEWS.iter().try_for_each(|view| build_module(view, view, words))?;
-    build_module(ALL, &VIEWS.join(","), words)
+    let mut words = prepare()?;
+    VIEWS.iter().try_for_each(|view| build_somehow(view, view, &mut words))?;
+    build_somehow(ALL, &VIEWS.join(","), &mut words)
 }
 
 /// Builds one view alone.
@@ -50,8 +51,17 @@ pub(crate) fn build_view(view: &str) -> Result<()> {
     if !VIEWS.contains(&view) {
         bail!("there is no view {view}: there are {}", VIEWS.join(", "));
     }
-    let words = prepare()?;
-    build_module(view, view, words)
+    build_somehow(view, view, &mut prepare()?)
+}
+
+/// True when the modules were built with the words of panics in them.
+pub(crate) fn is_wordy() -> bool {
+    wordy().exists()
+}
+
+/// The mark of that.
+fn wordy() -> PathBuf {
+    paths::www().join("pkg/wordy")
 }
 
 /// What a panic says in a module.
@@ -64,12 +74,31 @@ enum Words {
 /// Makes sure of what the modules are built with.
 fn prepare() -> Result<Words> {
     machine::rust_target("wasm32-unknown-unknown")?;
-    let Err(why) = machine::rust_sources() else { return Ok(Words::Out) };
+    fs::create_dir_all(paths::www().join("pkg"))?;
+    if wordy().exists() {
+        fs::remove_file(wordy())?;
+    }
+    machine::rust_sources().map_or_else(|why| leave_words(&why), |()| Ok(Words::Out))
+}
+
+fn leave_words(why: &anyhow::Error) -> Result<Words> {
     println!(
-        "LOOK: the page's modules become a tenth heavier: the sources of Rust's standard \
-         library are missing (`rustup component add rust-src`): {why:#}"
+        "LOOK: the page's modules become a tenth heavier: Rust's standard library cannot be \
+         built anew (it takes `rustup component add rust-src` and what that depends on): {why:#}"
     );
+    fs::write(wordy(), "")?;
     Ok(Words::Left)
+}
+
+/// Builds a module, from now on with words if it cannot be had without.
+fn build_somehow(name: &str, features: &str, words: &mut Words) -> Result<()> {
+    match build_module(name, features, *words) {
+        Err(why) if *words == Words::Out => {
+            *words = leave_words(&why)?;
+            build_module(name, features, *words)
+        }
+        done => done,
+    }
 }
 
 /// A tenth of a module was words about panics that nobody reads in a browser,
