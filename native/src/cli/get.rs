@@ -199,7 +199,7 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
         outcome = follow(&handle, wish, &mut push, &mut progress) => outcome,
         () = signals.first() => {
             // A wish that is repeated is remembered with all that has come.
-            handle.command(Command::Get(again)).await?;
+            let _ = handle.command(Command::Get(again)).await;
             Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
                 .next("run the same command to go on where it was"))
         }
