@@ -19,15 +19,25 @@ pub struct At<A> {
 
 impl<A: Tagged> Fill for At<A> {
     fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
-        let mut others = entries.iter().filter(|(name, _)| name != "at");
-        let (Some((name, content)), None) = (others.next(), others.next()) else {
-            return Err(json::expected("one thing to do, and `at`"));
-        };
-        self.act = A::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
-        self.at = Instant::ZERO;
-        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
+        (self.at, self.act) = at_and_what(from, "one thing to do, and `at`")?;
+        Ok(())
     }
+}
+
+/// What stands beside `at` in an object, and that; without it the beginning.
+/// `wanted` says what there should be.
+pub(super) fn at_and_what<A: Tagged>(from: &Json, wanted: &str) -> Result<(Instant, A), Wrong> {
+    let Json::Object(entries) = from else { return Err(json::expected("an object")) };
+    let mut others = entries.iter().filter(|(name, _)| name != "at");
+    let (Some((name, content)), None) = (others.next(), others.next()) else {
+        return Err(json::expected(wanted));
+    };
+    let what = A::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
+    let mut at = Instant::ZERO;
+    if let Some(told) = from.get("at") {
+        at.fill(told).map_err(|wrong| wrong.within("at"))?;
+    }
+    Ok((at, what))
 }
 
 impl<A: Tagged + FromJson> FromJson for At<A> {

@@ -2,7 +2,8 @@
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
-use crate::json::{self, Fill, FromJson, Json, Tagged, Wrong, enum_from_json};
+use super::act::at_and_what;
+use crate::json::{Fill, FromJson, Json, Wrong, enum_from_json};
 use crate::time::{Duration, Instant};
 use crate::trace::NodeId;
 
@@ -106,14 +107,8 @@ enum_from_json!(Fault, Self::Crash { node: NodeId(0) }, {
 /// `{"at": µs, "cut": {…}}`; without `at` it is the beginning.
 impl Fill for FaultAt {
     fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Json::Object(entries) = from else { return Err(json::expected("an object")) };
-        let mut faults = entries.iter().filter(|(name, _)| name != "at");
-        let (Some((name, content)), None) = (faults.next(), faults.next()) else {
-            return Err(json::expected("one fault, and `at`"));
-        };
-        self.fault = Fault::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
-        self.at = Instant::ZERO;
-        from.get("at").map_or(Ok(()), |at| self.at.fill(at).map_err(|wrong| wrong.within("at")))
+        (self.at, self.fault) = at_and_what(from, "one fault, and `at`")?;
+        Ok(())
     }
 }
 impl FromJson for FaultAt {
@@ -170,6 +165,7 @@ impl Serialize for Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn every_fault_comes_back_from_its_text() {
