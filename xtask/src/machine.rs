@@ -62,14 +62,18 @@ pub(crate) fn decoder() -> String {
     }
 }
 
+/// Where the compiler keeps what it links and how that was made.
+fn rustlib() -> Result<std::path::PathBuf> {
+    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
+    Ok(std::path::Path::new(sysroot.trim()).join("lib/rustlib"))
+}
+
 /// Makes sure that the compiler knows `target`.
 ///
 /// # Errors
 /// When it does not and rustup cannot add it.
 pub(crate) fn rust_target(target: &str) -> Result<()> {
-    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
-    let libs = std::path::Path::new(sysroot.trim()).join("lib/rustlib").join(target);
-    if libs.join("lib").is_dir() {
+    if rustlib()?.join(target).join("lib").is_dir() {
         return Ok(());
     }
     if !Tool::new("rustup").arg("--version").works() {
@@ -85,9 +89,7 @@ pub(crate) fn rust_target(target: &str) -> Result<()> {
 /// # Errors
 /// When they are not here and rustup cannot add them.
 pub(crate) fn rust_sources() -> Result<()> {
-    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
-    let library = std::path::Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
-    if library.join("Cargo.lock").is_file() {
+    if rustlib()?.join("src/rust/library/Cargo.lock").is_file() {
         return Ok(());
     }
     Tool::new("rustup").words("component add rust-src").quiet()?;
