@@ -1,12 +1,13 @@
 //! Opening the store: the lock, the first making, and what to do with a file
 //! that is not ours.
 
+use std::cell::Cell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError};
 
@@ -117,10 +118,36 @@ fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailur
     // Opening repairs what a crash left, which writes. Whether there is
     // anything to repair is tried without touching the file.
     let second = file.try_clone().map_err(io_error)?;
-    drop(read_whole(Overlay::over(second).map_err(io_error)?, path)?);
+    let copy = Overlay::over(second).map_err(io_error)?;
+    panics_are_damage(path, || read_whole(copy, path).map(drop))?;
     let (backend, flusher) = Backend::new(file, durability);
-    let (db, remembered) = read_whole(backend, path)?;
+    let (db, remembered) = panics_are_damage(path, || read_whole(backend, path))?;
     Ok((db, flusher, remembered))
+}
+
+/// redb answers some damage with a panic instead of an error, even while it is
+/// being closed. Here that is a refusal, and nothing is printed of it.
+fn panics_are_damage<T>(
+    path: &Path,
+    open: impl FnOnce() -> Result<T, StoreFailure>,
+) -> Result<T, StoreFailure> {
+    static HOOK: Once = Once::new();
+    thread_local! { static EXPECTED: Cell<bool> = const { Cell::new(false) } }
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !EXPECTED.get() {
+                usual(info);
+            }
+        }));
+    });
+    EXPECTED.set(true);
+    let opened = panic::catch_unwind(AssertUnwindSafe(open));
+    EXPECTED.set(false);
+    opened.unwrap_or_else(|_| {
+        let why = "its pages contradict each other".into();
+        Err(StoreFailure::Damaged { path: path.to_owned(), why })
+    })
 }
 
 fn read_whole(
@@ -128,30 +155,20 @@ fn read_whole(
     path: &Path,
 ) -> Result<(Database, Remembered), StoreFailure> {
     let damaged = |why: String| StoreFailure::Damaged { path: path.to_owned(), why };
-    // redb answers some damage with a panic instead of an error.
-    let opened = catch_unwind(AssertUnwindSafe(|| {
-        Builder::new().set_cache_size(CACHE).create_with_backend(backend)
-    }));
-    let db = match opened {
-        Ok(Ok(db)) => db,
-        Ok(Err(DatabaseError::Storage(StorageError::Io(why)))) if is_of_the_system(&why) => {
+    let db = match Builder::new().set_cache_size(CACHE).create_with_backend(backend) {
+        Ok(db) => db,
+        Err(DatabaseError::Storage(StorageError::Io(why))) if is_of_the_system(&why) => {
             return Err(StoreFailure::Io { path: path.to_owned(), why });
         }
-        Ok(Err(why)) => return Err(damaged(why.to_string())),
-        Err(_) => return Err(damaged("its pages contradict each other".into())),
+        Err(why) => return Err(damaged(why.to_string())),
     };
     check_schema(&db, path)?;
-    let remembered = read_all(&db).map_err(damaged)?;
+    let remembered = super::read(&db).map_err(damaged)?;
     Ok((db, remembered))
 }
 
 fn is_of_the_system(why: &io::Error) -> bool {
     !matches!(why.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
-}
-
-fn read_all(db: &Database) -> Result<Remembered, String> {
-    catch_unwind(AssertUnwindSafe(|| super::read(db)))
-        .unwrap_or_else(|_| Err("its pages contradict each other".into()))
 }
 
 /// Makes an empty state beside its place and moves it there whole, so that

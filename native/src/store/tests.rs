@@ -1,4 +1,5 @@
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use servent_core::id::FileIndex;
@@ -146,5 +147,37 @@ fn a_damaged_state_is_put_aside_when_asked() {
         put(&store, [1]);
         let aside = dir.path().join(format!("state.redb.damaged-{n}"));
         assert_eq!(fs::read_to_string(aside).unwrap(), format!("nonsense {n}"));
+    }
+}
+
+/// What a process leaves that dies between two writes, cut by a disk that died
+/// too: refused or read, whatever redb makes of it, and never a panic.
+#[test]
+fn a_state_torn_and_cut_anywhere_is_refused_or_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path()).unwrap();
+    let path = dir.path().join("state.redb");
+    let done = AtomicBool::new(false);
+    let torn = std::thread::scope(|scope| {
+        let copies = scope.spawn(|| {
+            let mut copies = vec![fs::read(&path).unwrap()];
+            while !done.load(Ordering::Relaxed) {
+                copies.push(fs::read(&path).unwrap());
+            }
+            copies
+        });
+        (0..100).for_each(|n| put(&store, [n]));
+        done.store(true, Ordering::Relaxed);
+        copies.join().unwrap()
+    });
+    drop(store);
+    for whole in torn {
+        for cut in [whole.len() / 3, whole.len() / 2, whole.len() - 4096, whole.len()] {
+            fs::write(&path, &whole[..cut]).unwrap();
+            match open(dir.path()) {
+                Ok(_) | Err(StoreFailure::Damaged { .. }) => {}
+                Err(why) => panic!("{cut} of {} bytes: {why}", whole.len()),
+            }
+        }
     }
 }
