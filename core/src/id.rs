@@ -6,7 +6,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::hex_bytes;
+use crate::hex_bytes;
 
 /// The digits of base 32, in order.
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -33,6 +33,22 @@ pub struct FileIndex(pub u32);
 )]
 #[serde(transparent)]
 pub struct FetchId(pub u32);
+
+/// A node of a world; a servent on its own is number 0.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct NodeId(pub u32);
+
+/// What a file is, whatever its URL says: equal keys mean equal content.
+/// The host derives it from path, size and mtime, so that it stays the same
+/// while the SHA-1 becomes known, and over a restart.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct FileKey(pub u64);
 
 /// A 128-bit random id: a PARQ queue id, a servent id, a message GUID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -12,8 +12,8 @@ use core::net::IpAddr;
 use core::ops::{Bound, Index, RangeBounds};
 
 use self::order::{Order, Slots};
+use crate::id::FileKey;
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
-use crate::queue::FileKey;
 use crate::time::Instant;
 
 /// What can be a key: something with a rank. Different keys have different
@@ -41,7 +41,7 @@ numbers! {
     FileIndex: file => file.0;
     FileKey: file => file.0;
     Instant: at => at.as_micros();
-    crate::trace::NodeId: node => node.0;
+    crate::id::NodeId: node => node.0;
     Guid: id => in_order(id.0);
 }
 
@@ -77,7 +77,7 @@ impl Half for FetchId {}
 impl Half for FileIndex {}
 impl Half for FileKey {}
 impl Half for Instant {}
-impl Half for crate::trace::NodeId {}
+impl Half for crate::id::NodeId {}
 
 /// Sorts pairs of numbers. For whoever has to sort anything: each kind of list
 /// that is sorted costs the page's module six kilobytes.

@@ -5,9 +5,11 @@ mod fetch_support;
 use fetch_support::{Desk, FETCH, GOOD, ID, LOCAL, addr, get, id};
 use proptest::prelude::*;
 use servent_core::engine::Engine as _;
-use servent_core::fetch::{Config, Event, FetchFailure, Fetches, Input, Output, SourceTrouble};
+use servent_core::fetch::{
+    Answer, Config, DialError, Event, FetchFailure, Fetches, Input, Output, SourceTrouble,
+    StoreError,
+};
 use servent_core::id::{ConnId, FileIndex, Sha1};
-use servent_core::node::{Answer, DialError, StoreError};
 use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::http::RangeSpec;

@@ -4,8 +4,7 @@
 mod fetch_support;
 
 use fetch_support::{Desk, FETCH, GOOD, ID, LOCAL, addr, get, id};
-use servent_core::fetch::{Config, Event, Input, Output};
-use servent_core::node::DialError;
+use servent_core::fetch::{Config, DialError, Event, Input, Output};
 use servent_core::queue::Dialect;
 use servent_core::time::Duration;
 

@@ -9,10 +9,11 @@ use super::cx::Cx;
 use super::event::Limit;
 use super::ranges::RangeSet;
 use super::source::{Link, Src};
-use super::{Event, FetchFailure, Output, SourceTrouble};
+use super::{
+    Answer, Event, FetchFailure, FetchView, Get, Output, PartRow, Source, SourceTrouble, Ticket,
+};
 use crate::engine::Fx;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
-use crate::node::{Answer, FetchView, Get, PartRow, Source, Ticket};
 use crate::queue::client::{self, Remembered};
 use crate::table::Table;
 use crate::time::Instant;

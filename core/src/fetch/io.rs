@@ -6,8 +6,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
+use super::{FetchFailure, Get, PartRow};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
-use crate::node::{Answer, DialError, Get, PartRow, StoreError};
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 
@@ -88,4 +90,46 @@ pub enum Output {
     Forget(FetchId),
     /// Tell the user.
     Answer(Answer),
+}
+
+/// What a user is told of a download.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It has this number.
+    Fetching { fetch: FetchId },
+    /// It is whole, checked and named.
+    Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
+    /// It ended without its file.
+    Failed { fetch: FetchId, why: FetchFailure },
+    /// There is none with this number.
+    Unknown { fetch: FetchId },
+}
+
+/// Why a dial failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DialError {
+    /// Nobody listens there.
+    Refused,
+    /// No answer in time.
+    TimedOut,
+    /// No way there.
+    Unreachable,
+    /// Too many connections of our own.
+    NoDescriptor,
+}
+
+/// Why a file cannot be read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreError {
+    /// No space is left.
+    Full,
+    /// The permission is missing.
+    Denied,
+    /// The file is gone or has shrunk.
+    Changed,
+    /// Anything else the system said.
+    Failed,
 }

@@ -5,10 +5,9 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::ranges::Range;
-use super::{Config, Event, SourceTrouble};
+use super::{Config, Event, Source, SourceTrouble, SourceView};
 use crate::engine::earlier;
 use crate::id::{ConnId, FetchId};
-use crate::node::{Source, SourceView};
 use crate::queue::client::{Client, Place};
 use crate::time::{Duration, Instant};
 use crate::wire::http::AvailableRanges;

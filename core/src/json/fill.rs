@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::{Json, Wrong};
+use crate::hex_bytes;
+use crate::id::FileKey;
+use crate::id::NodeId;
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
-use crate::queue::FileKey;
 use crate::time::{Duration, Instant};
-use crate::trace::{NodeId, hex_bytes};
 
 /// Something that can take over what stands in a tree.
 pub trait Fill {

@@ -7,14 +7,13 @@ use alloc::vec::Vec;
 use super::conn::{Phase, Timer, Transfer};
 use super::parts::Subject;
 use super::serve::{Asked, ReplyForm};
-use super::{ConnEvent, Effects, FileRef, Limit, Node, Output, tell};
+use super::{ConnEvent, Effects, Event, FileRef, Limit, Node, Output, tell};
 use crate::address::{canonical_ip_of, ip_of};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::Verdict;
 use crate::queue::{Dialect, Place, server};
 use crate::time::{Duration, Instant};
-use crate::trace::Event;
 use crate::wire::http::{Alts, ContentRange, HeadWriter};
 use crate::wire::queue::{self as headers, Seconds};
 

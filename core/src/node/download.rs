@@ -7,12 +7,11 @@ use core::mem;
 use core::net::IpAddr;
 
 use super::conn::{Phase, Purpose};
-use super::{ConnEvent, DialError, Effects, Node, Op, Output, StoreError, tell};
+use super::{ConnEvent, DialError, Effects, Event, Node, Op, Output, StoreError, tell};
 use crate::engine::{Effect, Engine, Fx, FxOf};
 use crate::fetch::{self, Fetches};
 use crate::id::{ConnId, FetchId};
 use crate::time::Instant;
-use crate::trace::Event;
 use crate::wire::http::ResponseHead;
 use crate::wire::queue::Line;
 
@@ -72,7 +71,7 @@ impl Node {
                     self.parts.remove(fetch);
                     fx.output(Output::Persist(Op::FetchGone(fetch)));
                 }
-                fetch::Output::Answer(answer) => fx.output(Output::Answer(answer)),
+                fetch::Output::Answer(answer) => fx.output(Output::Answer(answer.into())),
             }
         }
     }

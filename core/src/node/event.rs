@@ -1,4 +1,4 @@
-//! What a node says of its connections.
+//! What a node tells whoever watches it.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -6,8 +6,26 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::io::DialError;
-use crate::id::ConnId;
+use crate::fetch::{self, DialError};
+use crate::id::{ConnId, NodeId};
+use crate::{queue, routing};
+
+/// Everything an engine can tell, one variant per engine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// Connections and requests.
+    Conn(ConnEvent),
+    /// The upload queue.
+    Queue(queue::Event),
+    /// Downloads.
+    Fetch(fetch::Event),
+    /// The world around the nodes: faults and the disk.
+    World(WorldEvent),
+    /// The overlay. The last, so that digests are the same without it.
+    #[cfg(feature = "overlay")]
+    Routing(routing::Event),
+}
 
 /// Something that happened on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,4 +91,26 @@ pub enum Limit {
     Backlog,
     /// Not a protocol we speak.
     Garbage,
+}
+
+/// What the world around a node does to it: a fault, or its end.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum WorldEvent {
+    /// The wires between two nodes were cut.
+    Cut { other: NodeId },
+    /// The node was killed; what it had not flushed is lost.
+    Crashed,
+    /// The node runs again from its disk.
+    Restarted,
+    /// The node stands still.
+    Stalled,
+    /// It goes on.
+    Resumed,
+    /// Nobody can connect to it any more, or again.
+    Firewall { closed: bool },
+    /// Its clock is off by so many microseconds.
+    Clock { offset: i64 },
+    /// Its user pressed a button: `ask_now`, `sleep`, `get`, `cancel`.
+    User { action: String },
 }

@@ -12,6 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::queue::{FileKey, Row};
 use crate::time::{Duration, Instant};
@@ -31,7 +32,7 @@ pub enum Input {
     /// Bytes came in, in order, cut anywhere.
     Bytes {
         conn: ConnId,
-        #[serde(with = "crate::trace::hex_bytes")]
+        #[serde(with = "crate::hex_bytes")]
         data: Vec<u8>,
     },
     /// The connection is gone for reading and writing; nothing follows.
@@ -68,7 +69,7 @@ pub enum Output {
     /// Send bytes, after everything asked for earlier on this connection.
     Write {
         conn: ConnId,
-        #[serde(with = "crate::trace::hex_bytes")]
+        #[serde(with = "crate::hex_bytes")]
         data: Vec<u8>,
     },
     /// Close. `flush` sends what is still to be written first; the host
@@ -86,7 +87,7 @@ pub enum Output {
         fetch: FetchId,
         start: u64,
         end: u64,
-        #[serde(with = "crate::trace::hex_bytes")]
+        #[serde(with = "crate::hex_bytes")]
         early: Vec<u8>,
     },
     /// Stop storing on this connection; further bytes are dropped until it
@@ -113,34 +114,6 @@ pub enum FileRef {
     Shared(FileIndex),
     /// A download of ours, as far as it has come.
     Fetch(FetchId),
-}
-
-/// Why a dial failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DialError {
-    /// Nobody listens there.
-    Refused,
-    /// No answer in time.
-    TimedOut,
-    /// No way there.
-    Unreachable,
-    /// Too many connections of our own.
-    NoDescriptor,
-}
-
-/// Why a file cannot be read or written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StoreError {
-    /// No space is left.
-    Full,
-    /// The permission is missing.
-    Denied,
-    /// The file is gone or has shrunk.
-    Changed,
-    /// Anything else the system said.
-    Failed,
 }
 
 /// A file somebody may download from us.
@@ -182,59 +155,6 @@ pub struct HostRow {
     pub at: SocketAddr,
     /// When we heard of it last.
     pub heard: Instant,
-}
-
-/// A download as it is written to the store.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PartRow {
-    /// Its number.
-    pub fetch: FetchId,
-    /// What was asked for.
-    #[serde(with = "crate::shared")]
-    pub get: Arc<Get>,
-    /// The size, once a source told it.
-    pub size: Option<u64>,
-    /// Ranges that are safe on disk: sorted, apart, `start..end`.
-    pub have: Vec<(u64, u64)>,
-    /// Places we hold in lines elsewhere (PQ-12).
-    pub tickets: Vec<Ticket>,
-}
-
-/// A place of ours in somebody's line, as it is written to the store.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Ticket {
-    /// The server.
-    pub at: SocketAddr,
-    /// The id it gave the place.
-    pub ticket: Guid,
-    /// The position it told last.
-    pub told: Option<u32>,
-    /// Asking earlier loses the place (PQ-7).
-    pub not_before: Instant,
-    /// Not asking by then loses it, unless the server calls.
-    pub deadline: Instant,
-}
-
-/// What a user wants downloaded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Get {
-    /// The name of the file to make, without any folder.
-    pub name: String,
-    /// Its SHA-1, when known beforehand.
-    pub sha1: Option<Sha1>,
-    /// Where to ask.
-    pub sources: Vec<Source>,
-}
-
-/// A place to download from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Source {
-    /// Where it listens.
-    pub at: SocketAddr,
-    /// What follows the host in the URL, as it goes into the request line.
-    pub target: String,
-    /// What goes into the `Host` header.
-    pub host: String,
 }
 
 /// What a user can tell a node.
@@ -285,7 +205,7 @@ pub enum Answer {
     /// The download is whole, checked and named.
     Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
     /// The download ended without its file.
-    Failed { fetch: FetchId, why: crate::fetch::FetchFailure },
+    Failed { fetch: FetchId, why: FetchFailure },
     /// The overlay found something.
     Found(Hit),
     /// Nobody knows the way to a servent that was to connect to us.
@@ -294,6 +214,17 @@ pub enum Answer {
     Unknown { fetch: FetchId },
     /// Everything is said and saved.
     Stopped,
+}
+
+impl From<fetch::Answer> for Answer {
+    fn from(answer: fetch::Answer) -> Self {
+        match answer {
+            fetch::Answer::Fetching { fetch } => Self::Fetching { fetch },
+            fetch::Answer::Fetched { fetch, bytes, sha1 } => Self::Fetched { fetch, bytes, sha1 },
+            fetch::Answer::Failed { fetch, why } => Self::Failed { fetch, why },
+            fetch::Answer::Unknown { fetch } => Self::Unknown { fetch },
+        }
+    }
 }
 
 /// A file that the overlay found.

@@ -1,9 +1,7 @@
 //! What a node is given, read from a tape.
 
-use super::io::{
-    Command, DialError, FileInfo, Get, HostRow, Input, PartRow, Restored, Source, StoreError,
-    Ticket,
-};
+use super::io::{Command, FileInfo, HostRow, Input, Restored};
+use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::ConnId;
 use crate::json::{enum_from_json, struct_from_json};
 

@@ -48,15 +48,13 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
-pub use self::event::{ConnEvent, Limit};
-pub use self::io::{
-    Answer, Command, DialError, FileInfo, FileRef, Get, Hit, HostRow, Input, Op, Output, PartRow,
-    Restored, Source, StoreError, Ticket,
-};
+pub use self::event::{ConnEvent, Event, Limit, WorldEvent};
+pub use self::io::{Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Op, Output, Restored};
 #[cfg(feature = "overlay")]
 pub use self::overlay::Config as Overlay;
-pub use self::view::{
-    Card, FetchView, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard, SourceView,
+pub use self::view::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
+pub use crate::fetch::{
+    DialError, FetchView, Get, PartRow, Source, SourceView, StoreError, Ticket,
 };
 
 use self::conn::{Phase, Purpose, Timer};
@@ -66,7 +64,6 @@ use crate::id::{ConnId, Guid};
 use crate::queue::server::{self, Server};
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::trace::Event;
 
 /// The effect list of a node.
 type Effects = FxOf<Node>;

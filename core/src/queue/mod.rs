@@ -22,31 +22,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::config::Config;
 pub use self::event::{Event, Loss, Refusal};
+pub use crate::id::FileKey;
 use crate::id::Guid;
-use crate::time::{Duration, Instant};
-
-/// The queueing language a client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// `X-Queue: 0.1` (Active Queueing): the connection is the place.
-    Active,
-    /// `X-Queue: 1.0` (PARQ 1.0.a): the id is the place.
-    Parq,
-    /// `X-Queue: 1.1`, met in the field: PARQ with a terser reply.
-    Parq11,
-    /// No `X-Queue` at all: the address is the place (PARQ §5).
-    Passive,
-}
-
-/// What a file is, whatever its URL says: equal keys mean equal content.
-/// The host derives it from path, size and mtime, so that it stays the same
-/// while the SHA-1 becomes known, and over a restart.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct FileKey(pub u64);
+use crate::time::Instant;
+pub use crate::wire::queue::{Dialect, Place};
 
 /// A place in the line as it is written to the store, so that what a client
 /// was told survives a crash (PQ-12). Every instant is absolute.
@@ -88,29 +67,6 @@ pub enum RowState {
     Uploading,
     /// In a slot whose transfer broke, held for its owner (PQ-14).
     Reserved,
-}
-
-/// What a queued client is told. Numbers, not text: `wire` prints it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The language to answer in.
-    pub dialect: Dialect,
-    /// The id of the place.
-    pub ticket: Guid,
-    /// 1 is next in line.
-    pub position: u32,
-    /// How many wait, this one included; never less than `position`.
-    pub length: u32,
-    /// How many upload slots there are.
-    pub limit: u32,
-    /// `Retry-After`, or `pollMin`.
-    pub retry_after: Duration,
-    /// `lifetime`, or `pollMax`.
-    pub lifetime: Duration,
-    /// When a slot may come, if that can be said honestly (PQ-15).
-    pub eta: Option<Duration>,
-    /// Keep the connection (synchronous part) or close it after the reply.
-    pub keep: bool,
 }
 
 crate::json::enum_from_json!(Dialect, Self::Passive, {

@@ -3,7 +3,7 @@
 use super::{Ending, Event, Verdict, Which, Why};
 use crate::wire::gnutella::Kind;
 
-crate::trace::obeys!(Event);
+crate::clause::obeys!(Event);
 
 impl Event {
     const fn source(&self) -> (&'static str, &'static str) {

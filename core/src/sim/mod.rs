@@ -9,7 +9,6 @@ pub mod check;
 mod course;
 mod deliver;
 mod disk;
-mod event;
 mod fault;
 mod flow;
 mod host;
@@ -26,9 +25,9 @@ mod world;
 
 pub use self::act::At;
 pub use self::course::Course;
-pub use self::event::WorldEvent;
 pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};
 pub use self::scenario::{Group, Scenario, Server, Variant};
 pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Guest, Standing, World};
+pub use crate::node::WorldEvent;

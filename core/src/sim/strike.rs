@@ -4,10 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::calendar::Due;
-use super::event::WorldEvent;
 use super::fault::Fault;
 use super::link::{LinkRef, Side};
 use super::world::{Guest, World};
+use crate::node::WorldEvent;
 use crate::node::{Command, Input};
 use crate::trace::{Cause, Event, NodeId, Record};
 

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Failure, Pick, Refusal};
 
-crate::trace::obeys!(Event);
+crate::clause::obeys!(Event);
 
 impl Event {
     const fn source(&self) -> (&'static str, &'static str) {

@@ -8,10 +8,8 @@
 //! again; [`qlog`] is how both are written.
 
 mod cause;
-mod clause;
 mod digest;
 mod handover;
-pub mod hex_bytes;
 pub mod letters;
 pub mod pcapng;
 pub mod qlog;
@@ -22,7 +20,6 @@ pub mod tape;
 pub mod why;
 
 pub use self::cause::{Causes, Subject, subjects};
-pub(crate) use self::clause::obeys;
 pub use self::digest::Digest;
 pub use self::handover::Handover;
 pub use self::record::{Cause, Event, NodeId, Record, Recorder};

@@ -6,35 +6,12 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
+pub use crate::id::NodeId;
+pub use crate::node::Event;
 use crate::time::Instant;
-use crate::{fetch, node, queue, sim};
-
-/// A node of a world; a servent on its own is number 0.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct NodeId(pub u32);
 
 /// The record that led here; `None` for what nobody caused, such as a start.
 pub type Cause = Option<u64>;
-
-/// Everything an engine can tell, one variant per engine.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Event {
-    /// Connections and requests.
-    Conn(node::ConnEvent),
-    /// The upload queue.
-    Queue(queue::Event),
-    /// Downloads.
-    Fetch(fetch::Event),
-    /// The world around the nodes: faults and the disk.
-    World(sim::WorldEvent),
-    /// The overlay. The last, so that digests are the same without it.
-    #[cfg(feature = "overlay")]
-    Routing(crate::routing::Event),
-}
 
 /// One line of a trace; every world has events of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

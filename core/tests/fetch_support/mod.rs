@@ -5,9 +5,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::fetch::{Config, Event, Fetches, Input, Output};
+use servent_core::fetch::{Answer, Config, Event, Fetches, Get, Input, Output, PartRow, Source};
 use servent_core::id::{ConnId, FetchId, Guid, Sha1};
-use servent_core::node::{Answer, Get, PartRow, Source};
 use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::http::{HeadLimits, RangeSpec, RequestHead, ResponseHead};

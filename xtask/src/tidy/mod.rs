@@ -1,6 +1,7 @@
 //! The rules of the house that a program can check.
 
 mod dependencies;
+mod imports;
 mod rules;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ pub(crate) fn check() -> Result<String> {
     let mut breaches: Vec<String> = files.iter().flat_map(rules::file).collect();
     breaches.extend(rules::repository(&files));
     breaches.extend(dependencies::check(&files));
+    breaches.extend(imports::check(&files));
     if !breaches.is_empty() {
         bail!("{}", breaches.join("\n"));
     }

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use serde::{Serialize, Serializer};
 
-use crate::trace::hex_bytes;
+use crate::hex_bytes;
 use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 
 /// Something for the messenger.

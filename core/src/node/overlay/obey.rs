@@ -9,10 +9,9 @@ use super::wire::Wire;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::io::Hit as Told;
-use crate::node::{Answer, Effects, Node, Output};
+use crate::node::{Answer, Effects, Event, Node, Output};
 use crate::routing::{self, Router};
 use crate::time::Instant;
-use crate::trace::Event;
 use crate::wire::gnutella::{Hit, HitBuilder, Quality, Query};
 
 /// Whose servent this is, in hits.

@@ -18,7 +18,7 @@ use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 pub use self::frame::{FrameError, Reader, encode};
-use crate::trace::hex_bytes;
+use crate::hex_bytes;
 
 /// The port the coordinator listens on unless told otherwise.
 pub const PORT: u16 = 6086;

@@ -2,13 +2,52 @@
 
 use core::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
 use crate::address::ip_of;
 use crate::id::Guid;
-use crate::queue::{Dialect, Place};
+use crate::time::Duration;
 use crate::wire::http::{HeadWriter, Headers};
 use crate::wire::scan::{split_once, trim};
+
+/// The queueing language a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// `X-Queue: 0.1` (Active Queueing): the connection is the place.
+    Active,
+    /// `X-Queue: 1.0` (PARQ 1.0.a): the id is the place.
+    Parq,
+    /// `X-Queue: 1.1`, met in the field: PARQ with a terser reply.
+    Parq11,
+    /// No `X-Queue` at all: the address is the place (PARQ §5).
+    Passive,
+}
+
+/// What a queued client is told. Numbers, not text: `wire` prints it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The language to answer in.
+    pub dialect: Dialect,
+    /// The id of the place.
+    pub ticket: Guid,
+    /// 1 is next in line.
+    pub position: u32,
+    /// How many wait, this one included; never less than `position`.
+    pub length: u32,
+    /// How many upload slots there are.
+    pub limit: u32,
+    /// `Retry-After`, or `pollMin`.
+    pub retry_after: Duration,
+    /// `lifetime`, or `pollMax`.
+    pub lifetime: Duration,
+    /// When a slot may come, if that can be said honestly (PQ-15).
+    pub eta: Option<Duration>,
+    /// Keep the connection (synchronous part) or close it after the reply.
+    pub keep: bool,
+}
 
 /// The highest level a request announces in `X-Queue` (AQ-1, PQ-3). A level
 /// above what we know is answered as 1.0, which every later one understands;

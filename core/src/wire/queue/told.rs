@@ -1,10 +1,10 @@
 //! What a server says to a request it does not serve now.
 
+use super::Dialect;
 use super::place::{level, number};
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
 use crate::id::Guid;
-use crate::queue::Dialect;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 

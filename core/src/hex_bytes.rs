@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 /// Bytes as lower-case hexadecimal digits.
 #[must_use]
-pub fn encode(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = alloc::vec![0; 2 * bytes.len()];
     digits(bytes, &mut text);
     String::from_utf8(text).unwrap_or_default()
@@ -23,7 +23,7 @@ pub(crate) fn digits(bytes: &[u8], text: &mut [u8]) {
 
 /// Bytes from hexadecimal digits of either case; `None` when they are not.
 #[must_use]
-pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let (pairs, []) = text.as_chunks::<2>() else { return None };
     pairs.iter().copied().map(byte).collect()
 }
@@ -46,7 +46,7 @@ const fn digit(c: u8) -> Option<u8> {
 ///
 /// # Errors
 /// Those of the serializer.
-pub fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&encode(bytes))
 }
 
@@ -54,7 +54,7 @@ pub fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
 ///
 /// # Errors
 /// Those of the deserializer, and text that is not hexadecimal.
-pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
     let text = String::deserialize(d)?;
     decode(text.as_bytes()).ok_or_else(|| serde::de::Error::custom("not hexadecimal"))
 }

@@ -1,0 +1,64 @@
+//! What a user wants downloaded, and what is remembered of it.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{FetchId, Guid, Sha1};
+use crate::time::Instant;
+
+/// What a user wants downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Get {
+    /// The name of the file to make, without any folder.
+    pub name: String,
+    /// Its SHA-1, when known beforehand.
+    pub sha1: Option<Sha1>,
+    /// Where to ask.
+    pub sources: Vec<Source>,
+}
+
+/// A place to download from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// What follows the host in the URL, as it goes into the request line.
+    pub target: String,
+    /// What goes into the `Host` header.
+    pub host: String,
+}
+
+/// A download as it is written to the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PartRow {
+    /// Its number.
+    pub fetch: FetchId,
+    /// What was asked for.
+    #[serde(with = "crate::shared")]
+    pub get: Arc<Get>,
+    /// The size, once a source told it.
+    pub size: Option<u64>,
+    /// Ranges that are safe on disk: sorted, apart, `start..end`.
+    pub have: Vec<(u64, u64)>,
+    /// Places we hold in lines elsewhere (PQ-12).
+    pub tickets: Vec<Ticket>,
+}
+
+/// A place of ours in somebody's line, as it is written to the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The server.
+    pub at: SocketAddr,
+    /// The id it gave the place.
+    pub ticket: Guid,
+    /// The position it told last.
+    pub told: Option<u32>,
+    /// Asking earlier loses the place (PQ-7).
+    pub not_before: Instant,
+    /// Not asking by then loses it, unless the server calls.
+    pub deadline: Instant,
+}
