@@ -6,25 +6,25 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// An address without its port. What the standard library has for it is
 /// copied into every caller, and there are forty.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) const fn ip_of(at: &SocketAddr) -> IpAddr {
+pub const fn ip_of(at: &SocketAddr) -> IpAddr {
     at.ip()
 }
 
 /// The same in the clothes of IPv4 if it is of IPv4.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) const fn canonical_ip_of(at: &SocketAddr) -> IpAddr {
+pub const fn canonical_ip_of(at: &SocketAddr) -> IpAddr {
     at.ip().to_canonical()
 }
 
 /// An address with a port.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) const fn with_port(ip: IpAddr, port: u16) -> SocketAddr {
+pub const fn with_port(ip: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(ip, port)
 }
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// Nobody's: unspecified, reserved, for many at once.
     Nowhere,
     /// From the same machine.
@@ -37,7 +37,7 @@ pub(crate) enum Reach {
 
 /// How far an address reaches; an IPv4 address in IPv6 clothes as far as
 /// without them.
-pub(crate) const fn reach(ip: IpAddr) -> Reach {
+pub const fn reach(ip: IpAddr) -> Reach {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
             let [first, second, ..] = ip.octets();
@@ -69,20 +69,20 @@ pub(crate) const fn reach(ip: IpAddr) -> Reach {
 /// True when somebody at `teller` can honestly know somebody at `at`: never
 /// nobody, and who is only reached from nearby only from nearby. A stranger
 /// must not make us, or others, knock inside a network of ours.
-pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
+pub fn plausible(at: IpAddr, teller: IpAddr) -> bool {
     let there = reach(at);
     there != Reach::Nowhere && there >= reach(teller)
 }
 
 /// True for who can only be reached from the same network or machine.
 #[cfg(any(feature = "overlay", test))]
-pub(crate) fn is_nearby(ip: IpAddr) -> bool {
+pub fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }
 
 /// Who a limit per address is counted for: an IPv4 address, or the /64
 /// network that one IPv6 host can draw addresses from.
-pub(crate) const fn owner(ip: IpAddr) -> IpAddr {
+pub const fn owner(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !(u64::MAX as u128))),
         v4 => v4,

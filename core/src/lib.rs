@@ -15,7 +15,6 @@
 //! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
 //! | [`swarm`] | pieces of files between many: coordinator and clients |
-//! | [`sim`] | a world of nodes: links, disks, faults, oracles, seek |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -23,7 +22,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod address;
+pub mod address;
 mod chacha;
 pub mod choose;
 mod clause;
@@ -35,11 +34,10 @@ pub mod json;
 pub mod keyed;
 pub mod node;
 pub mod queue;
-mod ranges;
+pub mod ranges;
 pub mod rng;
 pub mod routing;
 mod shared;
-pub mod sim;
 pub mod swarm;
 pub mod table;
 pub mod text;

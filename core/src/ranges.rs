@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 /// Adds a range `start..end`; those it touches become one with it.
-pub(crate) fn join(list: &mut Vec<(u64, u64)>, mut start: u64, mut end: u64) {
+pub fn join(list: &mut Vec<(u64, u64)>, mut start: u64, mut end: u64) {
     let from = list.partition_point(|(_, e)| *e < start);
     let to = list.partition_point(|(s, _)| *s <= end);
     if from >= to {

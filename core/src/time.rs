@@ -159,7 +159,7 @@ impl fmt::Debug for Duration {
 /// # Panics
 /// When `by` is zero and the product fits into 64 bits.
 #[must_use]
-pub(crate) const fn divide(product: u128, by: u64) -> (u64, u64) {
+pub const fn divide(product: u128, by: u64) -> (u64, u64) {
     let (high, low) = ((product >> 64) as u64, product as u64);
     if high == 0 {
         return (low / by, low % by);

@@ -212,7 +212,7 @@ fn records_of_every_engine_come_back_as_they_were() {
             why: fetch::SourceTrouble::Busy,
             ask_at: secs(9),
         }),
-        Event::World(servent_core::sim::WorldEvent::Clock { offset: -5 }),
+        Event::World(servent_core::node::WorldEvent::Clock { offset: -5 }),
     ];
     for (seq, event) in events.into_iter().enumerate() {
         let cause = (seq > 2).then_some(1);

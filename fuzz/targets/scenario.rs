@@ -1,17 +1,18 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_core::sim::{Course as _, Scenario, World, ladder, overlay, pieces};
+use servent_sim::{Course as _, unicast, routing, swarm};
+use servent_sim::queue::{Scenario, World};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = core::str::from_utf8(data) else { return };
-    if let Ok(scenario) = overlay::Scenario::parse(text) {
+    if let Ok(scenario) = routing::Scenario::parse(text) {
         flood(&scenario);
     }
-    if let Ok(scenario) = ladder::Scenario::parse(text) {
+    if let Ok(scenario) = unicast::Scenario::parse(text) {
         letters(&scenario);
     }
-    if let Ok(scenario) = pieces::Scenario::parse(text) {
+    if let Ok(scenario) = swarm::Scenario::parse(text) {
         divide(&scenario);
     }
     let Ok(scenario) = Scenario::parse(text) else { return };
@@ -27,11 +28,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn flood(scenario: &overlay::Scenario) {
+fn flood(scenario: &routing::Scenario) {
     if scenario.nodes > 200 {
         return;
     }
-    let mut world = overlay::World::begin(scenario);
+    let mut world = routing::World::begin(scenario);
     let mut records = Vec::new();
     while records.len() < 10_000 && world.step(&mut records) {
         // A flood says everything at once: that is its right.
@@ -41,8 +42,8 @@ fn flood(scenario: &overlay::Scenario) {
     }
 }
 
-fn letters(scenario: &ladder::Scenario) {
-    let mut world = ladder::World::begin(scenario);
+fn letters(scenario: &unicast::Scenario) {
+    let mut world = unicast::World::begin(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if !world.step(&mut records) {
@@ -51,11 +52,11 @@ fn letters(scenario: &ladder::Scenario) {
     }
 }
 
-fn divide(scenario: &pieces::Scenario) {
+fn divide(scenario: &swarm::Scenario) {
     if scenario.count() > 200 || scenario.pieces > 2_000 {
         return;
     }
-    let mut world = pieces::World::begin(scenario);
+    let mut world = swarm::World::begin(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if world.finished() || !world.step(&mut records) {

@@ -11,9 +11,9 @@ use servent::driver::Options;
 use servent_core::fetch;
 use servent_core::id::Guid;
 use servent_core::queue::Event as Q;
-use servent_core::sim::{Group, Scenario, Server, World};
 use servent_core::time::{self, Instant};
 use servent_core::trace::{Event, NodeId, Record};
+use servent_sim::queue::{Group, Scenario, Server, World};
 
 /// Chosen so that the course of events does not hang on moments: it is the
 /// same when everything hesitates for as long as [`HESITATION`].

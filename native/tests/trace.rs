@@ -118,7 +118,7 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert_eq!(text(swept).lines().count(), 2);
     let told = text(place.run(&["sim", "lose-last", "--settle"]));
     assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagrams lost"));
-    let drawn = text(place.run(&["sim", "ladder-swarm", "--sweep", "3", "--json"]));
+    let drawn = text(place.run(&["sim", "random-unicast", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
     let flood = text(place.run(&["sim", "cycles"]));
     let sums = "1 answers home; 86 messages, 36 useful, 50 duplicate, 0 dropped";
@@ -126,7 +126,7 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     std::fs::write(place.path("two.json"), text(place.run(&["sim", "twins", "--show"]))).unwrap();
     let twins = text(place.run(&["sim", "two.json", "--json"]));
     assert!(twins.contains(r#""searches":1,"answers":2"#), "{twins}");
-    let drawn = text(place.run(&["sim", "overlay-swarm", "--sweep", "3", "--json"]));
+    let drawn = text(place.run(&["sim", "random-routing", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
     complains(&place.run(&["sim", "dance"]), 2, "no preset dance");
     std::fs::write(place.path("broken.json"), "{\n \"seed\": }").unwrap();

@@ -11,11 +11,11 @@ use crate::{machine, paths, second};
 /// browsers that are here, and compares.
 pub(crate) fn step(context: &Context) -> Result<Outcome> {
     let native = |profile: &str| {
-        cargo().words("run --quiet --package servent-core --example digests").words(profile).quiet()
+        cargo().words("run --quiet --package servent-sim --example digests").words(profile).quiet()
     };
     let wanted = lines(&native("")?);
     if wanted.is_empty() {
-        bail!("the example `digests` of servent-core printed nothing");
+        bail!("the example `digests` of servent-sim printed nothing");
     }
     let (mut places, mut notes) = (vec!["native debug", "native release"], Vec::new());
     compare(&wanted, "native release", &lines(&native("--release")?))?;

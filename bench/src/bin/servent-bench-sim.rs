@@ -6,8 +6,9 @@
 use std::time::Instant as Clock;
 
 use anyhow::{Context as _, Result, anyhow};
-use servent_core::sim::{Keyframes, Scenario, Timeline, World};
 use servent_core::time::Instant;
+use servent_sim::queue::{Scenario, World};
+use servent_sim::{Keyframes, Timeline};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).context("no scenario")?;

@@ -3,9 +3,9 @@
 
 use anyhow::{Result, ensure};
 use servent_core::queue::Config;
-use servent_core::sim::{Group, Scenario, Server, World};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Handover, NodeId};
+use servent_sim::queue::{Group, Scenario, Server, World};
 
 use crate::report::{Report, Target};
 

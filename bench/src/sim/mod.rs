@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use servent_core::rng::Rng;
-use servent_core::sim::{Group, Scenario};
 use servent_core::time::Duration;
+use servent_sim::queue::{Group, Scenario};
 
 use crate::measure::{median, now};
 use crate::report::{Report, Target};

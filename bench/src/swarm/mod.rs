@@ -7,9 +7,9 @@ mod programs;
 mod rounds;
 
 use anyhow::Result;
-use servent_core::sim::Course as _;
-use servent_core::sim::pieces::{Group, Scenario, World};
 use servent_core::time::{Duration, Instant};
+use servent_sim::Course as _;
+use servent_sim::swarm::{Group, Scenario, World};
 
 pub(crate) use self::programs::Programs;
 use self::rounds::{Swarm, Told};

@@ -92,7 +92,7 @@ pub fn fields(from: &Json, rule: Rule, into: &mut [(&str, &mut dyn Fill)]) -> Re
 }
 
 /// The name and the content of a variant: `"name"` or `{"name": content}`.
-pub(crate) fn variant(from: &Json) -> Result<(&str, &Json), Wrong> {
+pub fn variant(from: &Json) -> Result<(&str, &Json), Wrong> {
     match from {
         Json::Text(name) => Ok((name, &Json::Null)),
         Json::Object(entries) => match &entries[..] {
@@ -103,11 +103,13 @@ pub(crate) fn variant(from: &Json) -> Result<(&str, &Json), Wrong> {
     }
 }
 
-pub(crate) fn unknown_variant(name: &str) -> Wrong {
+/// There is no variant of that name.
+pub fn unknown_variant(name: &str) -> Wrong {
     Wrong::new(&["unknown variant `", name, "`"])
 }
 
-pub(crate) fn expected(what: &str) -> Wrong {
+/// Something else was expected.
+pub fn expected(what: &str) -> Wrong {
     Wrong::new(&["expected ", what])
 }
 
@@ -269,6 +271,7 @@ impl<A: FromJson, B: FromJson> FromJson for (A, B) {
 
 /// Reads a struct field by field. What a field is without its entry is its
 /// default after `default`, and nothing to go on with after `blank`.
+#[macro_export]
 macro_rules! struct_from_json {
     (@blank default $($field:ident)*) => { Self::default() };
     (@blank blank $($field:ident)*) => { Self { $($field: $crate::json::FromJson::blank()),* } };
@@ -289,10 +292,11 @@ macro_rules! struct_from_json {
         }
     };
 }
-pub(crate) use struct_from_json;
+pub use crate::struct_from_json;
 
 /// Reads an enum whose variants are named from the outside; the first
 /// argument after the type is what is to be filled.
+#[macro_export]
 macro_rules! enum_from_json {
     (@variant $name:ident $content:ident) => { Self::$name };
     (@variant $name:ident $content:ident ($one:ident)) => {
@@ -340,4 +344,4 @@ macro_rules! enum_from_json {
         }
     };
 }
-pub(crate) use enum_from_json;
+pub use crate::enum_from_json;

@@ -17,7 +17,7 @@ use core::fmt;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use self::fill::{Fill, FromJson, Rule, Tagged, fields, read};
-pub(crate) use self::fill::{enum_from_json, expected, struct_from_json, unknown_variant, variant};
+pub use self::fill::{enum_from_json, expected, struct_from_json, unknown_variant, variant};
 pub use self::write::print;
 
 /// A JSON value. The entries of an object keep their order.

@@ -6,8 +6,8 @@ use serde::Serialize;
 use servent_core::node::{FetchView, LaneTotals, Node, NodeView, QueueView};
 use servent_core::queue::Dialect;
 use servent_core::queue::server::Windows;
-use servent_core::sim::Role;
 use servent_core::time::Instant;
+use servent_sim::queue::Role;
 
 pub(crate) use self::class::board_class;
 

@@ -6,11 +6,11 @@ use std::hash::Hash;
 
 use serde::Serialize;
 use servent_core::json::Json;
-use servent_core::sim::check::Violation;
-use servent_core::sim::{Course, Keyframes, Timeline};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
+use servent_sim::Violation;
+use servent_sim::{Course, Keyframes, Timeline};
 
 use super::lists::list;
 use super::room::{self, Room};
@@ -222,7 +222,7 @@ macro_rules! world_class {
         $(#[$about])*
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub struct $class {
-            watch: $crate::common::watch::Watch<servent_core::sim::$sim::World>,
+            watch: $crate::common::watch::Watch<servent_sim::$sim::World>,
         }
 
         #[wasm_bindgen::prelude::wasm_bindgen]
@@ -230,10 +230,10 @@ macro_rules! world_class {
             /// `[{id, title, text, scenario}]`.
             #[must_use]
             pub fn presets() -> String {
-                let entry = |s: servent_core::sim::$sim::Scenario| {
+                let entry = |s: servent_sim::$sim::Scenario| {
                     $crate::common::lists::preset([&s.id, &s.title, &s.text], &s)
                 };
-                let all = servent_core::sim::$sim::presets::all();
+                let all = servent_sim::$sim::presets::all();
                 $crate::common::lists::list(all.into_iter().map(entry))
             }
 
@@ -243,7 +243,7 @@ macro_rules! world_class {
             /// A sentence that says what makes no sense in it.
             #[wasm_bindgen(js_name = fromScenario)]
             pub fn from_scenario(json: &str) -> Result<$class, wasm_bindgen::JsError> {
-                let scenario = servent_core::sim::$sim::Scenario::parse(json)
+                let scenario = servent_sim::$sim::Scenario::parse(json)
                     .map_err(|why| wasm_bindgen::JsError::new(&why))?;
                 Ok(Self { watch: $crate::common::watch::Watch::new(scenario) })
             }
@@ -407,7 +407,7 @@ macro_rules! world_class {
             /// digits.
             #[must_use]
             pub fn digest(&self) -> String {
-                use servent_core::sim::Course as _;
+                use servent_sim::Course as _;
                 format!("{:016x}", self.watch.world().digest())
             }
 

@@ -1,9 +1,9 @@
 //! The shapes of what the page is told.
 
 use serde::Serialize;
-use servent_core::sim::ladder::{Act, Scenario};
 use servent_core::trace::NodeId;
 use servent_core::unicast::Profile;
+use servent_sim::unicast::{Act, Scenario};
 
 /// A node in a list.
 #[derive(Serialize)]

@@ -1,7 +1,7 @@
 //! The class the page talks to.
 
-use servent_core::sim::ladder::World;
 use servent_core::trace::NodeId;
+use servent_sim::unicast::World;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, role};
@@ -14,7 +14,7 @@ const MOST: u32 = 10_000;
 
 world_class! {
     /// A world of messengers being simulated.
-    Ladder over ladder
+    Ladder over unicast
 }
 
 #[wasm_bindgen]

@@ -1,12 +1,12 @@
 //! What the page's frame has to know of a world of messengers.
 
-use servent_core::sim::Keyframes;
-use servent_core::sim::check::Violation;
-use servent_core::sim::ladder::check::Oracles;
-use servent_core::sim::ladder::{Act, ActAt, Event, Scenario, Sheet, World, why};
 use servent_core::time::Duration;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Keyframes;
+use servent_sim::Violation;
+use servent_sim::unicast::check::Oracles;
+use servent_sim::unicast::{Act, ActAt, Event, Scenario, Sheet, World, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};

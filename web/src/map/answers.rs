@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use servent_core::id::Guid;
-use servent_core::sim::overlay::{Act, Journey, Scenario};
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
+use servent_sim::routing::{Act, Journey, Scenario};
 
 /// A node in a list.
 #[derive(Serialize)]

@@ -1,8 +1,8 @@
 //! The class the page talks to.
 
 use servent_core::routing::Why;
-use servent_core::sim::overlay::{Chart, Tables, fate};
 use servent_core::trace::NodeId;
+use servent_sim::routing::{Chart, Tables, fate};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, Search, roles};
@@ -16,7 +16,7 @@ const MOST: u32 = 100_000;
 
 world_class! {
     /// An overlay being simulated.
-    Map over overlay
+    Map over routing
 }
 
 #[wasm_bindgen]
@@ -36,7 +36,7 @@ impl Map {
     #[must_use]
     pub fn links(&self) -> Vec<u32> {
         let world = self.watch.world();
-        let row = |(number, wire): (u32, &servent_core::sim::overlay::Wire)| {
+        let row = |(number, wire): (u32, &servent_sim::routing::Wire)| {
             [wire.a, wire.b, u32::from(world.is_up(number))]
         };
         (0..).zip(world.net().wires()).flat_map(row).collect()

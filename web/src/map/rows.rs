@@ -1,7 +1,7 @@
 //! Messages as rows of numbers: the page reads thousands of them a frame.
 
-use servent_core::sim::overlay::Leg;
 use servent_core::wire::gnutella::Kind;
+use servent_sim::routing::Leg;
 
 use crate::common::us;
 

@@ -1,12 +1,12 @@
 //! What the page's frame has to know of an overlay.
 
-use servent_core::sim::Keyframes;
-use servent_core::sim::check::Violation;
-use servent_core::sim::overlay::check::Oracles;
-use servent_core::sim::overlay::{ActAt, Chart, Event, Scenario, World, why};
 use servent_core::time::Duration;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Keyframes;
+use servent_sim::Violation;
+use servent_sim::routing::check::Oracles;
+use servent_sim::routing::{ActAt, Chart, Event, Scenario, World, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};

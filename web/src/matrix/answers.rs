@@ -1,11 +1,11 @@
 //! The shapes of what the page is told.
 
 use serde::Serialize;
-use servent_core::sim::pieces::{Event, World, client_of, name};
 use servent_core::swarm::manager::Counters;
 use servent_core::swarm::{Event as Told, Funnel, Led, Pick};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::swarm::{Event, World, client_of, name};
 
 /// A node in a list.
 #[derive(Serialize)]

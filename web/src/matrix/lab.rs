@@ -1,9 +1,9 @@
 //! The class the page talks to.
 
-use servent_core::sim::Course as _;
-use servent_core::sim::pieces::Event;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Course as _;
+use servent_sim::swarm::Event;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answers::{NodeInfo, Selection, Totals};
@@ -19,7 +19,7 @@ const POINTS: u32 = 2_000;
 
 world_class! {
     /// A swarm being simulated.
-    Matrix over pieces
+    Matrix over swarm
 }
 
 #[wasm_bindgen]

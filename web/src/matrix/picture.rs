@@ -1,8 +1,8 @@
 //! What is drawn in every frame, as flat lists of numbers.
 
-use servent_core::sim::pieces::{Habit, Running, World};
 use servent_core::table::sort_pairs;
 use servent_core::time::Instant;
+use servent_sim::swarm::{Habit, Running, World};
 
 /// Numbers of a row of [`rows`].
 const ROW: usize = 14;

@@ -1,12 +1,12 @@
 //! What the page's frame has to know of a swarm.
 
-use servent_core::sim::Keyframes;
-use servent_core::sim::check::Violation;
-use servent_core::sim::pieces::check::Oracles;
-use servent_core::sim::pieces::{ActAt, Event, Scenario, Tally, World, name, why};
 use servent_core::time::Duration;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Keyframes;
+use servent_sim::Violation;
+use servent_sim::swarm::check::Oracles;
+use servent_sim::swarm::{ActAt, Event, Scenario, Tally, World, name, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};

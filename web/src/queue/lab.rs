@@ -1,8 +1,8 @@
 //! The class of a simulated world.
 
 use servent_core::json::{Json, read};
-use servent_core::sim::Scenario;
 use servent_core::trace::tape::Checkpoint;
+use servent_sim::queue::Scenario;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 

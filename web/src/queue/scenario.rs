@@ -4,11 +4,12 @@ use core::net::{IpAddr, SocketAddr};
 
 use servent_core::json::{Json, read};
 use servent_core::node::NodeView;
-use servent_core::sim::check::Oracles;
-use servent_core::sim::{FaultAt, Keyframes, Role, Scenario, Standing, Timeline, World, presets};
 use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{NodeId, Record, qlog};
+use servent_sim::queue::check::Oracles;
+use servent_sim::queue::{FaultAt, Role, Scenario, Standing, World, presets};
+use servent_sim::{Keyframes, Timeline};
 
 use super::survey::Survey;
 use crate::board::{Board, Client, Named, NodeInfo, Part, Tally, look};
@@ -115,7 +116,7 @@ impl ScenarioLab {
 
     pub(crate) fn nodes(&self) -> String {
         let world = self.world();
-        let info = |(i, p): (usize, &'_ servent_core::sim::Profile)| {
+        let info = |(i, p): (usize, &'_ servent_sim::queue::Profile)| {
             let id = i as u32;
             let up = world.is_up(NodeId(id));
             json(&NodeInfo { id, name: &p.name, role: p.role, dialect: p.dialect, up })
@@ -264,7 +265,7 @@ impl ScenarioLab {
 
     pub(crate) fn branches(&self) -> String {
         let (branches, _) = self.timeline.branches();
-        let info = |(id, b): (usize, &'_ servent_core::sim::Branch)| {
+        let info = |(id, b): (usize, &'_ servent_sim::Branch)| {
             let (parent, at) = b.parent.map_or((None, Instant::ZERO), |(p, _, at)| (Some(p), at));
             json(&BranchInfo { id, parent, at, name: &b.name })
         };

@@ -2,9 +2,9 @@
 //! the timeline and how densely they stand.
 
 use servent_core::json::Json;
-use servent_core::sim::check::Oracles;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record, why};
+use servent_sim::queue::check::Oracles;
 
 use crate::common::{Columns, Pin};
 

@@ -1,10 +1,10 @@
 //! A lab over a recorded trace.
 
 use servent_core::queue::Dialect;
-use servent_core::sim::Role;
 use servent_core::time::Instant;
 use servent_core::trace::qlog::{self, RawRecord};
 use servent_core::trace::reel::Reel;
+use servent_sim::queue::Role;
 
 use crate::board::{Board, NodeInfo, Part, look};
 use crate::common::{Columns, NamedRecord, Pin, Verified, diff, json};

@@ -45,7 +45,7 @@ const STEPS: &[Step] = &[
         run: tests,
     },
     Step { name: "docs", what: "the documentation builds and its examples run", run: docs },
-    Step { name: "no_std", what: "core on a target without std", run: no_std },
+    Step { name: "no_std", what: "core and sim on a target without std", run: no_std },
     Step { name: "page", what: "module, bindings, bundle, single file", run: page },
     Step { name: "types", what: "the page's types", run: types },
     Step { name: "sizes", what: "size budgets", run: |_| Ok(Outcome::Done(sizes::check()?)) },
@@ -99,16 +99,18 @@ fn docs(_: &Context) -> Result<Outcome> {
     // Whoever works on a module wants its private parts explained, so they are
     // documented as well, and what is public may point at them.
     cargo()
-        .words("doc --quiet --no-deps --document-private-items -p servent-core -p servent --lib")
+        .words("doc --quiet --no-deps --document-private-items -p servent-core -p servent-sim -p servent --lib")
         .env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")
         .quiet()?;
-    cargo().words("test --quiet --doc -p servent-core -p servent").quiet()?;
+    cargo().words("test --quiet --doc -p servent-core -p servent-sim -p servent").quiet()?;
     Ok(().into())
 }
 
 fn no_std(_: &Context) -> Result<Outcome> {
     machine::rust_target("wasm32v1-none")?;
-    cargo().words("check --quiet --package servent-core --target wasm32v1-none").quiet()?;
+    cargo()
+        .words("check --quiet --package servent-core --package servent-sim --target wasm32v1-none")
+        .quiet()?;
     Ok(().into())
 }
 

@@ -31,7 +31,7 @@ pub(super) fn check(files: &[Text]) -> Vec<String> {
     for name in packages(text("www/package.json")) {
         direct.insert(name, "www/package.json");
     }
-    direct.retain(|name, _| !matches!(*name, "servent" | "servent-core"));
+    direct.retain(|name, _| !matches!(*name, "servent" | "servent-core" | "servent-sim"));
     for (name, manifest) in &direct {
         if !explained.contains(name) {
             found.push(format!("{manifest}: ARCHITECTURE.md does not say why {name} is there"));

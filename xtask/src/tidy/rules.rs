@@ -68,7 +68,7 @@ pub(super) fn file(file: &Text) -> Vec<String> {
             breach("a function too long");
         }
     }
-    if file.path.starts_with("core/src/") {
+    if ["core/src/", "sim/src/"].iter().any(|pure| file.path.starts_with(pure)) {
         found.extend(core(file));
     }
     found
@@ -130,10 +130,12 @@ pub(super) fn repository(files: &[Text]) -> Vec<String> {
             found.push(format!("{}: must have `[lints] workspace = true`", manifest.path));
         }
     }
-    let lib = text("core/src/lib.rs").unwrap_or_default();
-    for rule in ["#![no_std]", "#![forbid(unsafe_code)]"] {
-        if !lib.contains(rule) {
-            found.push(format!("core/src/lib.rs must say `{rule}`"));
+    for path in ["core/src/lib.rs", "sim/src/lib.rs"] {
+        let lib = text(path).unwrap_or_default();
+        for rule in ["#![no_std]", "#![forbid(unsafe_code)]"] {
+            if !lib.contains(rule) {
+                found.push(format!("{path} must say `{rule}`"));
+            }
         }
     }
     found

@@ -1,9 +1,9 @@
 //! `servent sim`: a world of servents without a network, watched by oracles.
 
-mod messages;
-mod overlays;
-mod pieces;
 mod queue;
+mod routing;
+mod swarm;
+mod unicast;
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,8 @@ use clap::Args;
 use serde::Serialize;
 use servent_core::choose::Choose;
 use servent_core::json::Json;
-use servent_core::sim::check::Violation;
-use servent_core::sim::{self, ladder, overlay, presets, swarm};
 use servent_core::swarm::Policy;
+use servent_sim::Violation;
 
 use super::exit::{Exit, Failure};
 use super::{Common, print};
@@ -29,12 +28,12 @@ use super::{Common, print};
   servent sim rush-hour --seed 7 --json
   servent sim rush-hour --sweep 100     a hundred seeds; the first that fails is told
   servent sim lose-last                 messages over datagrams, one of them lost
-  servent sim ladder-swarm --sweep 100  drawn ones: every seed is another scenario
+  servent sim random-unicast --sweep 100 drawn ones: every seed is another scenario
   servent sim flooder                   an overlay of routers, one of them hostile
-  servent sim overlay-swarm --sweep 100 drawn overlays
+  servent sim random-routing --sweep 100 drawn overlays
   servent sim deadlock                  a swarm under the rules of 2004
   servent sim deadlock --policy adaptive
-  servent sim pieces-swarm --sweep 100 --settle   drawn swarms; all must finish
+  servent sim random-swarm --sweep 100 --settle   drawn swarms; all must finish
   servent sim mine.json                 a scenario of your own")]
 pub(crate) struct Arguments {
     /// A preset or a file; without one the presets are listed.
@@ -95,12 +94,12 @@ enum Outcome {
         nodes: u32,
         searches: u32,
         answers: u32,
-        tally: Option<Box<overlay::TallyView>>,
+        tally: Option<Box<servent_sim::routing::TallyView>>,
     },
     Swarm {
         policy: Policy,
         #[serde(flatten)]
-        result: sim::pieces::Result,
+        result: servent_sim::swarm::Result,
     },
 }
 
@@ -109,13 +108,13 @@ enum Outcome {
 #[serde(untagged)]
 enum Scenario {
     /// Servents and their queues.
-    Queue(Box<sim::Scenario>),
+    Queue(Box<servent_sim::queue::Scenario>),
     /// Messengers and their datagrams.
-    Ladder(Box<ladder::Scenario>),
+    Unicast(Box<servent_sim::unicast::Scenario>),
     /// Routers and the overlay they make.
-    Overlay(Box<overlay::Scenario>),
+    Routing(Box<servent_sim::routing::Scenario>),
     /// Clients that divide a file.
-    Pieces(Box<sim::pieces::Scenario>),
+    Swarm(Box<servent_sim::swarm::Scenario>),
 }
 
 /// What the list shows of a preset.
@@ -127,30 +126,35 @@ struct Shown<'a> {
 
 impl Scenario {
     fn all() -> impl Iterator<Item = Self> {
-        let queue = presets::all().map(|s| Self::Queue(Box::new(s)));
-        let ladder = ladder::presets::all().map(|s| Self::Ladder(Box::new(s)));
-        let overlay = overlay::presets::all().map(|s| Self::Overlay(Box::new(s)));
-        let pieces = sim::pieces::presets::all().into_iter();
-        let pieces = pieces.map(|s| Self::Pieces(Box::new(s)));
-        queue.chain(ladder).chain(overlay).chain(pieces)
+        let queue = servent_sim::queue::presets::all().map(|s| Self::Queue(Box::new(s)));
+        let unicast = servent_sim::unicast::presets::all().map(|s| Self::Unicast(Box::new(s)));
+        let routing = servent_sim::routing::presets::all().map(|s| Self::Routing(Box::new(s)));
+        let swarm = servent_sim::swarm::presets::all().into_iter();
+        let swarm = swarm.map(|s| Self::Swarm(Box::new(s)));
+        queue.chain(unicast).chain(routing).chain(swarm)
     }
 
     /// A preset, or one that is drawn from its seed.
     fn named(name: &str, seed: Option<u64>) -> Option<Self> {
         let drawn = seed.unwrap_or(1);
         match name {
-            "swarm" => Some(Self::Queue(Box::new(swarm::draw(&mut Choose::random(drawn), drawn)))),
-            "ladder-swarm" => {
-                let scenario = ladder::swarm::draw(&mut Choose::random(drawn), drawn);
-                Some(Self::Ladder(Box::new(scenario)))
+            "random-queue" => Some(Self::Queue(Box::new(servent_sim::queue::random::draw(
+                &mut Choose::random(drawn),
+                drawn,
+            )))),
+            "random-unicast" => {
+                let scenario =
+                    servent_sim::unicast::random::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Unicast(Box::new(scenario)))
             }
-            "overlay-swarm" => {
-                let scenario = overlay::random::draw(&mut Choose::random(drawn), drawn);
-                Some(Self::Overlay(Box::new(scenario)))
+            "random-routing" => {
+                let scenario =
+                    servent_sim::routing::random::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Routing(Box::new(scenario)))
             }
-            "pieces-swarm" => {
-                let scenario = sim::pieces::random::draw(&mut Choose::random(drawn), drawn);
-                Some(Self::Pieces(Box::new(scenario)))
+            "random-swarm" => {
+                let scenario = servent_sim::swarm::random::draw(&mut Choose::random(drawn), drawn);
+                Some(Self::Swarm(Box::new(scenario)))
             }
             _ => Self::all().find(|scenario| scenario.shown().id == name),
         }
@@ -159,49 +163,55 @@ impl Scenario {
     fn parse(text: &str) -> Result<Self, String> {
         let tree = Json::parse(text)?;
         if tree.get("shape").is_some() {
-            return overlay::Scenario::parse(text).map(|s| Self::Overlay(Box::new(s)));
+            return servent_sim::routing::Scenario::parse(text).map(|s| Self::Routing(Box::new(s)));
         }
         if tree.get("pieces").is_some() {
-            return sim::pieces::Scenario::parse(text).map(|s| Self::Pieces(Box::new(s)));
+            return servent_sim::swarm::Scenario::parse(text).map(|s| Self::Swarm(Box::new(s)));
         }
         if tree.get("nodes").is_some() || tree.get("script").is_some() {
-            return ladder::Scenario::parse(text).map(|s| Self::Ladder(Box::new(s)));
+            return servent_sim::unicast::Scenario::parse(text).map(|s| Self::Unicast(Box::new(s)));
         }
-        sim::Scenario::parse(text).map(|s| Self::Queue(Box::new(s)))
+        servent_sim::queue::Scenario::parse(text).map(|s| Self::Queue(Box::new(s)))
     }
 
     fn shown(&self) -> Shown<'_> {
         match self {
             Self::Queue(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
-            Self::Ladder(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
-            Self::Overlay(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
-            Self::Pieces(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Unicast(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Routing(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
+            Self::Swarm(s) => Shown { id: &s.id, title: &s.title, text: &s.text },
         }
     }
 
     fn seed(&self) -> u64 {
         match self {
             Self::Queue(s) => s.seed,
-            Self::Ladder(s) => s.seed,
-            Self::Overlay(s) => s.seed,
-            Self::Pieces(s) => s.seed,
+            Self::Unicast(s) => s.seed,
+            Self::Routing(s) => s.seed,
+            Self::Swarm(s) => s.seed,
         }
     }
 
     fn play(&self, seed: u64, settle: bool) -> Run {
         match self {
-            Self::Queue(s) => queue::play(sim::Scenario { seed, ..(**s).clone() }, settle),
-            Self::Ladder(s) => messages::play(ladder::Scenario { seed, ..(**s).clone() }, settle),
-            Self::Overlay(s) => overlays::play(overlay::Scenario { seed, ..(**s).clone() }),
-            Self::Pieces(s) => {
-                pieces::play(&sim::pieces::Scenario { seed, ..(**s).clone() }, settle)
+            Self::Queue(s) => {
+                queue::play(servent_sim::queue::Scenario { seed, ..(**s).clone() }, settle)
+            }
+            Self::Unicast(s) => {
+                unicast::play(servent_sim::unicast::Scenario { seed, ..(**s).clone() }, settle)
+            }
+            Self::Routing(s) => {
+                routing::play(servent_sim::routing::Scenario { seed, ..(**s).clone() })
+            }
+            Self::Swarm(s) => {
+                swarm::play(&servent_sim::swarm::Scenario { seed, ..(**s).clone() }, settle)
             }
         }
     }
 
     /// The same under other rules, if it is a swarm.
     fn under(mut self, policy: Option<Policy>) -> Self {
-        if let (Self::Pieces(scenario), Some(policy)) = (&mut self, policy) {
+        if let (Self::Swarm(scenario), Some(policy)) = (&mut self, policy) {
             scenario.swarm.policy = policy;
         }
         self
@@ -305,7 +315,7 @@ fn sentence(run: &Run) -> String {
         ),
         Outcome::Overlay { nodes, searches, answers, tally } => {
             let t = tally.as_deref();
-            let count = |of: fn(&overlay::TallyView) -> u64| t.map_or(0, of);
+            let count = |of: fn(&servent_sim::routing::TallyView) -> u64| t.map_or(0, of);
             format!(
                 "{searches} searches in {nodes} servents, {answers} answers home; {} messages, {} \
                  useful, {} duplicate, {} dropped for other reasons, {} lost",
@@ -316,7 +326,7 @@ fn sentence(run: &Run) -> String {
                 count(|t| t.lost),
             )
         }
-        Outcome::Swarm { policy, result } => pieces::told(*policy, result),
+        Outcome::Swarm { policy, result } => swarm::told(*policy, result),
     };
     format!(
         "{scenario} seed {seed}: {outcome} in {seconds} s, {events} events, {oracles}, digest \

@@ -1,9 +1,9 @@
 //! Worlds of servents and their queues.
 
-use servent_core::sim::check::Oracles;
-use servent_core::sim::{Role, Scenario, World};
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
+use servent_sim::queue::check::Oracles;
+use servent_sim::queue::{Role, Scenario, World};
 
 use super::{Outcome, Run};
 

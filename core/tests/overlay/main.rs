@@ -1,8 +1,0 @@
-//! Whole overlays: presets, oracles, time travel, and overlays drawn at random.
-
-mod digests;
-mod drawn;
-mod large;
-mod oracles;
-mod presets;
-mod timeline;

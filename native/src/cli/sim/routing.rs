@@ -1,0 +1,39 @@
+//! Worlds of routers and what they pass on.
+
+use servent_core::time::Instant;
+use servent_sim::Course as _;
+use servent_sim::routing::check::Oracles;
+use servent_sim::routing::{AppEvent, Event, Scenario, World};
+
+use super::{Outcome, Run};
+
+/// Runs a scenario to its end, the oracles watching.
+pub(super) fn play(scenario: Scenario) -> Run {
+    let (mut world, mut oracles) = (World::begin(&scenario), Oracles::new(&scenario));
+    let end = Instant::ZERO + scenario.horizon;
+    let (mut searches, mut answers) = (0, 0);
+    let mut fresh = Vec::new();
+    while world.next_at().is_some_and(|at| at <= end) {
+        world.step(&mut fresh);
+        for record in fresh.drain(..) {
+            oracles.see(&record);
+            match record.event {
+                Event::App(AppEvent::Searched { .. }) => searches += 1,
+                Event::App(AppEvent::Found { .. }) => answers += 1,
+                _ => {}
+            }
+        }
+    }
+    oracles.finish(end);
+    let tally = world.tally(None).map(Box::new);
+    Run {
+        scenario: scenario.id,
+        seed: scenario.seed,
+        seconds: scenario.horizon.as_secs(),
+        events: world.events(),
+        records: world.records(),
+        digest: format!("{:016x}", world.digest()),
+        outcome: Outcome::Overlay { nodes: scenario.nodes, searches, answers, tally },
+        violations: oracles.violations().to_vec(),
+    }
+}

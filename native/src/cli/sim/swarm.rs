@@ -1,0 +1,93 @@
+//! Swarms of clients that divide a file.
+
+use servent_core::swarm::Policy;
+use servent_core::time::Instant;
+use servent_sim::Course as _;
+use servent_sim::Violation;
+use servent_sim::swarm::check::Oracles;
+use servent_sim::swarm::{Result, Scenario, Tally, World};
+
+use super::{Outcome, Run};
+
+/// Runs a scenario to its end, the oracles watching. When it is to settle,
+/// everybody who must have everything has to have it by then.
+pub(super) fn play(scenario: &Scenario, settle: bool) -> Run {
+    let (mut world, mut oracles) = (World::begin(scenario), Oracles::new(scenario));
+    let mut tally = Tally::new(scenario);
+    let end = Instant::ZERO + scenario.horizon;
+    let mut fresh = Vec::new();
+    while !world.finished() && world.next_at().is_some_and(|at| at <= end) {
+        world.step(&mut fresh);
+        for record in fresh.drain(..) {
+            oracles.see(&record);
+            tally.see(&record);
+        }
+    }
+    if !world.finished() {
+        world.run_until(end, &mut fresh);
+    }
+    let result = tally.result(&world);
+    let mut violations = oracles.violations().to_vec();
+    if settle && !result.finished {
+        violations.push(unfinished(&world, &result));
+    }
+    Run {
+        scenario: scenario.id.clone(),
+        seed: scenario.seed,
+        seconds: world.now().since(Instant::ZERO).as_secs(),
+        events: world.events(),
+        records: world.records(),
+        digest: format!("{:016x}", world.digest()),
+        outcome: Outcome::Swarm { policy: scenario.swarm.policy, result },
+        violations,
+    }
+}
+
+fn unfinished(world: &World, result: &Result) -> Violation {
+    Violation {
+        seq: world.records(),
+        at: world.now(),
+        node: world.coordinator(),
+        oracle: "swarm",
+        key: "check.unfinished",
+        args: vec![("whole", result.whole.to_string()), ("wanting", result.wanting.to_string())],
+    }
+}
+
+/// What became of it, as a sentence.
+pub(super) fn told(policy: Policy, result: &Result) -> String {
+    let seconds = |micros: u64| format!("{}.{:01}", micros / 1_000_000, micros / 100_000 % 10);
+    let thousandths = |n: u64| format!("{}.{:03}", n / 1_000, n % 1_000);
+    let bound = result.bound.as_micros();
+    let how = match (result.at, result.deadlocked) {
+        (Some(at), _) => format!(
+            "all {} served after {} s, {} × the bound of {} s",
+            result.wanting,
+            seconds(at.as_micros()),
+            thousandths(result.ratio),
+            seconds(bound),
+        ),
+        (None, Some(since)) => format!(
+            "DEADLOCK: nothing moves since {} s and {} of {} are not served; the bound is {} s",
+            seconds(since.as_micros()),
+            result.wanting - result.whole,
+            result.wanting,
+            seconds(bound),
+        ),
+        (None, None) => format!(
+            "{} of {} served so far; the bound is {} s",
+            result.whole,
+            result.wanting,
+            seconds(bound),
+        ),
+    };
+    let policy = match policy {
+        Policy::Seed2004 => "seed2004",
+        Policy::Adaptive => "adaptive",
+    };
+    format!(
+        "{policy}: {how}, source sent {} copies, {} control messages a piece,",
+        thousandths(result.source_copies),
+        thousandths(result.messages),
+    )
+}

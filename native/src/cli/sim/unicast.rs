@@ -1,0 +1,48 @@
+//! Worlds of messengers and their datagrams.
+
+use servent_core::time::{Duration, Instant};
+use servent_core::unicast;
+use servent_sim::Course as _;
+use servent_sim::unicast::check::Oracles;
+use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, random};
+
+use super::{Outcome, Run};
+
+/// Runs a scenario to its end, the oracles watching. A drawn one, or one that
+/// is to settle, has to be over by then.
+pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
+    let (mut world, mut oracles) = (World::begin(&scenario), Oracles::new(&scenario));
+    let end = Instant::ZERO + scenario.horizon;
+    let (mut written, mut read, mut named, mut lost, mut resent) = (0, 0, 0, 0, 0);
+    let mut fresh = Vec::new();
+    while world.next_at().is_some_and(|at| at <= end) {
+        world.step(&mut fresh);
+        for record in fresh.drain(..) {
+            oracles.see(&record);
+            match record.event {
+                Event::App(AppEvent::Wrote { .. }) => written += 1,
+                Event::App(AppEvent::Read { .. }) => read += 1,
+                Event::Datagram(DatagramEvent::Lost { .. }) => lost += 1,
+                Event::Unicast(unicast::Event::Undelivered { from, to, .. }) => {
+                    named += to - from + 1;
+                }
+                Event::Unicast(unicast::Event::Resent { from, to, .. }) => resent += to - from + 1,
+                _ => {}
+            }
+        }
+    }
+    let drawn = scenario.horizon == random::SAFETY + random::LIVENESS;
+    if drawn || settle {
+        oracles.finish(end, if drawn { random::QUIET } else { Duration::ZERO });
+    }
+    Run {
+        scenario: scenario.id,
+        seed: scenario.seed,
+        seconds: scenario.horizon.as_secs(),
+        events: world.events(),
+        records: world.records(),
+        digest: format!("{:016x}", world.digest()),
+        outcome: Outcome::Messages { written, read, named, lost, resent },
+        violations: oracles.violations().to_vec(),
+    }
+}

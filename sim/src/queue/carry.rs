@@ -1,0 +1,308 @@
+//! Carrying out what nodes ask for.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::calendar::Due;
+use super::disk::Content;
+use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store};
+use super::world::{Guest, Scratch, World};
+use servent_core::address::{ip_of, with_port};
+use servent_core::engine::Effect;
+use servent_core::id::{ConnId, FetchId, Sha1};
+use servent_core::node::{Answer, DialError, FileRef, Input, Output};
+use servent_core::time::Duration;
+use servent_core::trace::{Cause, Event, NodeId, Record, Subject, subjects};
+
+/// How long a dial waits for an answer that never comes.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Bytes a second at which a finished download is hashed.
+const HASH_RATE: u64 = 200_000_000;
+/// Unsent bytes beyond which a node is told of them.
+const BACKLOG: u64 = 16 * 1024;
+/// Longer lists of effects are not searched for causes within themselves.
+const CAUSES_WITHIN: usize = 64;
+
+/// The connections that the events of a list are about, with the numbers
+/// their records will get: a request is said to be sent after it was handed
+/// over, wherever in the list that stands.
+fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(ConnId, u64)>) {
+    let ties = |effect: &Effect<Output, Event>| {
+        use Output::{Close, Serve, Write};
+        matches!(effect, Effect::Output(Write { .. } | Serve { .. } | Close { .. }))
+    };
+    if list.len() > CAUSES_WITHIN || !list.iter().any(ties) {
+        return;
+    }
+    let events = list.iter().filter_map(|effect| match effect {
+        Effect::Event(event) => Some(event),
+        Effect::Output(_) => None,
+    });
+    about.extend(events.zip(next..).filter_map(|(event, seq)| match subjects(event)[1] {
+        Some(Subject::Conn(conn)) => Some((conn, seq)),
+        _ => None,
+    }));
+}
+
+impl<N: Guest> World<N> {
+    /// Carries out one list of effects, in its order. Changes of durable
+    /// state are safe before anything after them is done: write-ahead.
+    pub(super) fn carry(&mut self, host: u32, cause: Cause, out: &mut Vec<Record>) {
+        if self.scratch.fx.is_empty() {
+            return;
+        }
+        let Scratch { mut fx, mut about } = core::mem::take(&mut self.scratch);
+        let (mut first, mut last) = (None, cause);
+        let mut unsafe_yet = false;
+        causes_within(fx.as_slice(), self.recorder.next(), &mut about);
+        for effect in fx.drain() {
+            match effect {
+                Effect::Event(event) => {
+                    let next = self.recorder.next();
+                    let causes = &mut self.host_mut(host).causes;
+                    let why = first.or(cause).or_else(|| causes.of(&event));
+                    causes.note(next, &event);
+                    let seq = self.recorder.record(self.now, NodeId(host), why, event, out);
+                    first = first.or(Some(seq));
+                    last = Some(seq);
+                }
+                Effect::Output(Output::Persist(op)) => {
+                    let now = self.now;
+                    self.host_mut(host).disk.write(now, op);
+                    unsafe_yet = true;
+                }
+                Effect::Output(output) => {
+                    if core::mem::take(&mut unsafe_yet) {
+                        self.host_mut(host).disk.flush();
+                    }
+                    let within = match &output {
+                        Output::Write { conn, .. }
+                        | Output::Serve { conn, .. }
+                        | Output::Close { conn, .. } => {
+                            about.iter().rev().find(|(of, _)| of == conn).map(|(_, seq)| *seq)
+                        }
+                        _ => None,
+                    };
+                    self.output(host, output, within.or(last));
+                }
+            }
+        }
+        about.clear();
+        self.scratch = Scratch { fx, about };
+    }
+
+    fn output(&mut self, host: u32, output: Output, cause: Cause) {
+        match output {
+            Output::Dial { conn, to } => self.dial(host, conn, to),
+            Output::Write { conn, data } => {
+                self.send(host, conn, Packet::Bytes { data, cause });
+            }
+            Output::Serve { conn, file, start, end } => {
+                if let Some(content) = self.content(host, file) {
+                    let bytes = end.saturating_sub(start);
+                    self.send(host, conn, Packet::Body { content, bytes, cause });
+                }
+            }
+            Output::Close { conn, flush } => self.close(host, conn, flush, cause),
+            Output::Store { conn, fetch, start, end, early } => {
+                self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
+            }
+            Output::StopStore { conn } => {
+                if let Some(end) = self.end_of(host, conn) {
+                    end.intake = Intake::Drop;
+                }
+            }
+            Output::Verify { fetch } => {
+                let size = self.size_of(host).unwrap_or_default();
+                let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
+                let boot = self.hosts[host as usize].boot;
+                self.calendar.plan(self.now + took, Due::Hashed { host, fetch, boot });
+            }
+            Output::Answer(answer) => self.answered(host, &answer),
+            Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
+        }
+    }
+
+    fn answered(&mut self, host: u32, answer: &Answer) {
+        let h = self.host_mut(host);
+        match answer {
+            Answer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),
+            Answer::Fetched { .. } => h.finished += 1,
+            Answer::Failed { .. } => h.failed += 1,
+            _ => {}
+        }
+    }
+
+    /// What a node would send for a file.
+    fn content(&self, host: u32, file: FileRef) -> Option<Content> {
+        match file {
+            FileRef::Shared(index) => {
+                let sha1 = self.plan.files.get(index.0 as usize)?.sha1?;
+                Some(Content { sha1, damaged: self.plan.profile(host).corrupt })
+            }
+            FileRef::Fetch(fetch) => self.hosts[host as usize].disk.content(fetch),
+        }
+    }
+
+    /// The size of what a client wants.
+    fn size_of(&self, host: u32) -> Option<u64> {
+        let wanted = self.plan.profile(host).get.as_ref()?.sha1;
+        self.plan.files.iter().find(|f| f.sha1 == wanted).map(|f| f.size)
+    }
+
+    pub(super) fn hashed(&mut self, host: u32, fetch: FetchId, boot: u32, out: &mut Vec<Record>) {
+        if self.hosts[host as usize].boot != boot {
+            return;
+        }
+        let disk = &mut self.host_mut(host).disk;
+        let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), Content::found);
+        if disk.content(fetch).is_some_and(|c| c.damaged) {
+            disk.erase(fetch); // It will be fetched anew.
+        }
+        self.give(host, Input::Verified { fetch, sha1 }, None, out);
+    }
+
+    fn dial(&mut self, host: u32, conn: ConnId, to: SocketAddr) {
+        let boot = self.hosts[host as usize].boot;
+        let plan = &self.plan;
+        let fail = |why| Due::DialFailed { host, conn, why, boot };
+        let Some(target) = plan.addresses.get(&ip_of(&to)).copied() else {
+            let due = fail(DialError::Unreachable);
+            return self.calendar.plan(self.now + plan.profile(host).latency, due);
+        };
+        let latency = plan.profile(host).latency + plan.profile(target).latency;
+        let from = ip_of(&plan.profile(host).at);
+        let there = &self.hosts[target as usize];
+        if there.firewalled {
+            return self.calendar.plan(self.now + DIAL_TIMEOUT, fail(DialError::TimedOut));
+        }
+        if there.node.is_none() || to.port() != super::host::PORT {
+            let due = fail(DialError::Refused);
+            return self.calendar.plan(self.now + latency + latency, due);
+        }
+        let dice = plan.dice.fork("link", self.links.made());
+        let h = self.host_mut(host);
+        h.dialed = h.dialed.wrapping_add(1);
+        let port = 20_000 + h.dialed % 40_000;
+        let here = End::new(host, conn, with_port(from, port));
+        let there = End::new(target, ConnId(0), to);
+        let link = self.links.insert(Link::new([here, there], latency, dice));
+        self.host_mut(host).conns.insert(conn, (link, Side::Dialer));
+        self.calendar.plan(self.now + latency, Due::Knock { link });
+    }
+
+    fn place_of(&self, host: u32, conn: ConnId) -> Option<(LinkRef, Side)> {
+        self.hosts[host as usize].conns.get(&conn).copied()
+    }
+
+    fn end_of(&mut self, host: u32, conn: ConnId) -> Option<&mut End> {
+        let (link, side) = self.place_of(host, conn)?;
+        self.links.get_mut(link).map(|l| l.end_mut(side))
+    }
+
+    fn send(&mut self, host: u32, conn: ConnId, item: Packet) {
+        let Some((at, side)) = self.place_of(host, conn) else { return };
+        let Some(link) = self.links.get_mut(at) else { return };
+        let (open, end) = (link.open, link.end_mut(side));
+        if end.closed {
+            return;
+        }
+        if open && end.flow.is_none() && end.to_send.is_empty() {
+            return self.transmit(at, side, item);
+        }
+        end.to_send.push_back(item);
+        self.pump(at, side);
+        if self.links.get(at).is_some_and(|l| l.end(side).waiting() > BACKLOG) {
+            self.calendar.plan(self.now, Due::Backlog { link: at, side });
+        }
+    }
+
+    fn close(&mut self, host: u32, conn: ConnId, flush: bool, cause: Cause) {
+        let Some((at, side)) = self.place_of(host, conn) else { return };
+        let Some(link) = self.links.get_mut(at) else { return };
+        let end = link.end_mut(side);
+        if !end.closed {
+            end.intake = Intake::Drop;
+            // A dial that is given up ends like a connection.
+            end.known = true;
+            if !link.open {
+                link.end_mut(side).closed = true;
+                return self.calendar.plan(self.now, Due::Gone { link: at, side });
+            }
+            if !flush {
+                link.end_mut(side).to_send.clear();
+                self.stop_flow(at, side);
+            }
+            if let Some(link) = self.links.get_mut(at) {
+                link.end_mut(side).to_send.push_back(Packet::Fin { cause });
+            }
+            self.pump(at, side);
+        }
+    }
+
+    fn store(&mut self, host: u32, conn: ConnId, fetch: FetchId, bytes: u64, early: u64) {
+        let Some((link, side)) = self.place_of(host, conn) else { return };
+        let Some(l) = self.links.get_mut(link) else { return };
+        let got = early.min(bytes);
+        l.end_mut(side).intake = Intake::Store(Store { fetch, bytes, got });
+        let peer = l.end(side.other()).host;
+        if let (Some(content), true) = (self.expected(host, peer), got > 0) {
+            // Safe a moment later, like everything that comes in afterwards.
+            self.host_mut(host).disk.stored(fetch, content);
+            self.calendar.plan(self.now, Due::Deliver { link, from: side.other() });
+            if let Some(l) = self.links.get_mut(link) {
+                let from = l.end_mut(side.other());
+                from.wire.push_front(Packet::Body { content, bytes: 0, cause: None });
+            }
+        }
+    }
+
+    /// What a client's download is made of when it comes from `peer`.
+    fn expected(&self, host: u32, peer: u32) -> Option<Content> {
+        let sha1 = self.plan.profile(host).get.as_ref()?.sha1?;
+        Some(Content { sha1, damaged: self.plan.profile(peer).corrupt })
+    }
+
+    /// Sends what can be sent from one end, in order.
+    pub(super) fn pump(&mut self, at: LinkRef, side: Side) {
+        loop {
+            let Some(link) = self.links.get_mut(at) else { return };
+            if !link.open || link.end(side).flow.is_some() {
+                return;
+            }
+            let Some(item) = link.end_mut(side).to_send.pop_front() else { return };
+            let last = matches!(item, Packet::Fin { .. });
+            self.transmit(at, side, item);
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// Puts the next thing from one end on the wire.
+    fn transmit(&mut self, at: LinkRef, side: Side, item: Packet) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let up = self.plan.profile(link.end(side).host).up;
+        let due = Due::Deliver { link: at, from: side };
+        match item {
+            Packet::Bytes { data, cause } => {
+                let (first, mut rest) = link.chunks(data);
+                let mut chunk = Some(first);
+                while let Some(data) = chunk {
+                    let arrives = link.send(side, self.now, up, Packet::Bytes { data, cause });
+                    self.calendar.plan(arrives, due);
+                    chunk = rest.take();
+                }
+            }
+            Packet::Body { content, bytes, cause } => {
+                self.start_flow(at, side, content, bytes, cause);
+            }
+            Packet::Fin { cause } => {
+                let arrives = link.send(side, self.now, up, Packet::Fin { cause });
+                link.end_mut(side).closed = true;
+                self.calendar.plan(arrives, due);
+                self.calendar.plan(self.now, Due::Gone { link: at, side });
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Downloads: byte-complete before they are called done, and done in the end.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Verdicts;
+use servent_core::fetch::Event;
+use servent_core::id::FetchId;
+use servent_core::ranges::join;
+use servent_core::table::Table;
+use servent_core::trace::NodeId;
+
+#[derive(Debug, Clone, Default)]
+struct Download {
+    name: String,
+    /// Ranges stored, in order and apart.
+    have: Vec<(u64, u64)>,
+    /// Bytes that a restart found on disk, wherever they are.
+    found: u64,
+    ended: bool,
+}
+
+/// Every download of every node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Downloads {
+    all: Table<(NodeId, FetchId), Download>,
+}
+
+impl Downloads {
+    pub(super) fn see(&mut self, event: &Event, verdicts: &mut Verdicts<'_>) {
+        let node = verdicts.record.node;
+        match event {
+            Event::Begun { fetch, name, have } => {
+                let download = self.all.or_default((node, *fetch));
+                download.name.clone_from(name);
+                download.found = *have;
+                if *have == 0 {
+                    download.have.clear();
+                }
+            }
+            Event::Stored { fetch, start, end } => {
+                join(&mut self.all.or_default((node, *fetch)).have, *start, *end);
+            }
+            Event::Corrupt { fetch, .. } => {
+                let download = self.all.or_default((node, *fetch));
+                download.have.clear();
+                download.found = 0;
+            }
+            Event::Done { fetch, bytes, .. } => {
+                let download = self.all.or_default((node, *fetch));
+                download.ended = true;
+                let stored: u64 = download.have.iter().map(|(start, end)| end - start).sum();
+                if stored != *bytes && stored + download.found < *bytes {
+                    let missing = bytes - stored;
+                    verdicts.violation(
+                        "complete",
+                        "check.complete",
+                        &[("missing", &missing), ("bytes", &bytes)],
+                    );
+                }
+            }
+            Event::Failed { fetch, why } => {
+                let download = self.all.or_default((node, *fetch));
+                download.ended = true;
+                if *why != servent_core::fetch::FetchFailure::Cancelled {
+                    verdicts.violation(
+                        "finish",
+                        "check.failed",
+                        &[("name", &download.name), ("why", &format_args!("{why:?}"))],
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(&self, verdicts: &mut Verdicts<'_>) {
+        for ((node, _), download) in self.all.iter().filter(|(_, d)| !d.ended) {
+            verdicts.violation(
+                "finish",
+                "check.unfinished",
+                &[("name", &download.name), ("client", &node.0)],
+            );
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The line and the slots of one server.
+
+use alloc::vec::Vec;
+
+use super::kept::Kept;
+use super::{Verdicts, loss};
+use servent_core::id::{ConnId, Guid};
+use servent_core::node::ConnEvent;
+use servent_core::node::WorldEvent;
+use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
+use servent_core::table::{Set, Table};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{Event, Record};
+
+/// Scaled intervals are rounded down, each by itself.
+const ROUNDING: Duration = Duration::from_micros(1);
+
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    ticket: Guid,
+    pub(super) dialect: Option<Dialect>,
+    pub(super) conn: Option<ConnId>,
+    /// It was told to hang up and come back, or its server restarted: no
+    /// connection is expected.
+    sent_away: bool,
+    /// It was told not to ask before.
+    pub(super) not_before: Instant,
+    /// It was told to ask by then; not known after a restart.
+    pub(super) deadline: Option<Instant>,
+    /// Its connections that broke; not known after a restart.
+    pub(super) breaks: Option<u8>,
+    /// Calls that were made to it.
+    pub(super) calls: u8,
+    /// Did not ask in its time: it may be passed until it asks again.
+    lapsed: bool,
+}
+
+impl Place {
+    /// It was to ask by now, and nobody waits for it any more.
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|by| by <= now)
+    }
+}
+
+/// What the records of one server add up to.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    config: Config,
+    places: Table<u64, Place>,
+    arrivals: Table<Guid, u64>,
+    uploads: Set<Guid>,
+    open: Set<ConnId>,
+    /// The connection of the last request.
+    asking: Option<ConnId>,
+    kept: Kept,
+    /// Places that must be gone before time goes on.
+    doomed: Vec<(Guid, Instant)>,
+}
+
+impl Line {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            config: *config,
+            places: Table::new(),
+            arrivals: Table::new(),
+            uploads: Set::new(),
+            open: Set::new(),
+            asking: None,
+            kept: Kept::default(),
+            doomed: Vec::new(),
+        }
+    }
+
+    pub(super) fn see(&mut self, record: &Record, verdicts: &mut Verdicts<'_>) {
+        self.judge_the_doomed(record.at, verdicts);
+        match &record.event {
+            Event::Conn(event) => self.connection(record.at, event),
+            Event::Queue(event) => self.queue(record.at, event, verdicts),
+            Event::World(WorldEvent::Crashed) => {
+                *self = Self::new(&self.config);
+            }
+            _ => {}
+        }
+    }
+
+    /// AQ-7: the connection is the place.
+    fn judge_the_doomed(&mut self, now: Instant, verdicts: &mut Verdicts<'_>) {
+        let due = self.doomed.partition_point(|(_, at)| *at < now);
+        for (ticket, _) in self.doomed.drain(..due) {
+            if self.arrivals.contains_key(&ticket) {
+                verdicts.violation("aq_connection", "check.aq_connection", &[("ticket", &ticket)]);
+            }
+        }
+    }
+
+    fn connection(&mut self, now: Instant, event: &ConnEvent) {
+        match event {
+            ConnEvent::Accepted { conn, .. } | ConnEvent::Dialed { conn } => {
+                self.open.insert(*conn);
+            }
+            ConnEvent::Request { conn, .. } => self.asking = Some(*conn),
+            // We hang up: from here on nobody is there.
+            ConnEvent::Closing { conn, .. } => {
+                self.open.remove(conn);
+            }
+            ConnEvent::Closed { conn } => {
+                self.open.remove(conn);
+                let Self { places, doomed, .. } = self;
+                places.each_mut(|_, place| {
+                    if place.conn == Some(*conn) {
+                        place.conn = None;
+                        if place.dialect == Some(Dialect::Active) {
+                            doomed.push((place.ticket, now));
+                        }
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn queue(&mut self, now: Instant, event: &Queue, verdicts: &mut Verdicts<'_>) {
+        match event {
+            Queue::Arrived { ticket, arrival, dialect, position, length, .. } => {
+                self.join(*ticket, *arrival, Some(*dialect));
+                self.position(*ticket, *position, *length, verdicts);
+            }
+            Queue::Restored { ticket, arrival, position } => {
+                if *position == 0 {
+                    self.uploads.insert(*ticket);
+                } else {
+                    self.join(*ticket, *arrival, None);
+                }
+            }
+            Queue::Asked { ticket, conn, .. } => {
+                if let Some(place) = self.place(*ticket) {
+                    (place.conn, place.lapsed) = (Some(*conn), false);
+                }
+            }
+            Queue::Told { .. } => self.told(now, event, verdicts),
+            Queue::Entitled { ticket } => self.entitled(now, *ticket),
+            Queue::Lapsed { ticket } => self.lapsed(now, *ticket, verdicts),
+            Queue::Away { ticket, until } => {
+                self.give_up(now, *ticket);
+                if let Some(place) = self.place(*ticket) {
+                    (place.conn, place.deadline) = (None, Some(*until));
+                    place.breaks = place.breaks.map(|n| n.saturating_add(1));
+                }
+            }
+            Queue::Called { ticket, attempt, .. } => {
+                if let Some(place) = self.place(*ticket) {
+                    place.calls = *attempt;
+                }
+            }
+            Queue::Moved { ticket, arrival, .. } => self.move_back(now, *ticket, *arrival),
+            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, verdicts),
+            Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, verdicts),
+            Queue::Finished { ticket, free } | Queue::Unreserved { ticket, free } => {
+                self.uploads.remove(ticket);
+                self.slots_agree(*ticket, *free, verdicts);
+            }
+            Queue::Slots { slots } => self.config.slots = *slots,
+            _ => {}
+        }
+        self.kept.shrink(self.free());
+    }
+
+    fn join(&mut self, ticket: Guid, arrival: u64, dialect: Option<Dialect>) {
+        let conn = self.asking.filter(|c| dialect.is_some() && self.open.contains(c));
+        self.places.insert(
+            arrival,
+            Place {
+                ticket,
+                dialect,
+                conn,
+                sent_away: dialect.is_none(),
+                not_before: Instant::ZERO,
+                deadline: None,
+                breaks: dialect.map(|_| 0),
+                calls: 0,
+                lapsed: false,
+            },
+        );
+        self.arrivals.insert(ticket, arrival);
+    }
+
+    fn leave(&mut self, ticket: Guid) -> Option<(u64, Place)> {
+        let arrival = self.arrivals.remove(&ticket)?;
+        self.places.remove(&arrival).map(|place| (arrival, place))
+    }
+
+    /// What a client is told: where it stands, when to ask, and whether it
+    /// has to wait at all.
+    fn told(&mut self, now: Instant, event: &Queue, verdicts: &mut Verdicts<'_>) {
+        let Queue::Told { ticket, dialect, position, length, not_before, deadline, keep } = event
+        else {
+            return;
+        };
+        if let Some(place) = self.place(*ticket) {
+            (place.dialect, place.not_before) = (Some(*dialect), *not_before);
+            (place.deadline, place.calls) = (Some(*deadline), 0);
+            place.sent_away = !keep;
+        }
+        self.position(*ticket, *position, *length, verdicts);
+        // Whoever obeys is never too late, however slow the way (§2.2).
+        let least = loss::WINDOW.scaled(self.config.time_scale);
+        if *deadline + ROUNDING < *not_before + least {
+            verdicts.violation(
+                "window",
+                "check.window",
+                &[
+                    ("ticket", ticket),
+                    ("window", &format_args!("{:?}", deadline.since(*not_before))),
+                ],
+            );
+        }
+        self.told_to_wait(now, *ticket, verdicts);
+    }
+
+    /// A slot is kept for one of the line.
+    fn entitled(&mut self, now: Instant, ticket: Guid) {
+        let Some(&arrival) = self.arrivals.get(&ticket) else { return };
+        if self.kept.len() >= self.free() as usize {
+            // Whoever is being called is not waited for, and no record says so.
+            let overdue = |a: &u64| self.places.get(a).is_some_and(|p| p.is_overdue(now));
+            let other = self.kept.arrivals().find(overdue);
+            if let Some(other) = other {
+                self.kept.give_up(now, other);
+            }
+        }
+        self.kept.keep(now, arrival);
+    }
+
+    fn give_up(&mut self, now: Instant, ticket: Guid) {
+        if let Some(&arrival) = self.arrivals.get(&ticket) {
+            self.kept.give_up(now, arrival);
+        }
+    }
+
+    /// A place may be passed only once its owner could have asked.
+    fn lapsed(&mut self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+        self.give_up(now, ticket);
+        let grace = self.config.ask_grace.scaled(self.config.time_scale);
+        let Some(place) = self.place(ticket) else { return };
+        place.lapsed = true;
+        if place.not_before + grace > now {
+            verdicts.violation("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
+        }
+    }
+
+    fn move_back(&mut self, now: Instant, ticket: Guid, arrival: u64) {
+        self.give_up(now, ticket);
+        if let Some((_, place)) = self.leave(ticket) {
+            self.places.insert(arrival, place);
+            self.arrivals.insert(ticket, arrival);
+        }
+    }
+
+    /// A place is lost for a reason, and the records bear it out.
+    fn lost(
+        &mut self,
+        now: Instant,
+        ticket: Guid,
+        why: Loss,
+        length: u32,
+        verdicts: &mut Verdicts<'_>,
+    ) {
+        self.give_up(now, ticket);
+        if let Some((_, place)) = self.leave(ticket) {
+            let open = place.conn.is_some_and(|conn| self.open.contains(&conn));
+            if !loss::is_borne_out(&place, why, now, open, &self.config) {
+                verdicts.violation(
+                    "lost",
+                    "check.lost",
+                    &[("ticket", &ticket), ("why", &format_args!("{why:?}"))],
+                );
+            }
+        }
+        self.uploads.remove(&ticket);
+        if length != self.places.len() as u32 {
+            verdicts.violation(
+                "length",
+                "check.length",
+                &[("ticket", &ticket), ("length", &length)],
+            );
+        }
+    }
+
+    fn place(&mut self, ticket: Guid) -> Option<&mut Place> {
+        self.places.get_mut(self.arrivals.get(&ticket)?)
+    }
+
+    fn free(&self) -> u32 {
+        self.config.slots.saturating_sub(self.uploads.len() as u32)
+    }
+
+    /// How many who came earlier are there, and have not let their time pass.
+    fn present_before(&self, now: Instant, arrival: u64) -> u32 {
+        let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
+        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.lapsed && !p.is_overdue(now);
+        self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
+    }
+
+    /// What a client is told is where it stands: `position ≤ length`, and
+    /// both are right.
+    fn position(&self, ticket: Guid, position: u32, length: u32, verdicts: &mut Verdicts<'_>) {
+        let Some(arrival) = self.arrivals.get(&ticket) else {
+            return verdicts.violation("position", "check.no_place", &[("ticket", &ticket)]);
+        };
+        let stands = self.places.range(..=arrival).count() as u32;
+        if position != stands || length != self.places.len() as u32 || position > length {
+            verdicts.violation(
+                "position",
+                "check.position",
+                &[("ticket", &ticket), ("told", &position), ("stands", &stands)],
+            );
+        }
+    }
+
+    /// Nobody is told to wait for whom a slot is free.
+    fn told_to_wait(&self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+        let Some(arrival) = self.arrivals.get(&ticket) else { return };
+        let ahead = self.present_before(now, *arrival);
+        if ahead < self.free() {
+            verdicts.violation(
+                "idle_slot",
+                "check.idle_slot",
+                &[("ticket", &ticket), ("free", &self.free())],
+            );
+        }
+    }
+
+    /// A slot goes to the first who are there, unless it was kept for them
+    /// long enough; at most `slots` are taken.
+    fn started(&mut self, now: Instant, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
+        if !self.uploads.contains(&ticket) {
+            let before = self.free();
+            let arrival = self.arrivals.get(&ticket).copied();
+            let ahead = self.present_before(now, arrival.unwrap_or(u64::MAX));
+            // A newcomer takes no slot that is kept for anybody.
+            let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
+            let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
+            if before > 0 && ahead.min(before).saturating_sub(open) >= before {
+                verdicts.violation("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
+            }
+            if let Some((arrival, _)) = self.leave(ticket) {
+                self.kept.taken(arrival);
+            }
+            self.uploads.insert(ticket);
+        }
+        if self.uploads.len() as u32 > self.config.slots {
+            verdicts.violation("slots", "check.slots", &[("slots", &self.config.slots)]);
+        }
+        self.slots_agree(ticket, free, verdicts);
+    }
+
+    fn slots_agree(&self, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
+        if free != self.free() {
+            verdicts.violation(
+                "free",
+                "check.free",
+                &[("ticket", &ticket), ("said", &free), ("free", &self.free())],
+            );
+        }
+    }
+}

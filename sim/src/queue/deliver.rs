@@ -1,0 +1,303 @@
+//! What reaches nodes over their links.
+
+use alloc::vec::Vec;
+
+use super::calendar::Due;
+use super::disk::Content;
+use super::flow::{Flow, share};
+use super::link::{Intake, LinkRef, Packet, Side};
+use super::world::{Guest, World};
+use servent_core::id::ConnId;
+use servent_core::node::{DialError, Input};
+use servent_core::trace::{Cause, Record};
+
+/// Body bytes that nobody stores reach the node in pieces of this size.
+const PIECE: u64 = 4 * 1024;
+/// The most body bytes that come in one piece with the head before them.
+const GLUED: u64 = 1_400;
+
+impl<N: Guest> World<N> {
+    /// A dial reaches its listener.
+    pub(super) fn knock(&mut self, at: LinkRef, out: &mut Vec<Record>) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let (dialer, target) = (link.end(Side::Dialer).clone(), link.end(Side::Listener).host);
+        let there = &self.hosts[target as usize];
+        if there.node.is_none() || there.firewalled {
+            let boot = self.hosts[dialer.host as usize].boot;
+            let why = if there.firewalled { DialError::TimedOut } else { DialError::Refused };
+            let latency = link.latency;
+            let due = Due::DialFailed { host: dialer.host, conn: dialer.conn, why, boot };
+            self.calendar.plan(self.now + latency, due);
+            self.host_mut(dialer.host).conns.remove(&dialer.conn);
+            self.links.remove(at);
+            return;
+        }
+        link.open = true;
+        let latency = link.latency;
+        let h = self.host_mut(target);
+        let conn = ConnId(h.accepted * 2);
+        h.accepted += 1;
+        h.conns.insert(conn, (at, Side::Listener));
+        let cause = self.hosts[dialer.host as usize].causes.of_conn(dialer.conn);
+        if let Some(link) = self.links.get_mut(at) {
+            let end = link.end_mut(Side::Listener);
+            end.conn = conn;
+            end.known = true;
+        }
+        self.calendar.plan(self.now + latency, Due::Opened { link: at });
+        self.give(target, Input::Accepted { conn, peer: dialer.at }, cause, out);
+    }
+
+    /// The dialer hears that it is connected.
+    pub(super) fn opened(&mut self, at: LinkRef, out: &mut Vec<Record>) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let end = link.end_mut(Side::Dialer);
+        if end.closed {
+            return;
+        }
+        end.known = true;
+        let (host, conn, local) = (end.host, end.conn, end.at);
+        self.give(host, Input::Dialed { conn, local }, None, out);
+        self.pump(at, Side::Dialer);
+    }
+
+    /// The next packet from one end arrives at the other.
+    pub(super) fn deliver(&mut self, at: LinkRef, from: Side, out: &mut Vec<Record>) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let side = from.other();
+        let (host, conn) = (link.end(side).host, link.end(side).conn);
+        if self.hosts[host as usize].stalled {
+            link.end_mut(side).held += 1;
+            return;
+        }
+        let Some(packet) = link.end_mut(from).wire.pop_front() else { return };
+        if let Packet::Fin { cause } = packet {
+            return self.gone(at, side, cause, out);
+        }
+        if link.end(side).closed {
+            return;
+        }
+        match (packet, link.end(side).intake) {
+            (_, Intake::Drop) | (Packet::Fin { .. }, _) => {}
+            (Packet::Bytes { data, cause }, Intake::Node) => {
+                self.give(host, Input::Bytes { conn, data }, cause, out);
+            }
+            (Packet::Bytes { mut data, cause }, Intake::Store(store)) => {
+                let room = (store.bytes - store.got).min(data.len() as u64);
+                let content = Content { sha1: servent_core::id::Sha1([0; 20]), damaged: true };
+                let rest = data.split_off(usize::try_from(room).unwrap_or(usize::MAX));
+                self.stored(at, side, content, room, cause, out);
+                if !rest.is_empty() {
+                    self.give(host, Input::Bytes { conn, data: rest }, cause, out);
+                }
+            }
+            (Packet::Body { content, bytes, cause }, Intake::Store(store)) => {
+                let room = (store.bytes - store.got).min(bytes);
+                self.stored(at, side, content, room, cause, out);
+                self.surplus(at, side, bytes - room, cause, out);
+            }
+            (Packet::Body { bytes, cause, .. }, Intake::Node) => {
+                self.surplus(at, side, bytes, cause, out);
+            }
+        }
+    }
+
+    /// Bytes of a range are safe on disk.
+    fn stored(
+        &mut self,
+        at: LinkRef,
+        side: Side,
+        content: Content,
+        bytes: u64,
+        cause: Cause,
+        out: &mut Vec<Record>,
+    ) {
+        let Some(end) = self.links.get_mut(at).map(|l| l.end_mut(side)) else { return };
+        let Intake::Store(store) = &mut end.intake else { return };
+        store.got += bytes;
+        let (fetch, got) = (store.fetch, store.got);
+        if store.got >= store.bytes {
+            end.intake = Intake::Node;
+        }
+        let (host, conn) = (end.host, end.conn);
+        if bytes > 0 {
+            self.host_mut(host).disk.stored(fetch, content);
+        }
+        self.give(host, Input::Stored { conn, bytes: got }, cause, out);
+    }
+
+    /// Body bytes for which the node has not asked to be stored.
+    fn surplus(
+        &mut self,
+        at: LinkRef,
+        side: Side,
+        mut bytes: u64,
+        cause: Cause,
+        out: &mut Vec<Record>,
+    ) {
+        while bytes > 0 {
+            let Some(end) = self.links.get(at).map(|l| l.end(side)) else { return };
+            if end.closed || !matches!(end.intake, Intake::Node) {
+                return;
+            }
+            let (host, conn) = (end.host, end.conn);
+            let piece = bytes.min(PIECE);
+            bytes -= piece;
+            let data = alloc::vec![0; usize::try_from(piece).unwrap_or(0)];
+            self.give(host, Input::Bytes { conn, data }, cause, out);
+        }
+    }
+
+    /// An end is told that it is gone; the other end hears of it in time.
+    pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: Cause, out: &mut Vec<Record>) {
+        self.stop_flow(at, side);
+        let Some(link) = self.links.get_mut(at) else { return };
+        let latency = link.latency;
+        let end = link.end_mut(side);
+        let was_open = !end.closed;
+        end.closed = true;
+        end.to_send.clear();
+        let known = core::mem::take(&mut end.known);
+        let (host, conn) = (end.host, end.conn);
+        if was_open && link.end(side.other()).known {
+            // It did not hang up itself; the other side's bytes go nowhere.
+            self.calendar.plan(self.now + latency, Due::Gone { link: at, side: side.other() });
+        }
+        if known {
+            self.host_mut(host).conns.remove(&conn);
+            self.give(host, Input::Closed { conn }, cause, out);
+        }
+        if let Some(link) = self.links.get(at)
+            && !link.end(side).known
+            && !link.end(side.other()).known
+        {
+            self.links.remove(at);
+        }
+    }
+
+    pub(super) fn backlog(&mut self, at: LinkRef, side: Side, out: &mut Vec<Record>) {
+        let Some(end) = self.links.get(at).map(|l| l.end(side)) else { return };
+        let (host, conn, bytes) = (end.host, end.conn, end.waiting());
+        if end.known && !end.closed {
+            self.give(host, Input::Backlog { conn, bytes }, None, out);
+        }
+    }
+
+    /// A range begins to flow. Some of its first bytes may come in one piece
+    /// with the head before it, as they do on real networks.
+    pub(super) fn start_flow(
+        &mut self,
+        at: LinkRef,
+        side: Side,
+        content: Content,
+        bytes: u64,
+        cause: Cause,
+    ) {
+        let now = self.now;
+        let Some(link) = self.links.get_mut(at) else { return };
+        let glued = if link.rng.chance(1, 4) { link.rng.between(1, GLUED).min(bytes) } else { 0 };
+        let end = link.end_mut(side);
+        let mut done = 0;
+        if let Some(Packet::Bytes { data, .. }) = end.wire.back_mut() {
+            done = glued;
+            data.resize(data.len() + usize::try_from(glued).unwrap_or(0), 0);
+        }
+        end.flows += 1;
+        end.flow = Some(Flow::new(content, bytes, done, end.flows, now, cause));
+        let (host, to) = (end.host, link.end(side.other()).host);
+        self.host_mut(host).sending.push((at, side));
+        self.host_mut(to).receiving.push((at, side));
+        self.share_out(host, to);
+    }
+
+    /// A flow ends, whole or not.
+    pub(super) fn stop_flow(&mut self, at: LinkRef, side: Side) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        if link.end_mut(side).flow.take().is_none() {
+            return;
+        }
+        let (host, to) = (link.end(side).host, link.end(side.other()).host);
+        self.host_mut(host).sending.retain(|f| *f != (at, side));
+        self.host_mut(to).receiving.retain(|f| *f != (at, side));
+        self.share_out(host, to);
+    }
+
+    /// Works out the rates anew of everything that shares a wire with a flow
+    /// from `host` to `to`.
+    pub(super) fn share_out(&mut self, host: u32, to: u32) {
+        self.share_uplink(host);
+        let others: Vec<u32> = self.hosts[to as usize]
+            .receiving
+            .iter()
+            .filter_map(|(at, side)| self.links.get(*at).map(|l| l.end(*side).host))
+            .filter(|h| *h != host)
+            .collect();
+        for other in others {
+            self.share_uplink(other);
+        }
+    }
+
+    pub(super) fn share_uplink(&mut self, host: u32) {
+        let h = &self.hosts[host as usize];
+        let flows = h.sending.clone();
+        let caps: Vec<u64> = flows
+            .iter()
+            .map(|(at, side)| {
+                let Some(link) = self.links.get(*at) else { return 0 };
+                let to = link.end(side.other()).host;
+                let there = &self.hosts[to as usize];
+                if h.stalled || there.stalled {
+                    return 0;
+                }
+                self.plan.profile(to).down / there.receiving.len().max(1) as u64
+            })
+            .collect();
+        let rates = share(self.plan.profile(host).up, &caps);
+        for ((at, side), rate) in flows.into_iter().zip(rates) {
+            let Some(end) = self.links.get_mut(at).map(|l| l.end_mut(side)) else { continue };
+            let Some(flow) = &mut end.flow else { continue };
+            if flow.rate == rate && rate != 0 {
+                continue;
+            }
+            flow.settle(self.now);
+            flow.rate = rate;
+            end.flows += 1;
+            flow.generation = end.flows;
+            if let Some(next) = flow.next_report() {
+                let due = Due::Progress { link: at, from: side, generation: end.flows };
+                self.calendar.plan(next, due);
+            }
+        }
+    }
+
+    /// A flow has come to a point worth reporting.
+    pub(super) fn progress(
+        &mut self,
+        at: LinkRef,
+        side: Side,
+        generation: u32,
+        out: &mut Vec<Record>,
+    ) {
+        let now = self.now;
+        let Some(link) = self.links.get_mut(at) else { return };
+        let end = link.end_mut(side);
+        let (host, conn) = (end.host, end.conn);
+        let Some(flow) = end.flow.as_mut().filter(|f| f.generation == generation) else { return };
+        flow.settle(now);
+        let (done, whole, cause) = (flow.done, flow.done == flow.bytes, flow.cause);
+        let fresh = done - flow.reported;
+        flow.reported = done;
+        let next = if whole { None } else { flow.next_report() };
+        let body = Packet::Body { content: flow.content, bytes: fresh, cause };
+        let arrives = link.send(side, now, 1, body);
+        self.calendar.plan(arrives, Due::Deliver { link: at, from: side });
+        if let Some(next) = next {
+            self.calendar.plan(next, Due::Progress { link: at, from: side, generation });
+        }
+        if whole {
+            self.stop_flow(at, side);
+        }
+        self.give(host, Input::Served { conn, bytes: done }, cause, out);
+        self.pump(at, side);
+    }
+}

@@ -1,0 +1,156 @@
+//! A disk that forgets what was not flushed when its node is killed.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use servent_core::id::{FetchId, Guid, Sha1};
+use servent_core::node::{Op, PartRow, Restored};
+use servent_core::queue::Row;
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+
+/// What is written without a promise behind it reaches the platter by itself
+/// after so long.
+const LAZY: Duration = Duration::from_millis(50);
+
+/// A node's durable state, and what is on the way there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Disk {
+    servent: Option<Guid>,
+    queue: Table<Guid, Row>,
+    fetches: Table<FetchId, Arc<PartRow>>,
+    pending: Vec<(Instant, Op)>,
+    /// Contents of downloads: virtual, so all there is to know is which file
+    /// it is and whether a damaged source wrote to it.
+    contents: Table<FetchId, Content>,
+}
+
+/// Bytes without their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Content {
+    pub(super) sha1: Sha1,
+    pub(super) damaged: bool,
+}
+
+impl Content {
+    /// The SHA-1 that hashing it would find.
+    pub(super) fn found(self) -> Sha1 {
+        let mut sha1 = self.sha1;
+        if self.damaged {
+            sha1.0[0] ^= 0xff;
+        }
+        sha1
+    }
+}
+
+impl Disk {
+    /// Takes a change; it is safe after [`Disk::flush`].
+    pub(super) fn write(&mut self, now: Instant, op: Op) {
+        self.pending.push((now, op));
+    }
+
+    /// Makes everything written so far safe.
+    pub(super) fn flush(&mut self) {
+        let mut pending = core::mem::take(&mut self.pending);
+        for (_, op) in pending.drain(..) {
+            self.apply(op);
+        }
+        self.pending = pending;
+    }
+
+    /// The node was killed: what had not reached the platter is lost. How
+    /// many changes that were.
+    pub(super) fn crash(&mut self, now: Instant) -> usize {
+        let pending = core::mem::take(&mut self.pending);
+        let mut lost = 0;
+        for (at, op) in pending {
+            // In order, and none after the first that was lost.
+            if lost == 0 && at + LAZY <= now { self.apply(op) } else { lost += 1 }
+        }
+        lost
+    }
+
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Servent(id) => self.servent = Some(id),
+            Op::Queue(row) => {
+                self.queue.insert(row.ticket, row);
+            }
+            Op::QueueGone(ticket) => {
+                self.queue.remove(&ticket);
+            }
+            Op::Fetch(row) => {
+                self.fetches.insert(row.fetch, row);
+            }
+            Op::FetchGone(fetch) => {
+                self.fetches.remove(&fetch);
+                self.contents.remove(&fetch);
+            }
+            // Nobody looks for neighbours in these worlds.
+            Op::Host(_) | Op::HostGone(_) => {}
+        }
+    }
+
+    /// What a node that starts from this disk is given.
+    pub(super) fn restored(&self) -> Restored {
+        let rows = self.queue.values().zip(0_u64..);
+        let rows: Table<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
+        let queue = rows.into_values();
+        Restored {
+            servent: self.servent,
+            listen: None,
+            queue,
+            fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
+            shared: Vec::new(),
+            hosts: Vec::new(),
+        }
+    }
+
+    /// Bytes of `content` were written to a download.
+    pub(super) fn stored(&mut self, fetch: FetchId, content: Content) {
+        let entry = self.contents.or_insert_with(fetch, || content);
+        entry.sha1 = content.sha1;
+        entry.damaged |= content.damaged;
+    }
+
+    /// What a download contains, if anything was written to it.
+    pub(super) fn content(&self, fetch: FetchId) -> Option<Content> {
+        self.contents.get(&fetch).copied()
+    }
+
+    /// A download is begun again from nothing.
+    pub(super) fn erase(&mut self, fetch: FetchId) {
+        self.contents.remove(&fetch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn servent(n: u8) -> Op {
+        Op::Servent(Guid([n; 16]))
+    }
+    fn remembered(disk: &Disk) -> Option<u8> {
+        disk.restored().servent.map(|id| id.0[0])
+    }
+
+    #[test]
+    fn a_crash_forgets_what_was_not_flushed() {
+        let mut disk = Disk::default();
+        disk.write(Instant::ZERO, servent(1));
+        disk.flush();
+        disk.write(Instant::ZERO, servent(2));
+        assert_eq!(disk.crash(Instant::from_micros(10)), 1);
+        assert_eq!(remembered(&disk), Some(1));
+    }
+
+    #[test]
+    fn what_waited_long_enough_is_safe_up_to_the_first_that_is_not() {
+        let mut disk = Disk::default();
+        disk.write(Instant::ZERO, servent(1));
+        disk.write(Instant::from_micros(60_000), servent(2));
+        assert_eq!(disk.crash(Instant::from_micros(60_001)), 1);
+        assert_eq!(remembered(&disk), Some(1));
+    }
+}

@@ -1,0 +1,126 @@
+//! Bulk transfers as flows: a rate and a byte count instead of packets.
+//!
+//! The transfers of one uplink share it evenly; what one cannot use, because
+//! its receiver is slow, goes to the others.
+
+use alloc::vec::Vec;
+
+use super::disk::Content;
+use servent_core::table::sort_pairs;
+use servent_core::time::{Duration, Instant, divide};
+use servent_core::trace::Cause;
+
+/// Bounds of the time between two progress reports. Reports also come when
+/// the transfer ends.
+const REPORT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+/// Reports aimed at within one range.
+const REPORTS: u64 = 16;
+
+/// A range on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flow {
+    pub(super) content: Content,
+    pub(super) bytes: u64,
+    pub(super) done: u64,
+    pub(super) reported: u64,
+    pub(super) rate: u64,
+    pub(super) generation: u32,
+    pub(super) cause: Cause,
+    since: Instant,
+    /// Millionths of a byte beyond `done`.
+    fraction: u64,
+}
+
+impl Flow {
+    pub(super) const fn new(
+        content: Content,
+        bytes: u64,
+        done: u64,
+        generation: u32,
+        now: Instant,
+        cause: Cause,
+    ) -> Self {
+        Self {
+            content,
+            bytes,
+            done,
+            reported: done,
+            rate: 0,
+            generation,
+            cause,
+            since: now,
+            fraction: 0,
+        }
+    }
+
+    /// Brings `done` up to `now` at the rate so far.
+    pub(super) fn settle(&mut self, now: Instant) {
+        let elapsed = now.since(self.since).as_micros();
+        self.since = now;
+        let moved = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.fraction);
+        let whole;
+        (whole, self.fraction) = divide(moved, 1_000_000);
+        self.done = self.bytes.min(self.done.saturating_add(whole));
+    }
+
+    /// When to look at it again, at the rate it has now; `None` when it
+    /// stands still.
+    pub(super) fn next_report(&self) -> Option<Instant> {
+        if self.rate == 0 {
+            return None;
+        }
+        let left = u128::from(self.bytes - self.done) * 1_000_000
+            - u128::from(if self.done == self.bytes { 0 } else { self.fraction });
+        let (left, more) = divide(left, self.rate);
+        let left = Duration::from_micros(left.saturating_add(u64::from(more > 0)));
+        let whole =
+            Duration::from_micros(self.bytes.saturating_mul(1_000_000) / self.rate / REPORTS);
+        Some(self.since + left.min(whole.clamp(REPORT.0, REPORT.1)))
+    }
+}
+
+/// Shares `up` evenly among transfers that can use at most `caps` each.
+pub(super) fn share(up: u64, caps: &[u64]) -> Vec<u64> {
+    let mut order: Vec<(u64, u64)> = caps.iter().copied().zip(0..).collect();
+    sort_pairs(&mut order);
+    let mut rates = alloc::vec![0; caps.len()];
+    let mut left = up;
+    for (served, (cap, i)) in order.iter().enumerate() {
+        let even = left / (caps.len() - served) as u64;
+        let rate = even.min(*cap);
+        rates[*i as usize] = rate;
+        left -= rate;
+    }
+    rates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servent_core::id::Sha1;
+
+    #[test]
+    fn an_uplink_is_shared_evenly_and_wholly() {
+        assert_eq!(share(90, &[100, 100, 100]), [30, 30, 30]);
+        assert_eq!(share(90, &[100, 10, 100]), [40, 10, 40]);
+        assert_eq!(share(90, &[10, 10]), [10, 10]);
+        assert_eq!(share(90, &[0, 100]), [0, 90]);
+        assert_eq!(share(90, &[]), [0; 0]);
+    }
+
+    #[test]
+    fn rounding_never_loses_a_byte() {
+        let content = Content { sha1: Sha1([0; 20]), damaged: false };
+        let mut flow = Flow::new(content, 1_000, 0, 0, Instant::ZERO, None);
+        flow.rate = 3;
+        let mut now = Instant::ZERO;
+        for _ in 0..1_000 {
+            now += Duration::from_micros(333_333);
+            flow.settle(now);
+        }
+        assert_eq!(flow.done, 999);
+        let end = flow.next_report().unwrap();
+        flow.settle(end);
+        assert_eq!((flow.done, end), (1_000, Instant::from_micros(333_333_334)));
+    }
+}

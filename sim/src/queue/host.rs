@@ -1,0 +1,241 @@
+//! What a world keeps for each of its nodes.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::disk::Disk;
+use super::link::{LinkRef, Side};
+use super::scenario::Scenario;
+use servent_core::address::{ip_of, with_port};
+use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
+use servent_core::node::{Config, FileInfo, Get, Input, Source};
+use servent_core::queue::{Dialect, FileKey};
+use servent_core::rng::Rng;
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{Cause, Causes};
+
+/// The port every node listens on.
+pub(super) const PORT: u16 = 6346;
+
+/// What a node is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It shares.
+    Server,
+    /// It downloads.
+    Client,
+}
+
+/// What never changes about a node.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// The language its downloads speak.
+    pub dialect: Dialect,
+    pub(super) config: Arc<Config>,
+    pub(super) up: u64,
+    pub(super) down: u64,
+    pub(super) latency: Duration,
+    pub(super) arrives: Instant,
+    pub(super) firewalled: bool,
+    pub(super) corrupt: bool,
+    pub(super) get: Option<Get>,
+}
+
+/// A world's plan: everything about it that never changes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) profiles: Vec<Profile>,
+    pub(super) files: Vec<FileInfo>,
+    pub(super) addresses: Table<IpAddr, u32>,
+    pub(super) dice: Rng,
+}
+
+impl Plan {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let dice = Rng::new(scenario.seed);
+        let files: Vec<FileInfo> =
+            scenario.clients.iter().enumerate().map(|(i, g)| file(&dice, i, g.size)).collect();
+        let mut profiles = Vec::with_capacity(scenario.nodes() as usize);
+        for (i, server) in scenario.servers.iter().enumerate() {
+            let config = Arc::new(Config { queue: server.queue, ..Config::default() });
+            profiles.push(Profile {
+                name: numbered(&server.name, i, scenario.servers.len()),
+                role: Role::Server,
+                at: address(0, i),
+                dialect: config.dialect,
+                config,
+                up: server.up,
+                down: u64::MAX,
+                latency: server.latency,
+                arrives: Instant::ZERO,
+                firewalled: false,
+                corrupt: server.corrupt,
+                get: None,
+            });
+        }
+        let servers: Vec<SocketAddr> = profiles.iter().map(|p| p.at).collect();
+        for (g, group) in scenario.clients.iter().enumerate() {
+            let mut arrivals = dice.fork("arrivals", g as u64);
+            let get = get(&files[g], &servers, &group.servers);
+            let config = Arc::new(Config {
+                dialect: group.dialect,
+                callable: group.callable,
+                ..Config::default()
+            });
+            for i in 0..group.count as usize {
+                let late = Duration::from_micros(arrivals.between(0, group.jitter.as_micros()));
+                profiles.push(Profile {
+                    name: numbered(&group.name, i, group.count as usize),
+                    role: Role::Client,
+                    at: address(1, profiles.len()),
+                    dialect: group.dialect,
+                    config: Arc::clone(&config),
+                    up: group.up,
+                    down: group.down,
+                    latency: group.latency,
+                    arrives: Instant::ZERO + group.first + group.spacing.ratio(i as u64, 1) + late,
+                    firewalled: group.firewalled,
+                    corrupt: false,
+                    get: Some(get.clone()),
+                });
+            }
+        }
+        let addresses =
+            profiles.iter().enumerate().map(|(i, p)| (ip_of(&p.at), i as u32)).collect();
+        Self { profiles, files, addresses, dice }
+    }
+
+    pub(super) fn profile(&self, host: u32) -> &Profile {
+        &self.profiles[host as usize]
+    }
+}
+
+/// `name`, with its number where there are several.
+fn numbered(name: &str, i: usize, of: usize) -> String {
+    if of == 1 { String::from(name) } else { format!("{name}-{}", i + 1) }
+}
+
+fn address(net: u8, i: usize) -> SocketAddr {
+    let [_, high, mid, low] = (i as u32 + 1).to_be_bytes();
+    with_port(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
+}
+
+fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
+    let sha1 = Sha1(dice.fork("file", i as u64).bytes());
+    let [a, b, c, d, e, f, g, h, ..] = sha1.0;
+    FileInfo {
+        index: FileIndex(i as u32),
+        name: format!("file-{}.bin", i + 1),
+        size,
+        sha1: Some(sha1),
+        key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
+    }
+}
+
+fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {
+    let ask = |at: &SocketAddr| Source {
+        at: *at,
+        target: format!("/get/{}/{}", file.index.0, file.name),
+        host: format!("{at}"),
+    };
+    let sources = if chosen.is_empty() {
+        servers.iter().map(ask).collect()
+    } else {
+        chosen.iter().filter_map(|s| servers.get(*s as usize)).map(ask).collect()
+    };
+    Get { name: file.name.clone(), sha1: file.sha1, sources }
+}
+
+/// What changes about a node.
+#[derive(Debug, Clone)]
+pub(super) struct Host<N> {
+    /// Absent before it arrives and while it is down.
+    pub(super) node: Option<N>,
+    pub(super) boot: u32,
+    pub(super) stalled: bool,
+    pub(super) firewalled: bool,
+    pub(super) offset: i64,
+    /// What its clock showed last; it never goes back within a run.
+    pub(super) clock: Instant,
+    /// When a timer is planned for it.
+    pub(super) armed: Option<Instant>,
+    pub(super) conns: Table<ConnId, (LinkRef, Side)>,
+    pub(super) accepted: u64,
+    pub(super) dialed: u16,
+    pub(super) disk: Disk,
+    /// What came in while it stood still.
+    pub(super) inbox: Vec<(Input, Cause)>,
+    /// Transfers it sends, and those it receives.
+    pub(super) sending: Vec<(LinkRef, Side)>,
+    pub(super) receiving: Vec<(LinkRef, Side)>,
+    pub(super) causes: Causes,
+    pub(super) fetches: Vec<FetchId>,
+    pub(super) finished: u32,
+    pub(super) failed: u32,
+}
+
+impl<N> Host<N> {
+    pub(super) fn new(firewalled: bool) -> Self {
+        Self {
+            node: None,
+            boot: 0,
+            stalled: false,
+            firewalled,
+            offset: 0,
+            clock: Instant::ZERO,
+            armed: None,
+            conns: Table::new(),
+            accepted: 0,
+            dialed: 0,
+            disk: Disk::default(),
+            inbox: Vec::new(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            causes: Causes::default(),
+            fetches: Vec::new(),
+            finished: 0,
+            failed: 0,
+        }
+    }
+
+    /// What its clock shows when the world's shows `now`.
+    pub(super) fn read_clock(&mut self, now: Instant) -> Instant {
+        let shown = now.as_micros().saturating_add_signed(self.offset);
+        self.clock = self.clock.max(Instant::from_micros(shown));
+        self.clock
+    }
+
+    /// When the world's clock will show what this one calls `local`.
+    pub(super) fn in_world(&self, local: Instant, now: Instant) -> Instant {
+        let world = local.as_micros().saturating_add_signed(self.offset.saturating_neg());
+        Instant::from_micros(world).max(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_set_back_stands_still_and_never_goes_back() {
+        let mut host = Host::<()>::new(false);
+        assert_eq!(host.read_clock(Instant::from_secs(100)), Instant::from_secs(100));
+        host.offset = -30_000_000;
+        assert_eq!(host.read_clock(Instant::from_secs(110)), Instant::from_secs(100));
+        assert_eq!(host.read_clock(Instant::from_secs(140)), Instant::from_secs(110));
+        let alarm = host.in_world(Instant::from_secs(120), Instant::from_secs(140));
+        assert_eq!(alarm, Instant::from_secs(150));
+        assert_eq!(host.read_clock(alarm), Instant::from_secs(120));
+    }
+}

@@ -1,0 +1,200 @@
+//! Stream links: two ends, bytes in order, cut anywhere, gone at any time.
+
+use alloc::collections::VecDeque;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::disk::Content;
+use super::flow::Flow;
+use servent_core::id::{ConnId, FetchId};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::Cause;
+
+/// A link, by its place in the table and how often that was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LinkRef {
+    index: u32,
+    generation: u32,
+}
+
+/// An end of a link: 0 dialed, 1 accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Dialer,
+    Listener,
+}
+
+impl Side {
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Dialer => Self::Listener,
+            Self::Listener => Self::Dialer,
+        }
+    }
+}
+
+/// What is sent: still here, a body whole, or on the wire, a part of it.
+#[derive(Debug, Clone)]
+pub(super) enum Packet {
+    Bytes { data: Vec<u8>, cause: Cause },
+    Body { content: Content, bytes: u64, cause: Cause },
+    Fin { cause: Cause },
+}
+
+/// A range that the bytes coming in are written to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Store {
+    pub(super) fetch: FetchId,
+    pub(super) bytes: u64,
+    pub(super) got: u64,
+}
+
+/// How an end takes in what arrives.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Intake {
+    /// To the node.
+    Node,
+    /// To a download.
+    Store(Store),
+    /// To nobody.
+    Drop,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub(super) host: u32,
+    pub(super) conn: ConnId,
+    pub(super) at: SocketAddr,
+    /// The node knows this end; cleared when it was told that it is gone.
+    pub(super) known: bool,
+    /// The node has closed it, or the link is broken: nothing more comes in.
+    pub(super) closed: bool,
+    pub(super) to_send: VecDeque<Packet>,
+    pub(super) wire: VecDeque<Packet>,
+    /// When the last packet on the wire arrives.
+    pub(super) last_arrival: Instant,
+    /// Packets that arrived while the node stood still.
+    pub(super) held: u32,
+    pub(super) intake: Intake,
+    pub(super) flow: Option<Flow>,
+    pub(super) flows: u32,
+}
+
+impl End {
+    pub(super) fn new(host: u32, conn: ConnId, at: SocketAddr) -> Self {
+        Self {
+            host,
+            conn,
+            at,
+            known: false,
+            closed: false,
+            to_send: VecDeque::new(),
+            wire: VecDeque::new(),
+            last_arrival: Instant::ZERO,
+            held: 0,
+            intake: Intake::Node,
+            flow: None,
+            flows: 0,
+        }
+    }
+    /// Bytes of replies that wait behind something else.
+    pub(super) fn waiting(&self) -> u64 {
+        let bytes = self.to_send.iter().map(|item| match item {
+            Packet::Bytes { data, .. } => data.len() as u64,
+            _ => 0,
+        });
+        bytes.sum()
+    }
+}
+
+/// A link between two nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    ends: [End; 2],
+    pub(super) latency: Duration,
+    pub(super) rng: Rng,
+    /// The listener has accepted.
+    pub(super) open: bool,
+}
+
+impl Link {
+    pub(super) const fn new(ends: [End; 2], latency: Duration, rng: Rng) -> Self {
+        Self { ends, latency, rng, open: false }
+    }
+    pub(super) const fn end(&self, side: Side) -> &End {
+        &self.ends[side as usize]
+    }
+    pub(super) const fn end_mut(&mut self, side: Side) -> &mut End {
+        &mut self.ends[side as usize]
+    }
+
+    /// Puts a packet on the wire from `side`; when it arrives.
+    pub(super) fn send(&mut self, side: Side, now: Instant, rate: u64, packet: Packet) -> Instant {
+        let bytes = match &packet {
+            Packet::Bytes { data, .. } => data.len() as u64,
+            // A body is paced by its flow.
+            Packet::Body { .. } | Packet::Fin { .. } => 0,
+        };
+        let transit = Duration::from_micros(bytes.saturating_mul(1_000_000) / rate.max(1));
+        let earliest = now + self.latency + transit;
+        let end = self.end_mut(side);
+        let at = earliest.max(end.last_arrival);
+        end.last_arrival = at;
+        end.wire.push_back(packet);
+        at
+    }
+
+    /// Cuts bytes as a network might: mostly whole, sometimes anywhere.
+    pub(super) fn chunks(&mut self, mut data: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
+        if data.len() > 1 && self.rng.chance(1, 4) {
+            let at = self.rng.between(1, data.len() as u64 - 1);
+            let rest = data.split_off(usize::try_from(at).unwrap_or(1));
+            return (data, Some(rest));
+        }
+        (data, None)
+    }
+}
+
+/// All links. Places are used again, references are not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Links {
+    table: Vec<(u32, Option<Rc<Link>>)>,
+    free: Vec<u32>,
+    made: u64,
+}
+
+impl Links {
+    /// How many links were ever made: the number of the next one's dice.
+    pub(super) const fn made(&self) -> u64 {
+        self.made
+    }
+    pub(super) fn insert(&mut self, link: Link) -> LinkRef {
+        self.made += 1;
+        if let Some(index) = self.free.pop() {
+            let (generation, place) = &mut self.table[index as usize];
+            *generation += 1;
+            *place = Some(Rc::new(link));
+            return LinkRef { index, generation: *generation };
+        }
+        let index = u32::try_from(self.table.len()).expect("fewer than 2^32 links");
+        self.table.push((0, Some(Rc::new(link))));
+        LinkRef { index, generation: 0 }
+    }
+    pub(super) fn get(&self, at: LinkRef) -> Option<&Link> {
+        let (generation, link) = self.table.get(at.index as usize)?;
+        if *generation == at.generation { link.as_deref() } else { None }
+    }
+    pub(super) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
+        let (generation, link) = self.table.get_mut(at.index as usize)?;
+        if *generation == at.generation { link.as_mut().map(Rc::make_mut) } else { None }
+    }
+    pub(super) fn remove(&mut self, at: LinkRef) {
+        if self.get(at).is_some() {
+            self.table[at.index as usize].1 = None;
+            self.free.push(at.index);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Scenarios drawn whole: a safety phase in which anything may go wrong, then
+//! a liveness phase in which nothing does and everything must finish.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::fault::{Fault, FaultAt};
+use super::scenario::{Group, Scenario, Server};
+use servent_core::choose::Choose;
+use servent_core::queue::{Config, Dialect};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+
+/// How long things may go wrong.
+const SAFETY: u64 = 600;
+/// How long there is to finish afterwards.
+const LIVENESS: u64 = 4 * 3_600;
+
+/// Draws a scenario. `seed` becomes its seed, so that a random draw is
+/// reproduced by its number alone.
+#[must_use]
+pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
+    let servers: Vec<Server> = (0..choose.between(1, 2)).map(|_| server(choose)).collect();
+    let clients: Vec<Group> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
+    let mut scenario = Scenario {
+        id: format!("random-queue-{seed}"),
+        title: format!("Swarm {seed}"),
+        seed,
+        horizon: Duration::from_secs(SAFETY + LIVENESS),
+        servers,
+        clients,
+        ..Scenario::default()
+    };
+    let nodes = scenario.nodes();
+    for _ in 0..choose.below(10) {
+        let at = Instant::from_micros(choose.below(SAFETY * 1_000_000));
+        scenario.faults.push(FaultAt { at, fault: fault(choose, nodes) });
+    }
+    scenario.faults.sort_by_key(|f| f.at);
+    calm(&mut scenario.faults, nodes);
+    scenario
+}
+
+fn server(choose: &mut Choose) -> Server {
+    let queue = Config {
+        slots: choose.between(1, 4) as u32,
+        sync_places: choose.between(1, 8) as u32,
+        bandwidth: 100_000,
+        ..Config::default()
+    };
+    Server { queue, up: choose.between(50_000, 500_000), ..Server::default() }
+}
+
+fn group(choose: &mut Choose, number: u64) -> Group {
+    let dialects = [Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive];
+    let shielded = choose.chance(1, 4);
+    Group {
+        name: format!("group{number}"),
+        count: choose.between(1, 6) as u32,
+        dialect: *choose.one(&dialects),
+        size: choose.between(1, 2_000_000),
+        down: choose.between(20_000, 1_000_000),
+        latency: Duration::from_millis(choose.between(1, 300)),
+        first: Duration::from_secs(choose.below(60)),
+        spacing: Duration::from_millis(choose.below(10_000)),
+        callable: !shielded,
+        firewalled: shielded,
+        ..Group::default()
+    }
+}
+
+fn fault(choose: &mut Choose, nodes: u64) -> Fault {
+    let mut node = || NodeId(choose.below(nodes) as u32);
+    let (a, b) = (node(), node());
+    match choose.below(8) {
+        0 => Fault::Crash { node: a },
+        1 => Fault::Restart { node: a },
+        2 => Fault::Stall { node: a },
+        3 => Fault::Resume { node: a },
+        4 => Fault::Firewall { node: a, closed: choose.chance(1, 2) },
+        5 => Fault::AskNow { node: a },
+        6 => Fault::Sleep { node: a, length: Duration::from_secs(choose.below(400)) },
+        _ => Fault::Cut { a, b },
+    }
+}
+
+/// Undoes at the end of the safety phase what lasts.
+fn calm(faults: &mut Vec<FaultAt>, nodes: u64) {
+    let at = Instant::from_secs(SAFETY);
+    let mut undo = Vec::new();
+    for node in (0..nodes as u32).map(NodeId) {
+        let mut state = (false, false, false);
+        for f in faults.iter() {
+            match f.fault {
+                Fault::Crash { node: n } if n == node => state = (true, false, state.2),
+                Fault::Restart { node: n } if n == node => state = (false, false, state.2),
+                Fault::Stall { node: n } if n == node => state.1 = true,
+                Fault::Resume { node: n } if n == node => state.1 = false,
+                Fault::Firewall { node: n, closed } if n == node => state.2 = closed,
+                _ => {}
+            }
+        }
+        if state.0 {
+            undo.push(Fault::Restart { node });
+        }
+        if state.1 {
+            undo.push(Fault::Resume { node });
+        }
+        if state.2 {
+            undo.push(Fault::Firewall { node, closed: false });
+        }
+    }
+    faults.extend(undo.into_iter().map(|fault| FaultAt { at, fault }));
+}

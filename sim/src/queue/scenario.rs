@@ -1,0 +1,283 @@
+//! A scenario: everything a world is made of, as data.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::fault::FaultAt;
+use crate::seed::{Seed, write_seed};
+use servent_core::json::{self, Fill, FromJson, Json, Rule, Wrong, struct_from_json};
+use servent_core::queue::{self, Dialect};
+use servent_core::time::Duration;
+
+/// A world to be: who is in it, what they want, what goes wrong, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Scenario {
+    /// A short name for links and commands.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// What there is to see, in two sentences.
+    pub text: String,
+    /// Every draw follows from it. In JSON a number, or text in decimal or
+    /// `0x…`: JavaScript's numbers end at 2^53.
+    #[serde(serialize_with = "write_seed")]
+    pub seed: u64,
+    /// How long it is worth watching.
+    pub horizon: Duration,
+    /// Those who share.
+    pub servers: Vec<Server>,
+    /// Those who download, in groups alike.
+    pub clients: Vec<Group>,
+    /// What goes wrong, in order of time.
+    pub faults: Vec<FaultAt>,
+    /// The same arrivals under other rules: changes to apply on top, each
+    /// with a name.
+    pub variants: Vec<Variant>,
+}
+
+/// Somebody who shares every file of the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Server {
+    /// What it is called.
+    pub name: String,
+    /// Its upload queue.
+    pub queue: queue::Config,
+    /// Bytes a second it can send, shared evenly by its uploads.
+    pub up: u64,
+    /// Its half of the way to anybody.
+    pub latency: Duration,
+    /// One of its copies is damaged: what it sends does not hash.
+    pub corrupt: bool,
+}
+
+/// Clients alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Group {
+    /// What each is called, followed by its number.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// Their language.
+    pub dialect: Dialect,
+    /// Bytes of the file all of them want.
+    pub size: u64,
+    /// Bytes a second each can receive.
+    pub down: u64,
+    /// Bytes a second each can send.
+    pub up: u64,
+    /// Their half of the way to anybody.
+    pub latency: Duration,
+    /// When the first arrives.
+    pub first: Duration,
+    /// Time between two arrivals.
+    pub spacing: Duration,
+    /// Each arrival is moved by up to so much, later.
+    pub jitter: Duration,
+    /// Announce `X-Node`.
+    pub callable: bool,
+    /// Nobody can connect to them.
+    pub firewalled: bool,
+    /// Which servers they ask; all of them when empty.
+    pub servers: Vec<u32>,
+}
+
+/// Other rules for the same arrivals.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Variant {
+    /// What it is called.
+    pub name: String,
+    /// The language all clients speak instead.
+    pub dialect: Dialect,
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            id: String::from("scenario"),
+            title: String::new(),
+            text: String::new(),
+            seed: 1,
+            horizon: Duration::from_secs(1_800),
+            servers: alloc::vec![Server::default()],
+            clients: alloc::vec![Group::default()],
+            faults: Vec::new(),
+            variants: Vec::new(),
+        }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            name: String::from("server"),
+            queue: queue::Config::default(),
+            up: 100_000,
+            latency: Duration::from_millis(20),
+            corrupt: false,
+        }
+    }
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            name: String::from("client"),
+            count: 8,
+            dialect: Dialect::Parq,
+            size: 3_000_000,
+            down: 1_000_000,
+            up: 50_000,
+            latency: Duration::from_millis(30),
+            first: Duration::ZERO,
+            spacing: Duration::from_secs(5),
+            jitter: Duration::ZERO,
+            callable: true,
+            firewalled: false,
+            servers: Vec::new(),
+        }
+    }
+}
+
+impl Scenario {
+    /// Nodes in all; servers come first.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        // In 64 bits, because anybody may write two groups of two billion.
+        let clients = self.clients.iter().map(|g| u64::from(g.count));
+        self.servers.len() as u64 + clients.sum::<u64>()
+    }
+
+    /// Most nodes of one world.
+    pub const NODES: u64 = 20_000;
+
+    /// Reads a scenario and checks that a world can be made of it.
+    ///
+    /// # Errors
+    /// A sentence with the line, or with what makes no sense.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Self::read(&Json::parse(text)?)
+    }
+
+    /// The same from a tree.
+    ///
+    /// # Errors
+    /// A sentence with what makes no sense.
+    pub fn read(tree: &Json) -> Result<Self, String> {
+        let scenario: Self = json::read(tree)?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// Checks that a world can be made of it.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        let nodes = self.nodes();
+        if self.servers.is_empty() {
+            return Err(String::from("a scenario needs a server"));
+        }
+        if nodes > Self::NODES {
+            return Err(alloc::format!("{nodes} nodes are more than {}", Self::NODES));
+        }
+        if self.servers.iter().any(|s| s.up == 0 || s.queue.time_scale == 0) {
+            return Err(String::from("a server's `up` and `time_scale` must not be 0"));
+        }
+        for g in &self.clients {
+            if g.down == 0 || g.up == 0 {
+                return Err(alloc::format!("`up` and `down` of {} must not be 0", g.name));
+            }
+            if g.servers.iter().any(|s| *s as usize >= self.servers.len()) {
+                return Err(alloc::format!("{} asks a server that is not there", g.name));
+            }
+        }
+        if let Some(f) =
+            self.faults.iter().find(|f| f.fault.nodes().any(|n| u64::from(n.0) >= nodes))
+        {
+            return Err(alloc::format!("a fault at {:?} names a node that is not there", f.at));
+        }
+        Ok(())
+    }
+
+    /// The same arrivals under one of the other rules.
+    #[must_use]
+    pub fn variant(&self, name: &str) -> Option<Self> {
+        let variant = self.variants.iter().find(|v| v.name == name)?;
+        let mut other = self.clone();
+        for group in &mut other.clients {
+            group.dialect = variant.dialect;
+        }
+        other.title = alloc::format!("{} — {}", self.title, variant.name);
+        Some(other)
+    }
+}
+
+impl Fill for Scenario {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let Self { id, title, text, seed, horizon, servers, clients, faults, variants } = self;
+        json::fields(
+            from,
+            Rule::Known,
+            &mut [
+                ("id", id),
+                ("title", title),
+                ("text", text),
+                ("seed", &mut Seed(seed)),
+                ("horizon", horizon),
+                ("servers", servers),
+                ("clients", clients),
+                ("faults", faults),
+                ("variants", variants),
+            ],
+        )
+    }
+}
+impl FromJson for Scenario {
+    fn blank() -> Self {
+        Self::default()
+    }
+}
+struct_from_json!(Server, default, Known, { name, queue, up, latency, corrupt });
+struct_from_json!(Group, default, Known, {
+    name, count, dialect, size, down, up, latency, first, spacing, jitter, callable, firewalled,
+    servers,
+});
+struct_from_json!(Variant, blank, Exact, { name, dialect });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_may_be_a_number_or_text() {
+        let seed = |json: &str| Scenario::parse(json).map(|s| s.seed);
+        assert_eq!(seed(r#"{"seed": 7}"#), Ok(7));
+        assert_eq!(seed(r#"{"seed": "18446744073709551615"}"#), Ok(u64::MAX));
+        assert_eq!(seed(r#"{"seed": "0x5eed2a"}"#), Ok(0x5e_ed2a));
+        assert!(seed(r#"{"seed": "seven"}"#).is_err());
+        let big = Scenario { seed: u64::MAX, ..Scenario::default() };
+        let json = serde_json::to_string(&big).unwrap();
+        assert_eq!(Scenario::parse(&json), Ok(big));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_reason() {
+        for (json, what) in [
+            (r#"{"servers": []}"#, "needs a server"),
+            (r#"{"clients": [{"count": 90000}]}"#, "more than"),
+            (
+                r#"{"clients": [{"count": 2147483648}, {"count": 2147483648}]}"#,
+                "4294967297 nodes are more than",
+            ),
+            (r#"{"clients": [{"down": 0}]}"#, "must not be 0"),
+            (r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#, "not there"),
+            (r#"{"sevrers": []}"#, "unknown field"),
+            ("{", "line 1"),
+        ] {
+            let error = Scenario::parse(json).unwrap_err();
+            assert!(error.contains(what), "{json}: {error}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a router asks for, carried out.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::Hasher as _;
+
+use super::event::{AppEvent, Event, MessageEvent, Outcome};
+use super::host::{address, node_at};
+use super::links::wire_of;
+use super::scenario::File;
+use super::world::{Due, Reply, World, read_header};
+use servent_core::engine::Effect;
+use servent_core::routing::{self, Input, Output, Verdict, Why};
+use servent_core::time::Duration;
+use servent_core::trace::{Cause, Digest, NodeId, Record};
+use servent_core::wire::gnutella::{
+    Body, HEADER, Header, Hit, HitBuilder, Kind, Payload, Quality, Query, matches,
+};
+
+/// Payload bytes of a hit of ours.
+const HIT: usize = 4_096;
+
+impl World {
+    /// Records what became of a message; the record.
+    pub(super) fn judged(
+        &mut self,
+        host: u32,
+        (id, from, data): (u64, u32, &Payload),
+        cause: u64,
+        out: &mut Vec<Record<Event>>,
+    ) -> u64 {
+        let mut verdict = None;
+        for event in self.fx.events() {
+            if let routing::Event::Judged { verdict: told, .. } = event {
+                verdict = Some(match told {
+                    Verdict::Forward { to } => (Outcome::Forwarded, None, to.len() as u32),
+                    Verdict::Local => (Outcome::Local, None, 0),
+                    Verdict::Drop { why } => (Outcome::Dropped, Some(*why), 0),
+                });
+                break;
+            }
+        }
+        // Nothing is said of what could not be parsed.
+        let (verdict, why, on) = verdict.unwrap_or((Outcome::Dropped, Some(Why::Improper), 0));
+        let Some((Header { guid, ttl, hops, .. }, kind)) = read_header(data) else { return cause };
+        let (of, set) = self.about(kind, data);
+        self.tally.arrived(kind, why);
+        self.host(host).tally.arrived(kind, why);
+        let from = NodeId(from);
+        let judged =
+            MessageEvent::Judged { id, from, kind, guid, ttl, hops, verdict, why, on, of, set };
+        self.note(host, Some(cause), Event::Message(judged), out)
+    }
+
+    /// The node a message is about, and a fingerprint of what a hit says.
+    pub(super) fn about(&self, kind: Kind, data: &Payload) -> (Option<NodeId>, u32) {
+        match kind {
+            Kind::Hit | Kind::Push => {}
+            _ => return (None, 0),
+        }
+        match Body::parse(kind, data.slice(HEADER..)) {
+            Ok(Body::Push(push)) => (self.bearer(push.servent), 0),
+            Ok(Body::Hit(hit)) => {
+                let mut print = Digest::default();
+                print.write(hit.result_set());
+                let of = node_at((*hit.at().ip()).into()).map(NodeId);
+                (of, print.value() as u32 | 1)
+            }
+            _ => (None, 0),
+        }
+    }
+
+    /// Carries out effects in their order; what they follow from is `cause`.
+    pub(super) fn carry(&mut self, host: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
+        let mut fx = core::mem::take(&mut self.fx);
+        let mut answers = Vec::new();
+        for effect in fx.drain() {
+            match effect {
+                Effect::Event(routing::Event::Judged { .. } | routing::Event::Sent { .. }) => {}
+                Effect::Event(event) => {
+                    self.note(host, cause, Event::Routing(event), out);
+                }
+                Effect::Output(Output::Send { to, message }) => {
+                    let data = Payload::from(message.to_bytes());
+                    for conn in to {
+                        let (wire, _) = wire_of(conn);
+                        self.launch(host, wire, data.clone(), cause, out);
+                    }
+                }
+                Effect::Output(Output::Close { conn }) => self.hang_up(host, conn),
+                Effect::Output(Output::Query { guid, hops, query }) => {
+                    answers.extend(self.matching(host, &query).map(|hit| (guid, hops, hit)));
+                }
+                Effect::Output(Output::Hit { guid, from, hops, hit, .. }) => {
+                    let of = node_at((*hit.at().ip()).into()).map(NodeId);
+                    if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
+                        self.host(host).brought.insert(of.0, neighbour);
+                    }
+                    let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
+                    self.said(host, found, cause, out);
+                }
+                Effect::Output(Output::Push { at, .. }) => {
+                    let to = node_at((*at.ip()).into()).map(NodeId);
+                    self.said(host, AppEvent::Obeyed { to }, cause, out);
+                }
+                Effect::Output(Output::NoWay { servent }) => {
+                    if let Some(of) = self.bearer(servent) {
+                        self.said(host, AppEvent::NoWay { of }, cause, out);
+                    }
+                }
+                Effect::Output(Output::Host { .. }) => {}
+            }
+        }
+        self.fx = fx;
+        for (guid, hops, (hit, after)) in answers {
+            let boot = self.hosts[host as usize].boot;
+            let reply = Reply { host, boot, guid, hops, hit, cause };
+            if after == Duration::ZERO {
+                self.answer(reply, out);
+                continue;
+            }
+            // Answers are planned one after the other, so none has this number.
+            let number = self.replies.last().map_or(0, |(last, _)| last + 1);
+            self.replies.insert(number, reply);
+            self.plan(self.agenda.now() + after, Due::Reply { number });
+        }
+    }
+
+    /// The time of an answer has come.
+    pub(super) fn reply(&mut self, number: u64, out: &mut Vec<Record<Event>>) {
+        let Some(reply) = self.replies.remove(&number) else { return };
+        if self.hosts[reply.host as usize].boot == reply.boot {
+            self.answer(reply, out);
+        }
+    }
+
+    fn answer(&mut self, reply: Reply, out: &mut Vec<Record<Event>>) {
+        let Reply { host, guid, hops, hit, cause, .. } = reply;
+        let answered = AppEvent::Answered { guid, files: hit.count().into() };
+        let seq = self.said(host, answered, cause, out);
+        self.give(host, Input::Answer { guid, hops, hit }, Some(seq), out);
+    }
+
+    /// The files of a node that a query asks for, and when their owner says
+    /// so.
+    fn matching(&self, host: u32, query: &Query) -> Option<(Hit, Duration)> {
+        let files = self.stage.shares.get(&host)?;
+        let criteria = core::str::from_utf8(query.criteria()).ok()?;
+        let stage = Arc::clone(&self.stage);
+        let servent = stage.servents[host as usize];
+        let mut hit =
+            HitBuilder::new(address(host), 100, (*b"SVNT", Quality::default()), servent, HIT);
+        let mut latest = Duration::ZERO;
+        for index in files {
+            let File { name, after, .. } = &stage.plan.files[index.0 as usize];
+            if matches(criteria, name) {
+                hit.add(*index, 4_096, name, None);
+                latest = latest.max(*after);
+            }
+        }
+        Some((hit.finish()?, latest))
+    }
+}

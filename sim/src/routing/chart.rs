@@ -1,0 +1,266 @@
+//! The picture of an overlay, drawn from its records: where every message
+//! was when, and what belongs to one search.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::event::{AppEvent, Event, Loss, MessageEvent, Outcome};
+use super::net::Net;
+use servent_core::id::Guid;
+use servent_core::routing::Why;
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{NodeId, Record};
+use servent_core::wire::gnutella::Kind;
+
+/// What becomes of a message, as a number: the page reads thousands of them
+/// for each frame.
+pub mod fate {
+    use super::{Loss, Why};
+
+    /// Not known yet.
+    pub const FLYING: u8 = 0;
+    /// It went on.
+    pub const FORWARDED: u8 = 1;
+    /// It ended well.
+    pub const LOCAL: u8 = 2;
+    /// It was dropped: this plus the place of its reason in [`Why::ALL`].
+    pub const DROPPED: u8 = 10;
+    /// It never arrived: this plus the place of its reason.
+    pub const LOST: u8 = 40;
+
+    /// Dropped for a reason.
+    #[must_use]
+    pub const fn dropped(why: Why) -> u8 {
+        DROPPED + why as u8
+    }
+
+    /// Lost for a reason.
+    #[must_use]
+    pub const fn lost(why: Loss) -> u8 {
+        LOST + why as u8
+    }
+}
+
+/// The way of one message over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// Who sent it.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// Over which link.
+    pub wire: u32,
+    /// The search or push it belongs to.
+    pub journey: Option<u32>,
+    /// When it left.
+    pub departs: Instant,
+    /// When it arrived, or was lost; until that is known, when it is due.
+    pub arrives: Instant,
+    /// The record of its departure.
+    pub seq: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// What became of it: [`fate`].
+    pub fate: u8,
+    /// Links it had travelled before.
+    pub hops: u8,
+}
+
+/// A search, a push, or a query of a flood, and all that came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Journey {
+    /// Its GUID.
+    pub id: Guid,
+    /// It is a push, of that node.
+    pub of: Option<NodeId>,
+    /// Nobody asked.
+    pub flood: bool,
+    /// Who began it.
+    pub node: u32,
+    /// The words of a search.
+    pub words: String,
+    /// When it began.
+    pub at: Instant,
+    /// The record of that.
+    pub seq: u64,
+    /// Its messages, hits left out.
+    pub messages: u32,
+    /// Of these, how many came twice.
+    pub duplicates: u32,
+    /// How many nodes took it.
+    pub reached: u32,
+    /// How many hits are home.
+    pub found: u32,
+}
+
+/// Something a node has put into its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) at: Instant,
+    pub(super) what: Thing,
+}
+
+/// What was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thing {
+    /// A query.
+    Query(u32),
+    /// A push.
+    Push(u32),
+    /// A servent: that node.
+    Servent(u32),
+}
+
+/// Everything there is to draw of one branch, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub struct Chart {
+    legs: Vec<Leg>,
+    /// The longest way any took.
+    longest: Duration,
+    journeys: Vec<Journey>,
+    numbers: Table<Guid, u32>,
+    seen: Table<u32, Vec<Seen>>,
+}
+
+impl Chart {
+    /// Takes the next record.
+    pub fn see(&mut self, net: &Net, record: &Record<Event>) {
+        let node = record.node.0;
+        match &record.event {
+            Event::Message(message) => self.message(net, record, message),
+            Event::App(AppEvent::Searched { guid, words }) => {
+                let words = words.clone();
+                self.begin(record, Journey { id: *guid, words, ..Journey::default() });
+                self.remember(node, record.at, *guid, Thing::Query);
+            }
+            Event::App(AppEvent::Asked { guid, of }) => {
+                self.begin(record, Journey { id: *guid, of: Some(*of), ..Journey::default() });
+                self.remember(node, record.at, *guid, Thing::Push);
+            }
+            Event::App(AppEvent::Flooded { guid }) => {
+                self.begin(record, Journey { id: *guid, flood: true, ..Journey::default() });
+            }
+            Event::App(AppEvent::Found { guid, .. }) => {
+                if let Some(journey) = self.journey_mut(*guid) {
+                    journey.found += 1;
+                }
+            }
+            Event::App(_) | Event::Routing(_) | Event::World(_) => {}
+        }
+    }
+
+    fn begin(&mut self, record: &Record<Event>, journey: Journey) {
+        self.numbers.insert(journey.id, self.journeys.len() as u32);
+        let (node, at, seq) = (record.node.0, record.at, record.seq);
+        self.journeys.push(Journey { node, at, seq, ..journey });
+    }
+
+    fn remember(&mut self, node: u32, at: Instant, guid: Guid, thing: impl Fn(u32) -> Thing) {
+        if let Some(number) = self.numbers.get(&guid) {
+            let what = thing(*number);
+            self.seen.or_default(node).push(Seen { at, what });
+        }
+    }
+
+    fn journey_mut(&mut self, guid: Guid) -> Option<&mut Journey> {
+        let number = *self.numbers.get(&guid)?;
+        self.journeys.get_mut(number as usize)
+    }
+
+    fn message(&mut self, net: &Net, record: &Record<Event>, message: &MessageEvent) {
+        let (at, node) = (record.at, record.node.0);
+        match message {
+            MessageEvent::Sent { to, kind, guid, hops, due, .. } => {
+                let journey = self.numbers.get(guid).copied();
+                self.legs.push(Leg {
+                    from: node,
+                    to: to.0,
+                    wire: net.between(to.0, node).unwrap_or(u32::MAX),
+                    journey,
+                    departs: at,
+                    arrives: *due,
+                    seq: record.seq,
+                    kind: *kind,
+                    fate: fate::FLYING,
+                    hops: *hops,
+                });
+                self.longest = self.longest.max(due.since(at));
+                if let Some(journey) = self.journey_mut(*guid).filter(|_| *kind != Kind::Hit) {
+                    journey.messages += 1;
+                }
+            }
+            MessageEvent::Judged { id, kind, guid, verdict, why, of, .. } => {
+                let fate = match (verdict, why) {
+                    (_, Some(why)) => fate::dropped(*why),
+                    (Outcome::Forwarded, _) => fate::FORWARDED,
+                    _ => fate::LOCAL,
+                };
+                self.ends(*id, at, fate);
+                self.judged(node, at, (*kind, *guid, *of), fate);
+            }
+            MessageEvent::Lost { id, why, .. } => self.ends(*id, at, fate::lost(*why)),
+        }
+    }
+
+    fn ends(&mut self, id: u64, at: Instant, fate: u8) {
+        // Messages are numbered as they leave.
+        let Some(leg) = self.legs.get_mut(id as usize) else { return };
+        (leg.arrives, leg.fate) = (at, fate);
+    }
+
+    fn judged(
+        &mut self,
+        node: u32,
+        at: Instant,
+        (kind, guid, of): (Kind, Guid, Option<NodeId>),
+        fate: u8,
+    ) {
+        let taken = fate < fate::DROPPED;
+        if let Some(journey) = self.journey_mut(guid) {
+            if fate == fate::dropped(Why::Duplicate) && kind != Kind::Hit {
+                journey.duplicates += 1;
+            }
+            if taken && kind != Kind::Hit {
+                journey.reached += 1;
+            }
+        }
+        match (kind, of) {
+            (Kind::Query, _) if taken => self.remember(node, at, guid, Thing::Query),
+            (Kind::Push, _) if fate != fate::dropped(Why::Duplicate) => {
+                self.remember(node, at, guid, Thing::Push);
+            }
+            (Kind::Hit, Some(of)) if taken => {
+                self.seen.or_default(node).push(Seen { at, what: Thing::Servent(of.0) });
+            }
+            _ => {}
+        }
+    }
+
+    /// All messages known, in order of departure.
+    #[must_use]
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// Searches, pushes and made-up queries, in the order in which they began.
+    #[must_use]
+    pub fn journeys(&self) -> &[Journey] {
+        &self.journeys
+    }
+
+    /// Messages that are in the air at some moment between two instants, and
+    /// their numbers, the oldest first.
+    pub fn flights(&self, from: Instant, to: Instant) -> impl Iterator<Item = (u32, &Leg)> {
+        let first = self.legs.partition_point(|leg| leg.departs + self.longest < from);
+        let later = self.legs[first..].iter().take_while(move |leg| leg.departs <= to);
+        let numbered = later.zip(first as u32..).map(|(leg, number)| (number, leg));
+        numbered.filter(move |(_, leg)| leg.arrives >= from)
+    }
+
+    /// What a node has put into its tables until an instant.
+    pub(super) fn seen(&self, node: u32, until: Instant) -> &[Seen] {
+        let all = self.seen.get(&node).map_or(&[][..], Vec::as_slice);
+        &all[..all.partition_point(|seen| seen.at <= until)]
+    }
+}

@@ -1,0 +1,423 @@
+//! Oracles: what must be true of any run of an overlay, judged by its records
+//! alone.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::event::{AppEvent, Event, Happening, MessageEvent, Outcome};
+use super::links::wire_of;
+use super::net::Net;
+use super::scenario::Scenario;
+use crate::check::{LIMIT, Violation};
+use servent_core::id::Guid;
+use servent_core::routing::{self, Config, PushRouting, Which, Why};
+use servent_core::table::Table;
+use servent_core::time::Instant;
+use servent_core::trace::{NodeId, Record};
+use servent_core::wire::gnutella::Kind;
+
+/// Where what was found goes.
+struct Found<'a> {
+    place: (u64, Instant, NodeId),
+    list: &'a mut Vec<Violation>,
+}
+
+impl Found<'_> {
+    fn violation<const N: usize>(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        args: [(&'static str, String); N],
+    ) {
+        if self.list.len() < LIMIT {
+            let ((seq, at, node), args) = (self.place, args.into());
+            self.list.push(Violation { seq, at, node, oracle, key, args });
+        }
+    }
+}
+
+/// A message between two records.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    from: u32,
+    to: u32,
+    due: Instant,
+    said: Said,
+}
+
+/// What of a message must not change on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Said {
+    kind: Kind,
+    guid: Guid,
+    of: Option<NodeId>,
+    set: u32,
+    ttl: u8,
+    hops: u8,
+}
+
+/// A message that was judged last.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    seq: u64,
+    node: u32,
+    from: u32,
+    said: Said,
+    verdict: Outcome,
+}
+
+/// Something a node took, and from whom; `None`: it is its own.
+#[derive(Debug, Clone, Copy)]
+struct Took {
+    boot: u32,
+    at: Instant,
+    from: Option<u32>,
+}
+
+/// What things are told apart by, beside their numbers.
+const QUERY: u64 = 0;
+const PUSH: u64 = 1;
+const SERVENT: u64 = 2;
+const HIT: u64 = 3;
+const OWN: u64 = 4;
+
+/// All oracles over a world.
+#[derive(Debug, Clone, Default)]
+pub struct Oracles {
+    config: Config,
+    net: Option<Net>,
+    /// The node whose servent id each bears.
+    bearers: Vec<u32>,
+    /// Restarts of each node so far.
+    boots: Vec<u32>,
+    guids: Table<Guid, u32>,
+    flying: Table<u64, Flight>,
+    last: Option<Judged>,
+    /// By node, kind and number.
+    took: Table<(u64, u64), Took>,
+    /// When a node last lost its connection to another.
+    closed: Table<(u32, u32), Instant>,
+    /// Searches and pushes of each node.
+    own: Vec<u32>,
+    sent: u64,
+    ended: u64,
+    violations: Vec<Violation>,
+}
+
+impl Oracles {
+    /// For a scenario: the rules depend on its configuration.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut bearers: Vec<u32> = (0..scenario.nodes).collect();
+        for (first, second) in &scenario.twins {
+            bearers[second.0 as usize] = bearers[first.0 as usize];
+        }
+        let none = alloc::vec![0; scenario.nodes as usize];
+        Self {
+            config: scenario.config.clone(),
+            net: Some(Net::new(scenario)),
+            bearers,
+            boots: none.clone(),
+            own: none,
+            ..Self::default()
+        }
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// Takes the next record.
+    pub fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found { place: (record.seq, record.at, record.node), list: &mut list };
+        let node = record.node.0;
+        match &record.event {
+            Event::Message(message) => self.message(record, message, &mut found),
+            Event::App(event) => self.app(record, event, &mut found),
+            Event::World(Happening::Killed) => {
+                if let Some(boot) = self.boots.get_mut(node as usize) {
+                    *boot += 1;
+                }
+            }
+            Event::World(_) => {}
+            Event::Routing(routing::Event::Closed { conn, .. }) => {
+                if let Some(peer) = self.peer(node, wire_of(*conn).0) {
+                    self.closed.insert((node, peer), record.at);
+                }
+            }
+            Event::Routing(routing::Event::Turned { table, entries }) => {
+                self.turned(node, *table, *entries, &mut found);
+            }
+            Event::Routing(_) => {}
+        }
+        self.violations = list;
+    }
+
+    fn peer(&self, node: u32, wire: u32) -> Option<u32> {
+        self.net.as_ref()?.wires().get(wire as usize).map(|link| link.other(node))
+    }
+
+    fn number(&mut self, guid: Guid) -> u64 {
+        let next = self.guids.len() as u32;
+        (*self.guids.or_insert_with(guid, || next)).into()
+    }
+
+    fn boot(&self, node: u32) -> u32 {
+        self.boots.get(node as usize).copied().unwrap_or_default()
+    }
+
+    /// What a node took in this life of its.
+    fn taken(&mut self, node: u32, key: (u64, u64)) -> Option<Took> {
+        let took = self.took.get(&(u64::from(node) << 32 | key.0, key.1)).copied();
+        took.filter(|took| took.boot == self.boot(node))
+    }
+
+    fn take(&mut self, node: u32, key: (u64, u64), at: Instant, from: Option<u32>) {
+        let boot = self.boot(node);
+        self.took.insert((u64::from(node) << 32 | key.0, key.1), Took { boot, at, from });
+    }
+
+    /// True when the connection something came by is gone since.
+    fn is_gone(&self, node: u32, took: &Took) -> bool {
+        let closed = took.from.and_then(|from| self.closed.get(&(node, from)));
+        closed.is_some_and(|at| *at >= took.at)
+    }
+
+    fn app(&mut self, record: &Record<Event>, event: &AppEvent, found: &mut Found<'_>) {
+        let node = record.node.0;
+        match event {
+            AppEvent::Searched { guid, .. } => {
+                let number = self.number(*guid);
+                self.take(node, (QUERY, number), record.at, None);
+                self.take(node, (OWN, number), record.at, None);
+                self.own[node as usize] += 1;
+            }
+            AppEvent::Asked { guid, .. } => {
+                let number = self.number(*guid);
+                self.take(node, (PUSH, number), record.at, None);
+                self.own[node as usize] += 1;
+            }
+            AppEvent::Found { guid, .. } => {
+                // Who did not ask gets no answers (RT-2).
+                let number = self.number(*guid);
+                let took = self.taken(node, (QUERY, number));
+                if took.is_none_or(|took| took.from.is_some()) {
+                    found.violation("way_back", "check.not_asked", [("guid", hex(*guid))]);
+                }
+            }
+            AppEvent::Answered { .. }
+            | AppEvent::NoWay { .. }
+            | AppEvent::Obeyed { .. }
+            | AppEvent::Flooded { .. } => {}
+        }
+    }
+
+    fn message(&mut self, record: &Record<Event>, event: &MessageEvent, found: &mut Found<'_>) {
+        match event {
+            MessageEvent::Sent { id, to, kind, guid, ttl, hops, due, of, set, .. } => {
+                let (kind, guid, of, set) = (*kind, *guid, *of, *set);
+                let said = Said { kind, guid, of, set, ttl: *ttl, hops: *hops };
+                let flight = Flight { from: record.node.0, to: to.0, due: *due, said };
+                self.sent += 1;
+                if self.flying.insert(*id, flight).is_some() {
+                    found.violation("conservation", "check.sent_twice", [("id", format!("{id}"))]);
+                }
+                self.leaves(record, &flight, found);
+            }
+            MessageEvent::Judged {
+                id, from, kind, guid, ttl, hops, verdict, why, of, set, ..
+            } => {
+                let (kind, guid, of, set) = (*kind, *guid, *of, *set);
+                let said = Said { kind, guid, of, set, ttl: *ttl, hops: *hops };
+                self.ended += 1;
+                let same = |f: &Flight| (f.from, f.to, f.said) == (from.0, record.node.0, said);
+                let flight = self.flying.remove(id);
+                if flight.as_ref().is_none_or(|flight| !same(flight) || flight.due != record.at) {
+                    found.violation("conservation", "check.never_sent", [("id", format!("{id}"))]);
+                }
+                let (seq, node, verdict) = (record.seq, record.node.0, *verdict);
+                let judged = Judged { seq, node, from: from.0, said, verdict };
+                self.last = Some(judged);
+                self.judged(record.at, &judged, *why, found);
+            }
+            MessageEvent::Lost { id, .. } => {
+                self.ended += 1;
+                if self.flying.remove(id).is_none() {
+                    found.violation("conservation", "check.never_sent", [("id", format!("{id}"))]);
+                }
+            }
+        }
+    }
+
+    /// What leaves: never further than it may, never what was dropped, never
+    /// back, and answers only the way their question came.
+    fn leaves(&mut self, record: &Record<Event>, flight: &Flight, found: &mut Found<'_>) {
+        let Flight { from: node, to, said, .. } = *flight;
+        let told = || [("guid", hex(said.guid)), ("to", format!("{to}"))];
+        if u32::from(said.ttl) + u32::from(said.hops) > u32::from(self.config.max_ttl) {
+            found.violation("ttl", "check.too_far", told());
+        }
+        let caused = |last: &&Judged| Some(last.seq) == record.cause && last.node == node;
+        if let Some(last) = self.last.as_ref().filter(caused)
+            && (last.said.kind, last.said.guid) == (said.kind, said.guid)
+        {
+            if last.verdict != Outcome::Forwarded {
+                found.violation("verdict", "check.dropped_and_sent", told());
+            }
+            let Said { ttl, hops, .. } = last.said;
+            let on = Said { ttl: said.ttl, hops: hops + 1, ..last.said };
+            if said != on || said.ttl >= ttl {
+                found.violation("ttl", "check.changed", told());
+            }
+            if to == last.from {
+                found.violation("loop", "check.sent_back", told());
+            }
+        }
+        let number = self.number(said.guid);
+        if said.kind == Kind::Query && said.hops == 0 && self.taken(node, (OWN, number)).is_some() {
+            // A new neighbour is asked too, and the answers are for us again.
+            self.take(node, (QUERY, number), record.at, None);
+        }
+        if said.kind == Kind::Hit {
+            let took = self.taken(node, (QUERY, number));
+            if took.is_none_or(|took| took.from != Some(to) || self.is_gone(node, &took)) {
+                found.violation("way_back", "check.not_the_way", told());
+            }
+        }
+        if let (Kind::Push, Some(of)) = (said.kind, said.of)
+            && self.config.push_routing == PushRouting::Standard
+        {
+            let servent = self.bearers[of.0 as usize].into();
+            let way = self.taken(node, (SERVENT, servent));
+            // Who asks may ask whoever brought the hit.
+            let own = self.taken(node, (PUSH, number)).is_some_and(|took| took.from.is_none());
+            if !own && way.is_none_or(|way| way.from != Some(to) || self.is_gone(node, &way)) {
+                found.violation("way_back", "check.not_the_way", told());
+            }
+        }
+    }
+
+    /// What arrives: taken once, dropped for a reason that the records bear
+    /// out.
+    fn judged(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
+        let Judged { node, from, said, verdict, .. } = *it;
+        let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
+        if (verdict == Outcome::Dropped) != why.is_some() {
+            found.violation("verdict", "check.no_reason", told());
+        }
+        let number = self.number(said.guid);
+        let (key, life) = match said.kind {
+            Kind::Query => ((QUERY, number), self.config.query_life),
+            Kind::Push => ((PUSH, number), self.config.duplicate_life),
+            Kind::Hit => ((HIT | u64::from(said.set) << 2, number), self.config.duplicate_life),
+            _ => return,
+        };
+        // Every kind with numbers of its own; hits by what they say besides.
+        let key = (key.0 & 3, key.1 | key.0 >> 2 << 32);
+        let life = life.scaled(self.config.time_scale);
+        let known = self.taken(node, key);
+        if verdict != Outcome::Dropped && known.is_some_and(|known| at < known.at + life) {
+            found.violation("once", "check.twice", told());
+        }
+        if why == Some(Why::Duplicate) && known.is_none() {
+            found.violation("once", "check.never_seen", told());
+        }
+        if said.kind == Kind::Hit {
+            self.answer(at, it, why, found);
+        }
+        if why == Some(Why::NoRoute) && said.kind == Kind::Push {
+            self.lost_way(at, it, found);
+        }
+        let remembered = match why {
+            None => true,
+            Some(Why::TtlSpent) => said.kind != Kind::Query,
+            Some(Why::NoRoute | Why::RouteGone | Why::WayItCame) => said.kind == Kind::Push,
+            Some(why) => matches!(why, Why::PushLimit | Why::BadAddress),
+        };
+        if remembered {
+            self.take(node, key, at, Some(from));
+        }
+    }
+
+    /// What becomes of an answer: the way back is kept for as long as was
+    /// promised, whoever floods meanwhile (RT-1, RT-5).
+    fn answer(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
+        let Judged { node, from, said, .. } = *it;
+        let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
+        let number = self.number(said.guid);
+        let asked = self.taken(node, (QUERY, number));
+        let life = self.config.query_life.scaled(self.config.time_scale);
+        if why == Some(Why::NoRoute) && asked.is_some_and(|asked| at < asked.at + life) {
+            found.violation("promise", "check.forgotten", told());
+        }
+        if why == Some(Why::RouteGone) && asked.is_none_or(|asked| !self.is_gone(node, &asked)) {
+            found.violation("promise", "check.still_there", told());
+        }
+        // The way of pushes is learned, and not changed while the first lives.
+        if let (None | Some(Why::TtlSpent), Some(of)) = (why, said.of) {
+            let servent = self.bearers[of.0 as usize];
+            let key = (SERVENT, servent.into());
+            let life = self.config.push_life.scaled(self.config.time_scale);
+            let way = self.taken(node, key);
+            let lives = way.is_some_and(|way| {
+                way.from != Some(from) && !self.is_gone(node, &way) && at < way.at + life
+            });
+            if !lives && servent != self.bearers[node as usize] {
+                self.take(node, key, at, Some(from));
+            }
+        }
+    }
+
+    /// The way to a servent is kept for as long as was promised (RT-3).
+    fn lost_way(&mut self, at: Instant, it: &Judged, found: &mut Found<'_>) {
+        let Some(of) = it.said.of.filter(|_| self.config.push_routing == PushRouting::Standard)
+        else {
+            return;
+        };
+        let servent = self.bearers[of.0 as usize];
+        let way = self.taken(it.node, (SERVENT, servent.into()));
+        let life = self.config.push_life.scaled(self.config.time_scale);
+        if way.is_some_and(|way| at < way.at + life) {
+            let told = [("guid", hex(it.said.guid)), ("of", format!("{}", of.0))];
+            found.violation("promise", "check.forgotten", told);
+        }
+    }
+
+    /// A table holds no more than the neighbours may put in (RT-5).
+    fn turned(&self, node: u32, table: Which, entries: u64, found: &mut Found<'_>) {
+        let slots = self.net.as_ref().map_or(0, |net| net.degree() as u64);
+        let quota = match table {
+            Which::Queries | Which::Answers => self.config.queries_per_link,
+            _ => self.config.entries_per_link,
+        };
+        let own = self.own.get(node as usize).copied().unwrap_or_default();
+        if entries > slots * u64::from(quota) + u64::from(own) {
+            found.violation("memory", "check.too_many", [("entries", format!("{entries}"))]);
+        }
+    }
+
+    /// The run has ended: whatever was sent has arrived, is lost, or still has
+    /// a way to go.
+    pub fn finish(&mut self, end: Instant) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found { place: (0, end, NodeId(0)), list: &mut list };
+        let late = self.flying.iter().find(|(_, flight)| flight.due <= end);
+        if let Some((id, flight)) = late {
+            let told = [("id", format!("{id}")), ("from", format!("{}", flight.from))];
+            found.violation("conservation", "check.vanished", told);
+        }
+        if self.sent != self.ended + self.flying.len() as u64 {
+            let told = [("sent", format!("{}", self.sent)), ("ended", format!("{}", self.ended))];
+            found.violation("conservation", "check.sum", told);
+        }
+        self.violations = list;
+    }
+}
+
+fn hex(guid: Guid) -> String {
+    format!("{guid}")
+}

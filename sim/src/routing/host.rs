@@ -1,0 +1,42 @@
+//! What a world keeps for each of its nodes.
+
+use alloc::string::String;
+use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+
+use super::tally::Tally;
+use servent_core::routing::Router;
+use servent_core::table::Table;
+use servent_core::time::Instant;
+
+/// The port every node listens on.
+const PORT: u16 = 6346;
+
+/// A node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Host {
+    /// Absent while it is down.
+    pub(super) router: Option<Router>,
+    pub(super) boot: u32,
+    /// When a timer is planned for it.
+    pub(super) armed: Option<Instant>,
+    pub(super) tally: Tally,
+    /// The neighbour who brought the last hit of a node.
+    pub(super) brought: Table<u32, u32>,
+}
+
+/// Where a node listens.
+pub(super) fn address(node: u32) -> SocketAddrV4 {
+    let [_, high, mid, low] = (node + 1).to_be_bytes();
+    SocketAddrV4::new(Ipv4Addr::new(10, high, mid, low), PORT)
+}
+
+/// The node of an address, if it can be one.
+pub(super) const fn node_at(ip: IpAddr) -> Option<u32> {
+    let IpAddr::V4(ip) = ip else { return None };
+    (ip.to_bits() & 0x00ff_ffff).checked_sub(1)
+}
+
+/// What a node says it is.
+pub(super) const fn agent() -> String {
+    String::new()
+}

@@ -1,0 +1,215 @@
+//! Which links are up: joining, cutting, hanging up.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::event::{Event, Loss};
+use super::host::{address, agent};
+use super::net::Net;
+use super::world::{Due, World};
+use servent_core::engine::{Effect, Engine as _};
+use servent_core::id::ConnId;
+use servent_core::routing::{Input, Neighbour, Output, Router};
+use servent_core::trace::{Cause, Record};
+use servent_core::wire::gnutella::Payload;
+
+/// The end `a` of a link is open, and the end `b`.
+const OPEN: [u32; 2] = [1, 2];
+/// Somebody has cut it.
+const SEVERED: u32 = 4;
+/// Bits before the number of the connection.
+const EPOCH: u32 = 3;
+
+/// The state of every link: its ends, and how many connections it has had.
+#[derive(Debug, Clone)]
+pub(super) struct Lines {
+    states: Vec<u32>,
+    changes: u64,
+}
+
+fn end(net: &Net, wire: u32, node: u32) -> u32 {
+    OPEN[usize::from(net.wires()[wire as usize].a != node)]
+}
+
+impl Lines {
+    /// All of them closed.
+    pub(super) fn new(wires: usize) -> Self {
+        Self { states: alloc::vec![0; wires], changes: 0 }
+    }
+
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Something went up or down.
+    pub(super) const fn changed(&mut self) {
+        self.changes += 1;
+    }
+
+    pub(super) fn is_open(&self, wire: u32) -> bool {
+        self.states.get(wire as usize).is_some_and(|state| state & 3 == 3)
+    }
+
+    /// Which of the link's connections this is.
+    pub(super) fn epoch(&self, wire: u32) -> u32 {
+        self.states[wire as usize] >> EPOCH
+    }
+
+    /// What both ends call the connection.
+    pub(super) fn conn(&self, wire: u32) -> ConnId {
+        ConnId(u64::from(self.epoch(wire)) << 32 | u64::from(wire))
+    }
+
+    /// True when a node still has its end of that connection.
+    pub(super) fn takes(&self, net: &Net, wire: u32, node: u32, epoch: u32) -> bool {
+        let state = self.states[wire as usize];
+        state >> EPOCH == epoch && state & end(net, wire, node) != 0
+    }
+
+    fn close(&mut self, net: &Net, wire: u32, node: u32) {
+        self.states[wire as usize] &= !end(net, wire, node);
+        self.changes += 1;
+    }
+
+    fn open(&mut self, wire: u32) {
+        let state = &mut self.states[wire as usize];
+        *state = ((*state >> EPOCH) + 1) << EPOCH | OPEN[0] | OPEN[1];
+        self.changes += 1;
+    }
+}
+
+/// The link of a connection, and which of its connections.
+pub(super) const fn wire_of(conn: ConnId) -> (u32, u32) {
+    (conn.0 as u32, (conn.0 >> 32) as u32)
+}
+
+fn opened(conn: ConnId, peer: u32) -> Input {
+    let at = SocketAddr::V4(address(peer));
+    let neighbour = Neighbour {
+        agent: agent(),
+        relays: true,
+        bye: true,
+        listen: Some(at),
+        ..Neighbour::default()
+    };
+    Input::Opened { conn, peer: at, neighbour }
+}
+
+impl World {
+    /// Starts all nodes and joins them; what their routers say first.
+    pub(super) fn join_all(&mut self) -> Vec<(u32, u32, Payload)> {
+        let stage = Arc::clone(&self.stage);
+        (0..stage.plan.nodes).for_each(|host| self.boot(host));
+        let mut said = Vec::new();
+        let mut fx = core::mem::take(&mut self.fx);
+        let wires = stage.net.wires();
+        (0..wires.len() as u32).for_each(|wire| Arc::make_mut(&mut self.lines).open(wire));
+        for host in 0..stage.plan.nodes {
+            for wire in stage.net.around(host) {
+                let input = opened(self.lines.conn(*wire), wires[*wire as usize].other(host));
+                let now = self.agenda.now();
+                if let Some(router) = &mut self.host(host).router {
+                    router.handle(now, input, &mut fx);
+                }
+                for effect in fx.drain() {
+                    if let Effect::Output(Output::Send { message, .. }) = effect {
+                        said.push((host, *wire, message.to_bytes().into()));
+                    }
+                }
+            }
+            let timer = self.hosts[host as usize].router.as_ref().and_then(Router::poll_timeout);
+            if let Some((at, _)) = timer {
+                self.host(host).armed = Some(at);
+                self.plan(at, Due::Timer { host });
+            }
+        }
+        self.fx = fx;
+        said
+    }
+
+    /// Joins two nodes that run, unless somebody has cut them apart.
+    pub(super) fn join(&mut self, wire: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
+        let link = self.stage.net.wires()[wire as usize];
+        let runs = |node: u32| self.hosts[node as usize].router.is_some();
+        let severed = self.lines.states[wire as usize] & SEVERED != 0;
+        if severed || !runs(link.a) || !runs(link.b) {
+            return;
+        }
+        self.sever(wire, Loss::Closed, cause, out);
+        Arc::make_mut(&mut self.lines).open(wire);
+        let conn = self.lines.conn(wire);
+        self.give(link.a, opened(conn, link.b), cause, out);
+        self.give(link.b, opened(conn, link.a), cause, out);
+    }
+
+    /// Marks a link as cut, or as whole; true when that is new.
+    pub(super) fn mark_severed(&mut self, wire: u32, cut: bool) -> bool {
+        let state = &mut Arc::make_mut(&mut self.lines).states[wire as usize];
+        let before = core::mem::replace(state, *state & !SEVERED | if cut { SEVERED } else { 0 });
+        before != *state
+    }
+
+    /// Ends a connection at once, with everything on it.
+    pub(super) fn sever(
+        &mut self,
+        wire: u32,
+        why: Loss,
+        cause: Cause,
+        out: &mut Vec<Record<Event>>,
+    ) {
+        let stage = Arc::clone(&self.stage);
+        let link = stage.net.wires()[wire as usize];
+        let (conn, epoch) = (self.lines.conn(wire), self.lines.epoch(wire));
+        let ends = [link.a, link.b].map(|node| self.lines.takes(&stage.net, wire, node, epoch));
+        if ends == [false, false] {
+            return;
+        }
+        let flying: Vec<u64> =
+            self.flights.iter().filter(|(_, f)| f.wire == wire).map(|(id, _)| *id).collect();
+        for id in flying {
+            if let Some(flight) = self.flights.remove(&id) {
+                self.lose(id, flight, why, out);
+            }
+        }
+        for (node, open) in [link.a, link.b].into_iter().zip(ends) {
+            if open {
+                Arc::make_mut(&mut self.lines).close(&stage.net, wire, node);
+                if self.hosts[node as usize].router.is_some() {
+                    self.give(node, Input::Closed { conn }, cause, out);
+                }
+            }
+        }
+    }
+
+    /// A router closes: the other end hears of it after what was sent before.
+    pub(super) fn hang_up(&mut self, host: u32, conn: ConnId) {
+        let (wire, epoch) = wire_of(conn);
+        let stage = Arc::clone(&self.stage);
+        if !self.lines.takes(&stage.net, wire, host, epoch) {
+            return;
+        }
+        Arc::make_mut(&mut self.lines).close(&stage.net, wire, host);
+        let link = stage.net.wires()[wire as usize];
+        let to = link.other(host);
+        if self.lines.takes(&stage.net, wire, to, epoch) {
+            self.plan(self.agenda.now() + link.latency, Due::Hangup { wire, to, epoch });
+        }
+    }
+
+    pub(super) fn hung_up(&mut self, wire: u32, to: u32, epoch: u32, out: &mut Vec<Record<Event>>) {
+        let stage = Arc::clone(&self.stage);
+        if self.lines.takes(&stage.net, wire, to, epoch) {
+            let conn = self.lines.conn(wire);
+            Arc::make_mut(&mut self.lines).close(&stage.net, wire, to);
+            self.give(to, Input::Closed { conn }, None, out);
+        }
+    }
+
+    /// The node at the other end of a connection.
+    #[must_use]
+    pub fn peer(&self, host: u32, conn: ConnId) -> Option<u32> {
+        let (wire, _) = wire_of(conn);
+        self.stage.net.wires().get(wire as usize).map(|link| link.other(host))
+    }
+}

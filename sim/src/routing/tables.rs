@@ -1,0 +1,132 @@
+//! What a node remembers, for people: which entries, from whom, until when.
+#![allow(missing_docs)] // The fields are named by what they hold.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::chart::{Chart, Thing};
+use super::world::World;
+use crate::course::Course as _;
+use servent_core::id::Guid;
+use servent_core::routing::{Config, Remembered, TableView, Via, Which};
+use servent_core::table::Set;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+
+/// The tables of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tables {
+    pub at: Instant,
+    pub up: bool,
+    /// Entries there are rows for.
+    pub total: u32,
+    pub life: Lives,
+    pub tables: Vec<TableView>,
+    /// The newest first.
+    pub rows: Vec<Row>,
+}
+
+/// How long entries live at least.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lives {
+    pub query: Duration,
+    pub push: Duration,
+    pub duplicate: Duration,
+}
+
+/// An entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// `query`: the way of its hits. `servent`: the way of pushes to it.
+    /// `push`: that it has been here.
+    pub kind: &'static str,
+    /// The number of the search or the push.
+    pub guid: Option<u32>,
+    pub id: Guid,
+    /// What is searched for; the name of a servent, or of whom a push wants.
+    pub words: String,
+    /// The neighbour it came from; `None` for this node itself.
+    pub via: Option<NodeId>,
+    pub name: Option<String>,
+    /// That connection is gone.
+    pub gone: bool,
+    pub born_at: Instant,
+    /// When its generation is dropped.
+    pub expires_at: Option<Instant>,
+    pub generation: &'static str,
+}
+
+impl Tables {
+    /// What a node remembers now: entries from the `from`th on, at most
+    /// `count`. `None` when there is no such node.
+    #[must_use]
+    pub fn of(world: &World, chart: &Chart, node: NodeId, from: u32, count: u32) -> Option<Self> {
+        let host = world.hosts.get(node.0 as usize)?;
+        let config = &world.stage.config;
+        let lives = |config: &Config| Lives {
+            query: config.query_life.scaled(config.time_scale),
+            push: config.push_life.scaled(config.time_scale),
+            duplicate: config.duplicate_life.scaled(config.time_scale),
+        };
+        let tables = host.router.as_ref().map(|router| router.view().tables);
+        let mut known: Set<(u64, u64)> = Set::new();
+        let (mut total, mut rows) = (0, Vec::new());
+        for seen in chart.seen(node.0, world.now()).iter().rev() {
+            let key = match seen.what {
+                Thing::Query(number) => (0, number.into()),
+                Thing::Push(number) => (1, number.into()),
+                Thing::Servent(of) => (2, of.into()),
+            };
+            if !known.insert(key) {
+                continue;
+            }
+            let Some(row) = row(world, chart, node.0, (seen.at, seen.what)) else { continue };
+            if total >= from && total < from.saturating_add(count) {
+                rows.push(row);
+            }
+            total += 1;
+        }
+        let (at, up) = (world.now(), host.router.is_some());
+        let tables = tables.unwrap_or_default();
+        Some(Self { at, up, total, life: lives(config), tables, rows })
+    }
+}
+
+fn row(world: &World, chart: &Chart, node: u32, (at, thing): (Instant, Thing)) -> Option<Row> {
+    let router = world.node(NodeId(node))?;
+    let name = |node: u32| world.scenario().name(NodeId(node));
+    let (kind, table, guid) = match thing {
+        Thing::Query(number) => ("query", Which::Queries, Some(number)),
+        Thing::Push(number) => ("push", Which::Pushes, Some(number)),
+        Thing::Servent(_) => ("servent", Which::Servents, None),
+    };
+    let journey = guid.and_then(|number| chart.journeys().get(number as usize));
+    let (id, words) = match (thing, journey) {
+        (Thing::Servent(of), _) => (world.stage.servents[of as usize], name(of)),
+        (_, Some(journey)) => {
+            let wanted = journey.of.map(|of| name(of.0));
+            (journey.id, wanted.unwrap_or_else(|| journey.words.clone()))
+        }
+        _ => return None,
+    };
+    let Remembered { via, young, until } = router.recall(table, id)?;
+    let (via, gone) = match via {
+        Via::Ourselves => (None, false),
+        Via::Neighbour(conn) => (world.peer(node, conn), false),
+        Via::Gone => (None, true),
+    };
+    Some(Row {
+        kind,
+        guid,
+        id,
+        words,
+        via: via.map(NodeId),
+        name: via.map(name),
+        gone,
+        born_at: at,
+        expires_at: until,
+        generation: if young { "young" } else { "old" },
+    })
+}

@@ -1,0 +1,99 @@
+//! What can be done to a swarm while it runs.
+
+use serde::Serialize;
+
+use super::scenario::Habit;
+use crate::act::At;
+use servent_core::json::enum_from_json;
+use servent_core::trace::NodeId;
+
+/// Something that is done at an instant.
+pub type ActAt = At<Act>;
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // The fields are named by what they hold.
+pub enum Act {
+    /// A client ends without a word; what it has on disk stays.
+    Kill { client: NodeId },
+    /// It begins anew with what it has on disk; one that runs ends first.
+    Restart { client: NodeId },
+    /// A client stands still: it takes nothing in, its timers and its bytes
+    /// wait.
+    Stall { client: NodeId },
+    /// It goes on.
+    Resume { client: NodeId },
+    /// It accepts no connections any more, and says so (SW-17).
+    Passive { client: NodeId },
+    /// It accepts connections, and says so (SW-17).
+    Active { client: NodeId },
+    /// It does something else than it should from now on.
+    Habit { client: NodeId, habit: Habit },
+    /// Nothing gets through between two clients.
+    Cut { from: NodeId, to: NodeId },
+    /// It does again.
+    Heal { from: NodeId, to: NodeId },
+    /// The coordinator is killed and comes back with its store.
+    RestartCoordinator {},
+}
+
+impl Act {
+    /// The clients it names.
+    #[must_use]
+    pub const fn clients(&self) -> [Option<NodeId>; 2] {
+        match self {
+            Self::Kill { client }
+            | Self::Restart { client }
+            | Self::Stall { client }
+            | Self::Resume { client }
+            | Self::Passive { client }
+            | Self::Active { client }
+            | Self::Habit { client, .. } => [Some(*client), None],
+            Self::Cut { from, to } | Self::Heal { from, to } => [Some(*from), Some(*to)],
+            Self::RestartCoordinator {} => [None, None],
+        }
+    }
+}
+
+enum_from_json!(Act, Self::RestartCoordinator {}, {
+    "kill" => Kill { client },
+    "restart" => Restart { client },
+    "stall" => Stall { client },
+    "resume" => Resume { client },
+    "passive" => Passive { client },
+    "active" => Active { client },
+    "habit" => Habit { client, habit },
+    "cut" => Cut { from, to },
+    "heal" => Heal { from, to },
+    "restart_coordinator" => RestartCoordinator {},
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servent_core::time::Instant;
+
+    #[test]
+    fn every_act_comes_back_from_its_text() {
+        let (client, from, to) = (NodeId(3), NodeId(1), NodeId(2));
+        for act in [
+            Act::Kill { client },
+            Act::Restart { client },
+            Act::Stall { client },
+            Act::Resume { client },
+            Act::Passive { client },
+            Act::Active { client },
+            Act::Habit { client, habit: Habit::Corrupt },
+            Act::Cut { from, to },
+            Act::Heal { from, to },
+            Act::RestartCoordinator {},
+        ] {
+            let act = ActAt { at: Instant::from_secs(7), act };
+            let text = serde_json::to_string(&act).unwrap();
+            assert_eq!(ActAt::parse(&text), Ok(act), "{text}");
+        }
+        assert!(ActAt::parse(r#"{"at":1}"#).is_err());
+        assert!(ActAt::parse(r#"{"kill":{"client":1},"stall":{"client":1}}"#).is_err());
+    }
+}

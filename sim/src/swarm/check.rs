@@ -1,0 +1,159 @@
+//! Oracles: what must be true of any swarm, judged by its records alone.
+
+mod credit;
+mod slots;
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use self::credit::Credit;
+use self::slots::Slots;
+use super::event::{Event, client_of};
+use super::scenario::Scenario;
+use crate::check::{LIMIT, Violation};
+use servent_core::id::ConnId;
+use servent_core::swarm::{self, Config, Policy};
+use servent_core::table::Table;
+use servent_core::time::Instant;
+use servent_core::trace::{NodeId, Record};
+
+/// Where what was found goes.
+pub(super) struct Found<'a> {
+    place: (u64, Instant),
+    list: &'a mut Vec<Violation>,
+}
+
+impl Found<'_> {
+    pub(super) const fn at(&self) -> Instant {
+        self.place.1
+    }
+
+    pub(super) fn violation(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        client: u32,
+        args: &[(&'static str, u64)],
+    ) {
+        if self.list.len() < LIMIT {
+            let (seq, at) = self.place;
+            let args = args.iter().map(|(name, value)| (*name, format!("{value}"))).collect();
+            self.list.push(Violation { seq, at, node: NodeId(client), oracle, key, args });
+        }
+    }
+}
+
+/// What the records say of a client.
+#[derive(Debug, Clone, Copy, Default)]
+struct Standing {
+    active: bool,
+    quarantined: bool,
+}
+
+/// All oracles over a swarm.
+#[derive(Debug, Clone)]
+pub struct Oracles {
+    config: Config,
+    clients: Table<ConnId, Standing>,
+    credit: Credit,
+    slots: Slots,
+    violations: Vec<Violation>,
+}
+
+impl Oracles {
+    /// For a scenario: the rules depend on its configuration.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            config: scenario.swarm.clone(),
+            clients: Table::new(),
+            credit: Credit::new(scenario),
+            slots: Slots::new(scenario),
+            violations: Vec::new(),
+        }
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// What a client may still take, as the records have it.
+    #[must_use]
+    pub fn credit(&self, client: u32) -> Option<i64> {
+        self.credit.of(client)
+    }
+
+    /// Takes the next record.
+    pub fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found { place: (record.seq, record.at), list: &mut list };
+        match &record.event {
+            Event::Swarm(event) => {
+                self.selection(event, &mut found);
+                self.credit.see(event, &mut found);
+                self.slots.see(event, &mut found);
+            }
+            Event::World(super::Happening::Coordinator) => {
+                self.clients.clear();
+                self.credit.restarted();
+                self.slots.restarted();
+            }
+            Event::World(_) | Event::Client(_) => {}
+        }
+        self.violations = list;
+    }
+
+    /// Who may send to whom (SW-15), and who is given nothing (SW-25).
+    fn selection(&mut self, event: &swarm::Event, found: &mut Found<'_>) {
+        use swarm::Event as E;
+        match event {
+            E::Registered { client, active, .. } => {
+                self.clients.insert(*client, Standing { active: *active, ..Standing::default() });
+            }
+            E::Mode { client, active, .. } => self.clients.or_default(*client).active = *active,
+            E::Granted { client, .. } => {
+                if self.clients.or_default(*client).quarantined {
+                    found.violation(
+                        "selection",
+                        "check.grant_in_quarantine",
+                        client_of(*client),
+                        &[],
+                    );
+                }
+                if self.config.policy == Policy::Seed2004 {
+                    found.violation("selection", "check.grant_of_2004", client_of(*client), &[]);
+                }
+            }
+            E::Quarantined { client, .. } => self.clients.or_default(*client).quarantined = true,
+            E::Released { client } => self.clients.or_default(*client).quarantined = false,
+            E::Assigned { down, up, put, .. } => self.pair(*down, *up, *put, found),
+            E::Left { client } => {
+                self.clients.remove(client);
+            }
+            _ => {}
+        }
+    }
+
+    fn pair(&mut self, down: ConnId, up: Option<ConnId>, put: bool, found: &mut Found<'_>) {
+        let Some(up) = up else { return };
+        let (receiver, sender) = (*self.clients.or_default(down), *self.clients.or_default(up));
+        let mut broken = |key| {
+            let args = [("giver", u64::from(client_of(up)))];
+            found.violation("selection", key, client_of(down), &args);
+        };
+        if put == sender.active {
+            broken("check.wrong_side_connects");
+        }
+        if put && !receiver.active {
+            broken("check.passive_to_passive");
+        }
+        if sender.quarantined {
+            broken("check.from_quarantine");
+        }
+        if up == down {
+            broken("check.to_itself");
+        }
+    }
+}

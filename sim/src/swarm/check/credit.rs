@@ -1,0 +1,160 @@
+//! Credit, counted again from what was confirmed (SW-5, SW-10): nobody who
+//! has none is given a piece that counts, unless it is granted or was chosen
+//! before and failed; and nobody is stalled who has some.
+
+use super::super::event::client_of;
+use super::super::scenario::Scenario;
+use super::Found;
+use servent_core::id::ConnId;
+use servent_core::swarm::{Account, Config, Event, credit};
+use servent_core::table::{Set, Table};
+
+/// The oracle. Accounts belong to addresses; those of one group behind one
+/// address share the first one's.
+#[derive(Debug, Clone)]
+pub(super) struct Credit {
+    config: Config,
+    /// Behind which client's address each client is.
+    owner: alloc::vec::Vec<u32>,
+    accounts: Table<u32, Account>,
+    ratio: u32,
+    /// Pieces on their way that count, by taker and piece.
+    charged: Set<(u32, u32)>,
+    /// Pieces that failed and are to be tried again.
+    failed: Set<(u32, u32)>,
+    /// Who was granted a piece that is given out next.
+    granted: Option<u32>,
+}
+
+impl Credit {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let mut owner = alloc::vec::Vec::new();
+        for group in &scenario.clients {
+            let first = owner.len() as u32;
+            owner.extend((0..group.count).map(|i| if group.nat { first } else { first + i }));
+        }
+        Self {
+            config: scenario.swarm.clone(),
+            owner,
+            accounts: Table::new(),
+            ratio: scenario.swarm.ratio,
+            charged: Set::new(),
+            failed: Set::new(),
+            granted: None,
+        }
+    }
+
+    /// What was under way is forgotten; what was confirmed is in the store.
+    pub(super) fn restarted(&mut self) {
+        self.charged = Set::new();
+        self.failed = Set::new();
+        self.ratio = self.config.ratio;
+        self.accounts.each_mut(|_, account| account.in_flight = 0);
+    }
+
+    fn owner(&self, conn: ConnId) -> u32 {
+        let client = client_of(conn);
+        self.owner.get(client as usize).copied().unwrap_or(client)
+    }
+
+    fn account(&mut self, conn: ConnId) -> &mut Account {
+        let owner = self.owner(conn);
+        self.accounts.or_default(owner)
+    }
+
+    pub(super) fn of(&self, client: u32) -> Option<i64> {
+        let owner = *self.owner.get(client as usize)?;
+        let account = self.accounts.get(&owner).copied().unwrap_or_default();
+        Some(credit(&account, self.ratio, &self.config))
+    }
+
+    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+        match event {
+            Event::Free { client } => self.account(*client).free = true,
+            Event::Granted { client, grants, aged, .. } => {
+                self.granted = Some(client_of(*client)).filter(|_| !aged);
+                self.count_grant(*client, *grants, found);
+            }
+            Event::Ratio { ratio, .. } => self.ratio = *ratio,
+            Event::Purged { owner } => self.purged(*owner),
+            Event::Assigned { piece, down, charged, .. } => {
+                let again = self.failed.remove(&(client_of(*down), *piece));
+                if *charged {
+                    self.assigned(*down, *piece, again, found);
+                }
+            }
+            Event::Confirmed { piece, down, up, charged, .. } => {
+                if let Some(up) = up {
+                    self.account(*up).uploads += 1;
+                }
+                self.ended(*down, *piece);
+                if *charged {
+                    self.account(*down).downloads += 1;
+                }
+            }
+            Event::Failed { piece, down, .. } => {
+                self.ended(*down, *piece);
+                self.failed.insert((client_of(*down), *piece));
+            }
+            Event::Left { client } => {
+                let client = client_of(*client);
+                let its: alloc::vec::Vec<(u32, u32)> =
+                    self.failed.range((client, 0)..(client + 1, 0)).copied().collect();
+                its.iter().for_each(|key| {
+                    self.failed.remove(key);
+                });
+            }
+            Event::Stalled { client, .. } => {
+                let left = self.of(client_of(*client)).unwrap_or(0);
+                if left >= 1 {
+                    let args = [("credit", left.unsigned_abs())];
+                    found.violation(
+                        "credit",
+                        "check.stalled_with_credit",
+                        client_of(*client),
+                        &args,
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn count_grant(&mut self, client: ConnId, grants: u64, found: &mut Found<'_>) {
+        let account = self.account(client);
+        account.grants += 1;
+        if account.grants != grants {
+            let args = [("told", grants), ("counted", account.grants)];
+            account.grants = grants;
+            found.violation("credit", "check.grants_differ", client_of(client), &args);
+        }
+    }
+
+    /// A piece that failed was paid for when it was chosen first: it goes
+    /// before all others whatever the credit is by now (SW-14). Who owes more
+    /// than a piece, because the ratio has fallen, needs no more than one
+    /// grant for one piece either (§4).
+    fn assigned(&mut self, down: ConnId, piece: u32, again: bool, found: &mut Found<'_>) {
+        let left = self.of(client_of(down)).unwrap_or(0);
+        self.account(down).in_flight += 1;
+        self.charged.insert((client_of(down), piece));
+        let granted = self.granted.take() == Some(client_of(down));
+        if left < 1 && !again && !granted {
+            let args = [("owed", left.unsigned_abs()), ("piece", piece.into())];
+            found.violation("credit", "check.given_without_credit", client_of(down), &args);
+        }
+    }
+
+    fn ended(&mut self, down: ConnId, piece: u32) {
+        if self.charged.remove(&(client_of(down), piece)) {
+            let account = self.account(down);
+            account.in_flight = account.in_flight.saturating_sub(1);
+        }
+    }
+
+    fn purged(&mut self, owner: core::net::IpAddr) {
+        let core::net::IpAddr::V4(ip) = owner else { return };
+        let client = ip.to_bits().wrapping_sub(super::super::FIRST);
+        self.accounts.remove(&client);
+    }
+}

@@ -1,0 +1,242 @@
+//! Work conservation (§4): under `adaptive` no upload slot stays idle at an
+//! instant at which somebody could use it; and nothing is sent twice.
+
+use alloc::vec::Vec;
+
+use super::super::event::client_of;
+use super::super::scenario::Scenario;
+use super::Found;
+use servent_core::id::ConnId;
+use servent_core::swarm::bits::Bits;
+use servent_core::swarm::{Config, Event, Policy};
+use servent_core::table::{Set, Table};
+use servent_core::time::{Duration, Instant};
+
+/// Swarms with more clients are not looked at: every pair is, at every
+/// instant.
+const CLIENTS: u32 = 40;
+
+/// What came so shortly before a session ended may not be on the disk.
+const MOMENT: Duration = Duration::from_secs(10);
+
+/// What the records say of a client.
+#[derive(Debug, Clone, Default)]
+struct Seat {
+    there: bool,
+    active: bool,
+    quarantined: bool,
+    /// It has told what it has and wants.
+    joined: bool,
+    /// It has pieces that no record names, or not all that records name.
+    unsure: bool,
+    /// When its last session ended something was on its way, or had come a
+    /// moment before: who knows whether it is on its disk.
+    doubtful: bool,
+    came: Option<Instant>,
+    have: Bits,
+    held: u32,
+    /// Transfers to it and from it that have not ended.
+    receiving: u32,
+    sending: u32,
+    most_down: u32,
+    most_up: u32,
+}
+
+/// The oracle.
+#[derive(Debug, Clone)]
+pub(super) struct Slots {
+    config: Config,
+    pieces: u32,
+    watches: bool,
+    seats: Vec<Seat>,
+    /// On their way, by taker and piece; true once it is there.
+    moving: Table<(u32, u32), (Option<u32>, bool)>,
+    /// Failed, to be tried again: these wait for whoever has not failed them.
+    failed: Set<(u32, u32)>,
+    /// Something has changed since the last look.
+    changed: bool,
+    at: Instant,
+}
+
+impl Slots {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let count = scenario.count();
+        let config = scenario.swarm.clone();
+        Self {
+            pieces: scenario.pieces,
+            watches: config.policy == Policy::Adaptive && !config.strict && count <= CLIENTS,
+            seats: (0..count).map(|_| Seat::default()).collect(),
+            moving: Table::new(),
+            failed: Set::new(),
+            changed: false,
+            at: Instant::ZERO,
+            config,
+        }
+    }
+
+    /// Everybody is cut off.
+    pub(super) fn restarted(&mut self) {
+        (0..self.seats.len() as u32).for_each(|client| self.parts(client));
+        self.moving.clear();
+        self.failed = Set::new();
+        for seat in &mut self.seats {
+            let (have, held) = (core::mem::take(&mut seat.have), seat.held);
+            *seat = Seat { have, held, doubtful: seat.doubtful, ..Seat::default() };
+        }
+    }
+
+    /// A client's session ends.
+    fn parts(&mut self, client: u32) {
+        let moving = self.moving.range((client, 0)..(client + 1, 0)).next().is_some();
+        let now = self.at;
+        if let Some(seat) = self.seats.get_mut(client as usize) {
+            let recent = seat.came.is_some_and(|at| now.since(at) < MOMENT);
+            seat.doubtful |= moving || recent;
+            seat.there = false;
+        }
+    }
+
+    fn seat(&mut self, conn: ConnId) -> &mut Seat {
+        let at = client_of(conn) as usize;
+        if at >= self.seats.len() {
+            self.seats.resize_with(at + 1, Seat::default);
+        }
+        &mut self.seats[at]
+    }
+
+    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+        let now = found.at();
+        if now > self.at {
+            if core::mem::take(&mut self.changed) && self.watches {
+                self.look(found);
+            }
+            self.at = now;
+        }
+        self.changed = true;
+        self.note(event, found);
+    }
+
+    fn note(&mut self, event: &Event, found: &mut Found<'_>) {
+        let (down, up) = (self.config.default_download, 1);
+        match event {
+            Event::Registered { client, active, .. } => {
+                let active = *active;
+                let seat = self.seat(*client);
+                let (have, held) = (core::mem::take(&mut seat.have), seat.held);
+                let (most_down, most_up, doubtful) = (down, up, seat.doubtful);
+                *seat = Seat {
+                    there: true,
+                    active,
+                    have,
+                    held,
+                    most_down,
+                    most_up,
+                    doubtful,
+                    ..Seat::default()
+                };
+            }
+            Event::Left { client } => {
+                self.parts(client_of(*client));
+                let at = client_of(*client);
+                let its: Vec<(u32, u32)> =
+                    self.failed.range((at, 0)..(at + 1, 0)).copied().collect();
+                its.iter().for_each(|key| {
+                    self.failed.remove(key);
+                });
+            }
+            Event::Joined { client, held, .. } => {
+                let seat = self.seat(*client);
+                // Who lost a piece that its last life had not written yet has
+                // fewer than the records know of.
+                seat.joined = true;
+                seat.unsure = seat.held != *held || seat.doubtful;
+            }
+            Event::Mode { client, active, .. } => self.seat(*client).active = *active,
+            Event::Quarantined { client, .. } => self.seat(*client).quarantined = true,
+            Event::Released { client } => self.seat(*client).quarantined = false,
+            Event::Concurrency { client, download, upload, .. } => {
+                let seat = self.seat(*client);
+                (seat.most_down, seat.most_up) = (*download, *upload);
+            }
+            Event::Assigned { piece, down, up, .. } => self.assigned(*piece, *down, *up, found),
+            Event::Arrived { piece, down, .. } => {
+                if let Some(moving) = self.moving.get_mut(&(client_of(*down), *piece)) {
+                    moving.1 = true;
+                }
+                let now = self.at;
+                let seat = self.seat(*down);
+                seat.came = Some(now);
+                seat.held += u32::from(seat.have.insert(*piece));
+                seat.receiving = seat.receiving.saturating_sub(1);
+            }
+            Event::Confirmed { piece, down, .. } => {
+                self.ended(*piece, *down);
+            }
+            Event::Failed { piece, down, .. } if self.ended(*piece, *down) => {
+                self.failed.insert((client_of(*down), *piece));
+            }
+            _ => {}
+        }
+    }
+
+    fn assigned(&mut self, piece: u32, down: ConnId, up: Option<ConnId>, found: &mut Found<'_>) {
+        let taker = client_of(down);
+        self.failed.remove(&(taker, piece));
+        let seat = self.seat(down);
+        seat.receiving += 1;
+        if seat.have.contains(piece) && !seat.unsure {
+            found.violation("slots", "check.given_again", taker, &[("piece", piece.into())]);
+        }
+        if let Some(up) = up {
+            self.seat(up).sending += 1;
+        }
+        self.moving.insert((taker, piece), (up.map(client_of), false));
+    }
+
+    /// A transfer is over; true when its piece is not there.
+    fn ended(&mut self, piece: u32, down: ConnId) -> bool {
+        let Some((giver, there)) = self.moving.remove(&(client_of(down), piece)) else {
+            return false;
+        };
+        if !there {
+            let seat = self.seat(down);
+            seat.receiving = seat.receiving.saturating_sub(1);
+        }
+        if let Some(giver) = giver.and_then(|giver| self.seats.get_mut(giver as usize)) {
+            giver.sending = giver.sending.saturating_sub(1);
+        }
+        !there
+    }
+
+    /// Looks for a slot that somebody could use.
+    fn look(&self, found: &mut Found<'_>) {
+        let usable = |seat: &Seat| seat.there && seat.joined && !seat.unsure && !seat.quarantined;
+        for (giver, up) in (0..).zip(&self.seats) {
+            if !usable(up) || up.sending >= up.most_up || up.held == 0 {
+                continue;
+            }
+            for (taker, down) in (0..).zip(&self.seats) {
+                let pair = taker != giver && (up.active || down.active);
+                if !pair || !usable(down) || down.receiving >= down.most_down {
+                    continue;
+                }
+                if let Some(piece) = self.wanted(taker, down, up) {
+                    let args = [("giver", u64::from(giver)), ("piece", piece.into())];
+                    found.violation("slots", "check.idle_but_useful", taker, &args);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A piece that one could give the other.
+    fn wanted(&self, taker: u32, down: &Seat, up: &Seat) -> Option<u32> {
+        let free = |piece: &u32| {
+            let key = (taker, *piece);
+            !down.have.contains(*piece)
+                && !self.moving.contains_key(&key)
+                && !self.failed.contains(&key)
+        };
+        (0..self.pieces).filter(|piece| up.have.contains(*piece)).find(free)
+    }
+}

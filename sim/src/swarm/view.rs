@@ -1,0 +1,235 @@
+//! What a swarm looks like from outside.
+#![allow(missing_docs)] // The fields are named by what they hold.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use serde::Serialize;
+
+use super::event::connection;
+use super::scenario::Habit;
+use super::world::World;
+use servent_core::swarm::manager::{Counters, Standing};
+use servent_core::time::{Duration, Instant};
+
+/// What there is of a piece at a client. As numbers they are what a picture
+/// is drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[repr(u8)]
+pub enum Cell {
+    Missing = 0,
+    Held = 1,
+    /// It is to come; no bytes flow yet.
+    Assigned = 2,
+    Coming = 3,
+    /// It failed and waits to be tried again (SW-14).
+    Failed = 4,
+    /// Some of what lies there is wrong.
+    Wrong = 5,
+    /// It is held and being sent to somebody.
+    Sent = 6,
+}
+
+/// A client at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glance {
+    pub habit: Habit,
+    pub up: bool,
+    /// It has not come yet.
+    pub expected: bool,
+    /// It stands still.
+    pub still: bool,
+    /// It knows that nobody can connect to it.
+    pub passive: bool,
+    /// It cannot be connected to and does not know it.
+    pub firewalled: bool,
+    /// Pieces on its disk.
+    pub held: u32,
+    pub done: bool,
+    pub standing: Option<Standing>,
+}
+
+/// A row of the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClientRow {
+    pub id: u32,
+    pub name: String,
+    pub addr: IpAddr,
+    pub role: Habit,
+    pub up: bool,
+    /// It has not come yet.
+    pub expected: bool,
+    /// It stands still.
+    pub still: bool,
+    /// It cannot be connected to and does not know it.
+    pub firewalled: bool,
+    /// Pieces on its disk.
+    pub held: u32,
+    pub done: Option<Instant>,
+    pub conn: u64,
+    /// As the coordinator sees it; `None` while it is not known there.
+    #[serde(flatten)]
+    pub standing: Option<Standing>,
+}
+
+/// A client from near.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClientView {
+    #[serde(flatten)]
+    pub row: ClientRow,
+    /// Pieces that failed and since when they are wanted.
+    pub again: Vec<Again>,
+    pub receiving_now: Vec<Moving>,
+    pub sending_now: Vec<Moving>,
+}
+
+/// A piece that is to be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Again {
+    pub piece: u32,
+    pub at: Instant,
+}
+
+/// A transfer from the side of one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Moving {
+    pub id: u64,
+    pub piece: u32,
+    /// The other end; the source when `None`.
+    pub with: Option<u32>,
+    pub at: Instant,
+}
+
+/// The coordinator from near.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CoordinatorView {
+    pub counters: Counters,
+    /// Downloads an upload earns, in thousandths.
+    pub ratio: u32,
+    pub piece_time: Duration,
+    pub clients: u32,
+    pub transfers: u32,
+}
+
+impl World {
+    /// Clients and pieces.
+    #[must_use]
+    pub fn size(&self) -> (u32, u32) {
+        (self.peers.len() as u32, self.plan.pieces)
+    }
+
+    /// Every piece at every client, row by row.
+    #[must_use]
+    pub fn cells(&self) -> Vec<u8> {
+        let (clients, pieces) = self.size();
+        let mut cells = alloc::vec![Cell::Missing as u8; (clients * pieces) as usize];
+        let mut set = |client: u32, piece: u32, cell: Cell| {
+            cells[(client * pieces + piece) as usize] = cell as u8;
+        };
+        for (client, peer) in (0..).zip(&self.peers) {
+            for piece in self.wrong(client) {
+                set(client, piece, Cell::Wrong);
+            }
+            for (_, piece) in self.manager.failed(self.connection(client), 0) {
+                set(client, piece, Cell::Failed);
+            }
+            peer.kept.iter().for_each(|piece| set(client, piece, Cell::Held));
+        }
+        for (taker, piece, running) in self.running() {
+            let flows = running.flows.is_some_and(|(begin, _)| begin <= self.agenda.now());
+            if !self.peers[taker as usize].kept.contains(piece) {
+                set(taker, piece, if flows { Cell::Coming } else { Cell::Assigned });
+                if let Some(giver) = running.giver.filter(|_| flows) {
+                    set(giver, piece, Cell::Sent);
+                }
+            }
+        }
+        cells
+    }
+
+    /// Where a client stands at the coordinator; `None` while it is not known
+    /// there.
+    #[must_use]
+    pub fn standing(&self, client: u32) -> Option<Standing> {
+        let peer = self.peers.get(client as usize)?;
+        self.manager.standing(connection(client, peer.life), 0)
+    }
+
+    /// A client at a glance; `None` when there is no such client.
+    #[must_use]
+    pub fn glance(&self, client: u32) -> Option<Glance> {
+        let peer = self.peers.get(client as usize)?;
+        Some(Glance {
+            habit: peer.habit,
+            up: peer.up,
+            expected: !peer.came,
+            still: peer.stalled.is_some(),
+            passive: peer.passive,
+            firewalled: self.group(client).firewalled && !peer.passive,
+            held: peer.held,
+            done: peer.done.is_some(),
+            standing: self.standing(client),
+        })
+    }
+
+    /// A client's row; `None` when there is no such client.
+    #[must_use]
+    pub fn row(&self, client: u32) -> Option<ClientRow> {
+        let glance = self.glance(client)?;
+        Some(ClientRow {
+            id: client,
+            name: name(client),
+            addr: self.address(client),
+            role: glance.habit,
+            up: glance.up,
+            expected: glance.expected,
+            still: glance.still,
+            firewalled: glance.firewalled,
+            held: glance.held,
+            done: self.done_at(client),
+            conn: self.connection(client).0,
+            standing: glance.standing,
+        })
+    }
+
+    /// A client from near.
+    #[must_use]
+    pub fn client_view(&self, client: u32) -> Option<ClientView> {
+        let row = self.row(client)?;
+        let again = self.manager.failed(self.connection(client), 0);
+        let (mut receiving_now, mut sending_now) = (Vec::new(), Vec::new());
+        for (taker, piece, running) in self.running() {
+            let moving = |with| Moving { id: running.id, piece, with, at: running.at };
+            if taker == client {
+                receiving_now.push(moving(running.giver));
+            }
+            if running.giver == Some(client) {
+                sending_now.push(moving(Some(taker)));
+            }
+        }
+        let again = again.map(|(at, piece)| Again { piece, at }).collect();
+        Some(ClientView { row, again, receiving_now, sending_now })
+    }
+
+    /// The coordinator from near.
+    #[must_use]
+    pub fn coordinator_view(&self) -> CoordinatorView {
+        let (ratio, piece_time) = self.manager.pace(0).unwrap_or((0, Duration::ZERO));
+        CoordinatorView {
+            counters: self.manager.counters(),
+            ratio,
+            piece_time,
+            clients: self.peers.iter().filter(|peer| peer.up).count() as u32,
+            transfers: self.running.len() as u32,
+        }
+    }
+}
+
+/// What a client is called.
+#[must_use]
+pub fn name(client: u32) -> String {
+    let mut name = String::from("c");
+    name.push_str(&client.to_string());
+    name
+}

@@ -1,0 +1,464 @@
+//! Time travel: keyframes, a cursor, and branches.
+//!
+//! A keyframe is a clone of the world, and clones share what neither changes.
+//! Seeking is the nearest keyframe plus a re-run, which gives the very same
+//! world because nothing in it depends on anything else. A fault on the past
+//! opens a branch; the future that was known stays.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::course::Course;
+use crate::queue::World;
+use servent_core::time::Instant;
+use servent_core::trace::{Digest, NodeId, Record};
+
+/// A record of a world.
+type RecordOf<W> = Record<<W as Course>::Event>;
+
+/// How closely keyframes stand, and how many there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyframes {
+    /// Calendar events between two keyframes, to begin with.
+    pub every: u64,
+    /// Keyframes of one branch. When there would be more, every second one
+    /// goes and the distance doubles.
+    pub most: usize,
+}
+
+impl Default for Keyframes {
+    fn default() -> Self {
+        Self { every: 2_048, most: 128 }
+    }
+}
+
+/// One line of history.
+#[derive(Debug, Clone)]
+pub struct Branch<W: Course = World> {
+    /// The branch it left, its first record of its own, and the instant.
+    pub parent: Option<(usize, u64, Instant)>,
+    /// What it is called.
+    pub name: String,
+    frontier: W,
+    records: Vec<RecordOf<W>>,
+    keyframes: Vec<W>,
+    every: u64,
+}
+
+/// A world with its past and its possible futures.
+#[derive(Debug, Clone)]
+pub struct Timeline<W: Course = World> {
+    branches: Vec<Branch<W>>,
+    pace: Keyframes,
+    branch: usize,
+    cursor: W,
+    /// Records that have happened for whoever looks: a part of the cursor's
+    /// last batch may still be to come.
+    index: u64,
+    now: Instant,
+    scratch: Vec<RecordOf<W>>,
+}
+
+impl<W: Course> Timeline<W> {
+    /// Most branches at a time.
+    pub const BRANCHES: usize = 16;
+
+    /// At the beginning of a scenario.
+    #[must_use]
+    pub fn new(scenario: &W::Scenario, pace: Keyframes) -> Self {
+        let world = W::begin(scenario);
+        let root = Branch {
+            parent: None,
+            name: String::from("main"),
+            frontier: world.clone(),
+            records: Vec::new(),
+            keyframes: alloc::vec![world.clone()],
+            every: pace.every,
+        };
+        Self {
+            branches: alloc::vec![root],
+            pace,
+            branch: 0,
+            cursor: world,
+            index: 0,
+            now: Instant::ZERO,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The world at the cursor.
+    #[must_use]
+    pub const fn world(&self) -> &W {
+        &self.cursor
+    }
+
+    /// The instant of the cursor.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many records have happened at the cursor.
+    #[must_use]
+    pub const fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// How many records of this branch are known.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.branches[self.branch].frontier.records()
+    }
+
+    /// How far this branch is known.
+    #[must_use]
+    pub fn frontier(&self) -> Instant {
+        self.branches[self.branch].frontier.now()
+    }
+
+    /// The world at the end of what is known of this branch.
+    #[must_use]
+    pub fn farthest(&self) -> &W {
+        &self.branches[self.branch].frontier
+    }
+
+    /// How many keyframes are kept, on all branches.
+    #[must_use]
+    pub fn keyframes(&self) -> usize {
+        self.branches.iter().map(|b| b.keyframes.len()).sum()
+    }
+
+    /// The branches, the current one's number.
+    #[must_use]
+    pub fn branches(&self) -> (&[Branch<W>], usize) {
+        (&self.branches, self.branch)
+    }
+
+    /// The faults of the current branch, those of the scenario first.
+    #[must_use]
+    pub fn faults(&self) -> &[W::Fault] {
+        self.branches[self.branch].frontier.faults()
+    }
+
+    /// A record of the current branch.
+    #[must_use]
+    pub fn record(&self, i: u64) -> Option<&RecordOf<W>> {
+        self.record_of(self.branch, i)
+    }
+
+    /// A record of any branch.
+    #[must_use]
+    pub fn record_of(&self, mut branch: usize, i: u64) -> Option<&RecordOf<W>> {
+        loop {
+            let b = self.branches.get(branch)?;
+            let Some((parent, base, _)) = b.parent else {
+                return b.records.get(usize::try_from(i).ok()?);
+            };
+            if i >= base {
+                return b.records.get(usize::try_from(i - base).ok()?);
+            }
+            branch = parent;
+        }
+    }
+
+    /// The first record in which two branches differ; `None` while they agree
+    /// as far as both are known.
+    #[must_use]
+    pub fn divergence(&self, a: usize, b: usize) -> Option<u64> {
+        let known = |branch: usize| self.branches.get(branch).map(|b| b.frontier.records());
+        let both = known(a)?.min(known(b)?);
+        // By fingerprint: to compare all kinds of events field by field would be
+        // code for this alone.
+        let print = |branch: usize, i: u64| {
+            let mut digest = Digest::default();
+            if let Some(record) = self.record_of(branch, i) {
+                digest.add(record);
+            }
+            digest.value()
+        };
+        (self.fork_of(a, b)..both).find(|i| print(a, *i) != print(b, *i))
+    }
+
+    /// Before this record two branches are one.
+    fn fork_of(&self, a: usize, b: usize) -> u64 {
+        let line = |mut branch: usize| {
+            let mut line = alloc::vec![(branch, u64::MAX)];
+            while let Some((parent, base, _)) = self.branches[branch].parent {
+                let shared = base.min(line[line.len() - 1].1);
+                line.push((parent, shared));
+                branch = parent;
+            }
+            line
+        };
+        let (of_a, of_b) = (line(a), line(b));
+        of_a.iter()
+            .filter_map(|(x, i)| of_b.iter().find(|(y, _)| x == y).map(|(_, j)| *i.min(j)))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Runs the frontier on, at most so many calendar events and not beyond
+    /// `until`; true when it is there.
+    pub fn explore(&mut self, until: Instant, most: u64) -> bool {
+        let branch = &mut self.branches[self.branch];
+        for _ in 0..most {
+            if branch.frontier.next_at().is_none_or(|at| at > until) {
+                branch.frontier.run_until(until, &mut branch.records);
+                return true;
+            }
+            branch.frontier.step(&mut branch.records);
+            branch.keep(self.pace.most);
+        }
+        false
+    }
+
+    /// Goes to an instant: everything up to it has happened, nothing after.
+    pub fn seek(&mut self, to: Instant) {
+        self.explore(to, u64::MAX);
+        let start = self.nearest(|w| w.now() <= to);
+        self.take_up(start, |w| w.now() <= to);
+        self.scratch.clear();
+        self.cursor.run_until(to, &mut self.scratch);
+        self.index = self.cursor.records();
+        self.now = to;
+    }
+
+    /// Moves on to an instant that is not past, at most so many calendar
+    /// events of the cursor; the instant reached.
+    pub fn advance(&mut self, to: Instant, most: u64) -> Instant {
+        let mut left = most;
+        while left > 0 && self.cursor.next_at().is_some_and(|at| at <= to) {
+            if self.cursor.now() >= self.frontier() {
+                let at = self.cursor.next_at().unwrap_or(to);
+                if !self.explore(at, left) {
+                    break;
+                }
+            }
+            self.scratch.clear();
+            self.cursor.step(&mut self.scratch);
+            left -= 1;
+        }
+        if self.cursor.next_at().is_none_or(|at| at > to) {
+            self.explore(to, u64::MAX);
+            self.scratch.clear();
+            self.cursor.run_until(to, &mut self.scratch);
+            self.now = self.now.max(to);
+        } else {
+            self.now = self.now.max(self.cursor.now());
+        }
+        self.index = self.cursor.records();
+        self.now
+    }
+
+    /// Goes to just after record `i`; false when there is no such record
+    /// before `until`.
+    pub fn seek_record(&mut self, i: u64, until: Instant) -> bool {
+        while self.record(i).is_none() {
+            if self.explore(until, 256) && self.record(i).is_none() {
+                return false;
+            }
+        }
+        let start = self.nearest(|w| w.records() <= i);
+        self.take_up(start, |w| w.records() <= i);
+        self.scratch.clear();
+        while self.cursor.records() <= i && self.cursor.step(&mut self.scratch) {}
+        self.index = i + 1;
+        self.now = self.record(i).map_or(self.now, |r| r.at);
+        true
+    }
+
+    /// The world just after record `i` of this branch, or before everything,
+    /// without moving the cursor.
+    #[must_use]
+    pub fn world_at(&self, i: Option<u64>) -> W {
+        let faults = self.branches[self.branch].frontier.faults();
+        let records = i.map_or(0, |i| i + 1);
+        let start = self.nearest(|w| w.records() < records.max(1));
+        let mut world = self.keyframe(start).clone();
+        world.adopt(faults);
+        let mut scratch = Vec::new();
+        while world.records() < records && world.step(&mut scratch) {}
+        world
+    }
+
+    /// The world just before record `i` of this branch is made, without moving
+    /// the cursor: what happens next makes it, and maybe others with it.
+    #[must_use]
+    pub fn world_before(&self, i: u64) -> W {
+        let made = self.world_at(i.checked_sub(1));
+        if made.records() <= i {
+            return made;
+        }
+        let start = self.nearest(|w| w.records() <= i);
+        let mut world = self.keyframe(start).clone();
+        world.adopt(self.branches[self.branch].frontier.faults());
+        let mut scratch = Vec::new();
+        while world.events() + 1 < made.events() && world.step(&mut scratch) {}
+        world
+    }
+
+    /// One record on, or back; false at the end of what can be.
+    pub fn step(&mut self, forward: bool, until: Instant) -> bool {
+        if forward {
+            return self.seek_record(self.index, until);
+        }
+        match self.index {
+            0 => false,
+            1 => {
+                self.rewind();
+                true
+            }
+            i => self.seek_record(i - 2, until),
+        }
+    }
+
+    /// One record of one node on, or back; false when there is none.
+    pub fn step_node(&mut self, node: NodeId, forward: bool, until: Instant) -> bool {
+        if forward {
+            let mut i = self.index;
+            loop {
+                match self.record(i).map(|r| r.node == node) {
+                    Some(true) => return self.seek_record(i, until),
+                    Some(false) => i += 1,
+                    None => {
+                        if self.explore(until, 256) && self.record(i).is_none() {
+                            return false;
+                        }
+                    }
+                }
+            }
+        }
+        let own = |i: &u64| self.record(*i).is_some_and(|r| r.node == node);
+        let mut before = (0..self.index).rev().filter(own);
+        match (before.next(), before.next()) {
+            (None, _) => false,
+            (Some(_), Some(i)) => self.seek_record(i, until),
+            (Some(0), None) => {
+                self.rewind();
+                true
+            }
+            (Some(i), None) => self.seek_record(i - 1, until),
+        }
+    }
+
+    /// A fault now. Where the future is already known it opens a branch,
+    /// otherwise it becomes part of this one. The branch it is in; `None`
+    /// when there are [`Timeline::BRANCHES`] already.
+    pub fn inject(&mut self, fault: W::Fault) -> Option<usize> {
+        let base = self.cursor.records();
+        let known = self.cursor.now() < self.frontier() || base < self.count();
+        if known && self.branches.len() >= Self::BRANCHES {
+            return None;
+        }
+        self.index = base;
+        if !known {
+            let frontier = &mut self.branches[self.branch].frontier;
+            frontier.inject(self.now, fault);
+            self.cursor.adopt(frontier.faults());
+            return Some(self.branch);
+        }
+        self.cursor.inject(self.now, fault);
+        let name = format!("what-if {}", self.branches.len());
+        let branch = Branch {
+            parent: Some((self.branch, base, self.now)),
+            name,
+            frontier: self.cursor.clone(),
+            records: Vec::new(),
+            keyframes: alloc::vec![self.cursor.clone()],
+            every: self.pace.every,
+        };
+        self.branches.push(branch);
+        self.branch = self.branches.len() - 1;
+        Some(self.branch)
+    }
+
+    /// Looks at another branch, at the same instant; false when there is
+    /// none of that number.
+    pub fn use_branch(&mut self, branch: usize) -> bool {
+        if branch >= self.branches.len() {
+            return false;
+        }
+        self.branch = branch;
+        let now = self.now;
+        self.seek(now);
+        true
+    }
+
+    fn rewind(&mut self) {
+        self.cursor = self.keyframe((0, 0)).clone();
+        self.cursor.adopt(self.branches[self.branch].frontier.faults());
+        self.index = 0;
+        self.now = Instant::ZERO;
+    }
+
+    fn keyframe(&self, (branch, i): (usize, usize)) -> &W {
+        &self.branches[branch].keyframes[i]
+    }
+
+    /// The last keyframe on the way to here for which `before` holds.
+    fn nearest(&self, before: impl Fn(&W) -> bool) -> (usize, usize) {
+        let mut branch = self.branch;
+        loop {
+            let b = &self.branches[branch];
+            let n = b.keyframes.partition_point(&before);
+            match (n.checked_sub(1), b.parent) {
+                (Some(i), _) => return (branch, i),
+                (None, Some((parent, ..))) => branch = parent,
+                (None, None) => return (0, 0),
+            }
+        }
+    }
+
+    /// Makes the cursor stand at a keyframe, unless it already stands
+    /// between that keyframe and the goal, on this branch. A keyframe from
+    /// before a fault was injected learns of it here.
+    fn take_up(&mut self, start: (usize, usize), before: impl Fn(&W) -> bool) {
+        let faults = self.branches[self.branch].frontier.faults();
+        let frame = self.keyframe(start);
+        let here = Arc::ptr_eq(self.cursor.faults(), faults);
+        if !(here && before(&self.cursor) && self.cursor.events() >= frame.events()) {
+            let mut world = frame.clone();
+            world.adopt(faults);
+            self.cursor = world;
+        }
+    }
+}
+
+impl<W: Course> Branch<W> {
+    /// How many calendar events this branch is known for.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.frontier.events()
+    }
+
+    /// How far it is known: the instant, and how many records.
+    #[must_use]
+    pub fn known(&self) -> (Instant, u64) {
+        (self.frontier.now(), self.frontier.records())
+    }
+
+    /// The fingerprint of all that is known of it.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.frontier.digest()
+    }
+
+    /// Keeps a keyframe when the last one is far enough behind.
+    fn keep(&mut self, most: usize) {
+        let last = self.keyframes.last().map_or(0, W::events);
+        if self.frontier.events() < last + self.every {
+            return;
+        }
+        self.keyframes.push(self.frontier.clone());
+        if self.keyframes.len() > most {
+            let mut odd = false;
+            self.keyframes.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.every *= 2;
+        }
+    }
+}

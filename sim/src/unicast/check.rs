@@ -1,0 +1,326 @@
+//! Oracles: what must be true of any run of messengers, judged by its records
+//! alone.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::act::Act;
+use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
+use super::scenario::Scenario;
+use crate::check::{LIMIT, Violation};
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{NodeId, Record};
+use servent_core::unicast::{self, Conn, Order};
+
+/// Messages sent again for each that was lost, at most; what was overtaken
+/// counts as lost, because nobody can tell.
+const RESENDS: u64 = 6;
+/// So many more for each connection: the first word to somebody who does not
+/// answer yet, and the tail.
+const SPARE: u64 = 60;
+
+/// Where what was found goes.
+struct Found<'a> {
+    place: (u64, Instant, NodeId),
+    list: &'a mut Vec<Violation>,
+}
+
+impl Found<'_> {
+    fn violation<const N: usize>(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        args: [(&'static str, String); N],
+    ) {
+        if self.list.len() < LIMIT {
+            let ((seq, at, node), args) = (self.place, args.into());
+            self.list.push(Violation { seq, at, node, oracle, key, args });
+        }
+    }
+}
+
+/// A message that was written.
+#[derive(Debug, Clone)]
+struct Message {
+    conn: Conn,
+    from: u64,
+    last: u64,
+    /// It came, in any life of the reader; in which life the last time.
+    read: Option<u32>,
+    /// Somebody said that it may be lost.
+    named: bool,
+    /// Whoever wrote it, or had parts of it, has crashed since.
+    excused: bool,
+}
+
+/// A connection, as its sender tells of it.
+#[derive(Debug, Clone, Default)]
+struct Sender {
+    ha: u64,
+    hs: u64,
+    resent: u64,
+    /// Messages in datagrams that were lost, late or doubled, and such
+    /// datagrams of the other direction.
+    trouble: u64,
+}
+
+/// A direction of a connection as its reader sees it.
+#[derive(Debug, Clone, Default)]
+struct Reader {
+    boot: u32,
+    last: u64,
+}
+
+/// All oracles over a world.
+#[derive(Debug, Clone, Default)]
+pub struct Oracles {
+    send_messages: u64,
+    recv_messages: u64,
+    /// Restarts of each node so far.
+    boots: Vec<u32>,
+    /// By direction, and number.
+    messages: Table<(u64, u64), Message>,
+    senders: Table<u64, Sender>,
+    /// By reader, and connection.
+    readers: Table<(u64, u64), Reader>,
+    /// Directions whose writer waits for room, and with which message.
+    waiting: Table<u64, u64>,
+    /// What was in datagrams that are under way.
+    flying: Table<u64, Vec<(Conn, u64)>>,
+    /// What was in the datagram that came last.
+    at_hand: Vec<(Conn, u64)>,
+    /// Where datagrams may overtake each other, each may look lost.
+    disorder: bool,
+    last_sent: Option<Instant>,
+    violations: Vec<Violation>,
+}
+
+fn direction(from: NodeId, to: NodeId) -> u64 {
+    u64::from(from.0) << 32 | u64::from(to.0)
+}
+
+impl Oracles {
+    /// For a scenario: the rules depend on its configuration.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let links = scenario.ways.iter().map(|way| &way.link).chain([&scenario.link]);
+        let stalls = |act: &Act| matches!(act, Act::Stall { .. });
+        Self {
+            send_messages: scenario.config.send_messages.into(),
+            recv_messages: scenario.config.recv_messages.into(),
+            boots: alloc::vec![0; scenario.nodes.len()],
+            disorder: links.into_iter().any(|link| link.jitter > Duration::ZERO || link.rate > 0)
+                || scenario.faults.iter().any(|fault| stalls(&fault.act)),
+            ..Self::default()
+        }
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// Takes the next record.
+    pub fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found { place: (record.seq, record.at, record.node), list: &mut list };
+        match &record.event {
+            Event::App(event) => self.app(record.node, event, &mut found),
+            Event::Unicast(event) => self.unicast(event, &mut found),
+            Event::Datagram(event) => self.datagram(record.at, event),
+            Event::World(Happening::Crashed) => self.crashed(record.node),
+            Event::World(_) | Event::Node(_) => {}
+        }
+        self.violations = list;
+    }
+
+    fn app(&mut self, node: NodeId, event: &AppEvent, found: &mut Found<'_>) {
+        match event {
+            AppEvent::Wrote { to, n, conn, from, last, .. } => {
+                let (conn, from, last) = (*conn, *from, *last);
+                let message =
+                    Message { conn, from, last, read: None, named: false, excused: false };
+                self.messages.insert((direction(node, *to), *n), message);
+                self.waiting.remove(&direction(node, *to));
+            }
+            AppEvent::Waits { to, n } => {
+                self.waiting.insert(direction(node, *to), *n);
+            }
+            AppEvent::Read { from, n, order, conn } => {
+                self.read((node, *from), *n, *order, *conn, found);
+            }
+            AppEvent::Closes { .. } | AppEvent::Reads { .. } => {}
+        }
+    }
+
+    /// In order and exactly once (UC-1).
+    fn read(
+        &mut self,
+        (node, from): (NodeId, NodeId),
+        n: u64,
+        order: Order,
+        conn: Conn,
+        found: &mut Found<'_>,
+    ) {
+        let boot = self.boots.get(node.0 as usize).copied().unwrap_or_default();
+        let told = [("n", format!("{n}")), ("conn", format!("{conn}"))];
+        let Some(message) = self.messages.get_mut(&(direction(from, node), n)) else {
+            return found.violation("order", "check.never_written", told);
+        };
+        if message.read.replace(boot) == Some(boot) {
+            found.violation("once", "check.twice", told.clone());
+        }
+        if order == Order::InOrder {
+            let reader = self.readers.or_default((node.0.into(), conn.0));
+            if reader.boot == boot && reader.last >= n {
+                found.violation("order", "check.order", told);
+            }
+            *reader = Reader { boot, last: n };
+        }
+    }
+
+    fn unicast(&mut self, event: &unicast::Event, found: &mut Found<'_>) {
+        use unicast::Event as E;
+        match event {
+            E::Sent { conn, to, .. } => {
+                let sender = self.senders.or_default(conn.0);
+                sender.hs = sender.hs.max(*to);
+                let kept = sender.hs.saturating_sub(sender.ha);
+                if kept > self.send_messages {
+                    let kept = format!("{kept}");
+                    found.violation("memory", "check.send_window", [("kept", kept)]);
+                }
+            }
+            E::Acked { conn, highest_acked: ha, highest_sent: hs, .. } => {
+                let sender = self.senders.or_default(conn.0);
+                if ha > hs || *ha < sender.ha || *hs > sender.hs {
+                    let told = [("ha", format!("{ha}")), ("hs", format!("{hs}"))];
+                    found.violation("acknowledged", "check.ha_hs", told);
+                }
+                sender.ha = sender.ha.max(*ha);
+            }
+            E::AckSent { upto, newest, .. } if newest - upto > self.recv_messages => {
+                let held = format!("{}", newest - upto);
+                found.violation("memory", "check.receive_window", [("held", held)]);
+            }
+            E::Resent { conn, from, to, .. } => {
+                self.senders.or_default(conn.0).resent += to - from + 1;
+            }
+            E::Undelivered { conn, from, to, .. } => self.named(*conn, *from, *to),
+            E::Rejected { conn, .. } => {
+                // It arrived, and was not taken: that is as good as lost.
+                let (refused, rest) = self.at_hand.drain(..).partition(|(of, _)| of == conn);
+                self.at_hand = rest;
+                self.trouble(&refused);
+            }
+            _ => {}
+        }
+    }
+
+    fn named(&mut self, conn: Conn, from: u64, to: u64) {
+        self.messages.each_mut(|_, message| {
+            let touches = message.conn == conn && message.from <= to && from <= message.last;
+            message.named |= touches;
+        });
+    }
+
+    fn crashed(&mut self, node: NodeId) {
+        if let Some(boot) = self.boots.get_mut(node.0 as usize) {
+            *boot += 1;
+        }
+        let (as_sender, node) = (u64::from(node.0) << 32, u64::from(node.0));
+        self.messages.each_mut(|(direction, _), message| {
+            let wrote = direction & !u64::from(u32::MAX) == as_sender;
+            // Parts of it may have been acknowledged, and nobody has them now.
+            let had_parts = direction & u64::from(u32::MAX) == node && message.from < message.last;
+            message.excused |= wrote || had_parts;
+        });
+        self.waiting.retain(|direction, _| direction & !u64::from(u32::MAX) != as_sender);
+    }
+
+    /// What is in a datagram that gets into trouble may be sent again.
+    fn datagram(&mut self, at: Instant, event: &DatagramEvent) {
+        match event {
+            DatagramEvent::Sent { id, blocks, .. } => {
+                self.last_sent = Some(at);
+                let said: Vec<(Conn, u64)> = blocks.iter().map(weight).collect();
+                if self.disorder {
+                    self.trouble(&said);
+                } else {
+                    self.flying.insert(id.0 as u64, said);
+                }
+            }
+            DatagramEvent::Arrived { id, .. } => {
+                self.at_hand = self.flying.remove(&(id.0 as u64)).unwrap_or_default();
+            }
+            DatagramEvent::Lost { id, .. }
+            | DatagramEvent::Delayed { id, .. }
+            | DatagramEvent::Duplicated { id, .. } => self.troubled(*id),
+        }
+    }
+
+    fn troubled(&mut self, id: DatagramId) {
+        let said = self.flying.remove(&(id.0 as u64));
+        self.trouble(&said.unwrap_or_default());
+    }
+
+    fn trouble(&mut self, said: &[(Conn, u64)]) {
+        for (conn, weight) in said {
+            self.senders.or_default(conn.0).trouble += weight;
+        }
+    }
+
+    /// The run has ended, and long enough after its last fault: everything is
+    /// read or named, nobody resends without end, and for so long before the
+    /// end nobody has said anything.
+    pub fn finish(&mut self, end: Instant, quiet: Duration) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found { place: (0, end, NodeId(0)), list: &mut list };
+        for ((direction, n), message) in self.messages.iter() {
+            if message.read.is_none() && !message.named && !message.excused {
+                let told = [
+                    ("from", format!("{}", direction >> 32)),
+                    ("to", format!("{}", direction & u64::from(u32::MAX))),
+                    ("n", format!("{n}")),
+                ];
+                found.violation("delivered", "check.lost_silently", told);
+            }
+        }
+        for (direction, n) in self.waiting.iter() {
+            let told = [("from", format!("{}", direction >> 32)), ("n", format!("{n}"))];
+            found.violation("delivered", "check.waits", told);
+        }
+        for (conn, sender) in self.senders.iter() {
+            let most = RESENDS * sender.trouble + SPARE;
+            if sender.resent > most {
+                let told = [
+                    ("conn", format!("{}", Conn(*conn))),
+                    ("resent", format!("{}", sender.resent)),
+                    ("trouble", format!("{}", sender.trouble)),
+                ];
+                found.violation("resends", "check.endless", told);
+            }
+        }
+        if let Some(at) = self.last_sent.filter(|at| end.since(*at) < quiet) {
+            let told = [("at", format!("{}", at.as_micros()))];
+            found.violation("silence", "check.noise", told);
+        }
+        self.violations = list;
+    }
+}
+
+/// The connection of a block, and how many messages may be sent again when
+/// it does not arrive in its time.
+fn weight(label: &Label) -> (Conn, u64) {
+    match label {
+        Label::Data { conn, from, to, .. } => (*conn, to - from + 1),
+        Label::Ack { conn, missing, .. } => (*conn, 1 + *missing),
+        Label::Request { conn }
+        | Label::Close { conn, .. }
+        | Label::Closed { conn, .. }
+        | Label::Probe { conn, .. } => (*conn, 1),
+    }
+}

@@ -1,0 +1,44 @@
+//! The scenarios of the ladder.
+
+use super::scenario::Scenario;
+
+/// Every preset as JSON, in the order in which they teach best.
+pub const ALL: [&str; 8] = [
+    include_str!("presets/lose-middle.json"),
+    include_str!("presets/lose-last.json"),
+    include_str!("presets/lose-first.json"),
+    include_str!("presets/lose-ack.json"),
+    include_str!("presets/five-percent.json"),
+    include_str!("presets/burst.json"),
+    include_str!("presets/close-in-flight.json"),
+    include_str!("presets/receiver-restart.json"),
+];
+
+/// The presets, ready to run.
+pub fn all() -> impl Iterator<Item = Scenario> {
+    ALL.iter().filter_map(|json| Scenario::parse(json).ok())
+}
+
+/// A preset by its id.
+#[must_use]
+pub fn find(id: &str) -> Option<Scenario> {
+    all().find(|s| s.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_can_be_read_and_says_what_it_is() {
+        for json in ALL {
+            let scenario = Scenario::parse(json).expect("a preset parses");
+            assert!(!scenario.title.is_empty());
+            assert!(scenario.text.matches(". ").count() == 1, "two sentences: {}", scenario.text);
+            assert_eq!(find(&scenario.id).as_ref(), Some(&scenario));
+            for name in ["unicast3", "adaptive"] {
+                assert!(scenario.variant(name).is_some(), "{}: {name}", scenario.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Scenarios drawn whole: a safety phase in which anything may go wrong, then
+//! a liveness phase in which nothing does, and everything is read or named.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::act::{Act, ActAt, Send};
+use super::link::{Burst, Link};
+use super::scenario::{Party, Scenario};
+use servent_core::choose::Choose;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+use servent_core::unicast::{Config, Congestion, Order, Profile, Side};
+
+/// How long things may go wrong.
+pub const SAFETY: Duration = Duration::from_secs(4);
+/// How long there is to mend it afterwards.
+pub const LIVENESS: Duration = Duration::from_secs(80);
+/// Of that, how long at the end nobody may say anything any more.
+pub const QUIET: Duration = Duration::from_secs(15);
+
+/// Draws a scenario. `seed` becomes its seed, so that a random draw is
+/// reproduced by its number alone.
+#[must_use]
+pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
+    let nodes = choose.between(2, 3);
+    let name = |n: u64| Party { name: format!("{}", char::from(b'A' + n as u8)) };
+    let config = config(choose);
+    let mut scenario = Scenario {
+        id: format!("random-unicast-{seed}"),
+        title: format!("Swarm {seed}"),
+        seed,
+        horizon: SAFETY + LIVENESS,
+        profile: *choose.one(&[Profile::Unicast3, Profile::Adaptive]),
+        nodes: (0..nodes).map(name).collect(),
+        link: link(choose),
+        ..Scenario::default()
+    };
+    for _ in 0..choose.between(1, 7) {
+        let (at, (from, to)) = (moment(choose), pair(choose, nodes));
+        let act = if choose.chance(1, 8) {
+            Act::Close { from, to }
+        } else {
+            Act::Send(send(choose, from, to, config.max_message))
+        };
+        scenario.script.push(ActAt { at, act });
+    }
+    for _ in 0..choose.below(8) {
+        let (at, pair) = (moment(choose), pair(choose, nodes));
+        scenario.faults.push(ActAt { at, act: fault(choose, pair) });
+    }
+    scenario.config = config;
+    scenario.script.sort_by_key(|act| act.at);
+    scenario.faults.sort_by_key(|act| act.at);
+    calm(&mut scenario.faults, nodes);
+    scenario
+}
+
+fn moment(choose: &mut Choose) -> Instant {
+    Instant::from_micros(choose.below(SAFETY.as_micros()))
+}
+
+fn pair(choose: &mut Choose, nodes: u64) -> (NodeId, NodeId) {
+    let from = choose.below(nodes);
+    let to = (from + choose.between(1, nodes - 1)) % nodes;
+    (NodeId(from as u32), NodeId(to as u32))
+}
+
+/// Everything ends within the liveness phase.
+fn config(choose: &mut Choose) -> Config {
+    let mut config = Config {
+        congestion: *choose.one(&[Congestion::None, Congestion::Cubic, Congestion::Fixed(4_000)]),
+        mtu: *choose.one(&[200, 576, 1_400]),
+        conn_expiry: Duration::from_secs(15),
+        conn_close: Duration::from_secs(6),
+        unreachable: Duration::from_secs(8),
+        max_message: 2_000,
+        ..Config::default()
+    };
+    if choose.chance(1, 3) {
+        config.send_messages = 40;
+        config.send_bytes = 8_000;
+        config.recv_messages = 20;
+        config.recv_bytes = 6_000;
+    }
+    config
+}
+
+fn link(choose: &mut Choose) -> Link {
+    let burst = |choose: &mut Choose| Burst {
+        enter: (choose.between(1, 10), 100),
+        leave: (choose.between(10, 60), 100),
+        loss: (choose.between(50, 100), 100),
+    };
+    Link {
+        latency: Duration::from_micros(choose.between(100, 80_000)),
+        jitter: Duration::from_micros(choose.below(2) * choose.below(40_000)),
+        loss: (choose.below(2) * choose.below(300), 1_000),
+        burst: choose.chance(1, 4).then(|| burst(choose)),
+        duplicate: (choose.below(2) * choose.below(100), 1_000),
+        reorder: (choose.below(2) * choose.below(100), 1_000),
+        late: Duration::from_micros(choose.below(100_000)),
+        rate: choose.below(3) / 2 * choose.between(20_000, 500_000),
+        until: Instant::ZERO + SAFETY,
+        ..Link::default()
+    }
+}
+
+fn send(choose: &mut Choose, from: NodeId, to: NodeId, longest: u32) -> Send {
+    let long = choose.chance(1, 6);
+    Send {
+        from,
+        to,
+        count: choose.between(1, 20) as u32,
+        size: if long { choose.between(8, longest.into()) } else { choose.between(8, 60) } as u32,
+        every: Duration::from_micros(choose.below(2) * choose.below(60_000)),
+        order: if choose.chance(1, 5) { Order::AtOnce } else { Order::InOrder },
+    }
+}
+
+fn fault(choose: &mut Choose, (from, to): (NodeId, NodeId)) -> Act {
+    let by = |choose: &mut Choose| Duration::from_micros(choose.below(1_000_000));
+    let n = |choose: &mut Choose| choose.between(1, 25) as u32;
+    match choose.below(11) {
+        0 => Act::Crash { node: from },
+        1 => Act::Restart { node: from },
+        2 => Act::Stall { node: from },
+        3 => Act::Read { node: from, on: false },
+        4 => Act::Cut { from, to },
+        5 => Act::Forget { node: from, peer: to, side: Side::Receiver },
+        6 => Act::Forget { node: from, peer: to, side: Side::Sender },
+        7 => Act::Delay { from, to, n: n(choose), by: by(choose) },
+        8 => Act::Duplicate { from, to, n: n(choose), by: by(choose) },
+        _ => Act::Drop { from, to, n: n(choose) },
+    }
+}
+
+/// Undoes at the end of the safety phase what lasts.
+fn calm(faults: &mut Vec<ActAt>, nodes: u64) {
+    let mut undo = Vec::new();
+    for fault in faults.iter() {
+        undo.extend(match fault.act {
+            Act::Cut { from, to } => Some(Act::Heal { from, to }),
+            Act::Stall { node } => Some(Act::Resume { node }),
+            Act::Read { node, .. } => Some(Act::Read { node, on: true }),
+            _ => None,
+        });
+    }
+    for node in (0..nodes as u32).map(NodeId) {
+        let mut down = false;
+        for fault in faults.iter() {
+            match fault.act {
+                Act::Crash { node: n } if n == node => down = true,
+                Act::Restart { node: n } if n == node => down = false,
+                _ => {}
+            }
+        }
+        undo.extend(down.then_some(Act::Restart { node }));
+    }
+    let at = Instant::ZERO + SAFETY;
+    faults.extend(undo.into_iter().map(|act| ActAt { at, act }));
+}

@@ -1,0 +1,303 @@
+//! The picture of a run, from its records alone: an arrow for each datagram,
+//! a mark for each thing that happens on a lifeline.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::event::{DatagramEvent, DatagramId, Event, Happening, Label, Loss};
+use super::world::World;
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{NodeId, Record};
+use servent_core::unicast::{self, Conn, Ending, Rejection, Side, Why};
+
+/// A datagram.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Arrow {
+    /// Its id; negative for a copy.
+    pub id: DatagramId,
+    /// Its number in its direction; a copy has that of the original.
+    pub n: u32,
+    /// The record of its sending.
+    pub seq: u64,
+    /// Who sent it.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// When.
+    pub sent: Instant,
+    /// When it arrives, or would have.
+    pub due: Instant,
+    /// When it arrived or was lost.
+    pub at: Option<Instant>,
+    /// What became of it.
+    pub fate: Fate,
+    /// Why it was lost or late.
+    pub why: Option<Cause>,
+    /// The datagram it is a copy of.
+    pub copy_of: Option<DatagramId>,
+    /// Something in it was sent before.
+    pub again: bool,
+    /// Its length.
+    pub bytes: u32,
+    /// What it says.
+    pub blocks: Vec<Label>,
+}
+
+/// What became of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Nobody knows yet.
+    Flying,
+    /// It is there.
+    Arrived,
+    /// It never will be.
+    Lost,
+}
+
+/// Why it was lost or late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Lost.
+    Loss(Loss),
+    /// Late because of a fault.
+    Delay,
+}
+
+impl Serialize for Cause {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Loss(loss) => loss.serialize(s),
+            Self::Delay => s.serialize_str("delay"),
+        }
+    }
+}
+
+/// Something on a lifeline.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // The fields are named by what they hold.
+pub struct Mark {
+    pub at: Instant,
+    pub seq: u64,
+    pub node: NodeId,
+    pub kind: &'static str,
+    pub peer: Option<NodeId>,
+    pub conn: Option<Conn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq_no: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ha: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// Why, in the words of the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Reason {
+    Ending(Ending),
+    Again(Why),
+    Rejection(Rejection),
+}
+
+/// Everything there is to draw of one branch, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub struct Sheet {
+    arrows: Vec<Arrow>,
+    /// Those under way, by their ids.
+    flying: Table<u64, usize>,
+    /// The longest way any took.
+    longest: Duration,
+    marks: Vec<Mark>,
+}
+
+impl Sheet {
+    /// Takes the next record.
+    pub fn see(&mut self, world: &World, record: &Record<Event>) {
+        if let Event::Datagram(event) = &record.event {
+            return self.datagram(record, event);
+        }
+        let mark = Mark {
+            at: record.at,
+            seq: record.seq,
+            node: record.node,
+            peer: world.other(&record.event),
+            ..Mark::default()
+        };
+        let mark = match &record.event {
+            Event::Unicast(event) => of_unicast(event, mark),
+            Event::World(event) => Some(Mark { kind: of_world(event), ..mark }),
+            _ => None,
+        };
+        self.marks.extend(mark);
+    }
+
+    fn datagram(&mut self, record: &Record<Event>, event: &DatagramEvent) {
+        let (at, seq, from) = (record.at, record.seq, record.node);
+        match event {
+            DatagramEvent::Sent { id, to, n, bytes, due, blocks } => {
+                let again = |label: &Label| matches!(label, Label::Data { again: Some(_), .. });
+                self.fly(Arrow {
+                    id: *id,
+                    n: *n,
+                    seq,
+                    from,
+                    to: *to,
+                    sent: at,
+                    due: *due,
+                    at: None,
+                    fate: Fate::Flying,
+                    why: None,
+                    copy_of: None,
+                    again: blocks.iter().any(again),
+                    bytes: *bytes,
+                    blocks: blocks.clone(),
+                });
+            }
+            DatagramEvent::Duplicated { id, copy, due, .. } => {
+                if let Some(original) = self.flying.get(&(id.0 as u64)) {
+                    let original = self.arrows[*original].clone();
+                    let (id, copy_of) = (*copy, Some(*id));
+                    self.fly(Arrow { id, seq, sent: at, due: *due, copy_of, ..original });
+                }
+            }
+            DatagramEvent::Delayed { id, due, .. } => {
+                if let Some(arrow) = self.flying.get(&(id.0 as u64)) {
+                    let arrow = &mut self.arrows[*arrow];
+                    (arrow.due, arrow.why) = (*due, Some(Cause::Delay));
+                }
+            }
+            DatagramEvent::Arrived { id, .. } => self.ends(*id, at, Fate::Arrived, None),
+            DatagramEvent::Lost { id, why, .. } => {
+                self.ends(*id, at, Fate::Lost, Some(Cause::Loss(*why)));
+            }
+        }
+    }
+
+    fn fly(&mut self, arrow: Arrow) {
+        self.flying.insert(arrow.id.0 as u64, self.arrows.len());
+        self.arrows.push(arrow);
+    }
+
+    fn ends(&mut self, id: DatagramId, at: Instant, fate: Fate, why: Option<Cause>) {
+        let Some(arrow) = self.flying.remove(&(id.0 as u64)) else { return };
+        let arrow = &mut self.arrows[arrow];
+        (arrow.at, arrow.fate) = (Some(at), fate);
+        arrow.why = why.or(arrow.why);
+        self.longest = self.longest.max(arrow.due.max(at).since(arrow.sent));
+    }
+
+    /// Datagrams that were on their way between two instants, the oldest
+    /// first, at most so many.
+    pub fn arrows(
+        &self,
+        from: Instant,
+        to: Instant,
+        most: usize,
+    ) -> impl Iterator<Item = &Arrow> + '_ {
+        // Whoever flies may have flown for ever; there are few of them.
+        let first = self.arrows.partition_point(|arrow| arrow.sent + self.longest < from);
+        let early = self.flying.values().copied().filter(move |arrow| *arrow < first);
+        let early = early.map(|arrow| &self.arrows[arrow]);
+        let later = self.arrows[first..].iter().take_while(move |arrow| arrow.sent <= to);
+        let touches = move |arrow: &&Arrow| {
+            arrow.fate == Fate::Flying || arrow.at.unwrap_or(arrow.due).max(arrow.due) >= from
+        };
+        early.chain(later).filter(touches).take(most)
+    }
+
+    /// What happened between two instants. When there is more than `most`,
+    /// whole kinds are left out: the most frequent first.
+    #[must_use]
+    pub fn marks(&self, from: Instant, to: Instant, most: usize) -> Vec<&Mark> {
+        let first = self.marks.partition_point(|mark| mark.at < from);
+        let last = self.marks.partition_point(|mark| mark.at <= to);
+        let mut marks: Vec<&Mark> =
+            self.marks.get(first..last).unwrap_or_default().iter().collect();
+        for kind in ["delivered", "acked", "task"] {
+            if marks.len() > most {
+                marks.retain(|mark| mark.kind != kind);
+            }
+        }
+        marks.truncate(most);
+        marks
+    }
+}
+
+const fn of_world(event: &Happening) -> &'static str {
+    match event {
+        Happening::Cut { .. } => "cut",
+        Happening::Healed { .. } => "healed",
+        Happening::Crashed => "crashed",
+        Happening::Restarted => "restarted",
+        Happening::Stalled => "stalled",
+        Happening::Resumed => "resumed",
+        Happening::Forgot { .. } => "forgot",
+    }
+}
+
+fn of_unicast(event: &unicast::Event, mark: Mark) -> Option<Mark> {
+    use unicast::Event as E;
+    let on = |kind, conn: &Conn| Mark { kind, conn: Some(*conn), ..mark.clone() };
+    let span = |kind, conn: &Conn, from: &u64, to: &u64| {
+        let (conn, from, to) = (Some(*conn), Some(*from), Some(*to));
+        Mark { kind, conn, from, to, ..mark.clone() }
+    };
+    Some(match event {
+        E::Task { .. } => Mark { kind: "task", ..mark },
+        E::Opened { conn, side, next, .. } => {
+            Mark { side: Some(*side), next: Some(*next), ..on("opened", conn) }
+        }
+        E::Closing { conn, side, why, .. } => {
+            Mark { side: Some(*side), why: Some(Reason::Ending(*why)), ..on("closing", conn) }
+        }
+        E::Reopened { conn, side, .. } => Mark { side: Some(*side), ..on("reopened", conn) },
+        E::Closed { conn, side, last, why, .. } => Mark {
+            side: Some(*side),
+            last: Some(*last),
+            why: Some(Reason::Ending(*why)),
+            ..on("closed", conn)
+        },
+        E::Delivered { conn, seq, .. } => Mark { seq_no: Some(*seq), ..on("delivered", conn) },
+        E::Acked { conn, highest_acked, highest_sent, .. } => {
+            Mark { ha: Some(*highest_acked), hs: Some(*highest_sent), ..on("acked", conn) }
+        }
+        E::Resent { conn, from, to, why, .. } => {
+            Mark { why: Some(Reason::Again(*why)), ..span("resent", conn, from, to) }
+        }
+        E::Requested { conn, from, to, count, .. } => {
+            Mark { count: Some(*count), ..span("requested", conn, from, to) }
+        }
+        E::FirstRequested { conn, .. } => on("first_requested", conn),
+        E::Undelivered { conn, from, to, .. } => span("undelivered", conn, from, to),
+        E::Duplicate { conn, from, to, .. } => span("duplicate", conn, from, to),
+        E::Rejected { conn, why, .. } => {
+            Mark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
+        }
+        E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..mark },
+        E::Full { .. } => Mark { kind: "full", ..mark },
+        E::Writable { .. } => Mark { kind: "writable", ..mark },
+        E::Sent { .. }
+        | E::Received { .. }
+        | E::AckSent { .. }
+        | E::Rtt { .. }
+        | E::Limit { .. } => return None,
+    })
+}

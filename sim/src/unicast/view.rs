@@ -1,0 +1,155 @@
+//! What stands beside a lifeline: HA, HS and the windows of a node.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::world::World;
+use servent_core::time::Duration;
+use servent_core::trace::NodeId;
+use servent_core::unicast::{Conn, PeerView, ReceiverView, SenderView, WindowView};
+
+/// Numbers of a receive window that are told.
+const BITS: usize = 256;
+/// Missing ranges that are told.
+const RANGES: usize = 64;
+
+/// A node and its connections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Margins {
+    /// Which.
+    pub node: NodeId,
+    /// It runs.
+    pub up: bool,
+    /// It stands still.
+    pub stalled: bool,
+    /// With whom it has connections.
+    pub peers: Vec<Margin>,
+}
+
+/// The connections with one other node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // The fields are named by what they hold.
+pub struct Margin {
+    pub peer: NodeId,
+    pub name: String,
+    pub rtt: Duration,
+    pub rto: Duration,
+    pub sender: Option<Sending>,
+    pub receiver: Option<Receiving>,
+}
+
+/// OPEN or CLOSING; a CLOSED entry is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum State {
+    Open,
+    Closing,
+}
+
+/// The half that sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Sending {
+    pub conn: Conn,
+    pub state: State,
+    pub ha: u64,
+    pub hs: u64,
+    pub last: u64,
+    pub limit: u64,
+    pub kept_bytes: u64,
+    pub flight_bytes: u64,
+}
+
+/// The half that receives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Receiving {
+    pub conn: Conn,
+    pub state: State,
+    pub next: u64,
+    pub newest: u64,
+    pub window: Window,
+    pub missing: Vec<(u64, u64)>,
+    pub missing_count: u64,
+    pub held_bytes: u64,
+    pub untaken_messages: u64,
+    pub untaken_bytes: u64,
+}
+
+/// Numbers from one on: `1` has arrived, `0` has not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Window {
+    pub from: u64,
+    pub bits: String,
+}
+
+const fn state(closing: bool) -> State {
+    if closing { State::Closing } else { State::Open }
+}
+
+impl From<SenderView> for Sending {
+    fn from(view: SenderView) -> Self {
+        Self {
+            conn: view.conn,
+            state: state(view.closing),
+            ha: view.highest_acked,
+            hs: view.highest_sent,
+            last: view.last,
+            limit: view.limit,
+            kept_bytes: view.bytes,
+            flight_bytes: view.flight,
+        }
+    }
+}
+
+fn receiving(view: ReceiverView, window: WindowView) -> Receiving {
+    let bits = window.here.iter().map(|here| if *here { '1' } else { '0' }).collect();
+    let mut missing = window.missing;
+    missing.truncate(RANGES);
+    Receiving {
+        conn: view.conn,
+        state: state(view.closing),
+        next: view.next,
+        newest: view.newest,
+        window: Window { from: window.from, bits },
+        missing,
+        missing_count: view.missing,
+        held_bytes: view.held,
+        untaken_messages: view.untaken_messages,
+        untaken_bytes: view.untaken_bytes,
+    }
+}
+
+impl World {
+    /// What stands beside a node's lifeline; `None` when there is no such
+    /// node.
+    #[must_use]
+    pub fn margins(&self, node: NodeId) -> Option<Margins> {
+        let host = self.hosts.get(node.0 as usize)?;
+        let mut margins = Margins {
+            node,
+            up: host.messenger.is_some(),
+            stalled: host.stalled,
+            peers: Vec::new(),
+        };
+        let Some(messenger) = &host.messenger else { return Some(margins) };
+        let endpoint = messenger.endpoint();
+        for PeerView { peer: at, rtt, rto, sender, receiver } in endpoint.view() {
+            let Some(peer) = self.node_at(at) else { continue };
+            let receiver = receiver.zip(endpoint.window(at, BITS));
+            margins.peers.push(Margin {
+                peer,
+                name: self.scenario().nodes[peer.0 as usize].name.clone(),
+                rtt,
+                rto,
+                sender: sender.map(Sending::from),
+                receiver: receiver.map(|(view, window)| receiving(view, window)),
+            });
+        }
+        Some(margins)
+    }
+}

@@ -1,0 +1,170 @@
+//! One direction between two nodes while the world runs.
+
+use super::event::Loss;
+use super::link::Link;
+use servent_core::rng::Rng;
+use servent_core::table::Table;
+use servent_core::time::{Duration, Instant};
+
+/// What was decided about a datagram that is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    Drop,
+    Delay(Duration),
+    Duplicate(Duration),
+}
+
+/// What a link does to one datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// When it arrives, or would have.
+    pub(super) due: Instant,
+    pub(super) loss: Option<Loss>,
+    /// It is late because somebody decided so.
+    pub(super) delayed: bool,
+    /// A second one arrives then.
+    pub(super) copy: Option<Instant>,
+}
+
+/// The state of a direction.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    dice: Rng,
+    /// Datagrams so far.
+    pub(super) count: u32,
+    bad: bool,
+    /// When everything that waits has left.
+    busy_until: Instant,
+    pub(super) cut: bool,
+    /// By the number of the datagram.
+    pub(super) rules: Table<u32, Rule>,
+}
+
+impl Way {
+    pub(super) fn new(dice: Rng) -> Self {
+        Self {
+            dice,
+            count: 0,
+            bad: false,
+            busy_until: Instant::ZERO,
+            cut: false,
+            rules: Table::new(),
+        }
+    }
+
+    /// The next datagram sets out. The dice are thrown the same number of
+    /// times for each, whatever becomes of it: the n-th datagram has the same
+    /// luck in every run of a scenario.
+    pub(super) fn send(&mut self, link: &Link, now: Instant, bytes: u32) -> Fate {
+        self.count += 1;
+        let Self { dice, bad, .. } = self;
+        let mut hits = |(n, of): (u64, u64)| dice.chance(n, of);
+        let mut loss = hits(link.loss).then_some(Loss::Chance);
+        if let Some(burst) = &link.burst {
+            let (enter, leave) = (hits(burst.enter), hits(burst.leave));
+            *bad = if *bad { !leave } else { enter };
+            if hits(burst.loss) && *bad {
+                loss = Some(Loss::Burst);
+            }
+        }
+        let (mut twice, mut late) = (hits(link.duplicate), hits(link.reorder));
+        let jitter = Duration::from_micros(dice.between(0, link.jitter.as_micros()));
+
+        if link.until > Instant::ZERO && now >= link.until {
+            (loss, twice, late) = (None, false, false);
+        }
+
+        let mut left = now;
+        if link.rate > 0 {
+            let waits = self.busy_until.since(now);
+            let waiting = u128::from(waits.as_micros()) * u128::from(link.rate) / 1_000_000;
+            if waiting > u128::from(link.queue) {
+                loss = Some(Loss::Queue);
+            } else {
+                let length = Duration::from_micros(u64::from(bytes) * 1_000_000 / link.rate);
+                self.busy_until = self.busy_until.max(now) + length;
+                left = self.busy_until;
+            }
+        }
+        let late = if late { link.late } else { Duration::ZERO };
+        let due = left + link.latency.max(Link::LEAST) + jitter + late;
+        if link.mtu > 0 && bytes > link.mtu {
+            loss = Some(Loss::Mtu);
+        }
+        if self.cut {
+            loss = Some(Loss::Cut);
+        }
+        let copy = (twice && loss.is_none()).then(|| due + link.late);
+        self.ruled(Fate { due, loss, delayed: false, copy })
+    }
+
+    /// The fate of a datagram somebody has decided about.
+    fn ruled(&mut self, mut fate: Fate) -> Fate {
+        match self.rules.remove(&self.count) {
+            Some(Rule::Drop) => Fate { loss: Some(Loss::Drop), copy: None, ..fate },
+            Some(Rule::Delay(by)) => {
+                fate.due += by;
+                fate.delayed = fate.loss.is_none();
+                fate
+            }
+            Some(Rule::Duplicate(by)) if fate.loss.is_none() => {
+                Fate { copy: Some(fate.due + by), ..fate }
+            }
+            _ => fate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::unicast::Burst;
+
+    fn losses(link: &Link, sizes: impl Iterator<Item = u32>) -> Vec<bool> {
+        let mut way = Way::new(Rng::new(5));
+        sizes.map(|bytes| way.send(link, Instant::ZERO, bytes).loss.is_some()).collect()
+    }
+
+    #[test]
+    fn the_nth_datagram_has_the_same_luck_whatever_it_is() {
+        let burst = Some(Burst { enter: (1, 20), leave: (1, 3), loss: (9, 10) });
+        let link =
+            Link { loss: (1, 20), jitter: Duration::from_millis(3), burst, ..Link::default() };
+        let short = losses(&link, (0..2_000).map(|_| 20));
+        assert_eq!(short, losses(&link, (0..2_000).map(|n| 20 + n % 900)));
+        let lost = short.iter().filter(|lost| **lost).count();
+        // One in twenty, and nine tenths of three in twenty-three.
+        assert!((250..420).contains(&lost), "{lost}");
+        let runs = short.windows(2).filter(|pair| pair[0] && pair[1]).count();
+        assert!(runs * 3 > lost, "losses come in bursts: {runs} of {lost}");
+    }
+
+    #[test]
+    fn a_slow_link_makes_a_queue_and_loses_what_finds_it_full() {
+        let link = Link { rate: 10_000, queue: 2_000, ..Link::default() };
+        let mut way = Way::new(Rng::new(1));
+        let fates: Vec<Fate> = (0..5).map(|_| way.send(&link, Instant::ZERO, 1_000)).collect();
+        let due = |n: u64| Instant::ZERO + link.latency + Duration::from_millis(100 * n);
+        assert_eq!(fates[2].due, due(3), "the third waits for two others");
+        assert_eq!(fates[2].loss, None);
+        assert_eq!(fates[3].loss, Some(Loss::Queue));
+    }
+
+    #[test]
+    fn a_rule_takes_its_datagram_and_no_other() {
+        let mut way = Way::new(Rng::new(1));
+        way.rules.insert(2, Rule::Drop);
+        way.rules.insert(3, Rule::Delay(Duration::from_secs(1)));
+        way.rules.insert(4, Rule::Duplicate(Duration::from_secs(2)));
+        let link = Link::default();
+        let fates: Vec<Fate> = (0..5).map(|_| way.send(&link, Instant::ZERO, 9)).collect();
+        let due = Instant::ZERO + link.latency;
+        assert_eq!(fates[0], Fate { due, loss: None, delayed: false, copy: None });
+        assert_eq!(fates[1].loss, Some(Loss::Drop));
+        assert_eq!(fates[2].due, due + Duration::from_secs(1));
+        assert_eq!(fates[3].copy, Some(due + Duration::from_secs(2)));
+        assert_eq!(fates[4], fates[0]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a record is there, and whom it is about.
+
+use super::event::{AppEvent, DatagramEvent, Event, Happening, Loss};
+use super::world::World;
+use servent_core::json;
+use servent_core::node::messenger::NodeEvent;
+use servent_core::trace::why::{self, Why};
+use servent_core::trace::{NodeId, Record};
+
+impl Event {
+    /// The requirement behind it, and where the specification says so.
+    #[must_use]
+    pub const fn source(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Unicast(event) => Some((event.id(), event.clause())),
+            Self::Node(NodeEvent::Garbled { .. }) => Some(("UC-12", "a stranger's datagrams")),
+            _ => None,
+        }
+    }
+
+    /// True for what somebody did to the world.
+    #[must_use]
+    pub const fn is_fault(&self) -> bool {
+        match self {
+            Self::World(_) => true,
+            Self::Datagram(event) => matches!(
+                event,
+                DatagramEvent::Lost { why: Loss::Drop, .. } | DatagramEvent::Delayed { .. }
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// Explains a record.
+#[must_use]
+pub fn of(record: &Record<Event>) -> Why {
+    let event = json::print(&record.event);
+    let (id, clause) = record.event.source().unzip();
+    Why { id, clause, ..why::named(&event, record.cause) }
+}
+
+impl World {
+    /// The other node a record is about.
+    #[must_use]
+    pub fn other(&self, event: &Event) -> Option<NodeId> {
+        match event {
+            Event::Unicast(event) => self.node_at(event.peer()),
+            Event::Node(NodeEvent::Garbled { from, .. }) => self.node_at(*from),
+            Event::Datagram(event) => Some(match event {
+                DatagramEvent::Arrived { from, .. } => *from,
+                DatagramEvent::Sent { to, .. }
+                | DatagramEvent::Lost { to, .. }
+                | DatagramEvent::Duplicated { to, .. }
+                | DatagramEvent::Delayed { to, .. } => *to,
+            }),
+            Event::App(event) => match event {
+                AppEvent::Wrote { to, .. }
+                | AppEvent::Waits { to, .. }
+                | AppEvent::Closes { to } => Some(*to),
+                AppEvent::Read { from, .. } => Some(*from),
+                AppEvent::Reads { .. } => None,
+            },
+            Event::World(event) => match event {
+                Happening::Cut { to } | Happening::Healed { to } => Some(*to),
+                Happening::Forgot { peer, .. } => Some(*peer),
+                _ => None,
+            },
+            Event::Node(NodeEvent::Started) => None,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The digest of every preset, pinned: whoever changes what a node decides
+//! sees it here, and every target must agree.
+
+use servent_sim::queue::presets;
+
+use crate::presets::run;
+
+const PINNED: &str = include_str!("digests.txt");
+
+#[test]
+fn every_preset_has_the_digest_it_had() {
+    let now: String =
+        presets::all().map(|s| format!("{} {:016x}\n", s.id, run(&s).0.digest())).collect();
+    if std::env::var_os("PIN").is_some() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/digests.txt");
+        return std::fs::write(file, now).expect("the file can be written");
+    }
+    assert_eq!(now, PINNED, "if this change is meant: PIN=1 cargo test -p servent-core --test sim");
+}

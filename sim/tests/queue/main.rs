@@ -1,0 +1,10 @@
+//! Tests of the simulator.
+
+mod digests;
+mod handover;
+mod oracles;
+mod parrot;
+mod presets;
+mod random;
+mod timeline;
+mod world;

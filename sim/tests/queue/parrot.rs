@@ -1,0 +1,140 @@
+//! The simplest guest a world can host: a server that serves one file to
+//! whoever says anything, a client that asks once and stores it.
+
+use std::sync::Arc;
+
+use servent_core::engine::{Engine, FxOf};
+use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
+use servent_core::node::{Answer, Command, Config, ConnEvent, FileRef, Get, Input, Op, Output};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::Event;
+use servent_sim::queue::Guest;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Parrot {
+    boots: u8,
+    size: u64,
+    next: u64,
+    want: Option<Get>,
+    heard: Vec<u8>,
+    stored: u64,
+    alarm: Option<Instant>,
+}
+
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+
+impl Guest for Parrot {
+    fn born(_config: Arc<Config>, _seed: u64) -> Self {
+        Self { boots: 0, size: 0, next: 1, want: None, heard: vec![], stored: 0, alarm: None }
+    }
+}
+
+impl Parrot {
+    fn dial(&mut self, fx: &mut FxOf<Self>) {
+        let Some(get) = &self.want else { return };
+        let conn = ConnId(self.next);
+        self.next += 2;
+        fx.event(Event::Conn(ConnEvent::Dialing { conn, to: get.sources[0].at }));
+        fx.output(Output::Dial { conn, to: get.sources[0].at });
+    }
+
+    fn bytes(&mut self, conn: ConnId, data: &[u8], fx: &mut FxOf<Self>) {
+        self.heard.extend(data);
+        if self.want.is_some() && self.heard.starts_with(HEAD) {
+            let early = self.heard.split_off(HEAD.len());
+            self.heard.clear();
+            let (fetch, end) = (FetchId(1), self.size);
+            fx.output(Output::Store { conn, fetch, start: 0, end, early });
+        } else if self.want.is_none() && self.heard.ends_with(b"please\r\n") {
+            self.heard.clear();
+            fx.output(Output::Write { conn, data: HEAD.to_vec() });
+            let file = FileRef::Shared(FileIndex(0));
+            fx.output(Output::Serve { conn, file, start: 0, end: self.size });
+        }
+    }
+}
+
+impl Engine for Parrot {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        match input {
+            Input::Start(restored) => {
+                self.boots = restored.servent.map_or(0, |id| id.0[0]) + 1;
+                self.size = restored.shared.first().map_or(0, |f| f.size);
+                let restored_places = u32::from(self.boots);
+                let (restored_fetches, shared) = (0, 0);
+                fx.event(Event::Conn(ConnEvent::Started {
+                    restored_places,
+                    restored_fetches,
+                    shared,
+                }));
+                fx.output(Output::Persist(Op::Servent(Guid([self.boots; 16]))));
+                if self.boots.is_multiple_of(2) {
+                    // A promise: everything before it must be safe.
+                    fx.output(Output::Answer(Answer::Stopped));
+                }
+            }
+            Input::Command(Command::Get(get)) => {
+                self.size = 1_000_000;
+                self.want = Some(get);
+                self.dial(fx);
+            }
+            Input::Command(Command::AskNow { .. }) => self.dial(fx),
+            Input::Accepted { conn, peer } => {
+                fx.event(Event::Conn(ConnEvent::Accepted { conn, peer }));
+            }
+            Input::Dialed { conn, .. } => {
+                fx.event(Event::Conn(ConnEvent::Dialed { conn }));
+                fx.output(Output::Write { conn, data: b"the file, please\r\n".to_vec() });
+            }
+            Input::DialFailed { conn, why } => {
+                fx.event(Event::Conn(ConnEvent::DialFailed { conn, why }));
+                self.alarm = Some(now + Duration::from_secs(10));
+            }
+            Input::Bytes { conn, data } => self.bytes(conn, &data, fx),
+            Input::Served { conn, bytes } if bytes == self.size => {
+                fx.event(Event::Conn(ConnEvent::Sent { conn, bytes }));
+            }
+            Input::Stored { conn, bytes } => {
+                assert!(bytes >= self.stored, "progress never goes back");
+                self.stored = bytes;
+                if bytes == self.size {
+                    fx.output(Output::Verify { fetch: FetchId(1) });
+                    fx.output(Output::Close { conn, flush: true });
+                }
+            }
+            Input::Verified { fetch, sha1 } => {
+                let expected = self.want.as_ref().and_then(|g| g.sha1);
+                if expected == Some(sha1) {
+                    let bytes = self.stored;
+                    fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: expected }));
+                } else {
+                    let why = servent_core::fetch::FetchFailure::Corrupt;
+                    fx.output(Output::Answer(Answer::Failed { fetch, why }));
+                }
+            }
+            Input::Closed { conn } => {
+                fx.event(Event::Conn(ConnEvent::Closed { conn }));
+                if self.want.is_some() && self.stored < self.size {
+                    self.stored = 0;
+                    self.alarm = Some(now + Duration::from_secs(10));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        if self.alarm.is_some_and(|at| at <= now) {
+            self.alarm = None;
+            self.dial(fx);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.alarm.map(|at| (at, "again"))
+    }
+}

@@ -1,0 +1,45 @@
+//! Whole scenarios drawn by [`Choose`], judged by all oracles.
+
+use servent_core::choose::Choose;
+use servent_sim::Violation;
+use servent_sim::queue::check::Oracles;
+use servent_sim::queue::{Scenario, random};
+
+use crate::presets::run;
+
+fn violations(s: &Scenario) -> Vec<Violation> {
+    let (_, records) = run(s);
+    let mut oracles = Oracles::new(s);
+    records.iter().for_each(|r| oracles.see(r));
+    oracles.finish(records.last().expect("something happened"));
+    oracles.violations().to_vec()
+}
+
+#[test]
+fn whatever_goes_wrong_no_rule_is_broken_and_everything_finishes() {
+    let from: u64 = std::env::var("SWARM_FROM").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SWARM").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let mut failed = Vec::new();
+    for seed in from..from + count {
+        let s = random::draw(&mut Choose::random(seed), seed);
+        s.check().expect("a drawn scenario makes sense");
+        let found = violations(&s);
+        if let Some(first) = found.first() {
+            println!(
+                "servent sim random-queue --seed {seed}    # {} violations, first {first:?}",
+                found.len()
+            );
+            failed.push(seed);
+        }
+    }
+    assert_eq!(failed, [0; 0], "seeds that break a rule");
+}
+
+#[test]
+fn any_bytes_of_a_fuzzer_draw_a_scenario_that_makes_sense() {
+    for len in 0..40u8 {
+        let bytes: Vec<u8> = (0..len).map(|i| i.wrapping_mul(89) ^ len).collect();
+        let s = random::draw(&mut Choose::from_bytes(bytes), u64::from(len));
+        assert_eq!(s.check(), Ok(()));
+    }
+}

@@ -1,0 +1,8 @@
+//! Whole overlays: presets, oracles, time travel, and overlays drawn at random.
+
+mod digests;
+mod large;
+mod oracles;
+mod presets;
+mod random;
+mod timeline;

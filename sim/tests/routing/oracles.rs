@@ -1,0 +1,133 @@
+//! The oracles see what is wrong: runs whose records are changed by hand.
+
+use servent_core::routing::Why;
+use servent_core::time::Instant;
+use servent_core::trace::{NodeId, Record};
+use servent_core::wire::gnutella::Kind;
+use servent_sim::Course as _;
+use servent_sim::routing::check::Oracles;
+use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Scenario, World, presets};
+
+use crate::presets::Records;
+
+fn records(s: &Scenario) -> Records {
+    let mut world = World::begin(s);
+    let mut records = Vec::new();
+    world.run_until(Instant::ZERO + s.horizon, &mut records);
+    records
+}
+
+/// What the oracles say of a ring's records after a change.
+fn said(change: impl FnOnce(&mut Records)) -> Vec<&'static str> {
+    let s = presets::find("ring").expect("a preset");
+    let mut all = records(&s);
+    change(&mut all);
+    let mut oracles = Oracles::new(&s);
+    all.iter().for_each(|record| oracles.see(record));
+    oracles.finish(Instant::ZERO + s.horizon);
+    let mut keys: Vec<_> = oracles.violations().iter().map(|v| v.key).collect();
+    keys.dedup();
+    keys
+}
+
+fn place(records: &Records, wanted: impl Fn(&Event) -> bool) -> usize {
+    records.iter().position(|record: &Record<Event>| wanted(&record.event)).expect("such a record")
+}
+
+fn is_sent(event: &Event, of: Kind, more: u8) -> bool {
+    matches!(event, Event::Message(MessageEvent::Sent { kind, hops, .. }) if *kind == of && *hops == more)
+}
+
+fn is_judged(event: &Event, of: Kind, wanted: Outcome) -> bool {
+    matches!(event, Event::Message(MessageEvent::Judged { kind, verdict, .. })
+        if *kind == of && *verdict == wanted)
+}
+
+#[test]
+fn an_honest_run_is_silent() {
+    assert_eq!(said(|_| {}), [""; 0]);
+}
+
+#[test]
+fn a_query_that_travels_too_far_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_sent(event, Kind::Query, 1));
+        if let Event::Message(MessageEvent::Sent { ttl, .. }) = &mut records[at].event {
+            *ttl = 7;
+        }
+    });
+    assert!(keys.contains(&"check.too_far") && keys.contains(&"check.changed"), "{keys:?}");
+}
+
+#[test]
+fn what_is_dropped_and_sent_all_the_same_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Forwarded));
+        if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
+            (*verdict, *why) = (Outcome::Dropped, Some(Why::Quota));
+        }
+    });
+    assert!(keys.contains(&"check.dropped_and_sent"), "{keys:?}");
+}
+
+#[test]
+fn a_duplicate_that_is_taken_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
+            (*verdict, *why) = (Outcome::Local, None);
+        }
+    });
+    assert_eq!(keys, ["check.twice"]);
+}
+
+#[test]
+fn a_hit_on_another_way_than_its_query_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_sent(event, Kind::Hit, 0));
+        if let Event::Message(MessageEvent::Sent { to, .. }) = &mut records[at].event {
+            *to = NodeId(6);
+        }
+    });
+    assert!(keys.contains(&"check.not_the_way"), "{keys:?}");
+}
+
+#[test]
+fn a_route_forgotten_too_early_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Hit, Outcome::Forwarded));
+        if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
+            (*verdict, *why) = (Outcome::Dropped, Some(Why::NoRoute));
+        }
+    });
+    assert!(keys.contains(&"check.forgotten"), "{keys:?}");
+}
+
+#[test]
+fn a_drop_without_a_reason_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        if let Event::Message(MessageEvent::Judged { why, .. }) = &mut records[at].event {
+            *why = None;
+        }
+    });
+    assert!(keys.contains(&"check.no_reason"), "{keys:?}");
+}
+
+#[test]
+fn a_message_that_vanishes_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        records.remove(at);
+    });
+    assert_eq!(keys, ["check.vanished"]);
+}
+
+#[test]
+fn an_answer_for_somebody_who_did_not_ask_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| matches!(event, Event::App(AppEvent::Found { .. })));
+        records[at].node = NodeId(7);
+    });
+    assert_eq!(keys, ["check.not_asked"]);
+}

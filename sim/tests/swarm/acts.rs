@@ -1,0 +1,151 @@
+//! What can be done to a swarm, and that it gets over it.
+
+use servent_core::swarm;
+use servent_core::time::Instant;
+use servent_core::trace::{NodeId, Record};
+use servent_sim::Course as _;
+use servent_sim::swarm::check::Oracles;
+use servent_sim::swarm::{Act, ActAt, Cell, Event, Group, Habit, Happening, Scenario, World};
+
+const ONE: NodeId = NodeId(1);
+const TWO: NodeId = NodeId(2);
+
+/// Six clients and twelve pieces, and what is done to them.
+fn with(faults: &[(u64, Act)]) -> Scenario {
+    let group = Group { count: 6, ..Group::default() };
+    let at = |(secs, act): &(u64, Act)| ActAt { at: Instant::from_secs(*secs), act: act.clone() };
+    Scenario {
+        pieces: 12,
+        clients: vec![group],
+        faults: faults.iter().map(at).collect(),
+        ..Scenario::default()
+    }
+}
+
+fn run(scenario: &Scenario, secs: u64) -> (World, Vec<Record<Event>>) {
+    let (mut world, mut records) = (World::begin(scenario), Vec::new());
+    world.run_until(Instant::from_secs(secs), &mut records);
+    let mut oracles = Oracles::new(scenario);
+    records.iter().for_each(|record| oracles.see(record));
+    assert_eq!(oracles.violations(), []);
+    (world, records)
+}
+
+fn happened(records: &[Record<Event>], what: &Happening) -> Option<Instant> {
+    let fits = |record: &&Record<Event>| record.event == Event::World(what.clone());
+    records.iter().find(fits).map(|record| record.at)
+}
+
+#[test]
+fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
+    let kill = (6, Act::Kill { client: ONE });
+    let (world, records) = run(&with(std::slice::from_ref(&kill)), 9);
+    let glance = world.glance(1).expect("a client");
+    assert!(!glance.up && glance.held > 0 && glance.standing.is_none());
+    assert_eq!(happened(&records, &Happening::Killed), Some(Instant::from_secs(6)));
+    assert!(!world.finished());
+
+    let (world, records) = run(&with(&[kill, (9, Act::Restart { client: ONE })]), 120);
+    assert!(world.finished(), "{:?}", world.outcome());
+    let back = records.iter().rev().find_map(|record| match record.event {
+        Event::World(Happening::Came { held }) if record.node == ONE => Some(held),
+        _ => None,
+    });
+    assert_eq!(back, Some(glance.held));
+}
+
+#[test]
+fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
+    let stall = (5, Act::Stall { client: ONE });
+    let (world, records) = run(&with(std::slice::from_ref(&stall)), 40);
+    let glance = world.glance(1).expect("a client");
+    assert!(glance.still && glance.up);
+    let moved = records.iter().filter(|record| record.at > Instant::from_secs(6));
+    let mut arrived = moved.filter_map(|record| match &record.event {
+        Event::Swarm(swarm::Event::Arrived { .. }) => Some(record.event.clients()),
+        _ => None,
+    });
+    assert!(arrived.all(|(down, up)| down != Some(1) && up != Some(1)));
+
+    let (world, _) = run(&with(&[stall, (40, Act::Resume { client: ONE })]), 400);
+    assert!(world.finished(), "{:?}", world.outcome());
+}
+
+#[test]
+fn a_closed_door_is_told_and_nobody_knocks_any_more() {
+    let close = [(4, Act::Passive { client: ONE }), (30, Act::Active { client: ONE })];
+    let (world, records) = run(&with(&close), 29);
+    assert!(!world.glance(1).and_then(|g| g.standing).expect("it is known").active);
+    let mode = records.iter().filter_map(|record| match &record.event {
+        Event::Swarm(swarm::Event::Mode { active, .. }) => Some((record.node, *active)),
+        _ => None,
+    });
+    assert_eq!(mode.collect::<Vec<_>>(), [(ONE, false)]);
+    let later = |record: &&Record<Event>| record.at > Instant::from_secs(5);
+    for record in records.iter().filter(later) {
+        if let Event::Swarm(swarm::Event::Assigned { put, .. }) = &record.event
+            && record.event.clients().1 == Some(1)
+        {
+            assert!(*put, "it has to connect itself");
+        }
+    }
+    let (world, _) = run(&with(&close), 60);
+    assert!(world.glance(1).and_then(|g| g.standing).expect("it is known").active);
+    assert!(world.finished());
+}
+
+#[test]
+fn whoever_begins_to_send_wrong_bytes_is_found_out() {
+    let turn = [(3, Act::Habit { client: ONE, habit: Habit::Corrupt })];
+    let scenario = Scenario { pieces: 30, ..with(&turn) };
+    let mut world = World::begin(&scenario);
+    let (mut records, mut wrong) = (Vec::new(), false);
+    while !world.finished() && world.now() < Instant::from_secs(300) {
+        world.step(&mut records);
+        wrong |= world.cells().contains(&(Cell::Wrong as u8))
+            || world.cells().contains(&(Cell::Failed as u8));
+    }
+    assert!(world.finished() && wrong);
+    let blamed = records.iter().any(|record| {
+        record.node == ONE && matches!(record.event, Event::Swarm(swarm::Event::Blamed { .. }))
+    });
+    assert!(blamed);
+}
+
+#[test]
+fn two_that_are_cut_off_get_everything_by_other_ways() {
+    let cut = [(0, Act::Cut { from: ONE, to: TWO }), (50, Act::Heal { from: TWO, to: ONE })];
+    let (world, records) = run(&with(&cut), 200);
+    assert!(world.finished(), "{:?}", world.outcome());
+    assert_eq!(happened(&records, &Happening::Healed { to: ONE }), Some(Instant::from_secs(50)));
+    for record in records.iter().filter(|record| record.at < Instant::from_secs(50)) {
+        if let Event::Swarm(swarm::Event::Arrived { .. }) = &record.event {
+            let (down, up) = record.event.clients();
+            assert!(![(Some(1), Some(2)), (Some(2), Some(1))].contains(&(down, up)));
+        }
+    }
+}
+
+#[test]
+fn the_coordinator_comes_back_and_nobody_starts_over() {
+    let (world, records) = run(&with(&[(6, Act::RestartCoordinator {})]), 200);
+    assert!(world.finished(), "{:?}", world.outcome());
+    let mut twice = std::collections::BTreeSet::new();
+    for record in &records {
+        if let Event::Swarm(swarm::Event::Arrived { piece, .. }) = &record.event {
+            assert!(twice.insert((record.node, *piece)), "{piece} came twice to {:?}", record.node);
+        }
+    }
+}
+
+#[test]
+fn a_fault_that_changes_nothing_is_no_record() {
+    let nothing = [
+        (1, Act::Resume { client: ONE }),
+        (1, Act::Active { client: ONE }),
+        (1, Act::Heal { from: ONE, to: TWO }),
+        (1, Act::Habit { client: ONE, habit: Habit::Honest }),
+    ];
+    let (_, records) = run(&with(&nothing), 60);
+    assert!(!records.iter().any(|record| record.event.is_fault()));
+}

@@ -1,0 +1,9 @@
+//! The world of a swarm: its presets, time travel over it, what can be done to
+//! it, and why it does what it does.
+
+mod acts;
+mod digests;
+mod presets;
+mod random;
+mod timeline;
+mod why;

@@ -1,0 +1,154 @@
+//! Time travel over a world of messengers: seek is run, steps undo each other,
+//! a fault on the past opens a branch, and the picture follows.
+
+use proptest::prelude::*;
+use servent_core::choose::Choose;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+use servent_sim::unicast::{
+    Act, ActAt, Arrow, DatagramEvent, DatagramId, Event, Fate, Scenario, Sheet, World, presets,
+    random,
+};
+use servent_sim::{Course as _, Keyframes, Timeline};
+
+const A: NodeId = NodeId(0);
+const B: NodeId = NodeId(1);
+
+fn timeline(s: &Scenario) -> Timeline<World> {
+    Timeline::new(s, Keyframes { every: 16, most: 8 })
+}
+
+fn drawn(seed: u64) -> Scenario {
+    random::draw(&mut Choose::random(seed), seed)
+}
+
+/// What a world looks like at an instant when it is simply run.
+fn run(s: &Scenario, to: Instant) -> (u64, u64, String) {
+    let mut world = World::begin(s);
+    world.run_until(to, &mut Vec::new());
+    look(&world)
+}
+
+fn look(world: &World) -> (u64, u64, String) {
+    let margins = (0..).map_while(|node| world.margins(NodeId(node)));
+    (world.digest(), world.records(), format!("{:?}", margins.collect::<Vec<_>>()))
+}
+
+fn any_fault() -> impl Strategy<Value = ActAt> {
+    let n = || 1..40u32;
+    let by = || (0..900_000u64).prop_map(Duration::from_micros);
+    let (from, to) = (A, B);
+    let act = prop_oneof![
+        Just(Act::Crash { node: B }),
+        Just(Act::Restart { node: A }),
+        Just(Act::Stall { node: B }),
+        Just(Act::Cut { from, to }),
+        n().prop_map(move |n| Act::Drop { from, to, n }),
+        (n(), by()).prop_map(move |(n, by)| Act::Delay { from, to, n, by }),
+        (n(), by()).prop_map(move |(n, by)| Act::Duplicate { from, to, n, by }),
+    ];
+    (0..6_000_000u64, act).prop_map(|(at, act)| ActAt { at: Instant::from_micros(at), act })
+}
+
+const END: Instant = Instant::from_secs(20);
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn seek_is_run(seed: u64, to in prop::collection::vec(0..20_000_000u64, 1..5)) {
+        let s = drawn(seed);
+        let mut t = timeline(&s);
+        for to in to {
+            let to = Instant::from_micros(to);
+            t.seek(to);
+            prop_assert_eq!(look(t.world()), run(&s, to));
+        }
+    }
+
+    #[test]
+    fn a_step_forward_and_a_step_back_are_no_step(seed: u64, at in 0u64..400) {
+        let s = drawn(seed);
+        let mut t = timeline(&s);
+        let there = t.seek_record(at, END);
+        prop_assume!(there);
+        let before = (t.index(), t.now(), look(t.world()));
+        if t.step(true, END) {
+            prop_assert_eq!(t.index(), before.0 + 1);
+            prop_assert!(t.step(false, END));
+        }
+        prop_assert_eq!(&(t.index(), t.now(), look(t.world())), &before);
+    }
+
+    #[test]
+    fn a_branch_is_the_scenario_with_that_fault(seed: u64, fault in any_fault(), look_at in 0..20_000_000u64) {
+        let s = drawn(seed);
+        let mut t = timeline(&s);
+        t.explore(END, u64::MAX);
+        t.seek(fault.at);
+        prop_assert_eq!(t.inject(fault), Some(1));
+        t.explore(END, u64::MAX);
+        let planned = Scenario { faults: t.faults().to_vec(), ..s.clone() };
+        for to in [END, Instant::from_micros(look_at), END] {
+            t.seek(to);
+            prop_assert_eq!(look(t.world()), run(&planned, to));
+        }
+        prop_assert!(t.use_branch(0));
+        t.seek(END);
+        prop_assert_eq!(look(t.world()), run(&s, END));
+    }
+}
+
+/// Every arrow of the branch a timeline is at.
+fn arrows(t: &Timeline<World>) -> Vec<Arrow> {
+    let mut sheet = Sheet::default();
+    for i in 0..t.count() {
+        sheet.see(t.world(), t.record(i).expect("a record"));
+    }
+    sheet.arrows(Instant::ZERO, END, usize::MAX).cloned().collect()
+}
+
+#[test]
+fn an_arrow_can_be_dropped_after_the_fact_and_keeps_its_id() {
+    let s = presets::find("lose-middle").expect("a preset");
+    let mut t = timeline(&s);
+    t.explore(END, u64::MAX);
+    let before = arrows(&t);
+    let id = DatagramId::new(A, B, 3);
+    let third = before.iter().find(|arrow| arrow.id == id).expect("the third").clone();
+    assert_eq!((third.fate, third.at), (Fate::Arrived, Some(third.due)));
+
+    t.seek(third.sent);
+    assert!(t.world().can_rule(A, B, 3) && !t.world().can_rule(A, B, 1));
+    let act = Act::Drop { from: A, to: B, n: 3 };
+    assert_eq!(t.inject(ActAt { at: Instant::ZERO, act }), Some(1));
+    t.explore(END, u64::MAX);
+    let after = arrows(&t);
+    let third = after.iter().find(|arrow| arrow.id == id).expect("still there");
+    assert_eq!(third.fate, Fate::Lost);
+    let diverged = t.divergence(0, 1).expect("another history");
+    let lost = t.record(diverged).expect("a record");
+    assert!(matches!(lost.event, Event::Datagram(DatagramEvent::Lost { id: it, .. }) if it == id));
+}
+
+#[test]
+fn arrows_in_sight_are_those_whose_flight_touches_it() {
+    let s = presets::find("burst").expect("a preset");
+    let mut t = timeline(&s);
+    t.explore(END, u64::MAX);
+    let mut sheet = Sheet::default();
+    for i in 0..t.count() {
+        sheet.see(t.world(), t.record(i).expect("a record"));
+    }
+    let all: Vec<Arrow> = sheet.arrows(Instant::ZERO, END, usize::MAX).cloned().collect();
+    for ms in (0..4_000).step_by(170) {
+        let from = Instant::from_micros(ms * 1_000);
+        let to = from + Duration::from_millis(90);
+        let seen: Vec<Arrow> = sheet.arrows(from, to, usize::MAX).cloned().collect();
+        let ends = |arrow: &Arrow| arrow.at.unwrap_or(arrow.due).max(arrow.due);
+        let touch = |arrow: &&Arrow| arrow.sent <= to && ends(arrow) >= from;
+        assert_eq!(seen, all.iter().filter(touch).cloned().collect::<Vec<_>>());
+        assert!(sheet.marks(from, to, 5).len() <= 5);
+    }
+    assert!(all.len() > 300 && all.iter().any(|arrow| arrow.again));
+}
