@@ -46,17 +46,22 @@ const fn digit(c: u8) -> Option<u8> {
 ///
 /// # Errors
 /// Those of the serializer.
-pub(crate) fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&encode(bytes))
+pub(crate) fn serialize<B: AsRef<[u8]> + ?Sized, S: Serializer>(
+    bytes: &B,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&encode(bytes.as_ref()))
 }
 
 /// Reads hexadecimal text of either case.
 ///
 /// # Errors
 /// Those of the deserializer, and text that is not hexadecimal.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
+pub(crate) fn deserialize<'de, B: From<Vec<u8>>, D: Deserializer<'de>>(
+    d: D,
+) -> Result<B, D::Error> {
     let text = String::deserialize(d)?;
-    decode(text.as_bytes()).ok_or_else(|| serde::de::Error::custom("not hexadecimal"))
+    decode(text.as_bytes()).map(B::from).ok_or_else(|| serde::de::Error::custom("not hexadecimal"))
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
-use servent_core::node::messenger::{self, Messenger};
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::node::{self, Command, Node, Restored};
 use servent_core::rng::Rng;
-use servent_core::time::Duration;
+use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{Config, Conn, Endpoint, Input, Order, Payload, Profile, Side};
 use servent_core::wire::unicast::{Ack, Block, Close, Data, Message, Packet, Request, Seal};
 
@@ -33,10 +34,12 @@ fn config(profile: Profile) -> Config {
     }
 }
 
-/// The ids the endpoint under test draws first, so that strangers know them.
+/// The ids the endpoint under test draws first, alone or in a node, so that
+/// strangers know them.
 fn conns() -> Vec<Conn> {
-    let mut rng = Rng::new(1);
-    (0..6).map(|_| Conn(rng.next_u64())).collect()
+    let dice = [Rng::new(1), Rng::new(1).fork("datagrams", 0)];
+    let six = |mut rng: Rng| (0..6).map(move |_| Conn(rng.next_u64()));
+    dice.into_iter().flat_map(six).collect()
 }
 
 fn number() -> impl Strategy<Value = u64> {
@@ -110,29 +113,43 @@ fn steps() -> impl Strategy<Value = Vec<Step<Input>>> {
 }
 
 /// The same on the wire, now and then damaged.
-fn in_bytes(input: Input, damage: Option<usize>) -> messenger::Input {
-    use messenger::Command;
+fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
     let command = match input {
         Input::Packet { peer: from, packet, .. } => {
             let mut data = Vec::new();
             packet.encode(&Seal::None, &mut data);
+            let mut segment = data.len() as u32;
             if let Some(at) = damage {
                 data.truncate(at.max(1));
                 let flipped = at / 2 % data.len();
                 data[flipped] ^= 1 << (at % 8);
+                segment = at as u32 % 50;
             }
-            return messenger::Input::Datagram { from, data: data.into() };
+            return node::Input::Datagrams { from, segment, data: data.into() };
         }
-        Input::Flush => return messenger::Input::Flush,
-        Input::Send { peer: to, payload: data, order } => Command::Send { to, order, data },
-        Input::Taken { peer: from, messages, bytes } => Command::Taken { from, messages, bytes },
-        Input::Close { peer: to } => Command::Close { to },
-        Input::Forget { peer, side } => Command::Forget { peer, side },
+        Input::Flush => return node::Input::Flush,
+        Input::Send { peer: to, payload: data, order } => {
+            Command::SendMessages { to, messages: vec![node::Message { order, data }] }
+        }
+        Input::Taken { peer: from, messages, bytes } => {
+            Command::TakenMessages { from, messages, bytes }
+        }
+        Input::Close { peer: to } => Command::CloseMessages { to },
+        Input::Forget { peer, side } => Command::ForgetMessages { peer, side },
     };
-    messenger::Input::Command(command)
+    node::Input::Command(command)
 }
 
-fn steps_in_bytes() -> impl Strategy<Value = Vec<Step<messenger::Input>>> {
+/// A node that runs.
+fn node(profile: Profile) -> Node {
+    let config = node::Config { datagrams: Some(config(profile)), ..node::Config::default() };
+    let mut node = Node::new(config, 1);
+    let start = node::Input::Start(Restored::default());
+    node.handle(Instant::from_secs(999_999), start, &mut Fx::new());
+    node
+}
+
+fn steps_in_bytes() -> impl Strategy<Value = Vec<Step<node::Input>>> {
     let damaged = prop_oneof![4 => Just(None), 1 => (0..60_usize).prop_map(Some)];
     (steps(), prop::collection::vec(damaged, 40)).prop_map(|(steps, damaged)| {
         let pairs = steps.into_iter().zip(damaged);
@@ -157,8 +174,8 @@ proptest! {
     }
 
     #[test]
-    fn a_messenger_keeps_the_contract(steps in steps_in_bytes(), letter: bool) {
+    fn a_node_with_datagrams_keeps_the_contract(steps in steps_in_bytes(), letter: bool) {
         let profile = if letter { Profile::Unicast3 } else { Profile::Adaptive };
-        keeps_the_contract(|| Messenger::new(config(profile), 1), &steps, MOST);
+        keeps_the_contract(|| node(profile), &steps, MOST);
     }
 }

@@ -71,6 +71,15 @@ impl Node {
             | Command::Search { .. }
             | Command::EndSearch { .. }
             | Command::AskPush { .. } => return self.overlay_command(now, command, fx),
+            Command::SendMessages { .. }
+            | Command::TakenMessages { .. }
+            | Command::CloseMessages { .. }
+            | Command::ForgetMessages { .. } => {
+                if let Some(datagrams) = &mut self.datagrams {
+                    datagrams.command(now, command, fx);
+                }
+                return;
+            }
             Command::Stop => return self.stop(now, fx),
         };
         self.fetch(now, input, fx);

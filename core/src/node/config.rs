@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fetch;
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
+use crate::unicast;
 
 /// Everything that shapes a node's decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Config {
     /// The overlay.
     #[cfg(feature = "overlay")]
     pub overlay: super::overlay::Config,
+    /// Reliable messages over datagrams; `None`: datagrams are not heard.
+    pub datagrams: Option<unicast::Config>,
 }
 
 impl Default for Config {
@@ -43,6 +46,7 @@ impl Default for Config {
             callable: true,
             #[cfg(feature = "overlay")]
             overlay: super::overlay::Config::default(),
+            datagrams: None,
         }
     }
 }
@@ -102,11 +106,11 @@ impl Default for Limits {
 
 #[cfg(feature = "overlay")]
 crate::json::struct_from_json!(Config, default, Lenient, {
-    agent, queue, fetch, limits, dialect, share_parts, callable, overlay,
+    agent, queue, fetch, limits, dialect, share_parts, callable, overlay, datagrams,
 });
 #[cfg(not(feature = "overlay"))]
 crate::json::struct_from_json!(Config, default, Lenient, {
-    agent, queue, fetch, limits, dialect, share_parts, callable,
+    agent, queue, fetch, limits, dialect, share_parts, callable, datagrams,
 });
 crate::json::struct_from_json!(Limits, default, Lenient, {
     connections, connections_per_ip, head_bytes, head_lines, request_deadline, idle_deadline,

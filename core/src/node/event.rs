@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fetch::{self, DialError};
 use crate::id::{ConnId, NodeId};
-use crate::{queue, routing};
+use crate::wire::unicast::PacketError;
+use crate::{queue, routing, unicast};
 
 /// Everything an engine can tell, one variant per engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub enum Event {
     /// The overlay. The last, so that digests are the same without it.
     #[cfg(feature = "overlay")]
     Routing(routing::Event),
+    /// Reliable messages over datagrams.
+    Unicast(unicast::Event),
 }
 
 /// Something that happened on a connection.
@@ -65,6 +68,8 @@ pub enum ConnEvent {
     Closed { conn: ConnId },
     /// The node has stopped.
     Stopped,
+    /// A datagram that is none of ours came and was thrown away.
+    Garbled { from: SocketAddr, bytes: u32, why: PacketError },
 }
 
 /// The limits of [`super::Limits`] that a stranger can run into.

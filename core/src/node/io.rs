@@ -16,6 +16,7 @@ use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::queue::{FileKey, Row};
 use crate::time::{Duration, Instant};
+use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 
 /// Something that happened to a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,8 +57,20 @@ pub enum Input {
     Shared(FileInfo),
     /// A file is no longer shared.
     Unshared { index: FileIndex },
+    /// Datagrams came from one peer, one behind the other: each as long as
+    /// `segment`, the last one possibly shorter.
+    Datagrams {
+        from: SocketAddr,
+        segment: u32,
+        #[serde(with = "crate::hex_bytes")]
+        data: Payload,
+    },
     /// The user wants something.
     Command(Command),
+    /// The turn is over: messages and acknowledgements that are due leave now,
+    /// together. Without this they leave with the next timeout, whose deadline
+    /// is the present while something waits.
+    Flush,
 }
 
 /// Something a node asks of its host.
@@ -104,6 +117,31 @@ pub enum Output {
     Persist(Op),
     /// An answer to the user.
     Answer(Answer),
+    /// Send datagrams to one peer, cut from `data`: each as long as `segment`,
+    /// the last one possibly shorter.
+    Datagrams {
+        to: SocketAddr,
+        segment: u32,
+        #[serde(with = "crate::hex_bytes")]
+        data: Payload,
+    },
+    /// Messages of one connection for the application, each exactly once.
+    Deliver { from: SocketAddr, conn: Conn, messages: Vec<Message> },
+    /// Messages that were not taken, back to whoever sent them: the first of
+    /// them for this reason, the others because they stand behind it.
+    Refused { to: SocketAddr, messages: Vec<Message>, why: Refusal },
+    /// After [`Refusal::Full`]: there is room again.
+    Writable { to: SocketAddr },
+}
+
+/// A message that travels in datagrams.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Message {
+    /// When it is delivered.
+    pub order: Order,
+    /// Its bytes.
+    #[serde(with = "crate::hex_bytes")]
+    pub data: Payload,
 }
 
 /// A file the host can read from.
@@ -192,6 +230,18 @@ pub enum Command {
     Slots { slots: u32 },
     /// We are reached at another address from now on.
     Listening { at: SocketAddr },
+    /// Send messages, in their order; [`Output::Refused`] gives back what
+    /// there is no room for.
+    SendMessages { to: SocketAddr, messages: Vec<Message> },
+    /// So much of what was delivered has been consumed; without this the
+    /// peer's window closes.
+    TakenMessages { from: SocketAddr, messages: u64, bytes: u64 },
+    /// Send the messages that are kept for a peer, then end our half of the
+    /// connection (UC-7).
+    CloseMessages { to: SocketAddr },
+    /// Drop a half of a connection as if it had never been: for a peer that
+    /// does not answer, for tests and faults.
+    ForgetMessages { peer: SocketAddr, side: Side },
     /// Finish: say goodbye, save, answer [`Answer::Stopped`].
     Stop,
 }

@@ -1,9 +1,12 @@
 //! What a node is given, read from a tape.
 
-use super::io::{Command, FileInfo, HostRow, Input, Restored};
+use alloc::vec::Vec;
+
+use super::io::{Command, FileInfo, HostRow, Input, Message, Restored};
 use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::ConnId;
-use crate::json::{enum_from_json, struct_from_json};
+use crate::json::{Fill, FromJson, Json, Wrong, enum_from_json, struct_from_json};
+use crate::unicast::{Order, Payload, Side};
 
 enum_from_json!(Input, Self::Closed { conn: ConnId(0) }, {
     "start" => Start(restored),
@@ -19,7 +22,9 @@ enum_from_json!(Input, Self::Closed { conn: ConnId(0) }, {
     "verified" => Verified { fetch, sha1 },
     "shared" => Shared(file),
     "unshared" => Unshared { index },
+    "datagrams" => Datagrams { from, segment, data },
     "command" => Command(command),
+    "flush" => Flush,
 });
 enum_from_json!(Command, Self::Stop, {
     "get" => Get(get),
@@ -35,6 +40,10 @@ enum_from_json!(Command, Self::Stop, {
     "ask_push" => AskPush { servent, index, via },
     "slots" => Slots { slots },
     "listening" => Listening { at },
+    "send_messages" => SendMessages { to, messages },
+    "taken_messages" => TakenMessages { from, messages, bytes },
+    "close_messages" => CloseMessages { to },
+    "forget_messages" => ForgetMessages { peer, side },
     "stop" => Stop,
 });
 enum_from_json!(DialError, Self::Refused, {
@@ -46,6 +55,7 @@ enum_from_json!(DialError, Self::Refused, {
 enum_from_json!(StoreError, Self::Failed, {
     "full" => Full, "denied" => Denied, "changed" => Changed, "failed" => Failed,
 });
+struct_from_json!(Message, blank, Whole, { order, data });
 struct_from_json!(FileInfo, blank, Whole, { index, name, size, sha1, key });
 struct_from_json!(Restored, default, Lenient, { servent, listen, queue, fetches, shared, hosts });
 struct_from_json!(HostRow, blank, Whole, { at, heard });
@@ -53,3 +63,20 @@ struct_from_json!(PartRow, blank, Whole, { fetch, get, size, have, tickets });
 struct_from_json!(Ticket, blank, Whole, { at, ticket, told, not_before, deadline });
 struct_from_json!(Get, blank, Whole, { name, sha1, sources });
 struct_from_json!(Source, blank, Whole, { at, target, host });
+
+enum_from_json!(Order, Self::InOrder, { "in_order" => InOrder, "at_once" => AtOnce });
+enum_from_json!(Side, Self::Sender, { "sender" => Sender, "receiver" => Receiver });
+
+impl Fill for Payload {
+    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
+        let mut bytes = Vec::<u8>::new();
+        bytes.fill(from)?;
+        *self = bytes.into();
+        Ok(())
+    }
+}
+impl FromJson for Payload {
+    fn blank() -> Self {
+        Self::new()
+    }
+}

@@ -13,6 +13,7 @@
 //! | `lines` | what the first line makes of a connection; dials of ours |
 //! | `serve`, `answer`, `transfer` | the upload side: requests, replies, bodies |
 //! | `download` | the download side |
+//! | `datagrams` | reliable messages over datagrams |
 //! | `overlay` | neighbours, what they ask and what we ask them |
 //! | `boot`, `look` | start, stop, commands; views |
 
@@ -21,6 +22,7 @@ mod boot;
 mod catalog;
 mod config;
 mod conn;
+mod datagrams;
 mod download;
 mod event;
 mod io;
@@ -49,7 +51,9 @@ use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Event, Limit, WorldEvent};
-pub use self::io::{Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Op, Output, Restored};
+pub use self::io::{
+    Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored,
+};
 #[cfg(feature = "overlay")]
 pub use self::overlay::Config as Overlay;
 pub use self::view::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
@@ -58,12 +62,14 @@ pub use crate::fetch::{
 };
 
 use self::conn::{Phase, Purpose, Timer};
+use self::datagrams::Datagrams;
 use crate::engine::{Effect, Engine, Fx, FxOf, earlier};
 use crate::fetch::{self, Fetches};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::{self, Server};
 use crate::rng::Rng;
 use crate::time::Instant;
+use crate::unicast;
 
 /// The effect list of a node.
 type Effects = FxOf<Node>;
@@ -84,6 +90,7 @@ pub struct Node {
     queue: Server,
     fetches: Fetches,
     overlay: overlay::Part,
+    datagrams: Option<Datagrams>,
     /// The request the queue is deciding on; `None` between inputs.
     asked: Option<serve::Asked>,
 }
@@ -108,6 +115,10 @@ impl Node {
         let part = &();
         Self {
             overlay: overlay::Part::new(part, &root),
+            datagrams: config
+                .datagrams
+                .as_ref()
+                .map(|unicast| Datagrams::new(unicast, root.fork("datagrams", 0))),
             queue: Server::new(config.queue, root.fork("queue", 0)),
             fetches: Fetches::new(config.fetch, config.agent.clone(), config.dialect),
             root,
@@ -133,6 +144,13 @@ impl Node {
     #[must_use]
     pub const fn servent(&self) -> Guid {
         self.servent
+    }
+
+    /// Its messages over datagrams, to be looked at; `None` when it is
+    /// configured without.
+    #[must_use]
+    pub fn datagrams(&self) -> Option<&unicast::Endpoint> {
+        self.datagrams.as_ref().map(Datagrams::endpoint)
     }
 
     /// Lets somebody in, unless a limit forbids it.
@@ -289,6 +307,16 @@ impl Engine for Node {
                 self.files.remove(index);
             }
             Input::Command(command) => self.command(now, command, fx),
+            Input::Datagrams { from, segment, data } => {
+                if let Some(datagrams) = &mut self.datagrams {
+                    datagrams.arrived(now, (from, segment, &data), fx);
+                }
+            }
+            Input::Flush => {
+                if let Some(datagrams) = &mut self.datagrams {
+                    datagrams.flush(now, fx);
+                }
+            }
         }
     }
 
@@ -313,6 +341,11 @@ impl Engine for Node {
         if self.overlay.next().is_some_and(|(at, _)| at <= now) {
             self.overlay_timeout(now, fx);
         }
+        if let Some(datagrams) = &mut self.datagrams
+            && datagrams.poll_timeout().is_some_and(|(at, _)| at <= now)
+        {
+            datagrams.handle_timeout(now, fx);
+        }
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -320,7 +353,8 @@ impl Engine for Node {
             return None;
         }
         let first = earlier(self.conns.next_due(), self.queue.poll_timeout());
-        earlier(earlier(first, self.fetches.poll_timeout()), self.overlay.next())
+        let first = earlier(earlier(first, self.fetches.poll_timeout()), self.overlay.next());
+        earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout))
     }
 }
 

@@ -47,7 +47,7 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
         }
         #[cfg(feature = "overlay")]
         Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
-        Event::World(_) => [None, None],
+        Event::Unicast(_) | Event::World(_) => [None, None],
     }
 }
 

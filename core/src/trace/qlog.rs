@@ -193,7 +193,7 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
         Some(("servent", what)) => of_tape(what, &data)
             .map(|l| Read::Line(Box::new(l)))
             .map_err(|why| wrong(&name, why.into())),
-        Some((space @ ("conn" | "queue" | "fetch" | "world"), what)) => {
+        Some((space @ ("conn" | "queue" | "fetch" | "world" | "unicast"), what)) => {
             let record = of_record(space, what, data);
             record.map(Read::Record).map_err(|why| wrong(&name, why.into()))
         }

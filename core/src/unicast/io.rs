@@ -3,6 +3,8 @@
 
 use core::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::unicast::Side;
 use crate::wire::unicast::{Conn, Order, Packet, Payload};
 
@@ -42,7 +44,8 @@ pub enum Output {
 }
 
 /// Why a message was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// The send window is full; [`Output::Writable`] will follow.
     Full,

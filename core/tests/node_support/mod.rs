@@ -183,6 +183,10 @@ impl Host {
                 Output::Complete { .. } => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
+                Output::Datagrams { .. }
+                | Output::Deliver { .. }
+                | Output::Refused { .. }
+                | Output::Writable { .. } => panic!("this node has no datagrams"),
             }
         }
     }

@@ -354,6 +354,11 @@ impl Loop {
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
             Output::Persist(_) => unreachable!("sorted out when it was gathered"),
             Output::Answer(answer) => self.answer(answer),
+            // The node is configured without them.
+            Output::Datagrams { .. }
+            | Output::Deliver { .. }
+            | Output::Refused { .. }
+            | Output::Writable { .. } => {}
         }
     }
 

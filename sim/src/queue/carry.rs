@@ -120,6 +120,11 @@ impl<N: Guest> World<N> {
             }
             Output::Answer(answer) => self.answered(host, &answer),
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
+            // Between these nodes there are streams only.
+            Output::Datagrams { .. }
+            | Output::Deliver { .. }
+            | Output::Refused { .. }
+            | Output::Writable { .. } => {}
         }
     }
 

@@ -1,10 +1,7 @@
 //! What a messenger is given, read from a tape.
 
-use alloc::vec::Vec;
-
 use super::{Command, Input};
-use crate::json::{Fill, FromJson, Json, Wrong, enum_from_json};
-use crate::unicast::{Order, Payload, Side};
+use crate::json::enum_from_json;
 
 enum_from_json!(Input, Self::Flush, {
     "start" => Start,
@@ -18,27 +15,11 @@ enum_from_json!(Command, Self::Close { to: ([0; 4], 0).into() }, {
     "close" => Close { to },
     "forget" => Forget { peer, side },
 });
-enum_from_json!(Order, Self::InOrder, { "in_order" => InOrder, "at_once" => AtOnce });
-enum_from_json!(Side, Self::Sender, { "sender" => Sender, "receiver" => Receiver });
-
-impl Fill for Payload {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let mut bytes = Vec::<u8>::new();
-        bytes.fill(from)?;
-        *self = bytes.into();
-        Ok(())
-    }
-}
-impl FromJson for Payload {
-    fn blank() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::read;
+    use crate::json::{Json, read};
+    use crate::unicast::{Order, Payload, Side};
 
     #[test]
     fn every_input_comes_back_from_its_text() {

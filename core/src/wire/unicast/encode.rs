@@ -1,6 +1,6 @@
 //! Blocks to bytes, and how many bytes that will be.
 
-use alloc::vec::Vec;
+use bytes::BufMut;
 
 use super::varint::{len, put};
 use super::{Ack, Block, Close, Conn, Data, Message, Order, Packet, Request, Seal, VERSION};
@@ -26,8 +26,8 @@ pub(super) const MORE: u8 = 4;
 
 impl Packet {
     /// Appends the datagram to `out`.
-    pub fn encode(&self, seal: &Seal, out: &mut Vec<u8>) {
-        let begin = out.len();
+    pub fn encode(&self, seal: &Seal, out: &mut (impl BufMut + AsRef<[u8]>)) {
+        let begin = out.as_ref().len();
         let mut conn = None;
         let last = self.blocks.len().wrapping_sub(1);
         for (i, block) in self.blocks.iter().enumerate() {
@@ -37,21 +37,21 @@ impl Packet {
             {
                 head(out, LONE, it.conn, &mut conn);
                 put(out, it.seq);
-                out.extend_from_slice(&message.payload);
+                out.put_slice(&message.payload);
                 continue;
             }
             head(out, kind(block), block.conn(), &mut conn);
             match block {
                 Block::Data(it) => data(out, it, i == last),
                 Block::Ack(it) => ack(out, it),
-                Block::Request(Request { token, .. }) => out.extend(token.to_be_bytes()),
+                Block::Request(Request { token, .. }) => out.put_u64(*token),
                 Block::Close(Close { last, .. }) => put(out, *last),
                 Block::Closed { upto, .. } => put(out, *upto),
                 Block::Probe { sent, .. } => put(out, *sent),
             }
         }
-        if let Some(seal) = seal.of(&out[begin..]) {
-            out.extend(seal);
+        if let Some(seal) = seal.of(&out.as_ref()[begin..]) {
+            out.put_slice(&seal);
         }
     }
 }
@@ -82,19 +82,19 @@ const fn mark(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-fn head(out: &mut Vec<u8>, kind: u8, conn: Conn, before: &mut Option<Conn>) {
+fn head(out: &mut impl BufMut, kind: u8, conn: Conn, before: &mut Option<Conn>) {
     if *before == Some(conn) {
-        out.push((VERSION << 5) | SAME | kind);
+        out.put_u8((VERSION << 5) | SAME | kind);
     } else {
-        out.push((VERSION << 5) | kind);
-        out.extend(conn.0.to_be_bytes());
+        out.put_u8((VERSION << 5) | kind);
+        out.put_u64(conn.0);
         *before = Some(conn);
     }
 }
 
-fn data(out: &mut Vec<u8>, data: &Data, to_the_end: bool) {
+fn data(out: &mut impl BufMut, data: &Data, to_the_end: bool) {
     if let Some(token) = data.token {
-        out.extend(token.to_be_bytes());
+        out.put_u64(token);
     }
     put(out, data.seq);
     put(out, if to_the_end { 0 } else { data.messages.len() as u64 });
@@ -104,11 +104,11 @@ fn data(out: &mut Vec<u8>, data: &Data, to_the_end: bool) {
             | mark(*continues, CONTINUES)
             | mark(*more, MORE);
         put(out, ((payload.len() as u64) << 3) | u64::from(marks));
-        out.extend_from_slice(payload);
+        out.put_slice(payload);
     }
 }
 
-fn ack(out: &mut Vec<u8>, ack: &Ack) {
+fn ack(out: &mut impl BufMut, ack: &Ack) {
     put(out, ack.upto);
     put(out, ack.newest - ack.upto);
     put(out, ack.delay);

@@ -11,7 +11,9 @@ use super::{
 };
 
 /// Why a datagram is none of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PacketError {
     /// It ends in the middle of a field, or has no block.

@@ -1,18 +1,18 @@
 //! Numbers of one to nine bytes, seven bits each, the lowest first.
 
-use alloc::vec::Vec;
+use bytes::BufMut;
 
 /// The largest number that can be written: nine times seven bits.
 pub const MAX: u64 = (1 << 63) - 1;
 
 /// Appends a number; larger ones than [`MAX`] are written as [`MAX`].
-pub(super) fn put(out: &mut Vec<u8>, value: u64) {
+pub(super) fn put(out: &mut impl BufMut, value: u64) {
     let mut rest = value.min(MAX);
     while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
+        out.put_u8(rest as u8 | 0x80);
         rest >>= 7;
     }
-    out.push(rest as u8);
+    out.put_u8(rest as u8);
 }
 
 /// How many bytes [`put`] takes.
@@ -40,6 +40,8 @@ pub(super) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,193 @@
+//! Reliable messages over datagrams: the service that joins
+//! [`wire::unicast`](crate::wire::unicast), which knows bytes and no time,
+//! with a [`unicast::Endpoint`], which knows time and no bytes.
+//!
+//! Datagrams go in and out as the system's fast path has them: many of one
+//! size to or from one peer in one piece of memory. What an input leads to is
+//! in the caller's list when its call returns; datagrams in a row to one peer,
+//! and messages in a row from one, are one output.
+
+mod train;
+
+use alloc::vec::Vec;
+use core::mem;
+use core::net::SocketAddr;
+
+use self::train::Train;
+use super::{Command, ConnEvent, Effects, Event, Message, Output};
+use crate::engine::{Effect, Engine as _, Fx};
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::unicast::{self, Config, Conn, Endpoint, Refusal};
+use crate::wire::unicast::{Packet, Payload};
+
+/// An endpoint behind bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Datagrams {
+    endpoint: Endpoint,
+    train: Train,
+    /// Empty between two calls: kept for its memory alone.
+    said: Fx<unicast::Output, unicast::Event>,
+}
+
+impl Datagrams {
+    /// Without a peer. `rng` draws the ids of connections.
+    pub(super) fn new(config: &Config, rng: Rng) -> Self {
+        Self {
+            endpoint: Endpoint::new(config.clone(), rng),
+            train: Train::default(),
+            said: Fx::new(),
+        }
+    }
+
+    /// The protocol, to be looked at.
+    pub(super) const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Datagrams of one peer came, each as long as `segment`.
+    pub(super) fn arrived(
+        &mut self,
+        now: Instant,
+        (from, segment, data): (SocketAddr, u32, &Payload),
+        fx: &mut Effects,
+    ) {
+        let segment = (segment as usize).max(1);
+        // A message that is kept keeps the memory it came in: at most twice
+        // its own datagram, never that of many others.
+        let shared = data.len() <= 2 * segment;
+        for at in (0..data.len()).step_by(segment) {
+            let datagram = at..data.len().min(at + segment);
+            let datagram = if shared {
+                data.slice(datagram)
+            } else {
+                Payload::copy_from_slice(&data[datagram])
+            };
+            self.datagram(now, from, &datagram, fx);
+        }
+        self.answer(fx);
+    }
+
+    fn datagram(&mut self, now: Instant, from: SocketAddr, data: &Payload, fx: &mut Effects) {
+        let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        match Packet::parse(data, &self.endpoint.config().seal) {
+            Ok(packet) => {
+                let input = unicast::Input::Packet { peer: from, packet, bytes };
+                self.endpoint.handle(now, input, &mut self.said);
+            }
+            Err(why) => fx.event(Event::Conn(ConnEvent::Garbled { from, bytes, why })),
+        }
+    }
+
+    /// The user wants something of this service.
+    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+        let input = match command {
+            Command::SendMessages { to, messages } => return self.send(now, to, messages, fx),
+            Command::TakenMessages { from: peer, messages, bytes } => {
+                unicast::Input::Taken { peer, messages, bytes }
+            }
+            Command::CloseMessages { to: peer } => unicast::Input::Close { peer },
+            Command::ForgetMessages { peer, side } => unicast::Input::Forget { peer, side },
+            _ => return, // Not of this service.
+        };
+        self.endpoint.handle(now, input, &mut self.said);
+        self.answer(fx);
+    }
+
+    /// Sends until a message is refused, and gives the rest back.
+    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<Message>, fx: &mut Effects) {
+        let mut messages = messages.into_iter();
+        for Message { order, data: payload } in messages.by_ref() {
+            let before = self.said.len();
+            let input = unicast::Input::Send { peer: to, payload, order };
+            self.endpoint.handle(now, input, &mut self.said);
+            if self.said.as_slice()[before..].iter().any(is_refusal) {
+                break;
+            }
+        }
+        if let Some((first, why)) = self.answer(fx) {
+            let messages = core::iter::once(first).chain(messages).collect();
+            fx.output(Output::Refused { to, messages, why });
+        }
+    }
+
+    /// The turn is over.
+    pub(super) fn flush(&mut self, now: Instant, fx: &mut Effects) {
+        self.endpoint.handle(now, unicast::Input::Flush, &mut self.said);
+        self.answer(fx);
+    }
+
+    /// Runs what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+        self.endpoint.handle_timeout(now, &mut self.said);
+        self.answer(fx);
+    }
+
+    /// When something is due next.
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.endpoint.poll_timeout()
+    }
+
+    /// Turns what the endpoint wants into bytes. Gives back the message it
+    /// refused, if it did.
+    fn answer(&mut self, fx: &mut Effects) -> Option<(Message, Refusal)> {
+        let Self { endpoint, train, said } = self;
+        let Config { seal, mtu, .. } = endpoint.config();
+        let mut arrived = Arrived::default();
+        let mut refused = None;
+        for effect in said.drain() {
+            if !matches!(effect, Effect::Output(unicast::Output::Packet { .. })) {
+                train.leave(fx);
+            }
+            if !matches!(effect, Effect::Output(unicast::Output::Deliver { .. })) {
+                arrived.leave(fx);
+            }
+            match effect {
+                Effect::Event(event) => fx.event(Event::Unicast(event)),
+                Effect::Output(unicast::Output::Packet { peer, packet }) => {
+                    train.add(peer, &packet, (seal, *mtu), fx);
+                }
+                Effect::Output(unicast::Output::Deliver { peer, conn, order, payload }) => {
+                    arrived.add((peer, conn), Message { order, data: payload }, fx);
+                }
+                Effect::Output(unicast::Output::Refused { order, payload, why, .. }) => {
+                    refused = Some((Message { order, data: payload }, why));
+                }
+                Effect::Output(unicast::Output::Writable { peer }) => {
+                    fx.output(Output::Writable { to: peer });
+                }
+            }
+        }
+        train.leave(fx);
+        arrived.leave(fx);
+        refused
+    }
+}
+
+fn is_refusal(effect: &Effect<unicast::Output, unicast::Event>) -> bool {
+    matches!(effect, Effect::Output(unicast::Output::Refused { .. }))
+}
+
+/// Messages of one connection, in a row.
+#[derive(Default)]
+struct Arrived {
+    from: Option<(SocketAddr, Conn)>,
+    messages: Vec<Message>,
+}
+
+impl Arrived {
+    fn add(&mut self, from: (SocketAddr, Conn), message: Message, fx: &mut Effects) {
+        if self.from != Some(from) {
+            self.leave(fx);
+            self.from = Some(from);
+        }
+        self.messages.push(message);
+    }
+
+    fn leave(&mut self, fx: &mut Effects) {
+        if let Some((from, conn)) = self.from.take() {
+            let messages = mem::take(&mut self.messages);
+            fx.output(Output::Deliver { from, conn, messages });
+        }
+    }
+}
