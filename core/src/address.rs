@@ -1,26 +1,7 @@
 //! What an address tells of whoever has it: how far it reaches, and which
 //! addresses one owner can have.
 
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
-
-/// An address without its port. What the standard library has for it is
-/// copied into every caller, and there are forty.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-pub const fn ip_of(at: &SocketAddr) -> IpAddr {
-    at.ip()
-}
-
-/// The same in the clothes of IPv4 if it is of IPv4.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-pub const fn canonical_ip_of(at: &SocketAddr) -> IpAddr {
-    at.ip().to_canonical()
-}
-
-/// An address with a port.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-pub const fn with_port(ip: IpAddr, port: u16) -> SocketAddr {
-    SocketAddr::new(ip, port)
-}
+use core::net::{IpAddr, Ipv6Addr};
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +56,6 @@ pub fn plausible(at: IpAddr, teller: IpAddr) -> bool {
 }
 
 /// True for who can only be reached from the same network or machine.
-#[cfg(any(feature = "overlay", test))]
 pub fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }

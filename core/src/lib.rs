@@ -23,7 +23,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod address;
-mod chacha;
 pub mod choose;
 mod clause;
 pub mod engine;
@@ -39,7 +38,6 @@ pub mod rng;
 pub mod routing;
 mod shared;
 pub mod swarm;
-pub mod table;
 pub mod text;
 pub mod time;
 pub mod trace;

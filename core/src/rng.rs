@@ -5,15 +5,16 @@
 
 use alloc::boxed::Box;
 
-use crate::chacha::ChaCha8;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 /// A stream of random numbers that depends on nothing but its seed and name.
 #[derive(Clone, Debug)]
 pub struct Rng {
     seed: u64,
-    /// Made with the first number drawn: a stream holds a hundred bytes, and
-    /// many are only forked.
-    stream: Option<Box<ChaCha8>>,
+    /// Made with the first number drawn: a stream holds three hundred bytes,
+    /// and many are only forked.
+    stream: Option<Box<ChaCha8Rng>>,
 }
 
 impl Rng {
@@ -34,15 +35,13 @@ impl Rng {
         Self::new(mix(h ^ mix(index)))
     }
 
-    fn stream(&mut self) -> &mut ChaCha8 {
-        self.stream.get_or_insert_with(|| Box::new(ChaCha8::new(self.seed)))
+    fn stream(&mut self) -> &mut ChaCha8Rng {
+        self.stream.get_or_insert_with(|| Box::new(ChaCha8Rng::seed_from_u64(self.seed)))
     }
 
     /// Any `u64`.
     pub fn next_u64(&mut self) -> u64 {
-        let stream = self.stream();
-        let low = u64::from(stream.word());
-        u64::from(stream.word()) << 32 | low
+        self.stream().next_u64()
     }
 
     /// A number in `0..n`, evenly (Lemire's method); 0 when `n` is 0.
@@ -73,10 +72,7 @@ impl Rng {
     /// `N` random bytes.
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
-        let stream = self.stream();
-        for chunk in out.chunks_mut(4) {
-            chunk.copy_from_slice(&stream.word().to_le_bytes()[..chunk.len()]);
-        }
+        self.stream().fill_bytes(&mut out);
         out
     }
 

@@ -94,13 +94,13 @@ impl Duration {
     /// When `denominator` is zero.
     #[must_use]
     pub const fn ratio(self, numerator: u64, denominator: u64) -> Self {
-        Self(divide(self.0 as u128 * numerator as u128, denominator).0)
+        let whole = self.0 as u128 * numerator as u128 / denominator as u128;
+        Self(if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 })
     }
     /// An interval of a protocol as a run has it whose times are divided by
     /// `time_scale` (0 counts as 1). Never nothing: a timer that is due again
     /// at once would be due forever.
     #[must_use]
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub const fn scaled(self, time_scale: u32) -> Self {
         let by = if time_scale == 0 { 1 } else { time_scale as u64 };
         if self.0 < by { Self(1) } else { Self(self.0 / by) }
@@ -109,7 +109,6 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Self;
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
@@ -149,59 +148,9 @@ impl fmt::Debug for Duration {
     }
 }
 
-/// Divides a product of two numbers: the quotient, [`u64::MAX`] when that is
-/// too small for it, and the remainder.
-///
-/// Products of times and rates nearly always fit into 64 bits; then it is one
-/// division. For the rest a loop will do: the compiler's own division of such
-/// width weighs half a kilobyte in the page's modules.
-///
-/// # Panics
-/// When `by` is zero and the product fits into 64 bits.
-#[must_use]
-pub const fn divide(product: u128, by: u64) -> (u64, u64) {
-    let (high, low) = ((product >> 64) as u64, product as u64);
-    if high == 0 {
-        return (low / by, low % by);
-    }
-    if high >= by {
-        return (u64::MAX, 0);
-    }
-    // Long division, a bit at a time. What is left over is less than `by`.
-    let (mut quotient, mut rest, mut bit) = (0_u64, high, 64);
-    while bit > 0 {
-        bit -= 1;
-        let over = rest >> 63 == 1;
-        rest = rest << 1 | low >> bit & 1;
-        quotient <<= 1;
-        if over || rest >= by {
-            rest = rest.wrapping_sub(by);
-            quotient |= 1;
-        }
-    }
-    (quotient, rest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn dividing_is_what_the_compiler_means_by_it(
-            a: u64, b: u64, by in 1_u64.., (more, fewer) in (0_u32..64, 0_u32..64),
-        ) {
-            let by = (by >> fewer).max(1);
-            let product = u128::from(a) * u128::from(b >> more);
-            let wide = product / u128::from(by);
-            let expected = match u64::try_from(wide) {
-                Ok(quotient) => (quotient, (product % u128::from(by)) as u64),
-                Err(_) => (u64::MAX, 0),
-            };
-            prop_assert_eq!(divide(product, by), expected);
-        }
-    }
 
     #[test]
     fn a_scaled_interval_is_shorter_and_never_nothing() {

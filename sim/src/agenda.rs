@@ -1,10 +1,10 @@
 //! The clock of a world, what is due in it, and what is done to it.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::act::At;
-use servent_core::table::Table;
 use servent_core::time::Instant;
 
 /// What has to wait for faults of the same instant.
@@ -17,7 +17,7 @@ const AFTER_FAULTS: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub(crate) struct Agenda<D, A> {
     now: Instant,
-    due: Table<(Instant, u64), D>,
+    due: BTreeMap<(Instant, u64), D>,
     planned: u64,
     events: u64,
     faults: Arc<Vec<At<A>>>,
@@ -28,7 +28,7 @@ pub(crate) struct Agenda<D, A> {
 impl<D, A: Clone> Agenda<D, A> {
     /// Nothing but these faults.
     pub(crate) fn new(faults: &[At<A>], fault: fn(u32) -> D) -> Self {
-        let (now, due, none) = (Instant::ZERO, Table::new(), Arc::default());
+        let (now, due, none) = (Instant::ZERO, BTreeMap::new(), Arc::default());
         let mut agenda = Self { now, due, planned: 0, events: 0, faults: none, fault };
         agenda.adopt(&Arc::new(faults.to_vec()));
         agenda
@@ -49,7 +49,7 @@ impl<D, A: Clone> Agenda<D, A> {
 
     /// When the next thing is due.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.due.first().map(|((at, _), _)| *at)
+        self.due.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// Plans something that is no fault.

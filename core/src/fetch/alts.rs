@@ -7,7 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Config;
-use crate::address::{Reach, ip_of, plausible, reach};
+use crate::address::{Reach, plausible, reach};
 
 /// Why an alternate location was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,14 +30,14 @@ pub(super) fn judge(
     at_ip: usize,
     all: usize,
 ) -> Result<(), AltRefusal> {
-    if !plausible(ip_of(&at), teller) {
+    if !plausible(at.ip(), teller) {
         return Err(AltRefusal::Private);
     }
     if at.port() < config.alt_port {
         return Err(AltRefusal::Port);
     }
     if all >= config.sources as usize
-        || at_ip >= config.alts_per_ip as usize && reach(ip_of(&at)) != Reach::Machine
+        || at_ip >= config.alts_per_ip as usize && reach(at.ip()) != Reach::Machine
     {
         return Err(AltRefusal::TooMany);
     }

@@ -1,9 +1,9 @@
 //! Whether anybody is there at all: a download whose sources were never
 //! reached ends soon when its user wants that, instead of knocking for long.
 
-use super::SourceTrouble;
 use super::cx::Cx;
 use super::download::{Download, State};
+use super::{SourceTrouble, keys_where};
 use crate::time::{Duration, Instant};
 
 impl Download {
@@ -14,7 +14,7 @@ impl Download {
             return;
         }
         self.first_contact = None;
-        for no in self.sources.keys_where(|_, s| s.lost.is_none()) {
+        for no in keys_where(&self.sources, |s| s.lost.is_none()) {
             self.lose(no, SourceTrouble::Unreachable, cx);
         }
     }

@@ -1,5 +1,6 @@
 //! What every step of a download needs at hand.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::SocketAddr;
 
@@ -7,7 +8,6 @@ use super::{Config, Event, Output};
 use crate::engine::Fx;
 use crate::id::{ConnId, FetchId};
 use crate::queue::Dialect;
-use crate::table::Table;
 use crate::time::Instant;
 
 /// One call's instant, effects, and the things all downloads share.
@@ -34,7 +34,7 @@ pub(super) struct Speech {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conns {
     drawn: u64,
-    owner: Table<ConnId, (FetchId, u32)>,
+    owner: BTreeMap<ConnId, (FetchId, u32)>,
 }
 
 impl Conns {

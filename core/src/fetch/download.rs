@@ -1,5 +1,6 @@
 //! One download: its file, its sources, and how it ends.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -11,11 +12,11 @@ use super::ranges::RangeSet;
 use super::source::{Link, Src};
 use super::{
     Answer, Event, FetchFailure, FetchView, Get, Output, PartRow, Source, SourceTrouble, Ticket,
+    keys_where,
 };
 use crate::engine::Fx;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::queue::client::{self, Remembered};
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::http::Target;
 
@@ -48,7 +49,7 @@ pub(super) struct Download {
     pub(super) have: RangeSet,
     /// Bytes stored since the row was saved.
     pub(super) unsaved: u64,
-    pub(super) sources: Table<u32, Src>,
+    pub(super) sources: BTreeMap<u32, Src>,
     next_source: u32,
     /// `GIV`s that are expected, and until when.
     pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
@@ -75,7 +76,7 @@ impl Download {
             resumed: have.bytes() > 0,
             have,
             unsaved: 0,
-            sources: Table::new(),
+            sources: BTreeMap::new(),
             next_source: 0,
             givs: Vec::new(),
             first_contact: first_contact(strangers, cx),
@@ -153,11 +154,11 @@ impl Download {
             }
         }
         if let State::Failed(_) = self.state {
-            self.sources.each_mut(|_, src| {
+            for src in self.sources.values_mut() {
                 if !src.pushed {
                     (src.lost, src.failures) = (None, 0);
                 }
-            });
+            }
             let placed = self.sources.values().any(|s| s.client.remembered().is_some());
             self.first_contact = first_contact(self.size.is_none() && !placed, cx);
             self.save(cx);
@@ -170,7 +171,7 @@ impl Download {
 
     /// Lets every idle source look for something to do.
     pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
-        for no in self.sources.keys_where(|_, s| s.idle()) {
+        for no in keys_where(&self.sources, |s| s.idle()) {
             if self.state == State::Running && self.sources[&no].idle() {
                 self.client(no, client::Input::Want, cx);
             }
@@ -255,7 +256,7 @@ impl Download {
     }
 
     fn release_all(&mut self, cx: &mut Cx<'_>) {
-        for no in self.sources.keys_where(|_, _| true) {
+        for no in self.sources.keys().copied().collect::<Vec<_>>() {
             self.release(no, cx);
             self.client(no, client::Input::Rest, cx);
         }
@@ -310,7 +311,7 @@ impl Download {
     fn refetch(&mut self, cx: &mut Cx<'_>) {
         self.corrupt += 1;
         self.doubt_size();
-        let guilty = self.sources.keys_where(|_, s| s.bytes > 0);
+        let guilty = keys_where(&self.sources, |s| s.bytes > 0);
         let others = self.sources.values().any(|s| s.bytes == 0 && s.lost.is_none());
         let certain = guilty.len() == 1 && !self.resumed;
         if self.corrupt > 1 || (certain && !others) {
@@ -333,11 +334,11 @@ impl Download {
     /// Forgets the size. Whoever seemed to lie about it may have been honest.
     fn doubt_size(&mut self) {
         (self.size, self.size_from) = (None, None);
-        self.sources.each_mut(|_, src| {
+        for src in self.sources.values_mut() {
             if src.lost == Some(SourceTrouble::LengthLie) && !src.pushed {
                 (src.lost, src.failures) = (None, 0);
             }
-        });
+        }
     }
 
     /// Gives a source up for good. If the size is its word alone, that goes

@@ -9,8 +9,7 @@ use super::event::Limit;
 use super::ranges::Range;
 use super::reply::{self, Asked, Reply};
 use super::source::{Link, Receiving, Src};
-use super::{Event, Output, Source, SourceTrouble};
-use crate::address::ip_of;
+use super::{Event, Output, Source, SourceTrouble, keys_where};
 use crate::id::{ConnId, FileIndex};
 use crate::queue::client;
 use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target};
@@ -180,8 +179,8 @@ impl Download {
         if known || cx.speech.callback == Some(at) {
             return;
         }
-        let at_ip = self.sources.values().filter(|s| ip_of(&s.at()) == ip_of(&at)).count();
-        let verdict = judge(cx.config, at, ip_of(&teller), at_ip, self.sources.len());
+        let at_ip = self.sources.values().filter(|s| s.at().ip() == at.ip()).count();
+        let verdict = judge(cx.config, at, teller.ip(), at_ip, self.sources.len());
         if let Err(why) = verdict {
             cx.fx.event(Event::AltRefused { fetch: self.id, at, why });
             return;
@@ -282,7 +281,7 @@ impl Download {
     pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
         self.give_up_strangers(cx);
         let due = |s: &Src| s.due().is_some_and(|(at, _)| at <= cx.now);
-        for no in self.sources.keys_where(|_, s| due(s)) {
+        for no in keys_where(&self.sources, |s| due(s)) {
             self.source_due(no, cx);
         }
         self.givs.retain(|&(_, _, until)| until > cx.now);
@@ -363,7 +362,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(ticket) = src.client.claim().ticket else { return };
         let (peer, server) = from;
-        if let Some(at) = server.filter(|at| ip_of(at) == ip_of(&peer) && *at != src.at()) {
+        if let Some(at) = server.filter(|at| at.ip() == peer.ip() && *at != src.at()) {
             src.source.at = at;
             src.source.host = alloc::format!("{at}");
             cx.fx.event(Event::Source { fetch: self.id, at });

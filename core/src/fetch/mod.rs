@@ -22,6 +22,7 @@ mod source;
 mod talk;
 mod view;
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -38,8 +39,13 @@ pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
 use crate::queue::{Dialect, client};
-use crate::table::Table;
 use crate::time::Instant;
+
+/// The keys of what is wanted: a copy, because what is done with each of them
+/// may change the map.
+fn keys_where<K: Copy, V>(map: &BTreeMap<K, V>, wanted: impl Fn(&V) -> bool) -> Vec<K> {
+    map.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).collect()
+}
 
 /// All downloads of a node.
 #[derive(Debug, Clone)]
@@ -48,9 +54,9 @@ pub struct Fetches {
     speech: Speech,
     conns: Conns,
     next: u32,
-    downloads: Table<FetchId, Download>,
+    downloads: BTreeMap<FetchId, Download>,
     /// When each download wants to be woken.
-    due: Table<FetchId, (Instant, &'static str)>,
+    due: BTreeMap<FetchId, (Instant, &'static str)>,
 }
 
 impl Fetches {
@@ -63,8 +69,8 @@ impl Fetches {
             speech: Speech { agent, dialect, callback: None },
             conns: Conns::default(),
             next: 0,
-            downloads: Table::new(),
-            due: Table::new(),
+            downloads: BTreeMap::new(),
+            due: BTreeMap::new(),
         }
     }
 
@@ -81,23 +87,6 @@ impl Fetches {
         now: Instant,
         fx: &mut FxOf<Self>,
         step: impl FnOnce(&mut Download, &mut Cx<'_>),
-    ) {
-        let mut step = Some(step);
-        self.run(fetch, now, fx, &mut |download, cx| {
-            if let Some(step) = step.take() {
-                step(download, cx);
-            }
-        });
-    }
-
-    /// The same for all kinds of steps: there are fifteen.
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn run(
-        &mut self,
-        fetch: FetchId,
-        now: Instant,
-        fx: &mut FxOf<Self>,
-        step: &mut dyn FnMut(&mut Download, &mut Cx<'_>),
     ) {
         let Self { config, speech, conns, downloads, due, .. } = self;
         let Some(download) = downloads.get_mut(&fetch) else { return };
@@ -177,7 +166,7 @@ impl Fetches {
     /// Drops the oldest of those that are over and that nobody needs.
     fn forget_finished(&mut self) {
         let over = |d: &Download| matches!(d.state, State::Done | State::Failed(_));
-        let ids = self.downloads.keys_where(|_, d| over(d));
+        let ids = keys_where(&self.downloads, |d| over(d));
         let many = ids.len().saturating_sub(self.config.finished as usize);
         for id in &ids[..many] {
             self.downloads.remove(id);
@@ -204,7 +193,7 @@ impl Fetches {
     /// Gives every source of a download the same input.
     fn sources(&mut self, fetch: FetchId, input: client::Input, now: Instant, fx: &mut FxOf<Self>) {
         self.command(fetch, now, fx, |d, cx| {
-            for no in d.sources.keys_where(|_, s| s.lost.is_none()) {
+            for no in keys_where(&d.sources, |s| s.lost.is_none()) {
                 d.client(no, input, cx);
             }
         });
@@ -291,7 +280,7 @@ impl Engine for Fetches {
         match input {
             Input::Restore(row) => self.insert(row, now, fx),
             Input::Resume => {
-                for fetch in self.downloads.keys_where(|_, d| d.state == State::Resting) {
+                for fetch in keys_where(&self.downloads, |d| d.state == State::Resting) {
                     self.with(fetch, now, fx, Download::begin);
                 }
             }
@@ -346,7 +335,7 @@ impl Engine for Fetches {
     }
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
-        for fetch in self.due.keys_where(|_, (at, _)| *at <= now) {
+        for fetch in keys_where(&self.due, |(at, _)| *at <= now) {
             self.with(fetch, now, fx, Download::timeout);
         }
     }

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use crate::ranges::join;
-use crate::table::sort_pairs;
 
 /// A range of bytes, half-open.
 pub(super) type Range = (u64, u64);
@@ -61,10 +60,10 @@ impl RangeSet {
         let mut out = self.0.clone();
         if out.len() > most {
             let mut sizes: Vec<_> = out.iter().map(|(s, e)| (u64::MAX - (e - s), *s)).collect();
-            sort_pairs(&mut sizes);
+            sizes.sort_unstable();
             sizes.truncate(most);
             out = sizes.into_iter().map(|(size, s)| (s, s + (u64::MAX - size))).collect();
-            sort_pairs(&mut out);
+            out.sort_unstable();
         }
         out
     }

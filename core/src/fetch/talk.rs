@@ -7,8 +7,7 @@ use super::cx::Cx;
 use super::download::{Download, State};
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
-use super::{Config, Event, Output, SourceTrouble};
-use crate::address::{ip_of, with_port};
+use super::{Config, Event, Output, SourceTrouble, keys_where};
 use crate::id::ConnId;
 use crate::queue::client;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
@@ -151,7 +150,7 @@ impl Download {
             Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
             _ => false,
         };
-        for no in self.sources.keys_where(|_, s| idle(&self.have, s)) {
+        for no in keys_where(&self.sources, |s| idle(&self.have, s)) {
             self.release(no, cx);
             if self.sources[&no].pushed {
                 self.lose(no, SourceTrouble::Disconnected, cx);
@@ -165,8 +164,8 @@ impl Download {
 /// Where a source can call us. When we listen on all our addresses, it is the
 /// one our connection to it left from; nobody can call "all addresses" (PQ-8).
 fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
-    if ip_of(&listen).is_unspecified() {
-        return Some(with_port(local?, listen.port()));
+    if listen.ip().is_unspecified() {
+        return Some(SocketAddr::new(local?, listen.port()));
     }
     Some(listen)
 }

@@ -27,7 +27,6 @@ pub fn print(value: &(impl Serialize + ?Sized)) -> String {
 struct Writer(String);
 
 impl Writer {
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn text(&mut self, text: &str) {
         self.0.push('"');
         self.inside(text);
@@ -81,7 +80,6 @@ impl Writer {
         self.0.push(':');
     }
 
-    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn open(&mut self, begin: &'static str, end: &'static str) -> Items<'_> {
         self.0.push_str(begin);
         Items { writer: self, some: false, end }

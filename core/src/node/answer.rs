@@ -8,7 +8,6 @@ use super::conn::{Phase, Timer, Transfer};
 use super::parts::Subject;
 use super::serve::{Asked, ReplyForm};
 use super::{ConnEvent, Effects, Event, FileRef, Limit, Node, Output, tell};
-use crate::address::{canonical_ip_of, ip_of};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, Guid};
 use crate::queue::server::Verdict;
@@ -133,7 +132,7 @@ impl Node {
     ) -> bool {
         let Some(state) = self.conns.get(conn) else { return true };
         let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > now);
-        let light = server::Input::Light { conn, peer: ip_of(&state.peer) };
+        let light = server::Input::Light { conn, peer: state.peer.ip() };
         let mut said = Fx::new();
         self.queue.handle(now, light, &mut said);
         let mut refused = false;
@@ -299,7 +298,7 @@ impl Node {
             head.header("X-Available-Ranges", available);
         }
         let FileRef::Shared(index) = subject.file else { return };
-        let Some(peer) = self.conns.get(conn).map(|c| canonical_ip_of(&c.peer)) else { return };
+        let Some(peer) = self.conns.get(conn).map(|c| c.peer.ip().to_canonical()) else { return };
         let most = self.config.limits.alternates_told as usize;
         let alternates = Alts(self.files.alternates(index, peer).take(most).collect());
         if !alternates.0.is_empty() {

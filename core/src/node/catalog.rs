@@ -4,16 +4,15 @@
 //! Only a number or a SHA-1 ever leads to a file. A name that comes in a URL
 //! is compared and never looked up, so it cannot become a path.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
-#[cfg(feature = "browser")]
 use core::ops::Bound;
 
 use super::FileInfo;
-use crate::address::{ip_of, plausible};
+use crate::address::plausible;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
-use crate::table::{Set, Table};
 
 /// One shared file and where else it is.
 #[derive(Debug, Clone)]
@@ -26,10 +25,10 @@ struct Entry {
 /// The shared files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
-    by_index: Table<FileIndex, Entry>,
+    by_index: BTreeMap<FileIndex, Entry>,
     /// By the first bytes of the SHA-1; the entry has all of them.
-    by_sha1: Set<(u64, FileIndex)>,
-    by_key: Set<(FileKey, FileIndex)>,
+    by_sha1: BTreeSet<(u64, FileIndex)>,
+    by_key: BTreeSet<(FileKey, FileIndex)>,
 }
 
 impl Catalog {
@@ -68,7 +67,6 @@ impl Catalog {
     }
 
     /// Their bytes in all, in kilobytes.
-    #[cfg(feature = "overlay")]
     pub(super) fn kilobytes(&self) -> u32 {
         let bytes = self.by_index.values().fold(0u64, |sum, e| sum.saturating_add(e.info.size));
         u32::try_from(bytes / 1_024).unwrap_or(u32::MAX)
@@ -93,7 +91,6 @@ impl Catalog {
     }
 
     /// The files after number `after` (from the first when `None`), in order.
-    #[cfg(feature = "browser")]
     pub(super) fn after(&self, after: Option<FileIndex>) -> impl Iterator<Item = &FileInfo> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_index.range((from, Bound::Unbounded)).map(|(_, e)| &e.info)
@@ -106,14 +103,14 @@ impl Catalog {
         asker: IpAddr,
     ) -> impl Iterator<Item = SocketAddr> {
         let known = self.by_index.get(&index).map_or(&[][..], |e| &e.alternates);
-        known.iter().rev().copied().filter(move |at| ip_of(at) != asker)
+        known.iter().rev().copied().filter(move |at| at.ip() != asker)
     }
 
     /// Remembers that `at` has this file too, as told by a client at
     /// `teller`. At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
-        if at.port() == 0 || !plausible(ip_of(&at), teller) {
+        if at.port() == 0 || !plausible(at.ip(), teller) {
             return;
         }
         entry.alternates.retain(|known| *known != at);
@@ -127,7 +124,7 @@ impl Catalog {
     /// Forgets that `at` has this file (`X-NAlt`), if the word comes from the
     /// same address: nobody may take others out of the mesh.
     pub(super) fn unlearn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr) {
-        if ip_of(&at) != teller {
+        if at.ip() != teller {
             return;
         }
         if let Some(entry) = self.by_index.get_mut(&index) {

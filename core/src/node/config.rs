@@ -28,7 +28,6 @@ pub struct Config {
     /// Announce `X-Node`, so that servers may call us back.
     pub callable: bool,
     /// The overlay.
-    #[cfg(feature = "overlay")]
     pub overlay: super::overlay::Config,
     /// Reliable messages over datagrams; `None`: datagrams are not heard.
     pub datagrams: Option<unicast::Config>,
@@ -44,7 +43,6 @@ impl Default for Config {
             dialect: Dialect::Parq,
             share_parts: false,
             callable: true,
-            #[cfg(feature = "overlay")]
             overlay: super::overlay::Config::default(),
             datagrams: None,
         }
@@ -104,13 +102,8 @@ impl Default for Limits {
     }
 }
 
-#[cfg(feature = "overlay")]
 crate::json::struct_from_json!(Config, default, Lenient, {
     agent, queue, fetch, limits, dialect, share_parts, callable, overlay, datagrams,
-});
-#[cfg(not(feature = "overlay"))]
-crate::json::struct_from_json!(Config, default, Lenient, {
-    agent, queue, fetch, limits, dialect, share_parts, callable, datagrams,
 });
 crate::json::struct_from_json!(Limits, default, Lenient, {
     connections, connections_per_ip, head_bytes, head_lines, request_deadline, idle_deadline,

@@ -6,13 +6,13 @@
 //! a running transfer needs is boxed.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::{Limit, Limits};
-use crate::address::{ip_of, owner};
+use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::table;
 use crate::time::Instant;
 
 /// One connection.
@@ -43,7 +43,6 @@ pub(super) enum Phase {
     /// We ask the other end; the fetch engine decides.
     Fetching(super::download::Reply),
     /// A neighbour in the overlay, or who may become one.
-    #[cfg_attr(not(feature = "overlay"), allow(dead_code))]
     Overlay,
     /// Closed by us; the host will say when it is gone.
     Closing,
@@ -59,7 +58,6 @@ pub(super) enum Purpose {
     /// To download.
     Fetch,
     /// To have a neighbour in the overlay.
-    #[cfg_attr(not(feature = "overlay"), allow(dead_code))]
     Neighbour,
 }
 
@@ -131,9 +129,9 @@ impl Conn {
 /// All connections, with their deadlines in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
-    conns: table::Table<ConnId, Conn>,
-    per_owner: table::Table<IpAddr, u32>,
-    due: table::Table<(Instant, ConnId), Timer>,
+    conns: BTreeMap<ConnId, Conn>,
+    per_owner: BTreeMap<IpAddr, u32>,
+    due: BTreeMap<(Instant, ConnId), Timer>,
     dialed: u64,
 }
 
@@ -148,7 +146,7 @@ impl Table {
         if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
             return Err(Limit::Connections);
         }
-        let held = self.per_owner.get(&owner(ip_of(&peer))).copied().unwrap_or_default();
+        let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
         if held >= limits.connections_per_ip {
             return Err(Limit::ConnectionsPerIp);
         }
@@ -180,7 +178,7 @@ impl Table {
     }
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
-        *self.per_owner.or_default(owner(ip_of(&state.peer))) += 1;
+        *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
         self.conns.insert(conn, state);
     }
 
@@ -188,7 +186,7 @@ impl Table {
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
         self.rest(conn);
         let gone = self.conns.remove(&conn)?;
-        let owner = owner(ip_of(&gone.peer));
+        let owner = owner(gone.peer.ip());
         if let Some(held) = self.per_owner.get_mut(&owner) {
             *held -= 1;
             if *held == 0 {
@@ -237,7 +235,7 @@ impl Table {
 
     /// The first deadline and the name of its timer.
     pub(super) fn next_due(&self) -> Option<(Instant, &'static str)> {
-        let ((at, _), timer) = self.due.first()?;
+        let ((at, _), timer) = self.due.first_key_value()?;
         let name = match timer {
             Timer::Head => "request_deadline",
             Timer::Idle => "idle_deadline",
@@ -248,7 +246,7 @@ impl Table {
 
     /// Takes the first timer that has run out, and when it did.
     pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer, Instant)> {
-        let (&(at, conn), _) = self.due.first()?;
+        let (&(at, conn), _) = self.due.first_key_value()?;
         if at > now {
             return None;
         }

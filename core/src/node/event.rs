@@ -23,8 +23,7 @@ pub enum Event {
     Fetch(fetch::Event),
     /// The world around the nodes: faults and the disk.
     World(WorldEvent),
-    /// The overlay. The last, so that digests are the same without it.
-    #[cfg(feature = "overlay")]
+    /// The overlay.
     Routing(routing::Event),
     /// Reliable messages over datagrams.
     Unicast(unicast::Event),

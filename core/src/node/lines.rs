@@ -2,11 +2,11 @@
 //! `QUEUE`, or nothing we speak. And the lines we open connections with.
 
 use alloc::string::{String, ToString};
+use core::net::SocketAddr;
 
 use super::conn::{Phase, Purpose, Timer};
 use super::serve::clip;
 use super::{ConnEvent, DialError, Effects, Limit, Node, Output, tell};
-use crate::address::{canonical_ip_of, ip_of, with_port};
 use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::queue::server;
@@ -142,7 +142,7 @@ impl Node {
                 let line = Line::Giv { index, servent: self.servent, name };
                 self.serve_after(now, conn, &line, fx);
             }
-            Purpose::Fetch => self.fetch_dialed(now, conn, ip_of(&local), fx),
+            Purpose::Fetch => self.fetch_dialed(now, conn, local.ip(), fx),
             Purpose::Neighbour => self.overlay_dialed(now, conn, fx),
         }
     }
@@ -185,8 +185,8 @@ impl Node {
     /// the address this connection left from when we listen on all of them.
     fn reached_at(&self, local: core::net::SocketAddr) -> core::net::SocketAddr {
         match self.listen {
-            Some(at) if !ip_of(&at).is_unspecified() => at,
-            Some(at) => with_port(canonical_ip_of(&local), at.port()),
+            Some(at) if !at.ip().is_unspecified() => at,
+            Some(at) => SocketAddr::new(local.ip().to_canonical(), at.port()),
             None => local,
         }
     }

@@ -30,15 +30,7 @@ mod io_json;
 mod lines;
 mod look;
 pub mod messenger;
-#[cfg(not(feature = "overlay"))]
-#[path = "no_overlay.rs"]
 mod overlay;
-#[cfg(feature = "overlay")]
-mod overlay;
-#[cfg(not(feature = "browser"))]
-#[path = "no_page.rs"]
-mod page;
-#[cfg(feature = "browser")]
 mod page;
 mod parts;
 mod serve;
@@ -54,7 +46,6 @@ pub use self::event::{ConnEvent, Event, Limit, WorldEvent};
 pub use self::io::{
     Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored,
 };
-#[cfg(feature = "overlay")]
 pub use self::overlay::Config as Overlay;
 pub use self::view::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
 pub use crate::fetch::{
@@ -109,12 +100,8 @@ impl Node {
     pub fn new(config: impl Into<Arc<Config>>, seed: u64) -> Self {
         let config = config.into();
         let root = Rng::new(seed);
-        #[cfg(feature = "overlay")]
-        let part = &config.overlay;
-        #[cfg(not(feature = "overlay"))]
-        let part = &();
         Self {
-            overlay: overlay::Part::new(part, &root),
+            overlay: overlay::Part::new(&config.overlay, &root),
             datagrams: config
                 .datagrams
                 .as_ref()

@@ -3,12 +3,12 @@
 //! The node reads them off the rows the fetch engine saves, so what is offered
 //! is never more than what is safe on disk.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use super::{FileInfo, FileRef, PartRow};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
-use crate::table::Table;
 use crate::wire::http::AvailableRanges;
 
 /// What somebody asks for, found: a shared file or a part of one.
@@ -49,7 +49,7 @@ impl Subject {
 /// Unfinished downloads whose content and size are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts {
-    by_fetch: Table<FetchId, Arc<PartRow>>,
+    by_fetch: BTreeMap<FetchId, Arc<PartRow>>,
 }
 
 impl Parts {

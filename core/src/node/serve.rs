@@ -10,7 +10,6 @@ use super::lines::{self, First};
 use super::page::{self, Wanted};
 use super::parts::Subject;
 use super::{ConnEvent, Effects, FileRef, Limit, Node, tell};
-use crate::address::{canonical_ip_of, ip_of};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::queue::Dialect;
 use crate::queue::server;
@@ -281,7 +280,7 @@ impl Node {
     ) {
         let Some(peer) = self.conns.get(conn).map(|c| c.peer) else { return };
         if let FileRef::Shared(index) = subject.file {
-            self.learn_alternates(index, head, ip_of(&peer));
+            self.learn_alternates(index, head, peer.ip());
         }
         if reply.head_only {
             // Never queued, and never touches a place (reference §3).
@@ -304,7 +303,7 @@ impl Node {
         let claim = headers::Claim::parse(&head.headers);
         let request = server::Request {
             conn,
-            peer: canonical_ip_of(&peer),
+            peer: peer.ip().to_canonical(),
             dialect,
             file: subject.key,
             bytes: end - start,
@@ -339,7 +338,7 @@ impl Node {
         // Who can be called and says which parts it has is a source itself.
         if head.headers.get("X-Available-Ranges").is_some_and(|r| r.contains('-'))
             && let Some(at) = headers::callback(&head.headers)
-            && canonical_ip_of(&at) == teller
+            && at.ip().to_canonical() == teller
         {
             self.files.learn(index, at, teller, most);
         }

@@ -117,13 +117,13 @@ fn put(shard: &mut Shard, entry: Entry) {
 mod tests {
     use super::*;
     use crate::rng::Rng;
-    use crate::table::Table;
+    use alloc::collections::BTreeMap;
 
     #[test]
     fn it_is_a_map() {
         let mut rng = Rng::new(5);
         for size in [0, 1, 7, 100, 5_000, 40_000_u64] {
-            let (mut ours, mut model) = (Generation::default(), Table::<u64, Route>::new());
+            let (mut ours, mut model) = (Generation::default(), BTreeMap::<u64, Route>::new());
             for n in 0..size {
                 // Few different homes: long runs, around the end too.
                 let low = if rng.chance(1, 2) { u64::from(u32::MAX) } else { rng.below(1 << 32) };

@@ -1,6 +1,7 @@
 //! Neighbours: which slot each has, and what is known of it.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
@@ -8,7 +9,6 @@ use super::flow::Flow;
 use super::route::Route;
 use super::{Neighbour, Why};
 use crate::id::ConnId;
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::gnutella::Keywords;
 
@@ -84,7 +84,7 @@ pub(super) struct Links {
     slots: Vec<Option<Box<Link>>>,
     /// How often each slot was used before.
     used: Vec<u32>,
-    by_conn: Table<ConnId, u32>,
+    by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
     open: Vec<u32>,
 }

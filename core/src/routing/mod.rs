@@ -63,6 +63,7 @@ mod tables;
 mod view;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
@@ -80,7 +81,6 @@ pub use self::view::{LinkView, Remembered, RouterView, TableView, Via};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
 use crate::rng::Rng;
-use crate::table::Set;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
 
@@ -109,7 +109,7 @@ pub struct Router {
     /// The keywords of what we share, and the messages that tell all of them.
     keywords: Option<Box<(Keywords, Vec<Qrp>)>>,
     /// When each neighbour is looked after next.
-    agenda: Set<(Instant, u32)>,
+    agenda: BTreeSet<(Instant, u32)>,
     /// Slots a message goes on to; only used within one call.
     onward: Vec<u32>,
 }
@@ -142,7 +142,7 @@ impl Router {
             targets: pushes::Targets::default(),
             searches: Vec::new(),
             keywords: None,
-            agenda: Set::new(),
+            agenda: BTreeSet::new(),
             onward: Vec::new(),
             config,
         }

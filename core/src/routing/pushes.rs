@@ -1,11 +1,11 @@
 //! Pushes that are meant for us: whom strangers make us connect to.
 
+use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
 use super::judge::Judgement;
 use super::{Router, Verdict, Why};
 use crate::address::{owner, plausible};
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
 
@@ -13,7 +13,7 @@ use crate::wire::gnutella::Push;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Targets {
     since: Instant,
-    counts: Table<IpAddr, u32>,
+    counts: BTreeMap<IpAddr, u32>,
 }
 
 impl Router {
@@ -30,14 +30,14 @@ impl Router {
         }
         let window = self.config.push_window.scaled(self.config.time_scale);
         if now.since(self.targets.since) >= window {
-            self.targets = Targets { since: now, counts: Table::new() };
+            self.targets = Targets { since: now, counts: BTreeMap::new() };
         }
         let counts = &mut self.targets.counts;
         let key = owner(target);
         if counts.get(&key).is_none() && counts.len() >= self.config.push_targets as usize {
             return Why::PushLimit.into();
         }
-        let count = counts.or_default(key);
+        let count = counts.entry(key).or_default();
         if *count >= self.config.pushes_per_target {
             return Why::PushLimit.into();
         }

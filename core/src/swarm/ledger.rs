@@ -5,6 +5,7 @@
 //! second free piece by coming again. Several clients behind one address
 //! share a row, and so do all hosts of a /64 network of IPv6.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::config::Config;
 use super::credit::Account;
 use crate::address::owner;
-use crate::table::Table;
 use crate::time::Instant;
 
 /// Quarters of a failure that one reporter's first, second and third count.
@@ -124,7 +124,7 @@ impl Entry {
 /// All rows, by address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
-    by_owner: Table<IpAddr, u32>,
+    by_owner: BTreeMap<IpAddr, u32>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
 }
@@ -173,7 +173,8 @@ impl Ledger {
 
     /// Puts a row in, from the store or new.
     pub(super) fn put(&mut self, row: Row) -> u32 {
-        let owner = row.owner;
+        let owner = owner(row.owner);
+        let row = Row { owner, ..row };
         let entry = Entry { row, in_flight: 0, clients: Vec::new(), quarantined: false };
         let at = match self.free.pop() {
             Some(at) => {

@@ -4,9 +4,11 @@
 //! that one. For the rest, such as a timer, the cause is the last thing that
 //! happened to the same place, download or connection.
 
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
 use super::{Cause, Event};
 use crate::id::{ConnId, FetchId, Guid};
-use crate::table::{Key, Table, sort_pairs};
 use crate::{fetch, node::ConnEvent, queue};
 
 /// What a record is about.
@@ -18,18 +20,6 @@ pub enum Subject {
     Fetch(FetchId),
     /// A connection.
     Conn(ConnId),
-}
-
-impl Key for Subject {
-    /// The ids of places come from our own dice: none of them is as small a
-    /// number as the others have.
-    fn rank(self) -> u128 {
-        match self {
-            Self::Ticket(id) => id.rank(),
-            Self::Fetch(fetch) => fetch.rank(),
-            Self::Conn(conn) => 1 << 64 | conn.rank(),
-        }
-    }
 }
 
 /// What an event is about, the most telling subject first.
@@ -45,7 +35,6 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
             let (fetch, conn) = download_of(e);
             [fetch.map(Subject::Fetch), conn.map(Subject::Conn)]
         }
-        #[cfg(feature = "overlay")]
         Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
         Event::Unicast(_) | Event::World(_) => [None, None],
     }
@@ -65,7 +54,6 @@ const fn is_last(event: &Event) -> bool {
     )
 }
 
-#[cfg(feature = "overlay")]
 const fn neighbour_of(event: &crate::routing::Event) -> Option<ConnId> {
     use crate::routing::Event as E;
     match event {
@@ -137,7 +125,6 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
         | E::Done { fetch, .. }
         | E::Corrupt { fetch, .. }
         | E::Failed { fetch, .. } => (Some(*fetch), None),
-        #[allow(unreachable_patterns)]
         _ => (None, None),
     }
 }
@@ -147,7 +134,7 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
 /// what follows from it has no cause.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
-    last: Table<Subject, u64>,
+    last: BTreeMap<Subject, u64>,
 }
 
 impl Causes {
@@ -179,9 +166,8 @@ impl Causes {
         self.put(first, seq);
         self.put(conn, seq);
         if self.last.len() > Self::LIMIT {
-            let mut seqs: alloc::vec::Vec<_> = self.last.values().map(|seq| (*seq, 0)).collect();
-            sort_pairs(&mut seqs);
-            let (middle, _) = seqs[Self::LIMIT / 2];
+            let mut seqs: Vec<u64> = self.last.values().copied().collect();
+            let (_, &mut middle, _) = seqs.select_nth_unstable(Self::LIMIT / 2);
             self.last.retain(|_, seq| *seq > middle);
         }
     }

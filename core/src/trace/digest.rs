@@ -15,9 +15,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Folds a value in. Never inlined: what hashes an event is long, and
-    /// several places want it.
-    #[inline(never)]
+    /// Folds a value in.
     pub fn add(&mut self, value: &impl Hash) {
         value.hash(self);
     }

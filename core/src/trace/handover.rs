@@ -2,10 +2,11 @@
 //! the records of its server alone: simulated, real or measured runs are
 //! judged by the same words.
 
+use alloc::collections::BTreeMap;
+
 use super::{Event, Record};
 use crate::id::Guid;
 use crate::queue::Event as Queue;
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// The life of one slot from its first transfer to the end of its last.
@@ -33,7 +34,7 @@ impl Handover {
     #[must_use]
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, question: Duration) -> Self {
         let mut this = Self::default();
-        let mut told: Table<Guid, Instant> = Table::new();
+        let mut told: BTreeMap<Guid, Instant> = BTreeMap::new();
         let (mut first, mut began) = (None, None);
         let mut freed: Option<(Instant, Option<Instant>)> = None;
         for Record { at, event, .. } in records {

@@ -71,6 +71,7 @@ mod state;
 mod tombs;
 mod view;
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
@@ -88,7 +89,6 @@ pub use self::view::{PeerView, ReceiverView, SenderView, WindowView};
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
-use crate::table::Set;
 use crate::time::{Duration, Instant};
 use crate::wire::unicast::{Block, Data, Packet};
 pub use crate::wire::unicast::{Conn, Order, Payload};
@@ -116,7 +116,7 @@ pub struct Endpoint {
     dirty: Vec<u32>,
     dirty_since: Instant,
     /// Who wants to be woken when.
-    agenda: Set<(Instant, u32)>,
+    agenda: BTreeSet<(Instant, u32)>,
     /// More were due than one batch.
     rest: Option<Instant>,
 }
@@ -136,7 +136,7 @@ impl Endpoint {
             held: 0,
             dirty: Vec::new(),
             dirty_since: Instant::ZERO,
-            agenda: Set::new(),
+            agenda: BTreeSet::new(),
             rest: None,
         }
     }

@@ -57,7 +57,6 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
 }
 
 /// The text without white space around it, of which there mostly is none.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,

@@ -7,7 +7,6 @@ use super::calendar::Due;
 use super::disk::Content;
 use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store};
 use super::world::{Guest, Scratch, World};
-use servent_core::address::{ip_of, with_port};
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{Answer, DialError, FileRef, Input, Output};
@@ -171,12 +170,12 @@ impl<N: Guest> World<N> {
         let boot = self.hosts[host as usize].boot;
         let plan = &self.plan;
         let fail = |why| Due::DialFailed { host, conn, why, boot };
-        let Some(target) = plan.addresses.get(&ip_of(&to)).copied() else {
+        let Some(target) = plan.addresses.get(&to.ip().to_canonical()).copied() else {
             let due = fail(DialError::Unreachable);
             return self.calendar.plan(self.now + plan.profile(host).latency, due);
         };
         let latency = plan.profile(host).latency + plan.profile(target).latency;
-        let from = ip_of(&plan.profile(host).at);
+        let from = plan.profile(host).at.ip();
         let there = &self.hosts[target as usize];
         if there.firewalled {
             return self.calendar.plan(self.now + DIAL_TIMEOUT, fail(DialError::TimedOut));
@@ -189,7 +188,7 @@ impl<N: Guest> World<N> {
         let h = self.host_mut(host);
         h.dialed = h.dialed.wrapping_add(1);
         let port = 20_000 + h.dialed % 40_000;
-        let here = End::new(host, conn, with_port(from, port));
+        let here = End::new(host, conn, SocketAddr::new(from, port));
         let there = End::new(target, ConnId(0), to);
         let link = self.links.insert(Link::new([here, there], latency, dice));
         self.host_mut(host).conns.insert(conn, (link, Side::Dialer));

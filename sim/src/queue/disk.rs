@@ -1,12 +1,12 @@
 //! A disk that forgets what was not flushed when its node is killed.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use servent_core::id::{FetchId, Guid, Sha1};
 use servent_core::node::{Op, PartRow, Restored};
 use servent_core::queue::Row;
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 
 /// What is written without a promise behind it reaches the platter by itself
@@ -17,12 +17,12 @@ const LAZY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
     servent: Option<Guid>,
-    queue: Table<Guid, Row>,
-    fetches: Table<FetchId, Arc<PartRow>>,
+    queue: BTreeMap<Guid, Row>,
+    fetches: BTreeMap<FetchId, Arc<PartRow>>,
     pending: Vec<(Instant, Op)>,
     /// Contents of downloads: virtual, so all there is to know is which file
     /// it is and whether a damaged source wrote to it.
-    contents: Table<FetchId, Content>,
+    contents: BTreeMap<FetchId, Content>,
 }
 
 /// Bytes without their bytes.
@@ -94,8 +94,8 @@ impl Disk {
     /// What a node that starts from this disk is given.
     pub(super) fn restored(&self) -> Restored {
         let rows = self.queue.values().zip(0_u64..);
-        let rows: Table<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
-        let queue = rows.into_values();
+        let rows: BTreeMap<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
+        let queue = rows.into_values().collect();
         Restored {
             servent: self.servent,
             listen: None,
@@ -108,7 +108,7 @@ impl Disk {
 
     /// Bytes of `content` were written to a download.
     pub(super) fn stored(&mut self, fetch: FetchId, content: Content) {
-        let entry = self.contents.or_insert_with(fetch, || content);
+        let entry = self.contents.entry(fetch).or_insert_with(|| content);
         entry.sha1 = content.sha1;
         entry.damaged |= content.damaged;
     }

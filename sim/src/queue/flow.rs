@@ -6,8 +6,7 @@
 use alloc::vec::Vec;
 
 use super::disk::Content;
-use servent_core::table::sort_pairs;
-use servent_core::time::{Duration, Instant, divide};
+use servent_core::time::{Duration, Instant};
 use servent_core::trace::Cause;
 
 /// Bounds of the time between two progress reports. Reports also come when
@@ -58,8 +57,8 @@ impl Flow {
         let elapsed = now.since(self.since).as_micros();
         self.since = now;
         let moved = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.fraction);
-        let whole;
-        (whole, self.fraction) = divide(moved, 1_000_000);
+        let whole = u64::try_from(moved / 1_000_000).unwrap_or(u64::MAX);
+        self.fraction = (moved % 1_000_000) as u64;
         self.done = self.bytes.min(self.done.saturating_add(whole));
     }
 
@@ -71,8 +70,8 @@ impl Flow {
         }
         let left = u128::from(self.bytes - self.done) * 1_000_000
             - u128::from(if self.done == self.bytes { 0 } else { self.fraction });
-        let (left, more) = divide(left, self.rate);
-        let left = Duration::from_micros(left.saturating_add(u64::from(more > 0)));
+        let left = left.div_ceil(u128::from(self.rate));
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(u64::MAX));
         let whole =
             Duration::from_micros(self.bytes.saturating_mul(1_000_000) / self.rate / REPORTS);
         Some(self.since + left.min(whole.clamp(REPORT.0, REPORT.1)))
@@ -82,7 +81,7 @@ impl Flow {
 /// Shares `up` evenly among transfers that can use at most `caps` each.
 pub(super) fn share(up: u64, caps: &[u64]) -> Vec<u64> {
     let mut order: Vec<(u64, u64)> = caps.iter().copied().zip(0..).collect();
-    sort_pairs(&mut order);
+    order.sort_unstable();
     let mut rates = alloc::vec![0; caps.len()];
     let mut left = up;
     for (served, (cap, i)) in order.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! What a world keeps for each of its nodes.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,12 +10,10 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use super::disk::Disk;
 use super::link::{LinkRef, Side};
 use super::scenario::Scenario;
-use servent_core::address::{ip_of, with_port};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
 use servent_core::node::{Config, FileInfo, Get, Input, Source};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, Causes};
 
@@ -57,7 +56,7 @@ pub struct Profile {
 pub(super) struct Plan {
     pub(super) profiles: Vec<Profile>,
     pub(super) files: Vec<FileInfo>,
-    pub(super) addresses: Table<IpAddr, u32>,
+    pub(super) addresses: BTreeMap<IpAddr, u32>,
     pub(super) dice: Rng,
 }
 
@@ -111,8 +110,7 @@ impl Plan {
                 });
             }
         }
-        let addresses =
-            profiles.iter().enumerate().map(|(i, p)| (ip_of(&p.at), i as u32)).collect();
+        let addresses = profiles.iter().enumerate().map(|(i, p)| (p.at.ip(), i as u32)).collect();
         Self { profiles, files, addresses, dice }
     }
 
@@ -128,7 +126,7 @@ fn numbered(name: &str, i: usize, of: usize) -> String {
 
 fn address(net: u8, i: usize) -> SocketAddr {
     let [_, high, mid, low] = (i as u32 + 1).to_be_bytes();
-    with_port(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
 }
 
 fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
@@ -170,7 +168,7 @@ pub(super) struct Host<N> {
     pub(super) clock: Instant,
     /// When a timer is planned for it.
     pub(super) armed: Option<Instant>,
-    pub(super) conns: Table<ConnId, (LinkRef, Side)>,
+    pub(super) conns: BTreeMap<ConnId, (LinkRef, Side)>,
     pub(super) accepted: u64,
     pub(super) dialed: u16,
     pub(super) disk: Disk,
@@ -195,7 +193,7 @@ impl<N> Host<N> {
             offset: 0,
             clock: Instant::ZERO,
             armed: None,
-            conns: Table::new(),
+            conns: BTreeMap::new(),
             accepted: 0,
             dialed: 0,
             disk: Disk::default(),

@@ -60,7 +60,7 @@ pub struct World<N: Guest = Node> {
 }
 
 /// What is empty between two events and kept for its memory alone: there is
-/// nothing to clone, and the page's module has no code for it.
+/// nothing to clone.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) fx: Fx<Output, Event>,
@@ -189,7 +189,7 @@ impl<N: Guest> World<N> {
     /// The node that an address belongs to.
     #[must_use]
     pub fn node_at(&self, ip: IpAddr) -> Option<NodeId> {
-        self.plan.addresses.get(&ip).map(|host| NodeId(*host))
+        self.plan.addresses.get(&ip.to_canonical()).map(|host| NodeId(*host))
     }
 
     /// Lets the next thing happen, adding what was recorded to `out`; false

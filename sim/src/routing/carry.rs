@@ -120,7 +120,7 @@ impl World {
                 continue;
             }
             // Answers are planned one after the other, so none has this number.
-            let number = self.replies.last().map_or(0, |(last, _)| last + 1);
+            let number = self.replies.last_key_value().map_or(0, |(last, _)| last + 1);
             self.replies.insert(number, reply);
             self.plan(self.agenda.now() + after, Due::Reply { number });
         }

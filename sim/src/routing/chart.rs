@@ -1,6 +1,7 @@
 //! The picture of an overlay, drawn from its records: where every message
 //! was when, and what belongs to one search.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -8,7 +9,6 @@ use super::event::{AppEvent, Event, Loss, MessageEvent, Outcome};
 use super::net::Net;
 use servent_core::id::Guid;
 use servent_core::routing::Why;
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
@@ -119,8 +119,8 @@ pub struct Chart {
     /// The longest way any took.
     longest: Duration,
     journeys: Vec<Journey>,
-    numbers: Table<Guid, u32>,
-    seen: Table<u32, Vec<Seen>>,
+    numbers: BTreeMap<Guid, u32>,
+    seen: BTreeMap<u32, Vec<Seen>>,
 }
 
 impl Chart {
@@ -159,7 +159,7 @@ impl Chart {
     fn remember(&mut self, node: u32, at: Instant, guid: Guid, thing: impl Fn(u32) -> Thing) {
         if let Some(number) = self.numbers.get(&guid) {
             let what = thing(*number);
-            self.seen.or_default(node).push(Seen { at, what });
+            self.seen.entry(node).or_default().push(Seen { at, what });
         }
     }
 
@@ -231,7 +231,7 @@ impl Chart {
                 self.remember(node, at, guid, Thing::Push);
             }
             (Kind::Hit, Some(of)) if taken => {
-                self.seen.or_default(node).push(Seen { at, what: Thing::Servent(of.0) });
+                self.seen.entry(node).or_default().push(Seen { at, what: Thing::Servent(of.0) });
             }
             _ => {}
         }

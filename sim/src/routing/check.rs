@@ -1,6 +1,7 @@
 //! Oracles: what must be true of any run of an overlay, judged by its records
 //! alone.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +13,6 @@ use super::scenario::Scenario;
 use crate::check::{LIMIT, Violation};
 use servent_core::id::Guid;
 use servent_core::routing::{self, Config, PushRouting, Which, Why};
-use servent_core::table::Table;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
@@ -91,13 +91,13 @@ pub struct Oracles {
     bearers: Vec<u32>,
     /// Restarts of each node so far.
     boots: Vec<u32>,
-    guids: Table<Guid, u32>,
-    flying: Table<u64, Flight>,
+    guids: BTreeMap<Guid, u32>,
+    flying: BTreeMap<u64, Flight>,
     last: Option<Judged>,
     /// By node, kind and number.
-    took: Table<(u64, u64), Took>,
+    took: BTreeMap<(u64, u64), Took>,
     /// When a node last lost its connection to another.
-    closed: Table<(u32, u32), Instant>,
+    closed: BTreeMap<(u32, u32), Instant>,
     /// Searches and pushes of each node.
     own: Vec<u32>,
     sent: u64,
@@ -163,7 +163,7 @@ impl Oracles {
 
     fn number(&mut self, guid: Guid) -> u64 {
         let next = self.guids.len() as u32;
-        (*self.guids.or_insert_with(guid, || next)).into()
+        (*self.guids.entry(guid).or_insert_with(|| next)).into()
     }
 
     fn boot(&self, node: u32) -> u32 {

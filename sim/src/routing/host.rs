@@ -1,11 +1,11 @@
 //! What a world keeps for each of its nodes.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use super::tally::Tally;
 use servent_core::routing::Router;
-use servent_core::table::Table;
 use servent_core::time::Instant;
 
 /// The port every node listens on.
@@ -21,7 +21,7 @@ pub(super) struct Host {
     pub(super) armed: Option<Instant>,
     pub(super) tally: Tally,
     /// The neighbour who brought the last hit of a node.
-    pub(super) brought: Table<u32, u32>,
+    pub(super) brought: BTreeMap<u32, u32>,
 }
 
 /// Where a node listens.

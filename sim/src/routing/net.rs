@@ -1,12 +1,12 @@
 //! Who is joined with whom.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::scenario::{Scenario, Shape};
 use servent_core::rng::Rng;
-use servent_core::table::Set;
 use servent_core::time::Duration;
 
 /// A link: its ends, and how long the way over it takes in both directions.
@@ -40,7 +40,7 @@ pub struct Net {
 /// Links while they are drawn: none twice.
 struct Drawn<'a> {
     pairs: Vec<(u32, u32)>,
-    known: Set<(u32, u32)>,
+    known: BTreeSet<(u32, u32)>,
     dice: &'a mut Rng,
 }
 
@@ -89,7 +89,7 @@ impl Net {
     pub fn new(scenario: &Scenario) -> Self {
         let nodes = scenario.nodes;
         let mut dice = Rng::new(scenario.seed).fork("links", 0);
-        let mut drawn = Drawn { pairs: Vec::new(), known: Set::new(), dice: &mut dice };
+        let mut drawn = Drawn { pairs: Vec::new(), known: BTreeSet::new(), dice: &mut dice };
         match scenario.shape {
             Shape::Ring => (0..nodes).for_each(|node| drawn.join(node, (node + 1) % nodes)),
             Shape::Star => (1..nodes).for_each(|node| drawn.join(0, node)),

@@ -1,6 +1,7 @@
 //! What a node remembers, for people: which entries, from whom, until when.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -11,7 +12,6 @@ use super::world::World;
 use crate::course::Course as _;
 use servent_core::id::Guid;
 use servent_core::routing::{Config, Remembered, TableView, Via, Which};
-use servent_core::table::Set;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
@@ -71,7 +71,7 @@ impl Tables {
             duplicate: config.duplicate_life.scaled(config.time_scale),
         };
         let tables = host.router.as_ref().map(|router| router.view().tables);
-        let mut known: Set<(u64, u64)> = Set::new();
+        let mut known: BTreeSet<(u64, u64)> = BTreeSet::new();
         let (mut total, mut rows) = (0, Vec::new());
         for seen in chart.seen(node.0, world.now()).iter().rev() {
             let key = match seen.what {

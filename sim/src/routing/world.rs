@@ -1,5 +1,6 @@
 //! The world: routers, and the messages between them.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -16,7 +17,6 @@ use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{FileIndex, Guid};
 use servent_core::rng::Rng;
 use servent_core::routing::{self, Config, Input, Output, Router};
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, NodeId, Record, Recorder};
 use servent_core::wire::gnutella::{Frame, HEADER, Header, Hit, Kind, Message, Payload};
@@ -89,9 +89,9 @@ pub(super) struct Stage {
     pub(super) config: Config,
     pub(super) servents: Vec<Guid>,
     /// The first bearer of each servent id.
-    pub(super) bearers: Table<Guid, u32>,
+    pub(super) bearers: BTreeMap<Guid, u32>,
     /// The files of each node that has any, by their places in the scenario.
-    pub(super) shares: Table<u32, Vec<FileIndex>>,
+    pub(super) shares: BTreeMap<u32, Vec<FileIndex>>,
 }
 
 /// A world of routers. A clone is a keyframe; it shares every node that
@@ -101,8 +101,8 @@ pub struct World {
     pub(super) agenda: Agenda<Due, Act>,
     pub(super) hosts: Vec<Arc<Host>>,
     pub(super) lines: Arc<Lines>,
-    pub(super) flights: Table<u64, Flight>,
-    pub(super) replies: Table<u64, Reply>,
+    pub(super) flights: BTreeMap<u64, Flight>,
+    pub(super) replies: BTreeMap<u64, Reply>,
     /// Messages that set out.
     pub(super) launched: u64,
     /// Searches, pushes and made-up queries so far.
@@ -138,13 +138,13 @@ impl Stage {
         for (first, second) in &plan.twins {
             servents[second.0 as usize] = servents[first.0 as usize];
         }
-        let mut bearers = Table::new();
+        let mut bearers = BTreeMap::new();
         for (node, servent) in (0..).zip(&servents) {
-            bearers.or_insert_with(*servent, || node);
+            bearers.entry(*servent).or_insert_with(|| node);
         }
-        let mut shares: Table<u32, Vec<FileIndex>> = Table::new();
+        let mut shares: BTreeMap<u32, Vec<FileIndex>> = BTreeMap::new();
         for (index, file) in (0..).zip(&plan.files) {
-            shares.or_default(file.node.0).push(FileIndex(index));
+            shares.entry(file.node.0).or_default().push(FileIndex(index));
         }
         Self { plan, net, config, servents, bearers, shares }
     }
@@ -413,8 +413,8 @@ impl Course for World {
             agenda: Agenda::new(&scenario.faults, Due::Fault),
             hosts: (0..nodes).map(|_| Arc::new(Host::default())).collect(),
             lines: Arc::new(Lines::new(wires)),
-            flights: Table::new(),
-            replies: Table::new(),
+            flights: BTreeMap::new(),
+            replies: BTreeMap::new(),
             launched: 0,
             asked: 0,
             tally: Tally::default(),

@@ -3,6 +3,7 @@
 mod credit;
 mod slots;
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -13,7 +14,6 @@ use super::scenario::Scenario;
 use crate::check::{LIMIT, Violation};
 use servent_core::id::ConnId;
 use servent_core::swarm::{self, Config, Policy};
-use servent_core::table::Table;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 
@@ -54,7 +54,7 @@ struct Standing {
 #[derive(Debug, Clone)]
 pub struct Oracles {
     config: Config,
-    clients: Table<ConnId, Standing>,
+    clients: BTreeMap<ConnId, Standing>,
     credit: Credit,
     slots: Slots,
     violations: Vec<Violation>,
@@ -66,7 +66,7 @@ impl Oracles {
     pub fn new(scenario: &Scenario) -> Self {
         Self {
             config: scenario.swarm.clone(),
-            clients: Table::new(),
+            clients: BTreeMap::new(),
             credit: Credit::new(scenario),
             slots: Slots::new(scenario),
             violations: Vec::new(),
@@ -112,9 +112,11 @@ impl Oracles {
             E::Registered { client, active, .. } => {
                 self.clients.insert(*client, Standing { active: *active, ..Standing::default() });
             }
-            E::Mode { client, active, .. } => self.clients.or_default(*client).active = *active,
+            E::Mode { client, active, .. } => {
+                self.clients.entry(*client).or_default().active = *active
+            }
             E::Granted { client, .. } => {
-                if self.clients.or_default(*client).quarantined {
+                if self.clients.entry(*client).or_default().quarantined {
                     found.violation(
                         "selection",
                         "check.grant_in_quarantine",
@@ -126,8 +128,10 @@ impl Oracles {
                     found.violation("selection", "check.grant_of_2004", client_of(*client), &[]);
                 }
             }
-            E::Quarantined { client, .. } => self.clients.or_default(*client).quarantined = true,
-            E::Released { client } => self.clients.or_default(*client).quarantined = false,
+            E::Quarantined { client, .. } => {
+                self.clients.entry(*client).or_default().quarantined = true
+            }
+            E::Released { client } => self.clients.entry(*client).or_default().quarantined = false,
             E::Assigned { down, up, put, .. } => self.pair(*down, *up, *put, found),
             E::Left { client } => {
                 self.clients.remove(client);
@@ -138,7 +142,8 @@ impl Oracles {
 
     fn pair(&mut self, down: ConnId, up: Option<ConnId>, put: bool, found: &mut Found<'_>) {
         let Some(up) = up else { return };
-        let (receiver, sender) = (*self.clients.or_default(down), *self.clients.or_default(up));
+        let (receiver, sender) =
+            (*self.clients.entry(down).or_default(), *self.clients.entry(up).or_default());
         let mut broken = |key| {
             let args = [("giver", u64::from(client_of(up)))];
             found.violation("selection", key, client_of(down), &args);

@@ -5,6 +5,7 @@ mod peers;
 mod server;
 mod wires;
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,7 +21,6 @@ use servent_core::rng::Rng;
 use servent_core::swarm::bits::Bits;
 use servent_core::swarm::client::{self, Client, Job, Request};
 use servent_core::swarm::{Manager, Row};
-use servent_core::table::{Set, Table};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, NodeId, Record, Recorder};
 use servent_core::wire::pdtp::{Hash, Message, Span, Text};
@@ -52,7 +52,7 @@ pub(super) struct Peer {
     pub(super) engine: Client,
     pub(super) link: Link,
     /// What of a piece is on its disk while it is not whole.
-    disk: Table<u32, Content>,
+    disk: BTreeMap<u32, Content>,
     pub(super) kept: Bits,
     pub(super) held: u32,
     /// Counts its connections to the coordinator; what belongs to an earlier
@@ -135,14 +135,14 @@ pub struct World {
     /// The group of each client.
     groups: Arc<[u32]>,
     source: Link,
-    store: Table<IpAddr, Row>,
+    store: BTreeMap<IpAddr, Row>,
     pub(super) agenda: Agenda<Due, Act>,
-    wires: Table<u64, Wire>,
+    wires: BTreeMap<u64, Wire>,
     next_wire: u64,
     /// By taker and piece.
-    pub(super) running: Table<(u32, u32), Running>,
+    pub(super) running: BTreeMap<(u32, u32), Running>,
     /// Pairs of clients that are cut off from each other.
-    cuts: Set<(u32, u32)>,
+    cuts: BTreeSet<(u32, u32)>,
     armed: Option<Instant>,
     /// How often the coordinator was started.
     starts: u64,
@@ -318,12 +318,12 @@ impl Course for World {
             peers: Vec::new(),
             groups,
             source: Link::new(scenario.source_up, u64::MAX / 4),
-            store: Table::new(),
+            store: BTreeMap::new(),
             agenda: Agenda::new(&scenario.faults, Due::Fault),
-            wires: Table::new(),
+            wires: BTreeMap::new(),
             next_wire: 0,
-            running: Table::new(),
-            cuts: Set::new(),
+            running: BTreeMap::new(),
+            cuts: BTreeSet::new(),
             armed: None,
             starts: 0,
             frames: 0,

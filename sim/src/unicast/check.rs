@@ -1,6 +1,7 @@
 //! Oracles: what must be true of any run of messengers, judged by its records
 //! alone.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +10,6 @@ use super::act::Act;
 use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
 use super::scenario::Scenario;
 use crate::check::{LIMIT, Violation};
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{self, Conn, Order};
@@ -81,14 +81,14 @@ pub struct Oracles {
     /// Restarts of each node so far.
     boots: Vec<u32>,
     /// By direction, and number.
-    messages: Table<(u64, u64), Message>,
-    senders: Table<u64, Sender>,
+    messages: BTreeMap<(u64, u64), Message>,
+    senders: BTreeMap<u64, Sender>,
     /// By reader, and connection.
-    readers: Table<(u64, u64), Reader>,
+    readers: BTreeMap<(u64, u64), Reader>,
     /// Directions whose writer waits for room, and with which message.
-    waiting: Table<u64, u64>,
+    waiting: BTreeMap<u64, u64>,
     /// What was in datagrams that are under way.
-    flying: Table<u64, Vec<(Conn, u64)>>,
+    flying: BTreeMap<u64, Vec<(Conn, u64)>>,
     /// What was in the datagram that came last.
     at_hand: Vec<(Conn, u64)>,
     /// Where datagrams may overtake each other, each may look lost.
@@ -174,7 +174,7 @@ impl Oracles {
             found.violation("once", "check.twice", told.clone());
         }
         if order == Order::InOrder {
-            let reader = self.readers.or_default((node.0.into(), conn.0));
+            let reader = self.readers.entry((node.0.into(), conn.0)).or_default();
             if reader.boot == boot && reader.last >= n {
                 found.violation("order", "check.order", told);
             }
@@ -186,7 +186,7 @@ impl Oracles {
         use unicast::Event as E;
         match event {
             E::Sent { conn, to, .. } => {
-                let sender = self.senders.or_default(conn.0);
+                let sender = self.senders.entry(conn.0).or_default();
                 sender.hs = sender.hs.max(*to);
                 let kept = sender.hs.saturating_sub(sender.ha);
                 if kept > self.send_messages {
@@ -195,7 +195,7 @@ impl Oracles {
                 }
             }
             E::Acked { conn, highest_acked: ha, highest_sent: hs, .. } => {
-                let sender = self.senders.or_default(conn.0);
+                let sender = self.senders.entry(conn.0).or_default();
                 if ha > hs || *ha < sender.ha || *hs > sender.hs {
                     let told = [("ha", format!("{ha}")), ("hs", format!("{hs}"))];
                     found.violation("acknowledged", "check.ha_hs", told);
@@ -207,7 +207,7 @@ impl Oracles {
                 found.violation("memory", "check.receive_window", [("held", held)]);
             }
             E::Resent { conn, from, to, .. } => {
-                self.senders.or_default(conn.0).resent += to - from + 1;
+                self.senders.entry(conn.0).or_default().resent += to - from + 1;
             }
             E::Undelivered { conn, from, to, .. } => self.named(*conn, *from, *to),
             E::Rejected { conn, .. } => {
@@ -221,10 +221,10 @@ impl Oracles {
     }
 
     fn named(&mut self, conn: Conn, from: u64, to: u64) {
-        self.messages.each_mut(|_, message| {
+        for message in self.messages.values_mut() {
             let touches = message.conn == conn && message.from <= to && from <= message.last;
             message.named |= touches;
-        });
+        }
     }
 
     fn crashed(&mut self, node: NodeId) {
@@ -232,12 +232,12 @@ impl Oracles {
             *boot += 1;
         }
         let (as_sender, node) = (u64::from(node.0) << 32, u64::from(node.0));
-        self.messages.each_mut(|(direction, _), message| {
+        for ((direction, _), message) in &mut self.messages {
             let wrote = direction & !u64::from(u32::MAX) == as_sender;
             // Parts of it may have been acknowledged, and nobody has them now.
             let had_parts = direction & u64::from(u32::MAX) == node && message.from < message.last;
             message.excused |= wrote || had_parts;
-        });
+        }
         self.waiting.retain(|direction, _| direction & !u64::from(u32::MAX) != as_sender);
     }
 
@@ -269,7 +269,7 @@ impl Oracles {
 
     fn trouble(&mut self, said: &[(Conn, u64)]) {
         for (conn, weight) in said {
-            self.senders.or_default(conn.0).trouble += weight;
+            self.senders.entry(conn.0).or_default().trouble += weight;
         }
     }
 

@@ -1,13 +1,13 @@
 //! The picture of a run, from its records alone: an arrow for each datagram,
 //! a mark for each thing that happens on a lifeline.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
 use super::event::{DatagramEvent, DatagramId, Event, Happening, Label, Loss};
 use super::world::World;
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{self, Conn, Ending, Rejection, Side, Why};
@@ -122,7 +122,7 @@ pub enum Reason {
 pub struct Sheet {
     arrows: Vec<Arrow>,
     /// Those under way, by their ids.
-    flying: Table<u64, usize>,
+    flying: BTreeMap<u64, usize>,
     /// The longest way any took.
     longest: Duration,
     marks: Vec<Mark>,

@@ -1,9 +1,10 @@
 //! One direction between two nodes while the world runs.
 
+use alloc::collections::BTreeMap;
+
 use super::event::Loss;
 use super::link::Link;
 use servent_core::rng::Rng;
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 
 /// What was decided about a datagram that is still to come.
@@ -37,7 +38,7 @@ pub(super) struct Way {
     busy_until: Instant,
     pub(super) cut: bool,
     /// By the number of the datagram.
-    pub(super) rules: Table<u32, Rule>,
+    pub(super) rules: BTreeMap<u32, Rule>,
 }
 
 impl Way {
@@ -48,7 +49,7 @@ impl Way {
             bad: false,
             busy_until: Instant::ZERO,
             cut: false,
-            rules: Table::new(),
+            rules: BTreeMap::new(),
         }
     }
 

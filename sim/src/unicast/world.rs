@@ -1,5 +1,6 @@
 //! The world: messengers, and the datagrams between them.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +15,6 @@ use crate::course::Course;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::node::messenger::{self, Input, Messenger, Output};
 use servent_core::rng::Rng;
-use servent_core::table::Table;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId, Record, Recorder};
 use servent_core::unicast::{self, Conn, Payload, Why};
@@ -61,7 +61,7 @@ pub struct World {
     pub(super) hosts: Vec<Host>,
     /// By sender and receiver.
     pub(super) ways: Vec<Way>,
-    pub(super) flights: Table<u64, Flight>,
+    pub(super) flights: BTreeMap<u64, Flight>,
     /// Datagrams that set out, and copies of them.
     launched: u64,
     copies: i64,
@@ -349,7 +349,7 @@ impl Course for World {
             agenda: Agenda::new(&scenario.faults, Due::Fault),
             hosts: (0..nodes).map(|_| Host::new(nodes)).collect(),
             ways: (0..nodes * nodes).map(way).collect(),
-            flights: Table::new(),
+            flights: BTreeMap::new(),
             launched: 0,
             copies: 0,
             plan: Arc::new(scenario.clone()),

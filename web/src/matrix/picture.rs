@@ -1,6 +1,5 @@
 //! What is drawn in every frame, as flat lists of numbers.
 
-use servent_core::table::sort_pairs;
 use servent_core::time::Instant;
 use servent_sim::swarm::{Habit, Running, World};
 
@@ -59,7 +58,7 @@ pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
     let all: Vec<(u32, u32, &Running)> = world.running().collect();
     let mut order: Vec<(u64, u64)> =
         (0..).zip(&all).map(|(i, (.., running))| (running.id, i)).collect();
-    sort_pairs(&mut order);
+    order.sort_unstable();
     let row = |(taker, piece, running): &(u32, u32, &Running)| {
         let at = |at: Option<Instant>| at.map_or(-1.0, |at| whole(at.as_micros()));
         let (begun, ends) = running.flows.unzip();

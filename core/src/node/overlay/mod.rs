@@ -15,6 +15,7 @@ mod obey;
 mod wire;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use core::ops::{Deref, DerefMut};
@@ -30,7 +31,6 @@ use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::rng::Rng;
 use crate::routing::{self, Router};
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Payload, Push, Query, Wishes};
 
@@ -44,7 +44,7 @@ const SEARCHES: usize = 64;
 pub(super) struct Overlay {
     router: Router,
     rng: Rng,
-    wires: Table<ConnId, Wire>,
+    wires: BTreeMap<ConnId, Wire>,
     hosts: Hosts,
     index: Index,
     /// When to look for a neighbour next.
@@ -57,7 +57,7 @@ pub(super) struct Overlay {
     /// Our address as neighbours see it.
     seen: Option<IpAddr>,
     /// Searches of the user, by GUID.
-    searches: Table<Guid, u32>,
+    searches: BTreeMap<Guid, u32>,
 }
 
 /// The overlay, if the servent takes part in it. What is called from outside
@@ -96,14 +96,14 @@ impl Overlay {
         Self {
             router: Router::new(config.router.clone(), root.fork("router", 0)),
             rng: root.fork("overlay", 0),
-            wires: Table::new(),
+            wires: BTreeMap::new(),
             hosts: Hosts::default(),
             index: Index::default(),
             look: None,
             keywords: Some(Instant::ZERO),
             told: false,
             seen: None,
-            searches: Table::new(),
+            searches: BTreeMap::new(),
         }
     }
 

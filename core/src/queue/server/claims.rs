@@ -8,17 +8,17 @@
 //! *open*: whoever of the line asks first is served, present or not yet due.
 //! A newcomer is served only when nobody in line obeys what it was told.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::table::{Set, Table};
 use crate::time::Instant;
 
 /// Claims by order of arrival; never more than there are free slots.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Claims {
-    by_arrival: Table<u64, Claim>,
-    by_end: Set<(Instant, u64)>,
-    by_since: Set<(Instant, u64)>,
+    by_arrival: BTreeMap<u64, Claim>,
+    by_end: BTreeSet<(Instant, u64)>,
+    by_since: BTreeSet<(Instant, u64)>,
     /// Since when slots stand free whose claim ended without an upload.
     orphans: Vec<Instant>,
 }
@@ -85,7 +85,7 @@ impl Claims {
     /// stood free longest; whoever it was kept for waits for the other one,
     /// which is not open any sooner for that.
     pub(super) fn drop_last(&mut self) {
-        let Some((&arrival, &last)) = self.by_arrival.last() else { return };
+        let Some((&arrival, &last)) = self.by_arrival.last_key_value() else { return };
         self.remove(arrival, false);
         if let Some(&oldest) = self.by_since.first()
             && oldest.0 < last.since

@@ -4,7 +4,6 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
 use super::wheel::Links;
-use crate::address::{canonical_ip_of, with_port};
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
@@ -103,13 +102,13 @@ impl Entry {
 
     /// Where it may be called.
     pub(super) fn callback(&self) -> Option<SocketAddr> {
-        Some(with_port(self.peer, self.call_port?.get()))
+        Some(SocketAddr::new(self.peer, self.call_port?.get()))
     }
 
     /// Takes a claimed callback address: only if it is the address the
     /// request came from, so that nobody is called on a stranger's word.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
-        let honest = claimed.filter(|at| canonical_ip_of(at) == self.peer);
+        let honest = claimed.filter(|at| at.ip().to_canonical() == self.peer);
         self.call_port = honest.and_then(|at| NonZeroU16::new(at.port()));
     }
 

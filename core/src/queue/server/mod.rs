@@ -71,6 +71,8 @@ mod throttle;
 mod view;
 mod wheel;
 
+use alloc::collections::BTreeMap;
+
 use self::claims::{Claim, Claims};
 use self::entry::Entry;
 pub use self::io::{Input, Output, Request, Verdict};
@@ -83,7 +85,6 @@ use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::rng::Rng;
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
@@ -108,7 +109,7 @@ pub struct Server {
     wheel: Wheel,
     claims: Claims,
     /// Those in a slot, by order of arrival.
-    uploads: Table<u64, Upload>,
+    uploads: BTreeMap<u64, Upload>,
     knocks: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -136,7 +137,7 @@ impl Server {
             line: Line::new(),
             wheel: Wheel::new(TICK.scaled(config.time_scale)),
             claims: Claims::default(),
-            uploads: Table::new(),
+            uploads: BTreeMap::new(),
             knocks,
             calls,
             next_call: Instant::ZERO,

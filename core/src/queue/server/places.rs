@@ -8,6 +8,7 @@
 //!
 //! The hash tables ([`super::index`]) are keyed from our own dice and never iterated, like [`crate::keyed`].
 
+use alloc::collections::BTreeMap;
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::IpAddr;
 
@@ -19,7 +20,6 @@ use crate::id::{ConnId, Guid};
 use crate::keyed::Key;
 use crate::queue::Dialect;
 use crate::rng::Rng;
-use crate::table::Table;
 
 /// Random bytes of an id; the number of its entry takes the others.
 const RANDOM: usize = 12;
@@ -38,7 +38,7 @@ pub(super) struct Places {
     by_peer: Index,
     /// How many entries each network has whose host can draw addresses at
     /// will. An IPv4 address is counted in its ring.
-    networks: Table<IpAddr, u32>,
+    networks: BTreeMap<IpAddr, u32>,
 }
 
 impl Places {
@@ -51,7 +51,7 @@ impl Places {
             by_ticket: Index::new(capacity),
             by_conn: Index::new(capacity),
             by_peer: Index::new(capacity),
-            networks: Table::new(),
+            networks: BTreeMap::new(),
         }
     }
 
@@ -117,9 +117,6 @@ impl Places {
         if self.slab.get(at).is_some_and(|entry| entry.ticket == ticket) {
             return Some(at);
         }
-        if self.by_ticket.len() == 0 {
-            return None;
-        }
         self.by_ticket.find(self.hash(ticket), |i| self.slab[i].ticket == ticket)
     }
 
@@ -146,7 +143,7 @@ impl Places {
     /// One entry more of this address.
     fn count_in(&mut self, peer: IpAddr) {
         if peer.is_ipv6() {
-            *self.networks.or_default(owner(peer)) += 1;
+            *self.networks.entry(owner(peer)).or_default() += 1;
         }
     }
 
@@ -326,7 +323,7 @@ mod tests {
                 id
             })
             .collect();
-        assert_eq!(places.by_ticket.len(), 0);
+        assert!(places.by_ticket.is_empty());
         for (at, &id) in ids.iter().enumerate() {
             assert_eq!(places.with_ticket(id), Some(at as u32));
             for byte in 0..16 {

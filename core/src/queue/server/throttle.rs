@@ -5,9 +5,9 @@
 //! Two generations of a table bound what is remembered; a full one is an
 //! early change of generation, so strangers cannot make it grow.
 
+use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// Debts by address.
@@ -17,8 +17,8 @@ pub(super) struct Throttle {
     share: Duration,
     pause: Duration,
     most: usize,
-    young: Table<IpAddr, Debt>,
-    old: Table<IpAddr, Debt>,
+    young: BTreeMap<IpAddr, Debt>,
+    old: BTreeMap<IpAddr, Debt>,
     turn: Instant,
 }
 
@@ -37,21 +37,23 @@ impl Throttle {
             share: window.ratio(1, u64::from(requests.max(1))),
             pause,
             most: most.max(1) as usize,
-            young: Table::new(),
-            old: Table::new(),
+            young: BTreeMap::new(),
+            old: BTreeMap::new(),
             turn: Instant::ZERO,
         }
     }
 
     /// Notes a request; `Some(t)` when the address is refused for `t` more.
     pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
+        let peer = peer.to_canonical();
         if now >= self.turn || self.young.len() >= self.most {
             core::mem::swap(&mut self.old, &mut self.young);
             self.young.clear();
             self.turn = now + self.window + self.pause;
         }
         let old = &self.old;
-        let debt = self.young.or_insert_with(peer, || old.get(&peer).copied().unwrap_or_default());
+        let debt =
+            self.young.entry(peer).or_insert_with(|| old.get(&peer).copied().unwrap_or_default());
         if now < debt.refused_until {
             return Some(debt.refused_until.since(now));
         }

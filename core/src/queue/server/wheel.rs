@@ -9,11 +9,11 @@
 //! A list falls due at the end of its tick. That only delays the cleaning up:
 //! whether a request is in time is judged by the entry's exact deadline.
 
+use alloc::collections::BTreeMap;
 use core::num::NonZeroU64;
 
 use super::entry::Entry;
 use super::slab::Slab;
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 
 /// The links of an entry in its list.
@@ -31,7 +31,7 @@ pub(super) struct Links {
 #[derive(Debug, Clone)]
 pub(super) struct Wheel {
     tick: u64,
-    lists: Table<u64, List>,
+    lists: BTreeMap<u64, List>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,19 +43,19 @@ struct List {
 impl Wheel {
     /// An empty wheel; a tick is at least a microsecond.
     pub(super) fn new(tick: Duration) -> Self {
-        Self { tick: tick.as_micros().max(1), lists: Table::new() }
+        Self { tick: tick.as_micros().max(1), lists: BTreeMap::new() }
     }
 
     /// The end of the earliest tick that has a list: no later than any
     /// deadline, rounded up.
     pub(super) fn next(&self) -> Option<Instant> {
-        let (&tick, _) = self.lists.first()?;
+        let (&tick, _) = self.lists.first_key_value()?;
         Some(Instant::from_micros(tick.saturating_mul(self.tick)))
     }
 
     /// The first entry of a list whose tick is over at `now`. It stays there.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
-        let (_, list) = self.lists.first()?;
+        let (_, list) = self.lists.first_key_value()?;
         (self.next()? <= now).then_some(list.first)
     }
 
@@ -101,7 +101,7 @@ impl Wheel {
     }
 
     fn link(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64, wake: Instant) {
-        let list = self.lists.or_insert_with(tick, || List { first: key, last: key });
+        let list = self.lists.entry(tick).or_insert_with(|| List { first: key, last: key });
         // An end of a list points at itself.
         slab[key].links = Links { tick: NonZeroU64::new(tick + 1), wake, prev: key, next: key };
         if list.last != key {

@@ -12,6 +12,7 @@ mod jobs;
 mod peers;
 mod talk;
 
+use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -22,7 +23,6 @@ use self::jobs::{Doing, Running};
 use self::peers::{Allowed, Waiting};
 use super::bits::Bits;
 use crate::engine::{Engine, Fx};
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{Extensions, Hash, Span, Text};
 
@@ -38,7 +38,7 @@ struct File {
     held: u32,
     /// Pieces whose digest the coordinator has to judge, with what they were
     /// reported as.
-    judged: Table<u32, Hash>,
+    judged: BTreeMap<u32, Hash>,
     /// All of it is here from the beginning.
     whole: bool,
     done: bool,
@@ -58,7 +58,7 @@ pub struct Client {
     /// of every peer before that comes.
     expects: bool,
     files: Vec<File>,
-    jobs: Table<u32, Running>,
+    jobs: BTreeMap<u32, Running>,
     next_job: u32,
     /// Uploads that wait for their turn.
     queue: VecDeque<u32>,
@@ -120,7 +120,7 @@ impl Client {
             agreed: Extensions { merge: false, early: false },
             expects: false,
             files: Vec::new(),
-            jobs: Table::new(),
+            jobs: BTreeMap::new(),
             next_job: 0,
             queue: VecDeque::new(),
             waiting: Vec::new(),

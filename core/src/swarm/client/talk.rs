@@ -1,11 +1,11 @@
 //! The connection to the coordinator, and what it says.
 
+use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
 use super::super::bits::Bits;
 use super::io::{Event, Ignored, Output};
 use super::{Client, Effects, File};
-use crate::table::Table;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{Extensions, Message, Span, Text};
 
@@ -151,7 +151,7 @@ impl Client {
         }
         // A piece whose digest nobody has judged is asked for once more: the
         // coordinator that should have judged it is gone.
-        file.judged = Table::new();
+        file.judged = BTreeMap::new();
         for span in file.runs(false) {
             fx.output(Output::Send(Message::Request { url: url.clone(), span }));
         }
@@ -177,7 +177,7 @@ impl File {
             chunk,
             have: Bits::default(),
             held: 0,
-            judged: Table::new(),
+            judged: BTreeMap::new(),
             whole,
             done: false,
         }

@@ -7,6 +7,7 @@
 //! needers. What is found to be empty is not looked at again until somebody
 //! with that piece comes, so no choice looks at everybody.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::super::bits::Bits;
@@ -14,7 +15,6 @@ use super::super::event::{Funnel, Led, Pick};
 use super::super::rarity::Rarity;
 use super::file::{File, READY, STALLED, member_of, up_class};
 use crate::rng::Rng;
-use crate::table::Set;
 use crate::time::Instant;
 
 /// Members looked at one by one before the pieces lead.
@@ -247,7 +247,7 @@ pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
 /// Members that wait and could use what a member has.
 fn waiting_for(file: &File, up: u32) -> u32 {
     let giver = file.member(up);
-    let all = file.downs.iter().flat_map(Set::iter).map(member_of);
+    let all = file.downs.iter().flat_map(BTreeSet::iter).map(member_of);
     let fits = |down: &u32| {
         let member = file.member(*down);
         *down != up && (giver.active || member.active) && member.need.meets(&giver.have)

@@ -19,7 +19,6 @@ use super::choose::{self, Choice, Taste};
 use super::file::{READY, STALLED, member_of};
 use super::timers::Due;
 use super::{Effects, Manager};
-use crate::table::sort_pairs;
 use crate::time::Instant;
 
 /// Waiting members a source looks at before it is content to idle.
@@ -81,7 +80,7 @@ impl Manager {
                 order[class].push((u64::from(u32::MAX - member.newest), key.1));
             }
         }
-        order.iter_mut().for_each(|keys| sort_pairs(keys));
+        order.iter_mut().for_each(|keys| keys.sort_unstable());
         order.iter().flatten().map(member_of).collect()
     }
 
@@ -97,7 +96,7 @@ impl Manager {
                 order[lane].push(key);
             }
         }
-        order.iter_mut().for_each(|keys| sort_pairs(keys));
+        order.iter_mut().for_each(|keys| keys.sort_unstable());
         order.iter().flatten().map(member_of).collect()
     }
 
@@ -162,7 +161,7 @@ impl Manager {
     /// Tries a member's first failed piece; true when it was given out.
     fn retry(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) -> bool {
         let file = &self.files[number as usize];
-        let Some((&(chosen, piece), retry)) = file.member(down).failed.first() else {
+        let Some((&(chosen, piece), retry)) = file.member(down).failed.first_key_value() else {
             return false;
         };
         if !file.retries.contains(&(chosen, down)) {

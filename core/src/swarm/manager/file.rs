@@ -2,6 +2,7 @@
 //! which, who could send, who waits, all of it in an order that answers the
 //! next question without looking at everybody.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
@@ -9,7 +10,6 @@ use super::super::bits::Bits;
 use super::super::io::FileSpec;
 use super::super::rarity::Rarity;
 use super::client::Origin;
-use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::Span;
 
@@ -49,7 +49,7 @@ pub(super) struct Member {
     /// Everything wanted that is not here.
     pub(super) wanted: u32,
     /// Pieces that failed, in the order in which they were first chosen.
-    pub(super) failed: Table<(Instant, u32), Retry>,
+    pub(super) failed: BTreeMap<(Instant, u32), Retry>,
     /// When it last got something, or began to want.
     pub(super) waiting: Instant,
     /// Since when it needs pieces and has no credit.
@@ -86,7 +86,7 @@ pub(super) struct File {
     pub(super) members: Vec<Option<Member>>,
     pub(super) vacant: Vec<u32>,
     /// Members that want something.
-    pub(super) wanting: Set<u32>,
+    pub(super) wanting: BTreeSet<u32>,
     /// Of each piece: who has it and offers it, who needs it.
     pub(super) holders: Vec<Bits>,
     pub(super) needers: Vec<Bits>,
@@ -96,13 +96,13 @@ pub(super) struct File {
     pub(super) ages: Vec<u32>,
     pub(super) youngest: u32,
     /// Who could send, by [`up_class`]; the same as bits, by mode.
-    pub(super) ups: [Set<(u64, u64)>; 4],
+    pub(super) ups: [BTreeSet<(u64, u64)>; 4],
     pub(super) up_bits: [Bits; 2],
     /// Who waits, by lane; the same as bits, by lane and mode.
-    pub(super) downs: [Set<(u64, u64)>; 2],
+    pub(super) downs: [BTreeSet<(u64, u64)>; 2],
     pub(super) down_bits: [[Bits; 2]; 2],
     /// Who has failed pieces and room, by when the first was chosen.
-    pub(super) retries: Set<(Instant, u32)>,
+    pub(super) retries: BTreeSet<(Instant, u32)>,
     /// Pieces that somebody with a free slot may have; that somebody who
     /// waits may need. Never too few.
     pub(super) supply: Bits,
@@ -111,7 +111,7 @@ pub(super) struct File {
     pub(super) fresh_ups: Vec<u32>,
     pub(super) fresh_downs: Vec<u32>,
     /// Who waits for a slot of the source (`seed2004`).
-    pub(super) starved: Set<u32>,
+    pub(super) starved: BTreeSet<u32>,
     /// Downloads an upload earns, in thousandths.
     pub(super) ratio: u32,
     /// Averaged time from a choice to the piece.
@@ -131,7 +131,7 @@ impl File {
             pieces,
             members: Vec::new(),
             vacant: Vec::new(),
-            wanting: Set::new(),
+            wanting: BTreeSet::new(),
             holders: alloc::vec![Bits::default(); pieces as usize],
             needers: alloc::vec![Bits::default(); pieces as usize],
             rarity: Rarity::new(pieces),
@@ -141,12 +141,12 @@ impl File {
             up_bits: [nobody(), nobody()],
             downs: Default::default(),
             down_bits: Default::default(),
-            retries: Set::new(),
+            retries: BTreeSet::new(),
             supply: Bits::none(pieces),
             demand: Bits::none(pieces),
             fresh_ups: Vec::new(),
             fresh_downs: Vec::new(),
-            starved: Set::new(),
+            starved: BTreeSet::new(),
             ratio,
             piece_time: None,
             tick: None,
@@ -171,7 +171,7 @@ impl File {
             held: 0,
             need: Bits::none(self.pieces),
             wanted: 0,
-            failed: Table::new(),
+            failed: BTreeMap::new(),
             waiting: now,
             stalled: None,
             tie,

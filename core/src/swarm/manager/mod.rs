@@ -18,6 +18,7 @@ mod settle;
 mod timers;
 mod view;
 
+use alloc::collections::BTreeMap;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -34,7 +35,6 @@ use crate::engine::{Engine, Fx};
 use crate::id::ConnId;
 use crate::keyed;
 use crate::rng::Rng;
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::pdtp::{Message, Span, Text};
 
@@ -54,7 +54,7 @@ pub struct Manager {
     ledger: Ledger,
     clients: Vec<Option<Client>>,
     vacant: Vec<u32>,
-    by_conn: Table<ConnId, u32>,
+    by_conn: BTreeMap<ConnId, u32>,
     by_id: keyed::Map<Text, u32>,
     files: Vec<File>,
     by_url: keyed::Map<Text, u32>,
@@ -149,7 +149,7 @@ impl Manager {
             ledger: Ledger::default(),
             clients: Vec::new(),
             vacant: Vec::new(),
-            by_conn: Table::new(),
+            by_conn: BTreeMap::new(),
             by_id: keyed::Map::with_hasher(keyed::Key::new(&mut keys)),
             files: Vec::new(),
             by_url: keyed::Map::with_hasher(keyed::Key::new(&mut keys)),

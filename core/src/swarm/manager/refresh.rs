@@ -165,7 +165,7 @@ impl Manager {
     /// try again now.
     fn retry_key(&self, at: u32, number: u32) -> Option<(Instant, bool)> {
         let member = self.files[at as usize].member(number);
-        let ((chosen, _), _) = member.failed.first()?;
+        let ((chosen, _), _) = member.failed.first_key_value()?;
         let client = self.client(member.client);
         let entry = self.ledger.get(client.row);
         let may = match self.config.policy {

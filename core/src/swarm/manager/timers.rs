@@ -1,10 +1,11 @@
 //! What is due when.
 
+use alloc::collections::BTreeSet;
+
 use super::super::event::{Event, Failure, Refusal};
 use super::super::io::Output;
 use super::file::STALLED;
 use super::{Effects, Manager};
-use crate::table::Set;
 use crate::time::{Duration, Instant};
 
 /// What can be due.
@@ -53,7 +54,7 @@ impl Due {
 /// Everything due, the earliest first. An entry whose time has changed stays
 /// until it is found to be early; transfers alone are taken out.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Agenda(Set<(Instant, u64)>);
+pub(super) struct Agenda(BTreeSet<(Instant, u64)>);
 
 impl Agenda {
     pub(super) fn add(&mut self, at: Instant, due: Due) {
@@ -166,7 +167,7 @@ impl Manager {
         }
         let (lowest, first) = (1_000, self.config.ratio);
         let starving = !file.downs[super::file::READY].is_empty();
-        let idle = !file.ups.iter().all(Set::is_empty);
+        let idle = !file.ups.iter().all(BTreeSet::is_empty);
         let ratio = if core::mem::take(&mut file.grants) > 0 {
             (file.ratio + file.ratio / 10).min(first.saturating_mul(16))
         } else if starving && !idle {

@@ -10,6 +10,7 @@
 mod blocks;
 mod segment;
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,7 +23,6 @@ use super::{Event, why};
 use crate::engine::{Effect, Engine, Fx};
 use crate::id::ConnId;
 use crate::node::{Input, Node, Output};
-use crate::table::Table;
 use crate::time::Instant;
 use crate::trace::{NodeId, Record};
 
@@ -39,7 +39,7 @@ pub struct Exporter {
     out: Vec<u8>,
     node: Option<Node>,
     own: SocketAddr,
-    flows: Table<ConnId, Flow>,
+    flows: BTreeMap<ConnId, Flow>,
     comment: String,
     packets: u64,
 }
@@ -74,7 +74,7 @@ impl Exporter {
             out,
             node: None,
             own: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
-            flows: Table::new(),
+            flows: BTreeMap::new(),
             comment: String::new(),
             packets: 0,
         }

@@ -1,9 +1,9 @@
 //! Which numbers are missing, and when each is to be asked for (again).
 
 use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::table::{Set, Table};
 use crate::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +19,8 @@ struct Gap {
 /// count, so half of a large window may be missing.
 #[derive(Debug, Clone, Default)]
 pub(in crate::unicast) struct Gaps {
-    by_first: Table<u64, Gap>,
-    agenda: Set<(Instant, u64)>,
+    by_first: BTreeMap<u64, Gap>,
+    agenda: BTreeSet<(Instant, u64)>,
     /// Gaps nobody has asked for, with the number of the datagram that
     /// showed them.
     fresh: VecDeque<(u64, u64, u64)>,

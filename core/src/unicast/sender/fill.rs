@@ -34,7 +34,7 @@ impl Sender {
     /// Puts what is to be sent again into a datagram, as far as it fits:
     /// successive numbers share a block.
     pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
-        while let Some((&seq, &why)) = self.again.first() {
+        while let Some((&seq, &why)) = self.again.first_key_value() {
             let mut data = self.block(seq, true);
             let mut left = packer.left().saturating_sub(block_len(&Block::Data(data.clone())));
             let mut takes = 0;

@@ -4,6 +4,7 @@
 mod fill;
 mod timers;
 
+use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 
 use super::congestion::Window;
@@ -11,7 +12,6 @@ use super::cx::Cx;
 use super::rtt::Rtt;
 use super::state::State;
 use super::{Config, Conn, Event, Limit, Order, Output, Refusal, Rejection, Room, Side, Why};
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::unicast::{Ack, Payload, Request};
 
@@ -55,7 +55,7 @@ pub(super) struct Sender {
     /// It asked for the first message and may miss all the others.
     opening: bool,
     /// What is to be sent again in this turn.
-    again: Table<u64, Why>,
+    again: BTreeMap<u64, Why>,
     /// The highest number the receiver is known to have.
     newest: u64,
     /// When something was last sent, when something last moved, and when the
@@ -90,7 +90,7 @@ impl Sender {
             known: false,
             token: None,
             opening: false,
-            again: Table::new(),
+            again: BTreeMap::new(),
             newest: 0,
             sent_at: cx.now,
             moved_at: cx.now,
@@ -237,7 +237,7 @@ impl Sender {
         }
         self.bytes -= freed;
         self.flight -= freed;
-        while self.again.first().is_some_and(|(seq, _)| *seq < self.base) {
+        while self.again.first_key_value().is_some_and(|(seq, _)| *seq < self.base) {
             self.again.pop_first();
         }
         freed

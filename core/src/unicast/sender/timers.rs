@@ -36,7 +36,7 @@ impl Sender {
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
-            self.again.or_insert_with(seq, || Why::Tail);
+            self.again.entry(seq).or_insert(Why::Tail);
         } else {
             self.ask_window = true;
         }
@@ -75,7 +75,7 @@ impl Sender {
             self.resend_tail();
             if !self.known {
                 // Nobody knows whether the first one ever arrived.
-                self.again.or_insert_with(self.base, || Why::First);
+                self.again.entry(self.base).or_insert(Why::First);
             }
         } else {
             self.ask_window = true;

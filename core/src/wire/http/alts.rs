@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::address::{canonical_ip_of, ip_of, with_port};
 use crate::wire::scan::trim;
 use core::net::{IpAddr, SocketAddr};
 
@@ -39,10 +38,10 @@ impl Alts {
 fn address(text: &str) -> Option<SocketAddr> {
     let at = match text.parse::<SocketAddr>() {
         Ok(at) => at,
-        Err(_) => with_port(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
+        Err(_) => SocketAddr::new(text.parse::<IpAddr>().ok()?, DEFAULT_PORT),
     };
-    let at = with_port(canonical_ip_of(&at), at.port());
-    (at.port() != 0 && !ip_of(&at).is_unspecified()).then_some(at)
+    let at = SocketAddr::new(at.ip().to_canonical(), at.port());
+    (at.port() != 0 && !at.ip().is_unspecified()).then_some(at)
 }
 
 impl fmt::Display for Alts {

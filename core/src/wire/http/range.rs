@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::head::decimal;
-use crate::table::sort_pairs;
 use crate::wire::scan::trim;
 
 /// What `Range` asks for.
@@ -120,7 +119,7 @@ impl AvailableRanges {
     #[must_use]
     pub fn new(mut ranges: Vec<(u64, u64)>) -> Self {
         ranges.retain(|(start, end)| start < end);
-        sort_pairs(&mut ranges);
+        ranges.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
         for (start, end) in ranges {
             match merged.last_mut() {

@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::id::{FileIndex, Sha1};
 use crate::text::part;
-use crate::wire::percent::{Escaped, unescape};
+use crate::wire::percent::{escape, unescape};
 use crate::wire::scan::trim;
 
 /// A request target, understood.
@@ -46,7 +46,7 @@ impl Target {
         if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        let name = unescape(name.trim_end_matches('/'));
+        let name = unescape(name.trim_end_matches('/')).into_owned();
         (!name.is_empty()).then_some(Self::File { index: FileIndex(index.parse().ok()?), name })
     }
 
@@ -73,7 +73,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { index, name } => {
-                write!(f, "/get/{}/{}", index.0, Escaped(name))
+                write!(f, "/get/{}/{}", index.0, escape(name))
             }
             Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
             Self::Root { query } if query.is_empty() => f.write_str("/"),

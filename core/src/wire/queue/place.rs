@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
-use crate::address::ip_of;
 use crate::id::Guid;
 use crate::time::Duration;
 use crate::wire::http::{HeadWriter, Headers};
@@ -109,7 +108,7 @@ impl Claim {
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
     let mut each = told.split(',').filter_map(|at| trim(at).parse::<SocketAddr>().ok());
-    each.find(|at| at.port() != 0 && !ip_of(at).is_unspecified())
+    each.find(|at| at.port() != 0 && !at.ip().is_unspecified())
 }
 
 /// Writes the queueing headers of a request: the level we speak, the place

@@ -1,5 +1,6 @@
 //! Downloads: byte-complete before they are called done, and done in the end.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -7,7 +8,6 @@ use super::Verdicts;
 use servent_core::fetch::Event;
 use servent_core::id::FetchId;
 use servent_core::ranges::join;
-use servent_core::table::Table;
 use servent_core::trace::NodeId;
 
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ struct Download {
 /// Every download of every node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Downloads {
-    all: Table<(NodeId, FetchId), Download>,
+    all: BTreeMap<(NodeId, FetchId), Download>,
 }
 
 impl Downloads {
@@ -31,7 +31,7 @@ impl Downloads {
         let node = verdicts.record.node;
         match event {
             Event::Begun { fetch, name, have } => {
-                let download = self.all.or_default((node, *fetch));
+                let download = self.all.entry((node, *fetch)).or_default();
                 download.name.clone_from(name);
                 download.found = *have;
                 if *have == 0 {
@@ -39,15 +39,15 @@ impl Downloads {
                 }
             }
             Event::Stored { fetch, start, end } => {
-                join(&mut self.all.or_default((node, *fetch)).have, *start, *end);
+                join(&mut self.all.entry((node, *fetch)).or_default().have, *start, *end);
             }
             Event::Corrupt { fetch, .. } => {
-                let download = self.all.or_default((node, *fetch));
+                let download = self.all.entry((node, *fetch)).or_default();
                 download.have.clear();
                 download.found = 0;
             }
             Event::Done { fetch, bytes, .. } => {
-                let download = self.all.or_default((node, *fetch));
+                let download = self.all.entry((node, *fetch)).or_default();
                 download.ended = true;
                 let stored: u64 = download.have.iter().map(|(start, end)| end - start).sum();
                 if stored != *bytes && stored + download.found < *bytes {
@@ -60,7 +60,7 @@ impl Downloads {
                 }
             }
             Event::Failed { fetch, why } => {
-                let download = self.all.or_default((node, *fetch));
+                let download = self.all.entry((node, *fetch)).or_default();
                 download.ended = true;
                 if *why != servent_core::fetch::FetchFailure::Cancelled {
                     verdicts.violation(

@@ -1,15 +1,15 @@
 //! For whom the free slots of one server are kept, and each since when.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use servent_core::table::Table;
 use servent_core::time::{Duration, Instant};
 
 /// One instant for every slot that is kept, by the arrival of whom it is
 /// kept for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
-    since: Table<u64, Instant>,
+    since: BTreeMap<u64, Instant>,
     /// Slots that were given up at this instant: who is entitled next
     /// inherits the time they have stood free.
     given_up: Vec<Instant>,
@@ -40,7 +40,7 @@ impl Kept {
     /// the lost one was kept for is next in line for the other.
     pub(super) fn shrink(&mut self, free: u32) {
         while self.since.len() > free as usize {
-            let Some((&last, &later)) = self.since.last() else { return };
+            let Some((&last, &later)) = self.since.last_key_value() else { return };
             self.since.remove(&last);
             let oldest = self.since.iter().min_by_key(|&(arrival, since)| (*since, *arrival));
             if let Some((&arrival, &since)) = oldest

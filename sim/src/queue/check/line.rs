@@ -1,5 +1,6 @@
 //! The line and the slots of one server.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::kept::Kept;
@@ -8,7 +9,6 @@ use servent_core::id::{ConnId, Guid};
 use servent_core::node::ConnEvent;
 use servent_core::node::WorldEvent;
 use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
-use servent_core::table::{Set, Table};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, Record};
 
@@ -46,10 +46,10 @@ impl Place {
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     config: Config,
-    places: Table<u64, Place>,
-    arrivals: Table<Guid, u64>,
-    uploads: Set<Guid>,
-    open: Set<ConnId>,
+    places: BTreeMap<u64, Place>,
+    arrivals: BTreeMap<Guid, u64>,
+    uploads: BTreeSet<Guid>,
+    open: BTreeSet<ConnId>,
     /// The connection of the last request.
     asking: Option<ConnId>,
     kept: Kept,
@@ -61,10 +61,10 @@ impl Line {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             config: *config,
-            places: Table::new(),
-            arrivals: Table::new(),
-            uploads: Set::new(),
-            open: Set::new(),
+            places: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            uploads: BTreeSet::new(),
+            open: BTreeSet::new(),
             asking: None,
             kept: Kept::default(),
             doomed: Vec::new(),
@@ -106,14 +106,14 @@ impl Line {
             ConnEvent::Closed { conn } => {
                 self.open.remove(conn);
                 let Self { places, doomed, .. } = self;
-                places.each_mut(|_, place| {
+                for place in places.values_mut() {
                     if place.conn == Some(*conn) {
                         place.conn = None;
                         if place.dialect == Some(Dialect::Active) {
                             doomed.push((place.ticket, now));
                         }
                     }
-                });
+                }
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ mod kept;
 mod line;
 mod loss;
 
+use alloc::collections::BTreeMap;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -17,14 +18,13 @@ use self::line::Line;
 use super::scenario::Scenario;
 use crate::check::{LIMIT, Violation};
 use servent_core::queue::Config;
-use servent_core::table::Table;
 use servent_core::trace::{Event, NodeId, Record};
 
 /// All oracles over all nodes.
 #[derive(Debug, Clone, Default)]
 pub struct Oracles {
     configs: Vec<Config>,
-    lines: Table<NodeId, Line>,
+    lines: BTreeMap<NodeId, Line>,
     downloads: Downloads,
     violations: Vec<Violation>,
 }
@@ -67,7 +67,7 @@ impl Oracles {
             _ => {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {
-                    let line = self.lines.or_insert_with(record.node, || Line::new(config));
+                    let line = self.lines.entry(record.node).or_insert_with(|| Line::new(config));
                     line.see(record, &mut verdicts);
                 }
             }

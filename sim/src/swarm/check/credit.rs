@@ -2,12 +2,13 @@
 //! has none is given a piece that counts, unless it is granted or was chosen
 //! before and failed; and nobody is stalled who has some.
 
+use alloc::collections::{BTreeMap, BTreeSet};
+
 use super::super::event::client_of;
 use super::super::scenario::Scenario;
 use super::Found;
 use servent_core::id::ConnId;
 use servent_core::swarm::{Account, Config, Event, credit};
-use servent_core::table::{Set, Table};
 
 /// The oracle. Accounts belong to addresses; those of one group behind one
 /// address share the first one's.
@@ -16,12 +17,12 @@ pub(super) struct Credit {
     config: Config,
     /// Behind which client's address each client is.
     owner: alloc::vec::Vec<u32>,
-    accounts: Table<u32, Account>,
+    accounts: BTreeMap<u32, Account>,
     ratio: u32,
     /// Pieces on their way that count, by taker and piece.
-    charged: Set<(u32, u32)>,
+    charged: BTreeSet<(u32, u32)>,
     /// Pieces that failed and are to be tried again.
-    failed: Set<(u32, u32)>,
+    failed: BTreeSet<(u32, u32)>,
     /// Who was granted a piece that is given out next.
     granted: Option<u32>,
 }
@@ -36,20 +37,20 @@ impl Credit {
         Self {
             config: scenario.swarm.clone(),
             owner,
-            accounts: Table::new(),
+            accounts: BTreeMap::new(),
             ratio: scenario.swarm.ratio,
-            charged: Set::new(),
-            failed: Set::new(),
+            charged: BTreeSet::new(),
+            failed: BTreeSet::new(),
             granted: None,
         }
     }
 
     /// What was under way is forgotten; what was confirmed is in the store.
     pub(super) fn restarted(&mut self) {
-        self.charged = Set::new();
-        self.failed = Set::new();
+        self.charged = BTreeSet::new();
+        self.failed = BTreeSet::new();
         self.ratio = self.config.ratio;
-        self.accounts.each_mut(|_, account| account.in_flight = 0);
+        self.accounts.values_mut().for_each(|account| account.in_flight = 0);
     }
 
     fn owner(&self, conn: ConnId) -> u32 {
@@ -59,7 +60,7 @@ impl Credit {
 
     fn account(&mut self, conn: ConnId) -> &mut Account {
         let owner = self.owner(conn);
-        self.accounts.or_default(owner)
+        self.accounts.entry(owner).or_default()
     }
 
     pub(super) fn of(&self, client: u32) -> Option<i64> {

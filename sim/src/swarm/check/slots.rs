@@ -1,6 +1,7 @@
 //! Work conservation (§4): under `adaptive` no upload slot stays idle at an
 //! instant at which somebody could use it; and nothing is sent twice.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::super::event::client_of;
@@ -9,7 +10,6 @@ use super::Found;
 use servent_core::id::ConnId;
 use servent_core::swarm::bits::Bits;
 use servent_core::swarm::{Config, Event, Policy};
-use servent_core::table::{Set, Table};
 use servent_core::time::{Duration, Instant};
 
 /// Swarms with more clients are not looked at: every pair is, at every
@@ -50,9 +50,9 @@ pub(super) struct Slots {
     watches: bool,
     seats: Vec<Seat>,
     /// On their way, by taker and piece; true once it is there.
-    moving: Table<(u32, u32), (Option<u32>, bool)>,
+    moving: BTreeMap<(u32, u32), (Option<u32>, bool)>,
     /// Failed, to be tried again: these wait for whoever has not failed them.
-    failed: Set<(u32, u32)>,
+    failed: BTreeSet<(u32, u32)>,
     /// Something has changed since the last look.
     changed: bool,
     at: Instant,
@@ -66,8 +66,8 @@ impl Slots {
             pieces: scenario.pieces,
             watches: config.policy == Policy::Adaptive && !config.strict && count <= CLIENTS,
             seats: (0..count).map(|_| Seat::default()).collect(),
-            moving: Table::new(),
-            failed: Set::new(),
+            moving: BTreeMap::new(),
+            failed: BTreeSet::new(),
             changed: false,
             at: Instant::ZERO,
             config,
@@ -78,7 +78,7 @@ impl Slots {
     pub(super) fn restarted(&mut self) {
         (0..self.seats.len() as u32).for_each(|client| self.parts(client));
         self.moving.clear();
-        self.failed = Set::new();
+        self.failed = BTreeSet::new();
         for seat in &mut self.seats {
             let (have, held) = (core::mem::take(&mut seat.have), seat.held);
             *seat = Seat { have, held, doubtful: seat.doubtful, ..Seat::default() };

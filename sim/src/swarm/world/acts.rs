@@ -104,11 +104,11 @@ impl World {
     /// Transfers of a client that stands still wait where they are.
     fn hold_wires(&mut self, at: u32) {
         let now = self.agenda.now();
-        self.wires.each_mut(|_, wire| {
+        for wire in self.wires.values_mut() {
             if wire.touches(at) {
                 wire.held.get_or_insert(now);
             }
-        });
+        }
     }
 
     /// They go on, unless the other end stands still too.

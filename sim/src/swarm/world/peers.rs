@@ -1,5 +1,6 @@
 //! The clients in their world.
 
+use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr};
 
 use super::super::FIRST;
@@ -10,7 +11,6 @@ use servent_core::id::ConnId;
 use servent_core::swarm::Input as ServerInput;
 use servent_core::swarm::bits::Bits;
 use servent_core::swarm::client::{self, Client, Input, Output};
-use servent_core::table::Table;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::pdtp::{Method, Reason};
@@ -27,7 +27,7 @@ impl World {
         Peer {
             engine: self.engine(client, group.passive),
             link: super::super::link::Link::new(group.up, group.down),
-            disk: Table::new(),
+            disk: BTreeMap::new(),
             kept: Bits::none(self.plan.pieces),
             held: 0,
             life: 0,

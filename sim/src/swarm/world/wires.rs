@@ -136,7 +136,7 @@ impl World {
         let chunk = self.plan.chunk;
         let piece = (wire.span.start / chunk) as u32;
         let whole = Span::new(u64::from(piece) * chunk, u64::from(piece + 1) * chunk);
-        let content = self.peers[wire.to as usize].disk.or_default(piece);
+        let content = self.peers[wire.to as usize].disk.entry(piece).or_default();
         content.write(wire.span, wrong);
         let hash = content.digest(whole, right(piece));
         let begun = wire.flows.map_or(self.agenda.now(), |flows| flows.0);
@@ -174,7 +174,7 @@ impl World {
         if bytes > 0 {
             let wrong = self.is_wrong(wire.from);
             let span = Span::new(wire.span.start, wire.span.start + bytes);
-            self.peers[wire.to as usize].disk.or_default(piece).write(span, wrong);
+            self.peers[wire.to as usize].disk.entry(piece).or_default().write(span, wrong);
         }
         if let Some(running) = self.running.get_mut(&(wire.to, piece)) {
             running.flows = None;
