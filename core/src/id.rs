@@ -4,12 +4,8 @@
 use alloc::string::String;
 use core::fmt;
 
+use data_encoding::{BASE32_NOPAD, BASE32_NOPAD_NOCASE, HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
-
-use crate::hex_bytes;
-
-/// The digits of base 32, in order.
-const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// A connection of a node. The host numbers the ones it accepts with even
 /// numbers, the node numbers the ones it dials with odd ones; no number is
@@ -64,9 +60,7 @@ impl Guid {
     pub fn parse(hex: &[u8]) -> Option<Self> {
         let digits: &[u8; 32] = hex.try_into().ok()?;
         let mut id = Self::default();
-        for (byte, pair) in id.0.iter_mut().zip(digits.as_chunks::<2>().0) {
-            *byte = hex_bytes::byte(*pair)?;
-        }
+        HEXLOWER_PERMISSIVE.decode_mut(digits, &mut id.0).ok()?;
         Some(id)
     }
 }
@@ -76,22 +70,9 @@ impl Sha1 {
     #[must_use]
     pub fn parse(base32: &[u8]) -> Option<Self> {
         let digits: &[u8; 32] = base32.try_into().ok()?;
-        let mut out = [0; 20];
-        // Eight digits of five bits are five bytes.
-        for (digits, bytes) in digits.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<5>().0) {
-            let mut bits = 0u64;
-            for digit in digits {
-                let value = match digit {
-                    b'A'..=b'Z' => digit - b'A',
-                    b'a'..=b'z' => digit - b'a',
-                    b'2'..=b'7' => digit - b'2' + 26,
-                    _ => return None,
-                };
-                bits = bits << 5 | u64::from(value);
-            }
-            bytes.copy_from_slice(&bits.to_be_bytes()[3..]);
-        }
-        Some(Self(out))
+        let mut sha1 = Self([0; 20]);
+        BASE32_NOPAD_NOCASE.decode_mut(digits, &mut sha1.0).ok()?;
+        Some(sha1)
     }
 
     /// From `urn:sha1:<32 base-32 digits>`, the prefix in either case.
@@ -104,9 +85,7 @@ impl Sha1 {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0; 32];
-        hex_bytes::digits(&self.0, &mut text);
-        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
+        fmt::Display::fmt(&HEXLOWER.encode_display(&self.0), f)
     }
 }
 impl fmt::Debug for Guid {
@@ -116,14 +95,7 @@ impl fmt::Debug for Guid {
 }
 impl fmt::Display for Sha1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0; 32];
-        for (bytes, digits) in self.0.as_chunks::<5>().0.iter().zip(text.as_chunks_mut::<8>().0) {
-            let bits = bytes.iter().fold(0u64, |bits, b| bits << 8 | u64::from(*b));
-            for (digit, shift) in digits.iter_mut().zip((0..8).rev()) {
-                *digit = BASE32[(bits >> (5 * shift)) as usize & 31];
-            }
-        }
-        f.write_str(core::str::from_utf8(&text).unwrap_or_default())
+        fmt::Display::fmt(&BASE32_NOPAD.encode_display(&self.0), f)
     }
 }
 impl fmt::Debug for Sha1 {

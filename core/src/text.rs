@@ -1,28 +1,6 @@
-//! Words in texts, parts of them, and numbers as people read them.
+//! Numbers as people read them.
 
 use core::fmt;
-use core::slice::SliceIndex;
-
-/// Where a word stands last in a text. The searcher of the standard library is
-/// made for long texts, and three kilobytes of the page's module; ours are a
-/// line long.
-pub(crate) fn find_last(text: &str, word: &str) -> Option<usize> {
-    let at = |i: &usize| text.as_bytes()[*i..].starts_with(word.as_bytes());
-    (0..=text.len().checked_sub(word.len())?).rev().find(at)
-}
-
-/// A part of a text; empty when it has no such part. An index in brackets would
-/// do, but what the standard library has to say when it is wrong is four
-/// kilobytes of the page's module, with all characters that can be printed.
-pub(crate) fn part<R: SliceIndex<str, Output = str>>(text: &str, range: R) -> &str {
-    text.get(range).unwrap_or_default()
-}
-
-/// True when a text has a word in it.
-#[must_use]
-pub fn holds(text: &str, word: &str) -> bool {
-    find_last(text, word).is_some()
-}
 
 /// A number of bytes for people: in binary units, rounded, three digits.
 #[derive(Debug, Clone, Copy)]
@@ -64,15 +42,5 @@ mod tests {
         says(3_000_000, "2.9 MiB");
         says(200 << 20, "200 MiB");
         says(u64::MAX, "16.0 EiB");
-    }
-
-    #[test]
-    fn words_are_found_as_the_standard_library_finds_them() {
-        for text in ["", "a", "aab", "GET / HTTP/1 HTTP/1.1", "äöü"] {
-            for word in ["", "a", "ab", " HTTP/", "ö", "GET / HTTP/1 HTTP/1.12"] {
-                assert_eq!(find_last(text, word), text.rfind(word), "{text} {word}");
-                assert_eq!(holds(text, word), text.contains(word), "{text} {word}");
-            }
-        }
     }
 }

@@ -106,7 +106,7 @@ fn what_is_wrong_is_named() {
     let long = format!(r#"["ask_info",{{"url":"{}"}}]"#, "u".repeat(2_049));
     let many = format!("[{}]", [r#""ask_info",{"url":"u"}"#; 257].join(","));
     for (text, error) in [
-        ("[", "not JSON at line 1, column 2"),
+        ("[", "not JSON: EOF while parsing a list at line 1 column 1"),
         ("{}", "a frame must be a list of a type and its arguments"),
         (r#"["register"]"#, "a frame must be a list of a type and its arguments"),
         (r#"["dance",{}]"#, "unknown message type `dance`"),

@@ -11,7 +11,8 @@ use servent_core::trace::reel::Reel;
 use servent_core::trace::replay::Replay;
 use servent_core::trace::tape::{Line, Start, Writer};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_core::{fetch, queue};
+use servent_core::unicast::Conn;
+use servent_core::{fetch, queue, unicast};
 
 fn secs(s: u64) -> Instant {
     Instant::from_secs(1_700_000_000 + s)
@@ -212,6 +213,7 @@ fn records_of_every_engine_come_back_as_they_were() {
             why: fetch::SourceTrouble::Busy,
             ask_at: secs(9),
         }),
+        Event::Unicast(unicast::Event::Delivered { peer: at, conn: Conn(7), number: 9 }),
         Event::World(servent_core::node::WorldEvent::Clock { offset: -5 }),
     ];
     for (seq, event) in events.into_iter().enumerate() {

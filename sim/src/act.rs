@@ -1,14 +1,18 @@
 //! Something that is done to a world, at an instant.
 
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString as _};
 
-use serde::Serialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use servent_core::json::{self, Fill, FromJson, Json, Tagged, Wrong};
 use servent_core::time::Instant;
 
-/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`;
+/// without `at` it is the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>", bound(deserialize = "A: DeserializeOwned"))]
 pub struct At<A> {
     /// When.
     pub at: Instant,
@@ -17,41 +21,29 @@ pub struct At<A> {
     pub act: A,
 }
 
-impl<A: Tagged> Fill for At<A> {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        (self.at, self.act) = at_and_what(from, "one thing to do, and `at`")?;
-        Ok(())
+impl<A: DeserializeOwned> TryFrom<Map<String, Value>> for At<A> {
+    type Error = serde_json::Error;
+
+    /// A flattened field cannot refuse what is unknown beside it: `at` is
+    /// taken out, and one entry must be left.
+    fn try_from(mut entries: Map<String, Value>) -> Result<Self, Self::Error> {
+        let within = |name: &str, why| Self::Error::custom(format!("`{name}`: {why}"));
+        let at = entries.remove("at").map(serde_json::from_value).transpose();
+        let at = at.map_err(|why| within("at", why))?.unwrap_or_default();
+        let (Some(name), 1) = (entries.keys().next().cloned(), entries.len()) else {
+            return Err(Self::Error::custom("expected one thing to do, and `at`"));
+        };
+        let act = serde_json::from_value(Value::Object(entries));
+        Ok(Self { at, act: act.map_err(|why| within(&name, why))? })
     }
 }
 
-/// What stands beside `at` in an object, and that; without it the beginning.
-/// `wanted` says what there should be.
-pub(crate) fn at_and_what<A: Tagged>(from: &Json, wanted: &str) -> Result<(Instant, A), Wrong> {
-    let Json::Object(entries) = from else { return Err(json::expected("an object")) };
-    let mut others = entries.iter().filter(|(name, _)| name != "at");
-    let (Some((name, content)), None) = (others.next(), others.next()) else {
-        return Err(json::expected(wanted));
-    };
-    let what = A::from_variant(name, content).map_err(|wrong| wrong.within(name))?;
-    let mut at = Instant::ZERO;
-    if let Some(told) = from.get("at") {
-        at.fill(told).map_err(|wrong| wrong.within("at"))?;
-    }
-    Ok((at, what))
-}
-
-impl<A: Tagged + FromJson> FromJson for At<A> {
-    fn blank() -> Self {
-        Self { at: Instant::ZERO, act: A::blank() }
-    }
-}
-
-impl<A: Tagged + FromJson> At<A> {
+impl<A: DeserializeOwned> At<A> {
     /// Reads one.
     ///
     /// # Errors
     /// A sentence that says what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Ok(json::read(&Json::parse(text)?)?)
+        serde_json::from_str(text).map_err(|why| why.to_string())
     }
 }

@@ -1,25 +1,29 @@
-//! The seed of a scenario as it is written: a number, or text where a number
-//! of JavaScript would lose digits.
+//! The seed of a scenario as it is written: a number, or text in decimal or
+//! `0x…` where a number of JavaScript would lose digits.
 
-use servent_core::json::{self, Fill, Json, Wrong};
+use alloc::string::String;
 
-pub(crate) fn write_seed<S: serde::Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a seed is a number, or text in decimal or 0x…")]
+enum Seed {
+    Number(u64),
+    Text(String),
+}
+
+pub(crate) fn serialize<S: Serializer>(seed: &u64, s: S) -> Result<S::Ok, S::Error> {
     if *seed < 1 << 53 { s.serialize_u64(*seed) } else { s.collect_str(seed) }
 }
 
-/// A seed: a number, or text in decimal or `0x…`.
-pub(crate) struct Seed<'a>(pub(crate) &'a mut u64);
-
-impl Fill for Seed<'_> {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let seed = match from {
-            Json::Text(text) => match text.strip_prefix("0x") {
-                Some(hex) => u64::from_str_radix(hex, 16).ok(),
-                None => text.parse().ok(),
-            },
-            _ => from.as_u64(),
-        };
-        *self.0 = seed.ok_or_else(|| json::expected("a number, or text in decimal or 0x…"))?;
-        Ok(())
-    }
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+    let text = match Seed::deserialize(d)? {
+        Seed::Number(seed) => return Ok(seed),
+        Seed::Text(text) => text,
+    };
+    let seed = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    seed.map_err(|why| de::Error::custom(format_args!("seed `{text}`: {why}")))
 }

@@ -96,10 +96,3 @@ impl Default for Config {
         }
     }
 }
-
-crate::json::struct_from_json!(Config, default, Lenient, {
-    fetches, finished, sources, alts_per_reply, alts_per_ip, alt_port, alts_told, chunk, save_bytes,
-    pieces, largest, refusal_body, dial_deadline, answer_deadline, stall_rate, stall_window,
-    reconnect, backoff, backoff_most, attempts, first_contact, busy_retry, giv_deadline, place,
-    time_scale,
-});

@@ -38,7 +38,6 @@ pub struct PartRow {
     /// Its number.
     pub fetch: FetchId,
     /// What was asked for.
-    #[serde(with = "crate::shared")]
     pub get: Arc<Get>,
     /// The size, once a source told it.
     pub size: Option<u64>,

@@ -101,11 +101,3 @@ impl Default for Limits {
         }
     }
 }
-
-crate::json::struct_from_json!(Config, default, Lenient, {
-    agent, queue, fetch, limits, dialect, share_parts, callable, overlay, datagrams,
-});
-crate::json::struct_from_json!(Limits, default, Lenient, {
-    connections, connections_per_ip, head_bytes, head_lines, request_deadline, idle_deadline,
-    reader_rate, reader_window, pipeline, backlog, index_page, alternates, alternates_told,
-});

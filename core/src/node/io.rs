@@ -33,7 +33,7 @@ pub enum Input {
     /// Bytes came in, in order, cut anywhere.
     Bytes {
         conn: ConnId,
-        #[serde(with = "crate::hex_bytes")]
+        #[serde(with = "crate::hex")]
         data: Vec<u8>,
     },
     /// The connection is gone for reading and writing; nothing follows.
@@ -62,7 +62,7 @@ pub enum Input {
     Datagrams {
         from: SocketAddr,
         segment: u32,
-        #[serde(with = "crate::hex_bytes")]
+        #[serde(with = "crate::hex")]
         data: Payload,
     },
     /// The user wants something.
@@ -82,7 +82,7 @@ pub enum Output {
     /// Send bytes, after everything asked for earlier on this connection.
     Write {
         conn: ConnId,
-        #[serde(with = "crate::hex_bytes")]
+        #[serde(with = "crate::hex")]
         data: Vec<u8>,
     },
     /// Close. `flush` sends what is still to be written first; the host
@@ -100,7 +100,7 @@ pub enum Output {
         fetch: FetchId,
         start: u64,
         end: u64,
-        #[serde(with = "crate::hex_bytes")]
+        #[serde(with = "crate::hex")]
         early: Vec<u8>,
     },
     /// Stop storing on this connection; further bytes are dropped until it
@@ -122,7 +122,7 @@ pub enum Output {
     Datagrams {
         to: SocketAddr,
         segment: u32,
-        #[serde(with = "crate::hex_bytes")]
+        #[serde(with = "crate::hex")]
         data: Payload,
     },
     /// Messages of one connection for the application, each exactly once.
@@ -140,7 +140,7 @@ pub struct Message {
     /// When it is delivered.
     pub order: Order,
     /// Its bytes.
-    #[serde(with = "crate::hex_bytes")]
+    #[serde(with = "crate::hex")]
     pub data: Payload,
 }
 
@@ -171,6 +171,7 @@ pub struct FileInfo {
 
 /// What the store remembered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Restored {
     /// Our servent id; drawn and persisted on the first start.
     pub servent: Option<Guid>,
@@ -317,7 +318,7 @@ pub enum Op {
     /// A place or slot that is no more.
     QueueGone(Guid),
     /// A download, new or changed.
-    Fetch(#[serde(with = "crate::shared")] Arc<PartRow>),
+    Fetch(Arc<PartRow>),
     /// A download that is finished or given up.
     FetchGone(FetchId),
     /// Somebody of the overlay, new or heard of again.

@@ -26,7 +26,6 @@ mod datagrams;
 mod download;
 mod event;
 mod io;
-mod io_json;
 mod lines;
 mod look;
 pub mod messenger;

@@ -89,10 +89,3 @@ impl Default for Config {
         }
     }
 }
-
-crate::json::struct_from_json!(Config, default, Lenient, {
-    slots, capacity, per_ip, sync_places, early_tolerance, remanence, breaks_allowed,
-    slot_reserve, entitled_reserve, ask_grace, continue_hold, ranges_per_slot, slot_breaks, calls,
-    call_spacing, calls_per_ip, calls_per_second, hammer_requests, hammer_pause, hammer_table,
-    bandwidth, time_scale,
-});

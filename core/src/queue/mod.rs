@@ -68,13 +68,3 @@ pub enum RowState {
     /// In a slot whose transfer broke, held for its owner (PQ-14).
     Reserved,
 }
-
-crate::json::enum_from_json!(Dialect, Self::Passive, {
-    "active" => Active, "parq" => Parq, "parq11" => Parq11, "passive" => Passive,
-});
-crate::json::enum_from_json!(RowState, Self::Waiting, {
-    "waiting" => Waiting, "uploading" => Uploading, "reserved" => Reserved,
-});
-crate::json::struct_from_json!(Row, blank, Whole, {
-    ticket, arrival, state, peer, dialect, file, bytes, told, not_before, deadline, callback, breaks,
-});

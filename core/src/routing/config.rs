@@ -127,14 +127,3 @@ impl Default for Config {
         }
     }
 }
-
-crate::json::struct_from_json!(Config, default, Lenient, {
-    relay, push_routing, links, query_life, push_life, duplicate_life, queries_per_link,
-    entries_per_link, max_ttl, hard_ttl, relayed, relayed_query, relayed_hit, hits_per_query,
-    hit_bytes_per_query, window, queue, stall, pongs, pongs_per_ping, ping_answer, ping_every,
-    silence, strikes, pushes_per_target, push_window, push_targets, keyword_entries, searches,
-    trace_messages, time_scale,
-});
-crate::json::enum_from_json!(PushRouting, Self::Standard, {
-    "standard" => Standard, "broadcast" => Broadcast,
-});

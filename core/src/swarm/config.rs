@@ -112,13 +112,3 @@ impl Default for Config {
         }
     }
 }
-
-crate::json::enum_from_json!(Policy, Self::Adaptive, {
-    "seed2004" => Seed2004, "adaptive" => Adaptive,
-});
-crate::json::struct_from_json!(Config, default, Lenient, {
-    policy, ratio, free_pieces, purge, connect_failures, default_download, default_upload,
-    hard_limit, search_limit, rarest, strict, transfer_timeout, confirm_timeout, quarantine,
-    failure_decay, grant_after, ratio_every, port_change, piece_time, register_timeout, clients,
-    per_address, ledger, files, pieces, files_per_client, explain,
-});

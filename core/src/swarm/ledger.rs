@@ -49,10 +49,6 @@ pub struct Row {
     pub seen: Instant,
 }
 
-crate::json::struct_from_json!(Row, blank, Whole, {
-    owner, bytes_down, bytes_up, downloads, uploads, grants, free, failures, reporters, faded, seen,
-});
-
 /// A row, and what is true of it right now.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {

@@ -5,13 +5,13 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::qlog::{self, Envelope, InputLine, OnlyAt};
 use super::replay::Report;
-use super::tape::{CHECKPOINT, Checkpoint, Hex, Running, VERSION};
-use super::{NodeId, Record, qlog};
+use super::tape::{CHECKPOINT, Checkpoint, Running, VERSION};
+use super::{NodeId, Record};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
-use crate::json::{self, Fill, FromJson as _, Json, Rule, Wrong};
 use crate::node::messenger::{Input, Messenger};
 use crate::time::Instant;
 use crate::unicast::Config;
@@ -23,14 +23,14 @@ type Effects = [Effect<<Messenger as crate::engine::Engine>::Output, Event>];
 type Event = <Messenger as crate::engine::Engine>::Event;
 
 /// How it begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     version: u32,
     core: String,
     /// For people.
     pub name: String,
     /// Given to [`Messenger::new`].
-    #[serde(serialize_with = "qlog::hex_u64")]
+    #[serde(with = "crate::hex::number")]
     pub seed: u64,
     /// Given to it too.
     pub config: Config,
@@ -42,23 +42,6 @@ impl Start {
     pub fn new(name: &str, seed: u64, config: Config) -> Self {
         let core = env!("CARGO_PKG_VERSION").to_string();
         Self { version: VERSION, core, name: name.to_string(), seed, config }
-    }
-}
-
-impl Fill for Start {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Self { version, core, name, seed, config } = self;
-        json::fields(
-            from,
-            Rule::Whole,
-            &mut [
-                ("version", version),
-                ("core", core),
-                ("name", name),
-                ("seed", &mut Hex(seed)),
-                ("config", config),
-            ],
-        )
     }
 }
 
@@ -128,13 +111,13 @@ pub struct Replay {
 impl Replay {
     /// Takes the next line; one that is no line of such a tape is skipped.
     pub fn feed(&mut self, line: &[u8]) {
-        let whole = core::str::from_utf8(line).ok().and_then(|text| Json::parse(text).ok());
-        let Some(line) = whole else { return self.damaged() };
-        let (Some(name), Some(data)) = (line.get("name").and_then(Json::as_str), line.get("data"))
-        else {
+        let Ok(Envelope { name, data }) = serde_json::from_slice(line) else {
+            return self.damaged();
+        };
+        let (Some(name), Some(data)) = (name, data) else {
             return; // The header.
         };
-        if self.line(name, data).is_err() {
+        if self.line(&name, data.get()).is_err() {
             self.damaged();
         }
     }
@@ -152,14 +135,12 @@ impl Replay {
         self.report.gap_at.get_or_insert(self.report.verified_at.unwrap_or(Instant::ZERO));
     }
 
-    fn line(&mut self, name: &str, data: &Json) -> Result<(), Wrong> {
-        let mut at = Instant::ZERO;
+    fn line(&mut self, name: &str, data: &str) -> serde_json::Result<()> {
         match name {
             START => {
-                let version = data.get("version").and_then(Json::as_u64).unwrap_or_default();
+                let qlog::Version { version } = serde_json::from_str(data)?;
                 if version == u64::from(VERSION) {
-                    let mut start = Start::new("", 0, Config::default());
-                    start.fill(data)?;
+                    let start: Start = serde_json::from_str(data)?;
                     self.report = Report { name: Some(start.name), ..Report::default() };
                     self.running = Running::default();
                     self.messenger = Some(Messenger::new(start.config, start.seed));
@@ -168,16 +149,15 @@ impl Replay {
                 }
             }
             "servent:input" => {
-                let mut input = Input::blank();
-                json::fields(data, Rule::Whole, &mut [("us", &mut at), ("input", &mut input)])?;
+                let InputLine { us: at, input } = serde_json::from_str::<InputLine<Input>>(data)?;
                 self.run(at, |it, fx| it.handle(at, input, fx));
             }
             "servent:timeout" => {
-                json::fields(data, Rule::Whole, &mut [("us", &mut at)])?;
+                let OnlyAt { us: at } = serde_json::from_str(data)?;
                 self.run(at, |it, fx| it.handle_timeout(at, fx));
             }
             "servent:checkpoint" => {
-                let checkpoint: Checkpoint = json::read(data)?;
+                let checkpoint: Checkpoint = serde_json::from_str(data)?;
                 if self.messenger.is_some() {
                     self.report.compare(&checkpoint, self.running);
                 }
@@ -195,5 +175,44 @@ impl Replay {
         self.report.inputs += 1;
         self.report.unverified_inputs += 1;
         self.report.records += fx.events().count() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::iter::successors;
+
+    use super::*;
+    use crate::node::messenger::Command;
+    use crate::unicast::{Order, Payload, Side};
+
+    /// One of every kind, each followed by the next: whoever adds a kind is
+    /// made to give it a place here.
+    fn next(input: &Input) -> Option<Input> {
+        let at = "[::1]:7".parse().unwrap();
+        let data = Payload::from_static(b"\x00\xff");
+        Some(match input {
+            Input::Start => Input::Datagram { from: at, data },
+            Input::Datagram { .. } => {
+                Input::Command(Command::Send { to: at, order: Order::AtOnce, data })
+            }
+            Input::Command(Command::Send { .. }) => {
+                Input::Command(Command::Taken { from: at, messages: 2, bytes: u64::MAX })
+            }
+            Input::Command(Command::Taken { .. }) => Input::Command(Command::Close { to: at }),
+            Input::Command(Command::Close { .. }) => {
+                Input::Command(Command::Forget { peer: at, side: Side::Receiver })
+            }
+            Input::Command(Command::Forget { .. }) => Input::Flush,
+            Input::Flush => return None,
+        })
+    }
+
+    #[test]
+    fn every_input_comes_back_from_its_text() {
+        for input in successors(Some(Input::Start), next) {
+            let text = serde_json::to_string(&input).unwrap();
+            assert_eq!(serde_json::from_str::<Input>(&text).unwrap(), input, "{text}");
+        }
     }
 }

@@ -6,18 +6,20 @@
 //! in milliseconds since the tape began, for viewers, and `us` in `data`,
 //! exact, for us.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use serde::{Serialize, Serializer};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::tape::Line;
-use super::{Cause, Event, NodeId, Record};
-use crate::json::{self, Fill, FromJson as _, Json, Rule, Wrong};
-use crate::node::Input;
-use crate::time::Instant;
+use super::{Cause, Event, NodeId, Record, why};
+use crate::time::{Duration, Instant};
 
 /// What begins a record of a JSON text sequence.
 pub const SEPARATOR: u8 = 0x1e;
@@ -45,51 +47,45 @@ pub enum LineError {
 /// counts from.
 #[must_use]
 pub fn header(title: &str, at: Instant) -> String {
-    let title = Json::Text(title.into()).print();
-    let (ms, us) = (at.as_micros() / 1_000, at.as_micros() % 1_000);
-    format!(
-        concat!(
-            r#"{{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
-            r#""serialization_format":"application/qlog+json-seq","#,
-            r#""qlog_version":"0.3","qlog_format":"JSON-SEQ","title":{0},"#,
-            r#""trace":{{"title":{0},"vantage_point":{{"name":{0},"type":"server"}},"#,
-            r#""event_schemas":["urn:servent:qlog:1"],"#,
-            r#""common_fields":{{"time_format":"relative","reference_time":{1}.{2:03}}}}}}}"#
-        ),
-        title, ms, us
-    )
+    text(&Header {
+        file_schema: "urn:ietf:params:qlog:file:sequential",
+        serialization_format: "application/qlog+json-seq",
+        qlog_version: "0.3",
+        qlog_format: "JSON-SEQ",
+        title,
+        trace: Trace {
+            title,
+            vantage_point: VantagePoint { name: title, kind: "server" },
+            event_schemas: ["urn:servent:qlog:1"],
+            common_fields: CommonFields {
+                time_format: "relative",
+                reference_time: at.since(Instant::ZERO),
+            },
+        },
+    })
 }
 
 /// One event line.
 #[must_use]
 pub fn line(at: Instant, reference: Instant, name: &str, data: &impl Serialize) -> String {
-    event_line(at, reference, name, &json::print(data))
+    text(&EventLine { time: at.since(reference), name, data })
 }
 
 /// A record as a line: the event's engine and name become the line's name,
 /// its fields stand in `data` beside `seq`, `us`, `node` and `trigger`.
 #[must_use]
 pub fn record<E: Serialize>(record: &Record<E>, reference: Instant) -> String {
-    // The event prints as {"queue":{"what":"told",…}}: the tag always first.
-    let event = json::print(&record.event);
-    let mut quoted = event.splitn(7, '"');
-    let space = quoted.nth(1).unwrap_or_default();
-    let what = quoted.nth(3).unwrap_or_default();
-    let rest = quoted.next().unwrap_or_default();
-    let rest = rest.strip_suffix('}').unwrap_or(rest);
-    let trigger = record.cause.map(|c| format!(r#","trigger":{c}"#)).unwrap_or_default();
-    let data = format!(
-        r#"{{"seq":{},"us":{},"node":{}{trigger}{rest}"#,
-        record.seq,
-        record.at.as_micros(),
-        record.node.0
-    );
-    event_line(record.at, reference, &format!("{space}:{what}"), &data)
+    let (space, mut fields) = why::parts(&record.event);
+    let what = fields.as_object_mut().and_then(|fields| fields.remove("what"));
+    let what = what.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let name = format!("{space}:{what}");
+    let Record { seq, at, node, cause: trigger, .. } = *record;
+    line(at, reference, &name, &RecordData { seq, us: at, node, trigger, fields })
 }
 
-fn event_line(at: Instant, reference: Instant, name: &str, data: &str) -> String {
-    let us = at.since(reference).as_micros();
-    format!(r#"{{"time":{}.{:03},"name":"{name}","data":{data}}}"#, us / 1_000, us % 1_000)
+/// What we write has names for keys and no floats: it is always JSON.
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("names and whole numbers are JSON")
 }
 
 /// A line framed for a file.
@@ -172,30 +168,17 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
     if line.len() > LINE_LIMIT {
         return Err(LineError::Damaged);
     }
-    let Some(Json::Object(fields)) =
-        core::str::from_utf8(line).ok().and_then(|l| Json::parse(l).ok())
-    else {
-        return Err(LineError::Damaged);
-    };
-    let (mut name, mut data) = (None, None);
-    for (key, value) in fields {
-        match (key.as_str(), value) {
-            ("name", Json::Text(text)) => name = Some(text),
-            ("data", value) => data = Some(value),
-            _ => {}
-        }
-    }
+    let Envelope { name, data } = serde_json::from_slice(line).map_err(|_| LineError::Damaged)?;
     let (Some(name), Some(data)) = (name, data) else {
         return Ok(Read::Line(Box::new(Line::Header)));
     };
-    let wrong = |name: &str, why: String| LineError::Fields { name: name.to_string(), why };
+    let wrong = |why: serde_json::Error| fields(&name, &why);
     match name.split_once(':') {
-        Some(("servent", what)) => of_tape(what, &data)
-            .map(|l| Read::Line(Box::new(l)))
-            .map_err(|why| wrong(&name, why.into())),
+        Some(("servent", what)) => {
+            of_tape(what, data.get()).map(|l| Read::Line(Box::new(l))).map_err(wrong)
+        }
         Some((space @ ("conn" | "queue" | "fetch" | "world" | "unicast"), what)) => {
-            let record = of_record(space, what, data);
-            record.map(Read::Record).map_err(|why| wrong(&name, why.into()))
+            of_record(space, what, data.get()).map(Read::Record).map_err(wrong)
         }
         _ => Ok(Read::Line(Box::new(Line::Foreign))),
     }
@@ -210,78 +193,135 @@ pub fn parse(line: &[u8]) -> Result<Line, LineError> {
         Read::Line(line) => return Ok(*line),
         Read::Record(raw) => raw,
     };
-    let event: Event = serde_json::from_str(&event)
-        .map_err(|why| LineError::Fields { name: event, why: why.to_string() })?;
+    let event: Event = serde_json::from_str(&event).map_err(|why| fields(&event, &why))?;
     Ok(Line::Record(Record { seq, at, node, cause, event }))
 }
 
-fn of_tape(what: &str, data: &Json) -> Result<Line, Wrong> {
-    let mut at = Instant::ZERO;
+fn fields(name: &str, why: &serde_json::Error) -> LineError {
+    LineError::Fields { name: name.to_string(), why: why.to_string() }
+}
+
+fn of_tape(what: &str, data: &str) -> serde_json::Result<Line> {
     Ok(match what {
         "start" => {
-            let version = data.get("version").and_then(Json::as_u64).unwrap_or_default();
+            // A start of another version need not have our fields.
+            let Version { version } = serde_json::from_str(data)?;
             if version != u64::from(super::tape::VERSION) {
-                // A start of another version need not have our fields.
                 return Ok(Line::Unknown(version));
             }
-            Line::Start(json::read(data)?)
+            Line::Start(serde_json::from_str(data)?)
         }
-        "world" => Line::World(data.clone()),
+        "world" => Line::World(serde_json::from_str(data)?),
         "input" => {
-            let mut input = Input::blank();
-            json::fields(data, Rule::Whole, &mut [("us", &mut at), ("input", &mut input)])?;
+            let InputLine { us: at, input } = serde_json::from_str(data)?;
             Line::Input { at, input }
         }
         "timeout" => {
-            json::fields(data, Rule::Whole, &mut [("us", &mut at)])?;
+            let OnlyAt { us: at } = serde_json::from_str(data)?;
             Line::Timeout { at }
         }
-        "checkpoint" => Line::Checkpoint(json::read(data)?),
+        "checkpoint" => Line::Checkpoint(serde_json::from_str(data)?),
         "gap" => {
-            let mut why = String::new();
-            json::fields(data, Rule::Whole, &mut [("us", &mut at), ("why", &mut why)])?;
-            Line::Gap { at, why }
+            let GapLine { us: at, why } = serde_json::from_str(data)?;
+            Line::Gap { at, why: why.into_owned() }
         }
         _ => Line::Foreign,
     })
 }
 
-fn of_record(space: &str, what: &str, data: Json) -> Result<RawRecord, Wrong> {
-    let (mut seq, mut at, mut node, mut cause) = (0, Instant::ZERO, None, None);
-    let head: &mut [(&str, &mut dyn Fill)] =
-        &mut [("seq", &mut seq), ("us", &mut at), ("node", &mut node), ("trigger", &mut cause)];
-    json::fields(&data, Rule::Whole, head)?;
-    let Json::Object(mut fields) = data else { return Err(json::expected("an object")) };
-    fields.retain(|(name, _)| !matches!(name.as_str(), "seq" | "us" | "node" | "trigger"));
-    fields.insert(0, (String::from("what"), Json::Text(what.into())));
-    let event = Json::Object([(String::from(space), Json::Object(fields))].into()).print();
-    Ok(RawRecord { seq, at, node: node.unwrap_or_default(), cause, event })
+fn of_record(space: &str, what: &str, data: &str) -> serde_json::Result<RawRecord> {
+    let RecordData { seq, us: at, node, trigger: cause, mut fields } =
+        serde_json::from_str::<RecordData<Map<String, Value>>>(data)?;
+    fields.insert("what".into(), what.into());
+    let event = Value::from_iter([(space, fields)]);
+    Ok(RawRecord { seq, at, node, cause, event: event.to_string() })
 }
 
+#[derive(Serialize)]
+struct Header<'a> {
+    file_schema: &'a str,
+    serialization_format: &'a str,
+    qlog_version: &'a str,
+    qlog_format: &'a str,
+    title: &'a str,
+    trace: Trace<'a>,
+}
+#[derive(Serialize)]
+struct Trace<'a> {
+    title: &'a str,
+    vantage_point: VantagePoint<'a>,
+    event_schemas: [&'a str; 1],
+    common_fields: CommonFields<'a>,
+}
+#[derive(Serialize)]
+struct VantagePoint<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+}
+#[derive(Serialize)]
+struct CommonFields<'a> {
+    time_format: &'a str,
+    #[serde(serialize_with = "milliseconds")]
+    reference_time: Duration,
+}
+#[derive(Serialize)]
+struct EventLine<'a, T> {
+    #[serde(serialize_with = "milliseconds")]
+    time: Duration,
+    name: &'a str,
+    data: &'a T,
+}
+
+/// The outside of every line; other programs' lines have more.
+#[derive(Deserialize)]
+pub(super) struct Envelope<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) data: Option<&'a RawValue>,
+}
+#[derive(Deserialize)]
+pub(super) struct Version {
+    #[serde(default)]
+    pub(super) version: u64,
+}
 #[derive(Serialize)]
 pub(super) struct At<'a, T: Serialize> {
     pub(super) us: Instant,
     #[serde(flatten)]
     pub(super) data: &'a T,
 }
-#[derive(Serialize)]
-pub(super) struct InputLine<'a, I: Serialize> {
+#[derive(Serialize, Deserialize)]
+pub(super) struct InputLine<I> {
     pub(super) us: Instant,
-    pub(super) input: &'a I,
+    pub(super) input: I,
 }
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct OnlyAt {
     pub(super) us: Instant,
 }
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct GapLine<'a> {
     pub(super) us: Instant,
-    pub(super) why: &'a str,
+    pub(super) why: Cow<'a, str>,
 }
-/// A 64-bit number as 16 hexadecimal digits: JavaScript cannot hold it.
-///
-/// # Errors
-/// Those of the serializer.
-pub fn hex_u64<S: Serializer>(v: &u64, s: S) -> Result<S::Ok, S::Error> {
-    s.collect_str(&format_args!("{v:016x}"))
+#[derive(Serialize, Deserialize)]
+struct RecordData<F> {
+    seq: u64,
+    us: Instant,
+    #[serde(default)]
+    node: NodeId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigger: Cause,
+    #[serde(flatten)]
+    fields: F,
+}
+
+/// Milliseconds with the microseconds behind the point, which no float of ours
+/// has to hold.
+fn milliseconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
+    let us = time.as_micros();
+    let text = format!("{}.{:03}", us / 1_000, us % 1_000);
+    serde_json::from_str::<&RawValue>(&text).map_err(S::Error::custom)?.serialize(s)
 }

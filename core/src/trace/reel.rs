@@ -4,12 +4,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde_json::Value;
+
 use super::Digest;
 use super::qlog::{self, RawRecord, Read, Split};
 use super::replay::{Replay, Report};
 use super::tape::{Checkpoint, Line, Start};
 use crate::engine::{Engine, Fx};
-use crate::json::Json;
 use crate::node::{Input, Node};
 use crate::time::Instant;
 
@@ -38,7 +39,7 @@ pub struct Reel {
     last: Instant,
     partial: Vec<u8>,
     lines: Vec<String>,
-    world: Option<Json>,
+    world: Option<Value>,
     index: usize,
     now: Instant,
     cursor: Option<(usize, Node)>,
@@ -106,7 +107,7 @@ impl Reel {
 
     /// The scenario, when the file is a simulated world's.
     #[must_use]
-    pub const fn world(&self) -> Option<&Json> {
+    pub const fn world(&self) -> Option<&Value> {
         self.world.as_ref()
     }
 

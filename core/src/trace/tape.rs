@@ -9,13 +9,13 @@ use alloc::vec::Vec;
 
 use core::hash::Hash;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::qlog;
 use super::{Causes, Digest, Event, NodeId, Record, Recorder};
 use crate::engine::Effect;
 use crate::id::ConnId;
-use crate::json::{self, Fill, FromJson, Json, Rule, Wrong};
 use crate::node::{Config, Input, Output};
 use crate::time::Instant;
 
@@ -25,7 +25,7 @@ pub const VERSION: u32 = 2;
 pub const CHECKPOINT: u64 = 64;
 
 /// How a tape begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// The tape's version, [`VERSION`] when written.
     pub version: u32,
@@ -36,7 +36,7 @@ pub struct Start {
     /// A name for people.
     pub name: String,
     /// The seed given to [`crate::node::Node::new`].
-    #[serde(serialize_with = "qlog::hex_u64")]
+    #[serde(with = "crate::hex::number")]
     pub seed: u64,
     /// The configuration given to it.
     pub config: Config,
@@ -61,7 +61,7 @@ pub enum Line {
     Start(Start),
     /// A whole simulated world instead of one node: its scenario, for whoever
     /// can run one.
-    World(Json),
+    World(Value),
     /// The node was given an input.
     Input {
         /// When.
@@ -92,7 +92,7 @@ pub enum Line {
 }
 
 /// What a run looks like at a point.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// When.
     #[serde(rename = "us")]
@@ -102,7 +102,7 @@ pub struct Checkpoint {
     /// Records until here.
     pub records: u64,
     /// [`Running::value`] here.
-    #[serde(serialize_with = "qlog::hex_u64")]
+    #[serde(with = "crate::hex::number")]
     pub digest: u64,
 }
 
@@ -202,7 +202,7 @@ impl Writer {
     /// Inputs were lost (a full disk, say): from here on the tape shows, but
     /// cannot be re-executed.
     pub fn gap(&mut self, at: Instant, why: &str, lines: &mut Vec<String>) {
-        let data = qlog::GapLine { us: at, why };
+        let data = qlog::GapLine { us: at, why: why.into() };
         lines.push(qlog::line(at, self.reference, "servent:gap", &data));
     }
 
@@ -235,57 +235,5 @@ pub const fn conn_of(input: &Input) -> Option<ConnId> {
     }
 }
 
-/// A 64-bit number as hexadecimal digits: JavaScript cannot hold it.
-pub(super) struct Hex<'a>(pub(super) &'a mut u64);
-
-impl Fill for Hex<'_> {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let number = from.as_str().and_then(|text| u64::from_str_radix(text, 16).ok());
-        *self.0 = number.ok_or_else(|| json::expected("hexadecimal digits"))?;
-        Ok(())
-    }
-}
-
-impl Fill for Start {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Self { version, core, node, name, seed, config } = self;
-        json::fields(
-            from,
-            Rule::Whole,
-            &mut [
-                ("version", version),
-                ("core", core),
-                ("node", node),
-                ("name", name),
-                ("seed", &mut Hex(seed)),
-                ("config", config),
-            ],
-        )
-    }
-}
-impl FromJson for Start {
-    fn blank() -> Self {
-        Self::new(NodeId(0), "", 0, Config::default())
-    }
-}
-
-impl Fill for Checkpoint {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Self { at, inputs, records, digest } = self;
-        json::fields(
-            from,
-            Rule::Whole,
-            &mut [
-                ("us", at),
-                ("inputs", inputs),
-                ("records", records),
-                ("digest", &mut Hex(digest)),
-            ],
-        )
-    }
-}
-impl FromJson for Checkpoint {
-    fn blank() -> Self {
-        Self { at: Instant::ZERO, inputs: 0, records: 0, digest: 0 }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,9 @@ use alloc::format;
 use alloc::string::String;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Cause, Record};
-use crate::json::{self, Json};
 
 /// Why a record is there. The sentence is the page's, found by its key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,7 +14,7 @@ pub struct Why {
     /// `engine.event`, or `engine.event.reason` where there are several.
     pub key: String,
     /// The event's fields.
-    pub args: Json,
+    pub args: Value,
     /// The requirement, as in the table of requirements.
     pub id: Option<&'static str>,
     /// Where the specification says so.
@@ -60,33 +60,41 @@ const CLAUSES: &[(&str, &str, &str)] = &[
 /// Explains a record.
 #[must_use]
 pub fn of(record: &Record) -> Why {
-    of_event(&json::print(&record.event), record.cause)
+    explained(&record.event, record.cause)
 }
 
 /// Explains an event that is still text.
 #[must_use]
 pub fn of_event(event: &str, cause: Cause) -> Why {
+    explained(&serde_json::from_str::<Value>(event).unwrap_or_default(), cause)
+}
+
+fn explained(event: &impl Serialize, cause: Cause) -> Why {
     let why = named(event, cause);
-    let dialect = why.args.get("dialect").and_then(Json::as_str);
+    let dialect = why.args.get("dialect").and_then(Value::as_str);
     let by_dialect = dialect.map(|d| format!("{}.{d}", why.key));
     let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&why.key)).unzip();
     Why { id, clause, ..why }
 }
 
-/// The key and the fields of an event that is still text, without what they
-/// follow from.
+/// The key and the fields of an event, without what they follow from.
 #[must_use]
-pub fn named(event: &str, cause: Cause) -> Why {
-    let (space, fields) = match Json::parse(event) {
-        Ok(Json::Object(outer)) => outer.into_iter().next().unwrap_or_default(),
-        _ => Default::default(),
-    };
-    let text = |key: &str| fields.get(key).and_then(Json::as_str);
+pub fn named(event: &impl Serialize, cause: Cause) -> Why {
+    let (space, fields) = parts(event);
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
     let mut key = format!("{space}.{}", text("what").unwrap_or_default());
     if let Some(why) = text("why") {
         key = format!("{key}.{why}");
     }
     Why { key, args: fields, id: None, clause: None, cause }
+}
+
+/// The engine an event `{"queue":{"what":"told",…}}` is of, and its fields.
+pub(super) fn parts(event: &impl Serialize) -> (String, Value) {
+    match serde_json::to_value(event) {
+        Ok(Value::Object(outer)) => outer.into_iter().next().unwrap_or_default(),
+        _ => Default::default(),
+    }
 }
 
 fn clause(key: &str) -> Option<(&'static str, &'static str)> {
@@ -112,7 +120,7 @@ mod tests {
         let record = Record { seq: 4, at: Instant::ZERO, node: NodeId(0), cause: Some(2), event };
         let why = of(&record);
         assert_eq!((why.key.as_str(), why.id), ("queue.lost.too_early", Some("AQ-5")));
-        assert_eq!(why.args.get("length").and_then(Json::as_u64), Some(2));
+        assert_eq!(why.args.get("length").and_then(Value::as_u64), Some(2));
         assert_eq!(why.cause, Some(2));
     }
 

@@ -35,7 +35,7 @@ pub enum Event {
     Received { peer: SocketAddr, conn: Conn, from: u64, to: u64, again: bool },
     /// Traced: a message went to the application; its last number if it had
     /// several.
-    Delivered { peer: SocketAddr, conn: Conn, seq: u64 },
+    Delivered { peer: SocketAddr, conn: Conn, number: u64 },
     /// Traced: the sender's HA and HS after an acknowledgement (UC-4).
     Acked { peer: SocketAddr, conn: Conn, highest_acked: u64, highest_sent: u64 },
     /// Traced: the receiver acknowledged all up to `upto`.

@@ -1,14 +1,15 @@
 //! What can go wrong, and what a user can do, at an instant.
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::act::at_and_what;
-use servent_core::json::{Fill, FromJson, Json, Wrong, enum_from_json};
+use crate::act::At;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
-/// A fault with its instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A fault with its instant. In JSON `{"at": µs, "cut": {…}}`; without `at`
+/// it is the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "At<Fault>", into = "At<Fault>")]
 pub struct FaultAt {
     /// When.
     pub at: Instant,
@@ -17,7 +18,8 @@ pub struct FaultAt {
 }
 
 /// A fault, its end, or something a user does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
     /// Every connection between two nodes breaks.
     Cut {
@@ -92,80 +94,23 @@ impl Fault {
     }
 }
 
-enum_from_json!(Fault, Self::Crash { node: NodeId(0) }, {
-    "cut" => Cut { a, b },
-    "crash" => Crash { node },
-    "restart" => Restart { node },
-    "stall" => Stall { node },
-    "resume" => Resume { node },
-    "firewall" => Firewall { node, closed },
-    "clock" => Clock { node, offset },
-    "ask_now" => AskNow { node },
-    "sleep" => Sleep { node, length },
-});
-
-/// `{"at": µs, "cut": {…}}`; without `at` it is the beginning.
-impl Fill for FaultAt {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        (self.at, self.fault) = at_and_what(from, "one fault, and `at`")?;
-        Ok(())
-    }
-}
-impl FromJson for FaultAt {
-    fn blank() -> Self {
-        Self { at: Instant::ZERO, fault: Fault::blank() }
+impl From<At<Fault>> for FaultAt {
+    fn from(At { at, act: fault }: At<Fault>) -> Self {
+        Self { at, fault }
     }
 }
 
-impl Serialize for FaultAt {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let number = |node: &NodeId| Json::Whole(node.0.into());
-        let one = |name, node: &NodeId| (name, [Some(("node", number(node))), None]);
-        let two = |name, node: &NodeId, what, value| {
-            (name, [Some(("node", number(node))), Some((what, value))])
-        };
-        let (name, fields) = match &self.fault {
-            Fault::Cut { a, b } => ("cut", [Some(("a", number(a))), Some(("b", number(b)))]),
-            Fault::Crash { node } => one("crash", node),
-            Fault::Restart { node } => one("restart", node),
-            Fault::Stall { node } => one("stall", node),
-            Fault::Resume { node } => one("resume", node),
-            Fault::Firewall { node, closed } => {
-                two("firewall", node, "closed", Json::Bool(*closed))
-            }
-            Fault::Clock { node, offset } => {
-                let whole = u64::try_from(*offset).map(Json::Whole);
-                two("clock", node, "offset", whole.unwrap_or(Json::Negative(*offset)))
-            }
-            Fault::AskNow { node } => one("ask_now", node),
-            Fault::Sleep { node, length } => {
-                two("sleep", node, "length", Json::Whole(length.as_micros()))
-            }
-        };
-        let mut entries = s.serialize_map(None)?;
-        entries.serialize_entry("at", &self.at)?;
-        entries.serialize_entry(name, &Fields(fields))?;
-        entries.end()
-    }
-}
-
-/// What is told of a fault, each under a name.
-struct Fields([Option<(&'static str, Json)>; 2]);
-
-impl Serialize for Fields {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut entries = s.serialize_map(None)?;
-        for (name, value) in self.0.iter().flatten() {
-            entries.serialize_entry(name, value)?;
-        }
-        entries.end()
+impl From<FaultAt> for At<Fault> {
+    fn from(FaultAt { at, fault: act }: FaultAt) -> Self {
+        Self { at, act }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::*;
-    use servent_core::json;
 
     #[test]
     fn every_fault_comes_back_from_its_text() {
@@ -184,18 +129,20 @@ mod tests {
         ] {
             let fault = FaultAt { at: Instant::from_secs(7), fault };
             let text = serde_json::to_string(&fault).unwrap();
-            assert_eq!(json::read(&Json::parse(&text).unwrap()), Ok(fault), "{text}");
+            assert_eq!(serde_json::from_str::<FaultAt>(&text).unwrap(), fault, "{text}");
         }
-        let early = Json::parse(r#"{"stall":{"node":1}}"#).unwrap();
-        assert_eq!(json::read::<FaultAt>(&early).unwrap().at, Instant::ZERO);
+        let early = serde_json::from_str::<FaultAt>(r#"{"stall":{"node":1}}"#).unwrap();
+        assert_eq!(early.at, Instant::ZERO);
         for (text, what) in [
-            (r#"{"at":1}"#, "one fault"),
+            (r#"{"at":1}"#, "one thing to do"),
+            (r#"{"at":1,"stall":{"node":1},"crash":{"node":1}}"#, "one thing to do"),
+            (r#"{"stall":{"node":1,"at":1}}"#, "`stall`: unknown field `at`"),
             (r#"{"at":1,"stall":{}}"#, "missing field `node`"),
             (r#"{"at":-1,"stall":{"node":1}}"#, "`at`"),
             (r#"{"flood":{"node":1}}"#, "unknown variant `flood`"),
         ] {
-            let why = json::read::<FaultAt>(&Json::parse(text).unwrap()).unwrap_err();
-            assert!(alloc::format!("{why}").contains(what), "{text}: {why}");
+            let why = serde_json::from_str::<FaultAt>(text).unwrap_err().to_string();
+            assert!(why.contains(what), "{text}: {why}");
         }
     }
 }

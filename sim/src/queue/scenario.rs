@@ -1,18 +1,17 @@
 //! A scenario: everything a world is made of, as data.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
-use crate::seed::{Seed, write_seed};
-use servent_core::json::{self, Fill, FromJson, Json, Rule, Wrong, struct_from_json};
 use servent_core::queue::{self, Dialect};
 use servent_core::time::Duration;
 
 /// A world to be: who is in it, what they want, what goes wrong, and when.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
@@ -22,7 +21,7 @@ pub struct Scenario {
     pub text: String,
     /// Every draw follows from it. In JSON a number, or text in decimal or
     /// `0x…`: JavaScript's numbers end at 2^53.
-    #[serde(serialize_with = "write_seed")]
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -38,7 +37,8 @@ pub struct Scenario {
 }
 
 /// Somebody who shares every file of the scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Server {
     /// What it is called.
     pub name: String,
@@ -53,7 +53,8 @@ pub struct Server {
 }
 
 /// Clients alike.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Group {
     /// What each is called, followed by its number.
     pub name: String,
@@ -84,7 +85,8 @@ pub struct Group {
 }
 
 /// Other rules for the same arrivals.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Variant {
     /// What it is called.
     pub name: String,
@@ -157,15 +159,7 @@ impl Scenario {
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Self::read(&Json::parse(text)?)
-    }
-
-    /// The same from a tree.
-    ///
-    /// # Errors
-    /// A sentence with what makes no sense.
-    pub fn read(tree: &Json) -> Result<Self, String> {
-        let scenario: Self = json::read(tree)?;
+        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -213,38 +207,6 @@ impl Scenario {
         Some(other)
     }
 }
-
-impl Fill for Scenario {
-    fn fill(&mut self, from: &Json) -> Result<(), Wrong> {
-        let Self { id, title, text, seed, horizon, servers, clients, faults, variants } = self;
-        json::fields(
-            from,
-            Rule::Known,
-            &mut [
-                ("id", id),
-                ("title", title),
-                ("text", text),
-                ("seed", &mut Seed(seed)),
-                ("horizon", horizon),
-                ("servers", servers),
-                ("clients", clients),
-                ("faults", faults),
-                ("variants", variants),
-            ],
-        )
-    }
-}
-impl FromJson for Scenario {
-    fn blank() -> Self {
-        Self::default()
-    }
-}
-struct_from_json!(Server, default, Known, { name, queue, up, latency, corrupt });
-struct_from_json!(Group, default, Known, {
-    name, count, dialect, size, down, up, latency, first, spacing, jitter, callable, firewalled,
-    servers,
-});
-struct_from_json!(Variant, blank, Exact, { name, dialect });
 
 #[cfg(test)]
 mod tests {

@@ -1,21 +1,20 @@
 //! A scenario of an overlay: who there is, how they are joined, who asks.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt};
 use super::net::Net;
-use crate::seed::{Seed, write_seed};
-use servent_core::json::{self, FromJson, Json, Rule, enum_from_json, struct_from_json};
 use servent_core::routing::Config;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
 /// An overlay to be.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
@@ -25,7 +24,7 @@ pub struct Scenario {
     pub text: String,
     /// Every draw follows from it. In JSON a number, or text in decimal or
     /// `0x…`.
-    #[serde(serialize_with = "write_seed")]
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -64,7 +63,7 @@ pub struct Scenario {
 }
 
 /// How nodes are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Each with the next, the last with the first.
@@ -82,7 +81,8 @@ pub enum Shape {
 }
 
 /// A file that is shared.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct File {
     /// By whom.
     pub node: NodeId,
@@ -93,7 +93,8 @@ pub struct File {
 }
 
 /// Nodes that come and go.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Churn {
     /// One is killed so often.
     pub every: Duration,
@@ -155,7 +156,7 @@ impl Scenario {
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = json::read(&Json::parse(text)?)?;
+        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -251,52 +252,3 @@ impl Scenario {
         )
     }
 }
-
-impl json::Fill for Scenario {
-    fn fill(&mut self, from: &Json) -> Result<(), json::Wrong> {
-        let Self { id, title, text, seed, horizon, nodes, shape, degree, shortcuts, .. } = self;
-        let Self { links, latency, spread, pings, config, names, files, twins, .. } = self;
-        let Self { churn, script, faults, .. } = self;
-        json::fields(
-            from,
-            Rule::Known,
-            &mut [
-                ("id", id),
-                ("title", title),
-                ("text", text),
-                ("seed", &mut Seed(seed)),
-                ("horizon", horizon),
-                ("nodes", nodes),
-                ("shape", shape),
-                ("degree", degree),
-                ("shortcuts", shortcuts),
-                ("links", links),
-                ("latency", latency),
-                ("spread", spread),
-                ("pings", pings),
-                ("config", config),
-                ("names", names),
-                ("files", files),
-                ("twins", twins),
-                ("churn", churn),
-                ("script", script),
-                ("faults", faults),
-            ],
-        )
-    }
-}
-impl FromJson for Scenario {
-    fn blank() -> Self {
-        Self::default()
-    }
-}
-struct_from_json!(File, default, Known, { node, name, after });
-struct_from_json!(Churn, blank, Exact, { every, down, until });
-enum_from_json!(Shape, Self::Ring, {
-    "ring" => Ring,
-    "star" => Star,
-    "mesh" => Mesh,
-    "random" => Random,
-    "small_world" => SmallWorld,
-    "free" => Free,
-});

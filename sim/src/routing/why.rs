@@ -2,7 +2,6 @@
 
 use super::event::{AppEvent, Event, Happening, Loss, MessageEvent, Outcome};
 use super::world::World;
-use servent_core::json;
 use servent_core::routing::{self, Verdict};
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{NodeId, Record};
@@ -75,9 +74,8 @@ impl AppEvent {
 /// Explains a record.
 #[must_use]
 pub fn of(record: &Record<Event>) -> Why {
-    let event = json::print(&record.event);
     let (id, clause) = record.event.source().unzip();
-    Why { id, clause, ..why::named(&event, record.cause) }
+    Why { id, clause, ..why::named(&record.event, record.cause) }
 }
 
 impl World {

@@ -1,18 +1,17 @@
 //! What can be done to a swarm while it runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::scenario::Habit;
 use crate::act::At;
-use servent_core::json::enum_from_json;
 use servent_core::trace::NodeId;
 
 /// Something that is done at an instant.
 pub type ActAt = At<Act>;
 
 /// What is done.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
 pub enum Act {
     /// A client ends without a word; what it has on disk stays.
@@ -55,19 +54,6 @@ impl Act {
         }
     }
 }
-
-enum_from_json!(Act, Self::RestartCoordinator {}, {
-    "kill" => Kill { client },
-    "restart" => Restart { client },
-    "stall" => Stall { client },
-    "resume" => Resume { client },
-    "passive" => Passive { client },
-    "active" => Active { client },
-    "habit" => Habit { client, habit },
-    "cut" => Cut { from, to },
-    "heal" => Heal { from, to },
-    "restart_coordinator" => RestartCoordinator {},
-});
 
 #[cfg(test)]
 mod tests {

@@ -1,20 +1,20 @@
 //! A swarm to be, as data.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt};
-use crate::seed::{Seed, write_seed};
-use servent_core::json::{self, FromJson, Json, Rule, enum_from_json, struct_from_json};
 use servent_core::swarm::{Config, Policy};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
 /// What a client does beside what it should.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Habit {
     /// Nothing.
@@ -31,7 +31,8 @@ pub enum Habit {
 }
 
 /// Clients alike.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Group {
     /// How many.
     pub count: u32,
@@ -85,7 +86,8 @@ impl Default for Group {
 }
 
 /// A swarm to be.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
@@ -95,7 +97,7 @@ pub struct Scenario {
     pub text: String,
     /// Every draw follows from it. In JSON a number, or text in decimal or
     /// `0x…`.
-    #[serde(serialize_with = "write_seed")]
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -120,7 +122,8 @@ pub struct Scenario {
 }
 
 /// Other rules for the same swarm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Variant {
     /// What it is called.
     pub name: String,
@@ -170,7 +173,7 @@ impl Scenario {
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = json::read(&Json::parse(text)?)?;
+        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -295,61 +298,5 @@ impl Group {
     pub fn expects(&self) -> bool {
         let stays = self.vanishes.is_none() || self.returns.is_some();
         self.habit == Habit::Honest && stays
-    }
-}
-
-enum_from_json!(Habit, Self::Honest, {
-    "honest" => Honest, "free_rider" => FreeRider, "corrupt" => Corrupt, "liar" => Liar,
-    "silent" => Silent,
-});
-struct_from_json!(Group, default, Known, {
-    count, up, down, latency, passive, firewalled, nat, habit, first, spacing, stays, vanishes,
-    returns, most,
-});
-struct_from_json!(Variant, blank, Exact, { name, policy });
-
-impl json::Fill for Scenario {
-    fn fill(&mut self, from: &Json) -> Result<(), json::Wrong> {
-        let Self {
-            id,
-            title,
-            text,
-            seed,
-            horizon,
-            swarm,
-            pieces,
-            chunk,
-            source_slots,
-            source_up,
-            clients,
-            restart,
-            faults,
-            variants,
-        } = self;
-        json::fields(
-            from,
-            Rule::Known,
-            &mut [
-                ("id", id),
-                ("title", title),
-                ("text", text),
-                ("seed", &mut Seed(seed)),
-                ("horizon", horizon),
-                ("swarm", swarm),
-                ("pieces", pieces),
-                ("chunk", chunk),
-                ("source_slots", source_slots),
-                ("source_up", source_up),
-                ("clients", clients),
-                ("restart", restart),
-                ("faults", faults),
-                ("variants", variants),
-            ],
-        )
-    }
-}
-impl FromJson for Scenario {
-    fn blank() -> Self {
-        Self::default()
     }
 }

@@ -1,7 +1,6 @@
 //! Why a record is there.
 
 use super::event::Event;
-use servent_core::json;
 use servent_core::trace::Record;
 use servent_core::trace::why::{self, Why};
 
@@ -9,5 +8,5 @@ use servent_core::trace::why::{self, Why};
 #[must_use]
 pub fn of(record: &Record<Event>) -> Why {
     let (id, clause) = record.event.source().unzip();
-    Why { id, clause, ..why::named(&json::print(&record.event), record.cause) }
+    Why { id, clause, ..why::named(&record.event, record.cause) }
 }

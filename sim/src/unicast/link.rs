@@ -1,15 +1,15 @@
 //! What a link does to datagrams, as data.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use servent_core::json::struct_from_json;
 use servent_core::time::{Duration, Instant};
 
 /// So many of so many; `[1, 20]` in JSON.
 pub type Ratio = (u64, u64);
 
 /// One direction of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Link {
     /// The way of every datagram.
     pub latency: Duration,
@@ -37,7 +37,8 @@ pub struct Link {
 
 /// A link that is good or bad (Gilbert and Elliott): the state may change with
 /// every datagram.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Burst {
     /// How often good becomes bad.
     pub enter: Ratio,
@@ -88,8 +89,3 @@ impl Link {
             && self.late <= longest
     }
 }
-
-struct_from_json!(Link, default, Known, {
-    latency, jitter, loss, burst, duplicate, reorder, late, mtu, rate, queue, until,
-});
-struct_from_json!(Burst, default, Known, { enter, leave, loss });

@@ -1,21 +1,20 @@
 //! A scenario of datagrams: who there is, what the links do, who says what.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt, Send};
 use super::link::Link;
-use crate::seed::{Seed, write_seed};
-use servent_core::json::{self, FromJson, Json, Rule, struct_from_json};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Profile};
 
 /// A world of messengers to be.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
@@ -25,7 +24,7 @@ pub struct Scenario {
     pub text: String,
     /// Every draw follows from it. In JSON a number, or text in decimal or
     /// `0x…`.
-    #[serde(serialize_with = "write_seed")]
+    #[serde(with = "crate::seed")]
     pub seed: u64,
     /// How long it is worth watching.
     pub horizon: Duration,
@@ -48,14 +47,16 @@ pub struct Scenario {
 }
 
 /// A node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Party {
     /// What it is called.
     pub name: String,
 }
 
 /// A direction between two nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Way {
     /// From here.
     pub from: NodeId,
@@ -66,7 +67,8 @@ pub struct Way {
 }
 
 /// Another profile for the same messages and the same losses.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Variant {
     /// What it is called.
     pub name: String,
@@ -108,7 +110,7 @@ impl Scenario {
     /// # Errors
     /// A sentence with the line, or with what makes no sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = json::read(&Json::parse(text)?)?;
+        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -185,50 +187,3 @@ impl Scenario {
         way.map_or(&self.link, |way| &way.link)
     }
 }
-
-impl json::Fill for Scenario {
-    fn fill(&mut self, from: &Json) -> Result<(), json::Wrong> {
-        let Self {
-            id,
-            title,
-            text,
-            seed,
-            horizon,
-            profile,
-            nodes,
-            config,
-            link,
-            ways,
-            script,
-            faults,
-            variants,
-        } = self;
-        json::fields(
-            from,
-            Rule::Known,
-            &mut [
-                ("id", id),
-                ("title", title),
-                ("text", text),
-                ("seed", &mut Seed(seed)),
-                ("horizon", horizon),
-                ("profile", profile),
-                ("nodes", nodes),
-                ("config", config),
-                ("link", link),
-                ("ways", ways),
-                ("script", script),
-                ("faults", faults),
-                ("variants", variants),
-            ],
-        )
-    }
-}
-impl FromJson for Scenario {
-    fn blank() -> Self {
-        Self::default()
-    }
-}
-struct_from_json!(Party, default, Known, { name });
-struct_from_json!(Way, blank, Exact, { from, to, link });
-struct_from_json!(Variant, blank, Exact, { name, profile });

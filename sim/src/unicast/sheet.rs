@@ -58,21 +58,14 @@ pub enum Fate {
 }
 
 /// Why it was lost or late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Lost.
-    Loss(Loss),
     /// Late because of a fault.
     Delay,
-}
-
-impl Serialize for Cause {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Loss(loss) => loss.serialize(s),
-            Self::Delay => s.serialize_str("delay"),
-        }
-    }
+    /// Lost.
+    #[serde(untagged)]
+    Loss(Loss),
 }
 
 /// Something on a lifeline.
@@ -275,7 +268,9 @@ fn of_unicast(event: &unicast::Event, mark: Mark) -> Option<Mark> {
             why: Some(Reason::Ending(*why)),
             ..on("closed", conn)
         },
-        E::Delivered { conn, seq, .. } => Mark { seq_no: Some(*seq), ..on("delivered", conn) },
+        E::Delivered { conn, number, .. } => {
+            Mark { seq_no: Some(*number), ..on("delivered", conn) }
+        }
         E::Acked { conn, highest_acked, highest_sent, .. } => {
             Mark { ha: Some(*highest_acked), hs: Some(*highest_sent), ..on("acked", conn) }
         }

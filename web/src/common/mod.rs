@@ -13,9 +13,7 @@ pub(crate) mod watch;
 use std::borrow::Cow;
 
 use serde::Serialize;
-use servent_core::json::Json;
-pub(crate) use servent_core::json::print as json;
-use servent_core::text::holds;
+use serde_json::Value;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
 
@@ -65,7 +63,7 @@ pub(crate) struct Pin {
     pub(crate) seq: u64,
     pub(crate) kind: &'static str,
     pub(crate) key: String,
-    pub(crate) args: Json,
+    pub(crate) args: Value,
 }
 
 /// A branch in a list.
@@ -91,52 +89,56 @@ pub(crate) struct Verified {
     pub(crate) text: String,
 }
 
+/// The JSON of a value.
+pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("names and whole numbers are JSON")
+}
+
 /// A value that changed.
 #[derive(Serialize)]
 pub(crate) struct Change {
     path: String,
-    before: Json,
-    after: Json,
+    before: Value,
+    after: Value,
 }
 
 /// Where two views differ.
 #[cfg(any(feature = "queue", feature = "trace"))]
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
-    // By way of text: one writer for all types keeps the module small.
-    diff_of(json(before), json(after))
+    diff_of(&json(before), &json(after))
 }
 
 /// Where two views differ that are text already.
-pub(crate) fn diff_of(before: String, after: String) -> Vec<Change> {
-    let tree = |text: String| Json::parse(&text).unwrap_or_default();
+pub(crate) fn diff_of(before: &str, after: &str) -> Vec<Change> {
+    let tree = |text| serde_json::from_str(text).unwrap_or_default();
     let mut changes = Vec::new();
     compare(String::new(), tree(before), tree(after), &mut changes);
     changes
 }
 
 /// A list as an object: its items by their numbers.
-fn numbered(list: Vec<Json>) -> Json {
-    Json::Object(list.into_iter().enumerate().map(|(i, item)| (i.to_string(), item)).collect())
+fn numbered(list: Vec<Value>) -> Value {
+    let items = list.into_iter().enumerate().map(|(i, item)| (i.to_string(), item));
+    Value::Object(items.collect())
 }
 
-fn compare(path: String, before: Json, after: Json, changes: &mut Vec<Change>) {
+fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>) {
     if before == after {
         return;
     }
     let join =
         |key: &str| if path.is_empty() { key.to_owned() } else { [&path, ".", key].concat() };
     match (before, after) {
-        (Json::List(before), Json::List(after)) => {
+        (Value::Array(before), Value::Array(after)) => {
             compare(path, numbered(before), numbered(after), changes);
         }
-        (Json::Object(mut before), Json::Object(after)) => {
+        (Value::Object(mut before), Value::Object(after)) => {
             for (key, after) in after {
-                let old = before.iter().position(|(k, _)| *k == key);
-                let old = old.map(|i| before.remove(i).1).unwrap_or_default();
+                let old = before.remove(&key).unwrap_or_default();
                 compare(join(&key), old, after, changes);
             }
             for (key, old) in before {
-                compare(join(&key), old, Json::Null, changes);
+                compare(join(&key), old, Value::Null, changes);
             }
         }
         (before, after) => changes.push(Change { path, before, after }),
@@ -172,7 +174,7 @@ fn fits(filter: &str, named: &NamedRecord<'_>) -> bool {
     }
     let who = named.who.unwrap_or_default();
     let text = format!("{} {} {who}", named.event, named.node_name).to_ascii_lowercase();
-    filter.to_ascii_lowercase().split_ascii_whitespace().all(|word| holds(&text, word))
+    filter.to_ascii_lowercase().split_ascii_whitespace().all(|word| text.contains(word))
 }
 
 #[cfg(test)]
@@ -181,9 +183,9 @@ mod tests {
 
     #[test]
     fn a_diff_names_the_paths_that_changed() {
-        let before = Json::parse(r#"{"a":1,"b":[1,{"c":2}],"d":0}"#).unwrap();
-        let after = Json::parse(r#"{"a":1,"b":[1,{"c":3},4],"e":0}"#).unwrap();
-        let paths: Vec<String> = diff(&before, &after).into_iter().map(|c| c.path).collect();
+        let before = r#"{"a":1,"b":[1,{"c":2}],"d":0}"#;
+        let after = r#"{"a":1,"b":[1,{"c":3},4],"e":0}"#;
+        let paths: Vec<String> = diff_of(before, after).into_iter().map(|c| c.path).collect();
         assert_eq!(paths, ["b.1.c", "b.2", "e", "d"]);
     }
 }

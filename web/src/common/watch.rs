@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use serde::Serialize;
-use servent_core::json::Json;
+use serde_json::Value;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
@@ -104,7 +104,7 @@ where
     pub(crate) fn diff(&self, node: u32) -> String {
         let Some(last) = self.timeline.index().checked_sub(1) else { return String::from("[]") };
         let before = self.timeline.world_at(last.checked_sub(1)).look(NodeId(node));
-        json(&diff_of(before, self.inspect(node)))
+        json(&diff_of(&before, &self.inspect(node)))
     }
 
     fn name(&self, node: NodeId) -> &str {
@@ -202,15 +202,14 @@ where
 }
 
 fn violated(v: &Violation) -> Pin {
-    let args = v.args.iter().map(|(k, v)| ((*k).to_owned(), Json::Text(v.clone())));
-    let args = Json::Object(args.collect());
+    let args = v.args.iter().map(|(k, v)| (*k, v.as_str())).collect();
     Pin { at: v.at, seq: v.seq, kind: "violation", key: v.key.to_owned(), args }
 }
 
 fn fault(node: NodeId, at: Instant, seq: u64, why: Why) -> Pin {
     let mut args = why.args;
-    if let Json::Object(fields) = &mut args {
-        fields.push((String::from("node"), Json::Whole(node.0.into())));
+    if let Value::Object(fields) = &mut args {
+        fields.insert(String::from("node"), node.0.into());
     }
     Pin { at, seq, kind: "fault", key: why.key, args }
 }

@@ -1,6 +1,6 @@
 //! The class of a simulated world.
 
-use servent_core::json::{Json, read};
+use serde::Deserialize;
 use servent_core::trace::tape::Checkpoint;
 use servent_sim::queue::Scenario;
 use wasm_bindgen::JsError;
@@ -46,7 +46,12 @@ impl Lab {
 
 /// `{scenario, claim}`, read.
 fn world(json: &str) -> Result<(Scenario, Option<Checkpoint>), String> {
-    let tree = Json::parse(json)?;
-    let of = |name| tree.get(name).cloned().unwrap_or_default();
-    Ok((Scenario::read(&of("scenario"))?, read(&of("claim"))?))
+    #[derive(Deserialize)]
+    struct World {
+        scenario: Scenario,
+        claim: Option<Checkpoint>,
+    }
+    let World { scenario, claim } = serde_json::from_str(json).map_err(|why| why.to_string())?;
+    scenario.check()?;
+    Ok((scenario, claim))
 }

@@ -2,7 +2,6 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use servent_core::json::{Json, read};
 use servent_core::node::NodeView;
 use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
@@ -233,7 +232,7 @@ impl ScenarioLab {
 
     /// A fault now; the branch it is in.
     pub(crate) fn fault(&mut self, json: &str) -> Result<u32, String> {
-        let fault: FaultAt = read(&Json::parse(json)?)?;
+        let fault: FaultAt = serde_json::from_str(json).map_err(|why| why.to_string())?;
         let nodes = self.world().profiles().len();
         if fault.fault.nodes().any(|n| n.0 as usize >= nodes) {
             return Err(String::from("there is no node of that number"));

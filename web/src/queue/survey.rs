@@ -1,7 +1,7 @@
 //! What is gathered from the records once, as they become known: pins for
 //! the timeline and how densely they stand.
 
-use servent_core::json::Json;
+use serde_json::Value;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record, why};
 use servent_sim::queue::check::Oracles;
@@ -39,16 +39,15 @@ impl Survey {
         let found = self.oracles.violations().len();
         self.oracles.see(record);
         for v in &self.oracles.violations()[found..] {
-            let args = v.args.iter().map(|(k, v)| ((*k).to_owned(), Json::Text(v.clone())));
-            let args = Json::Object(args.collect());
+            let args = v.args.iter().map(|(k, v)| (*k, v.as_str())).collect();
             let (at, seq, key) = (v.at, v.seq, v.key.to_owned());
             self.pins.push(Pin { at, seq, kind: "violation", key, args });
         }
         if matches!(record.event, Event::World(_)) {
             let why = why::of(record);
             let mut args = why.args;
-            if let Json::Object(fields) = &mut args {
-                fields.push((String::from("node"), Json::Whole(record.node.0.into())));
+            if let Value::Object(fields) = &mut args {
+                fields.insert(String::from("node"), record.node.0.into());
             }
             self.pins.push(Pin {
                 at: record.at,

@@ -23,7 +23,7 @@ impl Tape {
     pub fn world(bytes: &[u8]) -> Option<String> {
         let mut reel = Reel::new();
         reel.append(bytes);
-        let (scenario, claim) = (reel.world()?.print(), json(&reel.claim()));
+        let (scenario, claim) = (json(&reel.world()?), json(&reel.claim()));
         Some([r#"{"scenario":"#, &scenario, r#","claim":"#, &claim, "}"].concat())
     }
 

@@ -3,13 +3,12 @@
 
 use core::net::SocketAddr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::hex_bytes;
 use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 
 /// Something for the messenger.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// It runs.
@@ -17,7 +16,7 @@ pub enum Input {
     /// A datagram came.
     Datagram {
         from: SocketAddr,
-        #[serde(serialize_with = "hex")]
+        #[serde(with = "crate::hex")]
         data: Payload,
     },
     /// The application wants something.
@@ -27,14 +26,14 @@ pub enum Input {
 }
 
 /// What an application may want.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Send a message: [`Output::Refused`] gives it back when there is no room.
     Send {
         to: SocketAddr,
         order: Order,
-        #[serde(serialize_with = "hex")]
+        #[serde(with = "crate::hex")]
         data: Payload,
     },
     /// So much of what was delivered has been consumed; without this the
@@ -57,8 +56,4 @@ pub enum Output {
     Refused { to: SocketAddr, order: Order, data: Payload, why: Refusal },
     /// After [`Refusal::Full`]: there is room again.
     Writable { to: SocketAddr },
-}
-
-fn hex<S: Serializer>(data: &Payload, s: S) -> Result<S::Ok, S::Error> {
-    hex_bytes::serialize(data, s)
 }

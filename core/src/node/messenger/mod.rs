@@ -11,7 +11,6 @@
 
 mod event;
 mod io;
-mod io_json;
 
 use core::net::SocketAddr;
 

@@ -63,8 +63,3 @@ impl Default for Overlay {
         }
     }
 }
-
-crate::json::struct_from_json!(Overlay, default, Lenient, {
-    enabled, degree, neighbours, deflate, inflate_ratio, inflate_bytes, inflate_rate, payload, hosts,
-    host_life, keywords_every, retry, results, firewalled, router,
-});

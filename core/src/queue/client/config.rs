@@ -37,7 +37,3 @@ impl Default for Config {
         }
     }
 }
-
-crate::json::struct_from_json!(Config, default, Lenient, {
-    interval, margin, shortest, lifetime_slack, longest, time_scale,
-});

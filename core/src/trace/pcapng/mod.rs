@@ -182,7 +182,7 @@ impl Exporter {
         let record = Record { seq: 0, at, node: NodeId(0), cause: None, event };
         let why = why::of(&record);
         let clause = why.clause.map(|c| format!(" [{c}]")).unwrap_or_default();
-        let line = format!("{} {}{clause}\n", why.key, why.args.print());
+        let line = format!("{} {}{clause}\n", why.key, why.args);
         if self.comment.len() + line.len() <= COMMENT {
             self.comment.push_str(&line);
         }

@@ -211,7 +211,7 @@ impl Receiver {
             delivered += whole.payload.len() as u64;
             let line::Whole { seq, order, payload } = whole;
             cx.fx.output(Output::Deliver { peer, conn, order, payload });
-            cx.trace(|peer| Event::Delivered { peer, conn, seq });
+            cx.trace(|peer| Event::Delivered { peer, conn, number: seq });
         });
         self.untaken_messages += messages;
         self.untaken_bytes += delivered;

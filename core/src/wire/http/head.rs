@@ -10,7 +10,6 @@ use httparse::{EMPTY_HEADER, ParserConfig, Response, Status};
 use thiserror::Error;
 
 use super::Headers;
-use crate::text::{find_last, part};
 use crate::wire::scan::{find, is_plain, split_once, trim};
 
 /// How large a head may be.
@@ -188,9 +187,9 @@ fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
         return Err(HeadError::FirstLine);
     }
     let line = text(line);
-    let at = find_last(&line, " HTTP/").ok_or(HeadError::FirstLine)?;
-    let version = version(part(&line, at + 1..).trim_ascii_end())?;
-    let (method, target) = split_once(part(&line, ..at), b' ').ok_or(HeadError::FirstLine)?;
+    let at = line.rfind(" HTTP/").ok_or(HeadError::FirstLine)?;
+    let version = version(line[at + 1..].trim_ascii_end())?;
+    let (method, target) = split_once(&line[..at], b' ').ok_or(HeadError::FirstLine)?;
     let target = trim(target);
     if method.is_empty() || target.is_empty() || !method.bytes().all(is_token) {
         return Err(HeadError::FirstLine);

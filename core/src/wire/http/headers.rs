@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::text::part;
 use crate::wire::scan::{find, trim};
 
 /// Header fields. Names are compared without regard to case; a name may
@@ -85,7 +84,7 @@ impl Headers {
     fn cut(&self, field: &Field) -> (&str, &str) {
         let Field { name, name_end, end, .. } = *field;
         let name_end = name_end as usize;
-        (part(&self.text, name as usize..name_end), part(&self.text, name_end..end as usize))
+        (&self.text[name as usize..name_end], &self.text[name_end..end as usize])
     }
 
     /// Every value of a name in one list, with commas between; empty when

@@ -4,7 +4,6 @@ use alloc::string::String;
 use core::fmt;
 
 use crate::id::{FileIndex, Sha1};
-use crate::text::part;
 use crate::wire::percent::{escape, unescape};
 use crate::wire::scan::trim;
 
@@ -86,7 +85,7 @@ impl fmt::Display for Target {
 /// Cuts scheme and host off a target in absolute form.
 fn origin(target: &str) -> &str {
     match after(target, "http://") {
-        Some(rest) => rest.find('/').map_or("/", |at| part(rest, at..)),
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
         None => target,
     }
 }

@@ -15,10 +15,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 pub use self::frame::{FrameError, Reader, encode};
-use crate::hex_bytes;
 
 /// The port the coordinator listens on unless told otherwise.
 pub const PORT: u16 = 6086;
@@ -28,6 +28,7 @@ pub type Text = Arc<str>;
 
 /// What a message may have at most. The frame itself ends at 65 535 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// Bytes of a client's id; the protocol says fewer than 4 096.
     pub id: u32,
@@ -44,8 +45,6 @@ impl Default for Limits {
         Self { id: 4_095, url: 2_048, messages: 256, sentence: 500 }
     }
 }
-
-crate::json::struct_from_json!(Limits, default, Lenient, { id, url, messages, sentence });
 
 /// Bytes `start..end` of a file; without an end to the end of the file. On
 /// the wire `{"min":start,"max":end-1}`, both inclusive.
@@ -76,12 +75,13 @@ impl Hash {
     /// From 64 hexadecimal digits of either case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Some(Self(hex_bytes::decode(text.as_bytes())?.try_into().ok()?))
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        Some(Self(bytes.try_into().ok()?))
     }
 }
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex_bytes::encode(&self.0))
+        fmt::Display::fmt(&HEXLOWER.encode_display(&self.0), f)
     }
 }
 impl fmt::Debug for Hash {
@@ -282,7 +282,7 @@ pub enum MessageError {
     #[error("a frame that is not UTF-8")]
     NotText,
     /// The frame is not JSON.
-    #[error("{0}")]
+    #[error("not JSON: {0}")]
     NotJson(String),
     /// The frame is JSON, but no message.
     #[error("a frame must be a list of a type and its arguments")]

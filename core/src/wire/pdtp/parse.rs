@@ -1,20 +1,21 @@
 //! From text to messages.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+
+use serde_json::Value;
 
 use super::{
     About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reason, Span, Text,
     Transfer,
 };
-use crate::json::Json;
 
 type Read<T> = Result<T, MessageError>;
 
 pub(super) fn body(body: &[u8], limits: &Limits) -> Read<Vec<Message>> {
     let text = core::str::from_utf8(body).map_err(|_| MessageError::NotText)?;
-    let tree = Json::parse(text).map_err(|wrong| MessageError::NotJson(wrong.into()))?;
-    let Json::List(list) = tree else { return Err(MessageError::NotAMessage) };
+    let tree = serde_json::from_str(text).map_err(|why| MessageError::NotJson(why.to_string()))?;
+    let Value::Array(list) = tree else { return Err(MessageError::NotAMessage) };
     let (pairs, rest) = list.as_chunks::<2>();
     if pairs.is_empty() || !rest.is_empty() {
         return Err(MessageError::NotAMessage);
@@ -25,8 +26,8 @@ pub(super) fn body(body: &[u8], limits: &Limits) -> Read<Vec<Message>> {
     pairs.iter().map(|[name, args]| message(name, args, limits)).collect()
 }
 
-fn message(name: &Json, args: &Json, limits: &Limits) -> Read<Message> {
-    let (Json::Text(name), Json::Object(_)) = (name, args) else {
+fn message(name: &Value, args: &Value, limits: &Limits) -> Read<Message> {
+    let (Value::String(name), Value::Object(_)) = (name, args) else {
         return Err(MessageError::NotAMessage);
     };
     let args = |kind| Args { kind, args, limits };
@@ -117,7 +118,7 @@ fn transfer(args: &Args<'_>) -> Read<Transfer> {
 fn completed(args: &Args<'_>) -> Read<Completed> {
     let reason = match args.get("reason") {
         None => None,
-        Some(Json::Text(word)) => Some(match word.as_str() {
+        Some(Value::String(word)) => Some(match word.as_str() {
             "connect" => Reason::Connect,
             "data" => Reason::Data,
             "hash" => Reason::Hash,
@@ -138,7 +139,7 @@ fn completed(args: &Args<'_>) -> Read<Completed> {
 #[derive(Clone, Copy)]
 struct Args<'a> {
     kind: &'static str,
-    args: &'a Json,
+    args: &'a Value,
     limits: &'a Limits,
 }
 
@@ -151,8 +152,8 @@ impl<'a> Args<'a> {
     }
 
     /// An argument; `null` is none.
-    fn get(&self, name: &str) -> Option<&'a Json> {
-        self.args.get(name).filter(|value| **value != Json::Null)
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.args.get(name).filter(|value| **value != Value::Null)
     }
 
     fn text(&self, name: &'static str, most: u32) -> Read<Text> {
@@ -168,7 +169,7 @@ impl<'a> Args<'a> {
 
     /// Something for people; whatever it is not, it does no harm.
     fn sentence(&self, name: &str) -> String {
-        let text = self.get(name).and_then(Json::as_str).unwrap_or_default();
+        let text = self.get(name).and_then(Value::as_str).unwrap_or_default();
         cut(text, self.limits.sentence as usize)
     }
 
@@ -191,7 +192,7 @@ impl<'a> Args<'a> {
     fn truth(&self, name: &'static str) -> Read<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
-            Some(Json::Bool(truth)) => Ok(Some(*truth)),
+            Some(Value::Bool(truth)) => Ok(Some(*truth)),
             Some(_) => Err(self.wrong(name)),
         }
     }
@@ -205,7 +206,7 @@ impl<'a> Args<'a> {
         let Some(range) = self.get("range") else { return Ok(Span::ALL) };
         let range = Args { args: range, ..*self };
         let wrong = || self.wrong("range");
-        if !matches!(range.args, Json::Object(_)) {
+        if !matches!(range.args, Value::Object(_)) {
             return Err(wrong());
         }
         let start = range.number("min").map_err(|_| wrong())?.unwrap_or(0);
@@ -232,7 +233,7 @@ impl<'a> Args<'a> {
         let mut extensions = Extensions::default();
         match self.get("extensions") {
             None => {}
-            Some(Json::List(names)) => {
+            Some(Value::Array(names)) => {
                 for name in names {
                     match name.as_str() {
                         Some("merge") => extensions.merge = true,

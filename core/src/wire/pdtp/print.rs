@@ -1,137 +1,151 @@
 //! From messages to text.
 
-use alloc::string::{String, ToString};
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use serde::Serialize;
 
 use super::{About, Completed, Extensions, Message, Method, Reason, Span, Transfer};
-use crate::json::Json;
 
-/// The arguments of a message, in the order in which they are written.
-#[derive(Default)]
-struct Args(Vec<(String, Json)>);
+/// Every argument there is, in the order in which they are written. Those a
+/// message does not have are left out.
+#[derive(Default, Serialize)]
+struct Args<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listen_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Range>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(rename = "chunkSize", skip_serializing_if = "Option::is_none")]
+    chunk_size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streaming: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorized: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash_ok: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_download: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_upload: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
 
-impl Args {
-    fn put(mut self, name: &str, value: Json) -> Self {
-        self.0.push((name.into(), value));
-        self
-    }
-    fn text(self, name: &str, text: &str) -> Self {
-        self.put(name, Json::Text(text.into()))
-    }
-    fn number(self, name: &str, number: Option<u64>) -> Self {
-        match number {
-            Some(number) => self.put(name, Json::Whole(number)),
-            None => self,
-        }
-    }
-    fn maybe(self, name: &str, text: Option<String>) -> Self {
-        match text {
-            Some(text) => self.put(name, Json::Text(text)),
-            None => self,
-        }
-    }
-    /// The whole of a file is what is meant without a range.
-    fn span(self, span: Span) -> Self {
-        if span == Span::ALL {
-            return self;
-        }
-        let range = Args::default()
-            .number("min", Some(span.start))
-            .number("max", span.end.map(|end| end.saturating_sub(1)));
-        self.put("range", Json::Object(range.0))
-    }
-    fn about(self, about: &About) -> Self {
-        self.text("peer", &about.peer.to_string())
-            .text("url", &about.url)
-            .span(about.span)
-            .text("peer_id", &about.peer_id)
-    }
-    fn extensions(self, extensions: Extensions) -> Self {
-        let names = [("merge", extensions.merge), ("early", extensions.early)];
-        let names: Vec<Json> = names
-            .iter()
-            .filter(|(_, on)| *on)
-            .map(|(name, _)| Json::Text((*name).into()))
-            .collect();
-        if names.is_empty() { self } else { self.put("extensions", Json::List(names)) }
-    }
+/// On the wire both ends of a range belong to it.
+#[derive(Serialize)]
+struct Range {
+    min: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<u64>,
 }
 
 /// A message without the brackets of its frame: `"type",{arguments}`.
 pub(super) fn message(message: &Message) -> String {
-    let (name, args) = parts(message);
-    let mut text = Json::Text(name.into()).print();
-    text.push(',');
-    text.push_str(&Json::Object(args.0).print());
-    text
+    let pair = serde_json::to_string(&parts(message)).expect("arguments are JSON");
+    pair[1..pair.len() - 1].into()
 }
 
-fn parts(message: &Message) -> (&'static str, Args) {
+fn parts(message: &Message) -> (&'static str, Args<'_>) {
     let args = Args::default();
-    let file = |url: &str, span: Span| Args::default().text("url", url).span(span);
     match message {
-        Message::Register { client_id, listen_port, extensions } => (
-            "register",
-            args.text("client_id", client_id)
-                .number("listen_port", listen_port.map(u64::from))
-                .extensions(*extensions),
-        ),
-        Message::Extensions(extensions) => ("extensions", args.extensions(*extensions)),
-        Message::AskInfo { url } => ("ask_info", args.text("url", url)),
+        Message::Register { client_id, listen_port, extensions } => {
+            let client_id = Some(&**client_id);
+            let extensions = names(*extensions);
+            ("register", Args { client_id, listen_port: *listen_port, extensions, ..args })
+        }
+        Message::Extensions(extensions) => {
+            ("extensions", Args { extensions: names(*extensions), ..args })
+        }
+        Message::AskInfo { url } => ("ask_info", Args { url: Some(url), ..args }),
         Message::TellInfo { url, size, chunk_size, streaming } => {
-            let args = args.text("url", url).number("size", *size).number("chunkSize", *chunk_size);
-            ("tell_info", if *streaming { args.put("streaming", Json::Bool(true)) } else { args })
+            let (url, streaming) = (Some(&**url), streaming.then_some(true));
+            ("tell_info", Args { url, size: *size, chunk_size: *chunk_size, streaming, ..args })
         }
         Message::Request { url, span } => ("request", file(url, *span)),
         Message::Unrequest { url, span } => ("unrequest", file(url, *span)),
         Message::Provide { url, span } => ("provide", file(url, *span)),
         Message::Unprovide { url, span } => ("unprovide", file(url, *span)),
         Message::Transfer(it) => ("transfer", transfer(it)),
-        Message::AskVerify(about) => ("ask_verify", args.about(about)),
-        Message::TellVerify { about, authorized } => {
-            ("tell_verify", args.about(about).put("authorized", Json::Bool(*authorized)))
+        Message::AskVerify(it) => ("ask_verify", about(it)),
+        Message::TellVerify { about: it, authorized } => {
+            ("tell_verify", Args { authorized: Some(*authorized), ..about(it) })
         }
         Message::Completed(it) => ("completed", completed(it)),
         Message::HashVerify { url, span, hash_ok } => {
-            ("hash_verify", file(url, *span).put("hash_ok", Json::Bool(*hash_ok)))
+            ("hash_verify", Args { hash_ok: Some(*hash_ok), ..file(url, *span) })
         }
-        Message::ProtocolError { message } => ("protocol_error", args.text("message", message)),
+        Message::ProtocolError { message } => {
+            ("protocol_error", Args { message: Some(message), ..args })
+        }
         Message::ChangePort { listen_port } => {
-            ("change_port", args.number("listen_port", listen_port.map(u64::from)))
+            ("change_port", Args { listen_port: *listen_port, ..args })
         }
-        Message::SetConcurrency { max_download, max_upload } => (
-            "set_concurrency",
-            args.number("max_download", max_download.map(u64::from))
-                .number("max_upload", max_upload.map(u64::from)),
-        ),
+        Message::SetConcurrency { max_download, max_upload } => {
+            let (max_download, max_upload) = (*max_download, *max_upload);
+            ("set_concurrency", Args { max_download, max_upload, ..args })
+        }
         Message::Error { reason, message } => {
-            ("error", args.text("reason", reason).text("message", message))
+            ("error", Args { reason: Some(reason), message: Some(message), ..args })
         }
     }
 }
 
-fn transfer(it: &Transfer) -> Args {
+fn names(extensions: Extensions) -> Option<Vec<&'static str>> {
+    let names = [("merge", extensions.merge), ("early", extensions.early)];
+    let names: Vec<_> = names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
+    (!names.is_empty()).then_some(names)
+}
+
+/// The whole of a file is what is meant without a range.
+fn file(url: &str, span: Span) -> Args<'_> {
+    let range = Range { min: span.start, max: span.end.map(|end| end.saturating_sub(1)) };
+    Args { url: Some(url), range: (span != Span::ALL).then_some(range), ..Args::default() }
+}
+
+fn about(it: &About) -> Args<'_> {
+    Args { peer: Some(it.peer), peer_id: Some(&it.peer_id), ..file(&it.url, it.span) }
+}
+
+fn transfer(it: &Transfer) -> Args<'_> {
     let method = match it.method {
         Method::Get => "GET",
         Method::Put => "PUT",
     };
-    Args::default()
-        .about(&it.about)
-        .number("port", Some(it.port.into()))
-        .text("method", method)
-        .maybe("hash", it.hash.map(|hash| hash.to_string()))
+    let hash = it.hash.map(|hash| hash.to_string());
+    Args { port: Some(it.port), method: Some(method), hash, ..about(&it.about) }
 }
 
-fn completed(it: &Completed) -> Args {
+fn completed(it: &Completed) -> Args<'_> {
     let reason = it.reason.map(|reason| match reason {
         Reason::Connect => "connect",
         Reason::Data => "data",
         Reason::Hash => "hash",
     });
-    Args::default()
-        .about(&it.about)
-        .maybe("hash", it.hash.map(|hash| hash.to_string()))
-        .number("offset", it.offset)
-        .maybe("reason", reason.map(Into::into))
-        .number("took", it.took)
+    let hash = it.hash.map(|hash| hash.to_string());
+    Args { hash, offset: it.offset, reason, took: it.took, ..about(&it.about) }
 }

@@ -1,6 +1,5 @@
 //! `name=value` settings, as both dialects write them.
 
-use crate::text::part;
 use crate::wire::http::Headers;
 use crate::wire::scan::{find, find_either, split_once, trim};
 
@@ -50,8 +49,8 @@ fn split(value: &str) -> impl Iterator<Item = &str> {
         } else {
             find_either([b',', b';'], text.as_bytes())
         };
-        rest = end.map(|end| part(text, end + 1..));
-        Some(end.map_or(text, |end| part(text, ..end)))
+        rest = end.map(|end| &text[end + 1..]);
+        Some(end.map_or(text, |end| &text[..end]))
     });
     pieces.map(trim).filter(|piece| !piece.is_empty())
 }

@@ -10,7 +10,6 @@ mod parse;
 mod seal;
 pub mod varint;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -27,8 +26,9 @@ pub type Payload = bytes::Bytes;
 
 /// A connection's id: random, and only ever compared for equality (unicast
 /// decision 3). In text sixteen hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Conn(pub u64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
 
 /// A datagram.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -183,21 +183,5 @@ impl fmt::Display for Conn {
 impl fmt::Debug for Conn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for Conn {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Conn {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(d)?;
-        match u64::from_str_radix(&text, 16) {
-            Ok(id) if text.len() == 16 => Ok(Self(id)),
-            _ => Err(serde::de::Error::custom("not a connection id")),
-        }
     }
 }

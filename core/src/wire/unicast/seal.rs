@@ -21,10 +21,6 @@ pub enum Seal {
     Key(u64, u64),
 }
 
-crate::json::enum_from_json!(Seal, Self::None, {
-    "none" => None, "checksum" => Checksum, "key" => Key(a, b),
-});
-
 impl Seal {
     /// Bytes it takes at the end of a datagram.
     #[must_use]

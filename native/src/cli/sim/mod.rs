@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 use servent_core::choose::Choose;
-use servent_core::json::Json;
 use servent_core::swarm::Policy;
 use servent_sim::Violation;
 
@@ -161,7 +161,7 @@ impl Scenario {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let tree = Json::parse(text)?;
+        let tree: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
         if tree.get("shape").is_some() {
             return servent_sim::routing::Scenario::parse(text).map(|s| Self::Routing(Box::new(s)));
         }

@@ -1,0 +1,192 @@
+//! Everything a node can be given comes back from a tape as it was.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::iter::successors;
+
+use super::*;
+use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
+use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1};
+use crate::node::{Command, FileInfo, HostRow, Message, Restored};
+use crate::queue::{Dialect, Row, RowState};
+use crate::time::Duration;
+use crate::unicast::{Order, Payload, Side};
+
+/// A whole number that no float holds.
+const LARGE: u64 = (1 << 53) + 1;
+
+fn get() -> Get {
+    let at = "[2001:db8::1]:6346".parse().unwrap();
+    let source = Source { at, target: "/get/1/\"a\\b\"".into(), host: "h\u{1f}".into() };
+    Get { name: "ä\n".into(), sha1: Some(Sha1([7; 20])), sources: [source].into() }
+}
+
+fn file() -> FileInfo {
+    let (index, key) = (FileIndex(3), FileKey(u64::MAX));
+    FileInfo { index, name: "name".into(), size: LARGE, sha1: None, key }
+}
+
+fn restored() -> Restored {
+    let at = "192.0.2.1:6346".parse().unwrap();
+    let row = Row {
+        ticket: Guid([1; 16]),
+        arrival: LARGE,
+        state: RowState::Reserved,
+        peer: "2001:db8::2".parse().unwrap(),
+        dialect: Dialect::Parq11,
+        file: FileKey(1),
+        bytes: 2,
+        told: 3,
+        not_before: Instant::from_secs(4),
+        deadline: Instant::from_secs(5),
+        callback: Some(at),
+        breaks: 6,
+    };
+    let ticket = Ticket {
+        at,
+        ticket: Guid([2; 16]),
+        told: Some(1),
+        not_before: Instant::ZERO,
+        deadline: Instant::from_micros(u64::MAX),
+    };
+    let part = PartRow {
+        fetch: FetchId(9),
+        get: Arc::new(get()),
+        size: Some(LARGE),
+        have: [(0, 1), (LARGE, u64::MAX)].into(),
+        tickets: [ticket].into(),
+    };
+    Restored {
+        servent: Some(Guid([0xab; 16])),
+        listen: Some(at),
+        queue: [row].into(),
+        fetches: [part].into(),
+        shared: [file()].into(),
+        hosts: [HostRow { at, heard: Instant::from_secs(1) }].into(),
+    }
+}
+
+/// One command of every kind, each followed by the next: whoever adds a kind
+/// is made to give it a place here.
+fn next_command(command: &Command) -> Option<Command> {
+    let (fetch, index) = (FetchId(1), FileIndex(2));
+    let (at, servent) = ("198.51.100.7:1".parse().unwrap(), Guid([3; 16]));
+    Some(match command {
+        Command::Get(_) => Command::Cancel { fetch },
+        Command::Cancel { .. } => Command::AskNow { fetch },
+        Command::AskNow { .. } => Command::Sleep { fetch, length: Duration::from_secs(1) },
+        Command::Sleep { .. } => Command::Giv { to: at, index },
+        Command::Giv { .. } => Command::ExpectGiv { fetch, servent, index },
+        Command::ExpectGiv { .. } => Command::Join { at },
+        Command::Join { .. } => Command::Nearby { at },
+        Command::Nearby { .. } => Command::Search { search: 1, words: "some words".into() },
+        Command::Search { .. } => Command::EndSearch { search: 1 },
+        Command::EndSearch { .. } => Command::AskPush { servent, index, via: Some(at) },
+        Command::AskPush { .. } => Command::Slots { slots: 4 },
+        Command::Slots { .. } => Command::Listening { at },
+        Command::Listening { .. } => {
+            let message = Message { order: Order::AtOnce, data: Payload::from_static(b"\x00\xff") };
+            Command::SendMessages { to: at, messages: [message].into() }
+        }
+        Command::SendMessages { .. } => {
+            Command::TakenMessages { from: at, messages: 2, bytes: u64::MAX }
+        }
+        Command::TakenMessages { .. } => Command::CloseMessages { to: at },
+        Command::CloseMessages { .. } => Command::ForgetMessages { peer: at, side: Side::Receiver },
+        Command::ForgetMessages { .. } => Command::Stop,
+        Command::Stop => return None,
+    })
+}
+
+/// The same for inputs.
+fn next_input(input: &Input) -> Option<Input> {
+    let (conn, fetch, why) = (ConnId(LARGE), FetchId(1), StoreError::Full);
+    let (at, bytes) = ("198.51.100.7:1".parse().unwrap(), Payload::from_static(b"\xf0\x0f"));
+    Some(match input {
+        Input::Start(_) => Input::Accepted { conn, peer: at },
+        Input::Accepted { .. } => Input::Dialed { conn, local: at },
+        Input::Dialed { .. } => Input::DialFailed { conn, why: DialError::Refused },
+        Input::DialFailed { .. } => Input::Bytes { conn, data: (0..=255).collect() },
+        Input::Bytes { .. } => Input::Closed { conn },
+        Input::Closed { .. } => Input::Backlog { conn, bytes: LARGE },
+        Input::Backlog { .. } => Input::Served { conn, bytes: u64::MAX },
+        Input::Served { .. } => Input::Stored { conn, bytes: 0 },
+        Input::Stored { .. } => Input::DiskFailed { conn, why },
+        Input::DiskFailed { .. } => Input::VerifyFailed { fetch, why },
+        Input::VerifyFailed { .. } => Input::Verified { fetch, sha1: Sha1([0xfe; 20]) },
+        Input::Verified { .. } => Input::Shared(file()),
+        Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
+        Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
+        Input::Datagrams { .. } => Input::Command(Command::Get(get())),
+        Input::Command(_) => Input::Flush,
+        Input::Flush => return None,
+    })
+}
+
+#[test]
+fn every_input_comes_back_from_its_line() {
+    let at = Instant::from_micros(LARGE);
+    let start = Start::new(NodeId(3), "a \"name\"", u64::MAX, Config::default());
+    let mut lines = Vec::new();
+    let mut writer = Writer::new(at, start.clone(), &mut lines);
+    assert_eq!(qlog::parse(lines[0].as_bytes()), Ok(Line::Header));
+    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(Line::Start(start)));
+
+    let dials = [DialError::TimedOut, DialError::Unreachable, DialError::NoDescriptor];
+    let stores = [StoreError::Denied, StoreError::Changed, StoreError::Failed];
+    let conn = ConnId(1);
+    let inputs = successors(Some(Input::Start(restored())), next_input)
+        .chain(successors(Some(Command::Get(get())), next_command).map(Input::Command))
+        .chain(dials.map(|why| Input::DialFailed { conn, why }))
+        .chain(stores.map(|why| Input::DiskFailed { conn, why }));
+    for input in inputs {
+        lines.clear();
+        writer.input(at, &input, &mut lines);
+        let line = &lines[0];
+        assert_eq!(qlog::parse(line.as_bytes()), Ok(Line::Input { at, input }), "{line}");
+    }
+}
+
+#[test]
+fn every_other_line_comes_back() {
+    let at = Instant::from_micros(u64::MAX);
+    let mut lines = Vec::new();
+    let start = Start::new(NodeId(0), "", 0, Config::default());
+    let mut writer = Writer::new(Instant::ZERO, start, &mut Vec::new());
+    writer.timeout(at, &mut lines);
+    writer.gap(at, "disk \"full\"", &mut lines);
+    writer.checkpoint(at, &mut lines);
+    let read: Vec<_> = lines.iter().map(|line| qlog::parse(line.as_bytes()).unwrap()).collect();
+    let digest = Running::default().value();
+    assert_eq!(
+        read,
+        [
+            Line::Timeout { at },
+            Line::Gap { at, why: String::from("disk \"full\"") },
+            Line::Checkpoint(Checkpoint { at, inputs: 0, records: 0, digest }),
+        ]
+    );
+}
+
+#[test]
+fn what_is_unknown_beside_a_value_is_skipped_and_what_is_missing_is_named() {
+    let line = |data: &str| {
+        let line = alloc::format!(r#"{{"name":"servent:input","later":[1.5],"data":{data}}}"#);
+        qlog::parse(line.as_bytes())
+    };
+    let at = Instant::from_micros(5);
+    let known = line(r#"{"us":5,"later":{},"input":{"closed":{"conn":2,"later":1}}}"#);
+    assert_eq!(known, Ok(Line::Input { at, input: Input::Closed { conn: ConnId(2) } }));
+    for (data, what) in [
+        (r#"{"us":5}"#, "missing field `input`"),
+        (r#"{"us":5,"input":{"closed":{}}}"#, "missing field `conn` at line 1 column 28"),
+        (r#"{"us":5,"input":{"dance":{}}}"#, "unknown variant `dance`"),
+        (r#"{"us":-5,"input":{"closed":{"conn":2}}}"#, "invalid value: integer `-5`"),
+        (r#"{"us":5,"input":{"bytes":{"conn":2,"data":"0g"}}}"#, "invalid symbol at 1"),
+    ] {
+        let why = line(data).unwrap_err().to_string();
+        assert!(why.contains(what), "{data}: {why}");
+        assert!(why.contains("`servent:input`"), "{why}");
+    }
+}
