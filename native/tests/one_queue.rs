@@ -135,7 +135,13 @@ fn several_sources_give_one_file_over_both_families() {
     let at = six.event("listening")["at"].as_str().unwrap().to_owned();
     six.event("hashed");
     let urls = [format!("http://{}/get/0/file", four.at), format!("http://{at}/get/0/file")];
-    let output = place.run(&["get", &urls[0], &urls[1], "-o", "both", "--json", "--state", "get"]);
+    let urn = Wire::connect(four.at)
+        .get("/get/0/file", &["Connection: close"])
+        .header("x-gnutella-content-urn")
+        .unwrap()
+        .to_owned();
+    let both = ["get", &urls[0], &urn, "--mirror", &urls[1], "-o", "both", "--json"];
+    let output = place.run(&[&both[..], &["--state", "get"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_same(&place.path("both"), &bytes);
     let output = place.run(&["get", &urls[1], "-o", "six-alone", "--state", "get"]);

@@ -122,7 +122,7 @@ fn a_part_from_elsewhere_is_continued_only_when_the_user_says_it_is_the_same() {
     complains(&run(&new), 4, "file.part has");
     assert!(place.path("file.part").exists() && !place.path("file").exists());
     let before = sent(&other);
-    let output = run(&format!("{old} {new}"));
+    let output = run(&format!("{old} --mirror {new}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_same(&place.path("file"), &bytes);
     assert!(!place.path("file.part").exists());

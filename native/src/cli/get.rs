@@ -1,12 +1,17 @@
 //! `servent get`: a download that waits in line, survives and is checked.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use data_encoding::HEXLOWER;
+use futures::FutureExt as _;
+use futures::stream::{self, StreamExt as _};
 use serde_json::json;
 use servent::driver::{Driver, Handle, Options};
 use servent::{Clock, DamagedState};
@@ -18,7 +23,6 @@ use servent_core::trace::{Event, Record};
 use sha1::Digest as _;
 use tokio::sync::broadcast::channel;
 use tokio::sync::broadcast::error::RecvError;
-use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::exit::{Exit, Failure};
@@ -29,18 +33,20 @@ use super::start::{address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
-use crate::progress::{FetchProgress, Voice, bytes};
+use crate::progress::{Bars, FetchProgress, Voice, bytes};
 
-/// Download a file; shows the place in line, when it asks next, and progress.
+/// Download files; shows the place in line, when it asks next, and progress.
 ///
-/// All arguments together name one file: each http:// URL, xs= or as= of a
-/// magnet link, or HOST:PORT is a source of it. With urn:sha1: the bytes are
-/// checked. Stopped or killed, the same command goes on where it was, with
-/// the same place in line.
+/// Each address is a download of its own. One file from several sources is
+/// said with --mirror, with xs= and as= of a magnet link, or with a urn:sha1:
+/// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
+/// Stopped or killed, the same command goes on where it was, with the same
+/// place in line.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent get http://10.0.0.7:6346/get/1/song.flac
-  servent get http://10.0.0.7:6346/get/1/song.flac http://10.0.0.9:6346/get/5/song.flac -o song.flac
+  servent get http://10.0.0.7:6346/get/1/song.flac http://10.0.0.9:6346/get/5/film.mkv -o music/
+  servent get http://10.0.0.7:6346/get/1/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/get/5/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
@@ -48,9 +54,16 @@ pub(crate) struct Arguments {
     /// What to download, and where from.
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
+    /// One more source of the same file. Name its urn:sha1: too, and whoever
+    /// has other bytes is found out.
+    #[arg(long = "mirror", value_name = "URL")]
+    mirrors: Vec<String>,
     /// Save as this file, or into this folder.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Downloads at a time.
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN))]
+    parallel: NonZeroUsize,
     /// Be called back here; port 0 takes any free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -69,7 +82,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let wanted = Wanted::parse(&arguments.urls)?;
+    let wanted = Wanted::parse(&arguments.urls, &arguments.mirrors)?;
+    if wanted.len() > 1 {
+        only_for_one(arguments)?;
+    }
     let mut builder = common.builder()?;
     if let Some(dialect) = &arguments.dialect {
         builder.flag("--dialect", "dialect", Raw::Text(dialect.clone()))?;
@@ -80,9 +96,76 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let mut config = builder.finish()?;
     be_patient(&mut config.settings.node.fetch, arguments.wait);
     let voice = Voice::new(arguments.json, common.quiet);
-    let file = destination(&wanted, &config, arguments.output.as_deref())?;
-    let job = Job { wanted, file, listen: arguments.listen, damaged: common.damaged(), voice };
-    runtime()?.block_on(get(&config, &job))
+    let (listen, damaged) = (arguments.listen, common.damaged());
+    let mut jobs: Vec<Job> = Vec::new();
+    let several = wanted.len() > 1;
+    for wanted in wanted {
+        let file = destination(&wanted, &config, arguments.output.as_deref())?;
+        if let Err(there) = absent(&file) {
+            if !several {
+                return Err(there);
+            }
+            // An earlier run of the same command was stopped after this one.
+            voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
+            continue;
+        }
+        if jobs.iter().any(|job| job.file == file) {
+            return Err(Failure::usage(format!(
+                "two of the downloads would be {}",
+                file.display()
+            ))
+            .next("run one command for each, with a name of its own by -o"));
+        }
+        jobs.push(Job { wanted, file, listen, damaged, voice });
+    }
+    runtime()?.block_on(all(&config, &jobs, arguments.parallel.get()))
+}
+
+/// Refuses what makes no sense for several downloads.
+fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
+    let several = "several downloads are named";
+    if let Some(file) = arguments.output.as_deref().filter(|output| !output.is_dir()) {
+        return Err(Failure::usage(format!("{several}, and {} is no folder", file.display()))
+            .next("name a folder with -o; several sources of one file are said with --mirror"));
+    }
+    if arguments.trace.is_some() {
+        return Err(Failure::usage(format!("{several}, and --trace records one"))
+            .next("run one command for each"));
+    }
+    if arguments.listen.is_some_and(|at| at.port() != 0) {
+        return Err(Failure::usage(format!("{several}, and a port serves one"))
+            .next("use port 0 with --listen, so that each takes a free one"));
+    }
+    Ok(())
+}
+
+/// Runs all downloads, so many at a time; what fails does not stop the others.
+async fn all(config: &Config, jobs: &[Job], parallel: usize) -> Result<(), Failure> {
+    let bars = match jobs {
+        [] => return Ok(()),
+        [job] => return get(config, job, &Bars::new(job.voice)).await,
+        [job, ..] => Bars::named(job.voice),
+    };
+    let stopped = Cell::new(false);
+    let mut failures = Vec::new();
+    let mut running = stream::iter(jobs)
+        .take_while(|_| ready(!stopped.get()))
+        .map(|job| get(config, job, &bars).map(move |outcome| (job, outcome)))
+        .buffer_unordered(parallel);
+    while let Some((job, outcome)) = running.next().await {
+        if let Err(failure) = outcome {
+            bars.failed(&job.name(), &failure.to_string());
+            stopped.set(stopped.get() || failure.exit == Exit::Interrupted);
+            failures.push(failure);
+        }
+    }
+    let (count, all) = (failures.len(), jobs.len());
+    let Some(first) = failures.into_iter().next() else { return Ok(()) };
+    let (exit, what) = match stopped.get() {
+        true => (Exit::Interrupted, "stopped before all downloads were whole".to_owned()),
+        false => (first.exit, format!("{count} of {all} downloads failed")),
+    };
+    Err(Failure::new(exit, what).next("the same command goes on with what is missing"))
 }
 
 /// How long somebody may take to be there for the first time.
@@ -97,7 +180,7 @@ fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     }
 }
 
-/// The file to make. It must not be there, its folder must.
+/// The file to make. Its folder must be there.
 fn destination(
     wanted: &Wanted,
     config: &Config,
@@ -117,11 +200,16 @@ fn destination(
         return Err(Failure::new(Exit::Disk, format!("there is no folder {}", folder.display()))
             .next("make it, or choose another file with -o"));
     }
+    Ok(file)
+}
+
+/// Nothing is overwritten.
+fn absent(file: &Path) -> Result<(), Failure> {
     if file.symlink_metadata().is_ok() {
         return Err(Failure::new(Exit::Disk, format!("{} is there already", file.display()))
             .next("choose another name with -o, or take it away"));
     }
-    Ok(file)
+    Ok(())
 }
 
 /// Each download has a state folder of its own, named by the file it makes:
@@ -141,6 +229,11 @@ struct Job {
 }
 
 impl Job {
+    /// What the file is called.
+    fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Every place that can be found; an error when none can.
     async fn sources(&self) -> Result<Vec<Source>, Failure> {
         let mut sources = Vec::new();
@@ -171,10 +264,10 @@ impl Job {
     }
 }
 
-async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
+async fn get(config: &Config, job: &Job, bars: &Bars) -> Result<(), Failure> {
     let Job { wanted, file, voice, .. } = job;
     let mut signals = Signals::new()?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = job.name();
     let sources = job.sources().await?;
     let state = state_of(config, file);
     make(&state)?;
@@ -194,7 +287,7 @@ async fn get(config: &Config, job: &Job) -> Result<(), Failure> {
     let again = wish.clone();
     let mut push = Pushing::new(wanted.push.as_ref());
     push.join(&handle).await?;
-    let mut progress = FetchProgress::new(*voice, &name);
+    let mut progress = bars.download(&name);
     let outcome = tokio::select! {
         outcome = follow(&handle, wish, &mut push, &mut progress) => outcome,
         () = signals.first() => {
@@ -230,7 +323,7 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
             let from: Vec<&str> = other.sources.iter().map(|s| s.at.as_str()).collect();
             let (have, from) = (bytes(other.have), from.join(" and "));
             return Err(Failure::new(Exit::Disk, format!("{name}.part has {have} from {from}, perhaps of another file"))
-                .next("if it is the same file, name both sources in one command; otherwise choose another name with -o, or take the part away"));
+                .next("if it is the same file, name the other source with --mirror; otherwise choose another name with -o, or take the part away"));
         }
         handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
     }

@@ -1,5 +1,5 @@
 //! What `servent get` can be given: URLs, magnet links, a URN with places to
-//! ask. All of them together name one file.
+//! ask. Each names a file of its own, unless the same hash says otherwise.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -45,25 +45,90 @@ pub(crate) struct PushFrom {
 }
 
 impl Wanted {
-    /// Reads all arguments of one `get`.
-    pub(crate) fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut wanted = Self::default();
+    /// Reads the arguments of one `get`: each is a download of its own, except
+    /// that a `urn:sha1:` and the `HOST:PORT`s behind it are one, a `urn:sha1:`
+    /// behind an address says what must come from there, and what has the same
+    /// hash is the same file. `mirrors` are further sources of the only one.
+    pub(crate) fn parse(arguments: &[String], mirrors: &[String]) -> Result<Vec<Self>, Failure> {
+        let mut all: Vec<Self> = Vec::new();
         for argument in arguments {
-            wanted.add(argument).map_err(|what| {
-                Failure::usage(format!("{argument}: {what}"))
-                    .next("`servent get --help` shows what it takes")
-            })?;
+            let one = Self::read(argument)?;
+            match all.iter_mut().find(|other| one.sha1.is_some() && other.sha1 == one.sha1) {
+                Some(same) => same.join(one, argument)?,
+                None => match all.last_mut().filter(|last| last.goes_on_with(&one)) {
+                    Some(last) => last.join(one, argument)?,
+                    None => all.push(one),
+                },
+            }
         }
-        if wanted.places.is_empty() && wanted.push.is_none() {
-            let urn = wanted.sha1.map_or_else(String::new, |sha1| format!("urn:sha1:{sha1} "));
+        all.iter().try_for_each(Self::check)?;
+        match (&mut all[..], mirrors) {
+            (_, []) => {}
+            ([only], mirrors) => only.mirrored(mirrors)?,
+            _ => {
+                return Err(Failure::usage("--mirror is for one download, and several are named")
+                    .next("run one command for each file"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads one argument.
+    fn read(argument: &str) -> Result<Self, Failure> {
+        let mut one = Self::default();
+        one.add(argument).map_err(|what| {
+            Failure::usage(format!("{argument}: {what}"))
+                .next("`servent get --help` shows what it takes")
+        })?;
+        Ok(one)
+    }
+
+    /// True when `next`, behind this one, is about the same file.
+    fn goes_on_with(&self, next: &Self) -> bool {
+        let only_a_host = next.sha1.is_none() && next.places.iter().any(|p| p.target.is_none());
+        let only_a_hash = next.places.is_empty() && next.push.is_none();
+        let needs_a_place = self.places.is_empty() && self.push.is_none();
+        match self.sha1 {
+            Some(_) => only_a_host || (needs_a_place && next.sha1.is_none()),
+            None => only_a_hash,
+        }
+    }
+
+    /// Takes over what another argument says of the same file.
+    fn join(&mut self, other: Self, argument: &str) -> Result<(), Failure> {
+        if let Some(sha1) = other.sha1 {
+            self.is(sha1).map_err(|what| Failure::usage(format!("{argument}: {what}")))?;
+        }
+        self.name = self.name.take().or(other.name);
+        self.push = self.push.take().or(other.push);
+        self.places.extend(other.places);
+        Ok(())
+    }
+
+    /// Adds further sources: the user says that they have the same file.
+    fn mirrored(&mut self, mirrors: &[String]) -> Result<(), Failure> {
+        for mirror in mirrors {
+            let source = Self::read(mirror)?;
+            if source.places.is_empty() && source.push.is_none() {
+                return Err(Failure::usage(format!("--mirror {mirror} names nobody to ask")));
+            }
+            self.join(source, mirror)?;
+        }
+        Ok(())
+    }
+
+    /// Says what is missing, if anything.
+    fn check(&self) -> Result<(), Failure> {
+        if self.places.is_empty() && self.push.is_none() {
+            let urn = self.sha1.map_or_else(String::new, |sha1| format!("urn:sha1:{sha1} "));
             return Err(Failure::usage(format!("{urn}names a file, but nobody to ask for it"))
                 .next("add a place: HOST:PORT, an http:// URL, or a magnet link with xs= or as="));
         }
-        if wanted.sha1.is_none() && wanted.places.iter().any(|p| p.target.is_none()) {
+        if self.sha1.is_none() && self.places.iter().any(|p| p.target.is_none()) {
             return Err(Failure::usage("HOST:PORT alone does not say which file")
-                .next("add urn:sha1:…, or give the whole URL"));
+                .next("put urn:sha1:… before it, or give the whole URL"));
         }
-        Ok(wanted)
+        Ok(())
     }
 
     /// The name to save under, never a path.
@@ -223,8 +288,45 @@ mod tests {
 
     const URN: &str = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
 
+    fn all(arguments: &[&str], mirrors: &[&str]) -> Result<Vec<Wanted>, Failure> {
+        let owned = |list: &[&str]| list.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
+        Wanted::parse(&owned(arguments), &owned(mirrors))
+    }
+
     fn parse(arguments: &[&str]) -> Result<Wanted, Failure> {
-        Wanted::parse(&arguments.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>())
+        let mut all = all(arguments, &[])?;
+        assert_eq!(all.len(), 1, "{arguments:?}");
+        Ok(all.remove(0))
+    }
+
+    #[test]
+    fn every_address_is_a_download_of_its_own() {
+        let two = all(&["http://h/get/1/a", "http://h/get/2/b"], &[]).unwrap();
+        let names: Vec<_> = two.iter().map(|w| (w.file_name(), w.places.len())).collect();
+        assert_eq!(names, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        // A hash in front of the second is the second's.
+        let two = all(&["http://h/get/1/a", URN, "g:6346"], &[]).unwrap();
+        assert_eq!(two.len(), 1, "a hash behind an address is about that address");
+        let two = all(&[URN, "g:6346", "h:6346", "http://h/get/1/a"], &[]).unwrap();
+        assert_eq!((two.len(), two[0].places.len(), two[1].sha1), (2, 2, None));
+    }
+
+    #[test]
+    fn the_same_hash_is_the_same_file() {
+        let by_hash = format!("http://h:1/uri-res/N2R?{URN}");
+        let other = format!("http://g:1/uri-res/N2R?{URN}");
+        let one = all(&[&by_hash, "http://h/get/1/a", &other], &[]).unwrap();
+        assert_eq!((one.len(), one[0].places.len(), one[1].places.len()), (2, 2, 1));
+    }
+
+    #[test]
+    fn mirrors_are_sources_of_the_only_file() {
+        let mirror = ["http://g/get/5/a"];
+        let one = all(&["http://h/get/1/a", URN], &mirror).unwrap();
+        assert_eq!((one.len(), one[0].places.len()), (1, 2));
+        let two = all(&[URN, "h:1", "http://h/get/2/b"], &mirror).unwrap_err();
+        assert_eq!(two.exit, Exit::Usage, "{two}");
+        assert!(all(&[URN, "h:1"], &["file.iso"]).is_err());
     }
 
     #[test]
@@ -273,7 +375,10 @@ mod tests {
     #[test]
     fn sources_of_different_files_are_refused() {
         let other = "http://h:1/uri-res/N2R?urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-        assert!(parse(&[URN, other]).unwrap_err().what.contains("another file"));
+        let magnet = format!("magnet:?xt={URN}&xs={other}");
+        assert!(parse(&[&magnet]).unwrap_err().what.contains("another file"));
+        let mirrored = all(&[URN, "h:1"], &[other]).unwrap_err();
+        assert!(mirrored.what.contains("another file"), "{mirrored}");
     }
 
     #[test]

@@ -4,16 +4,73 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
 use servent_core::node::{FetchView, SourceView};
 use servent_core::time::Instant;
 
 use super::{Voice, bytes, length, rate};
 
+/// The downloads of one command, side by side.
+pub(crate) struct Bars {
+    voice: Voice,
+    /// There are several, so each line says which one it is about.
+    named: bool,
+    bars: MultiProgress,
+}
+
+impl Bars {
+    /// For one download.
+    pub(crate) fn new(voice: Voice) -> Self {
+        Self { voice, named: false, bars: MultiProgress::new() }
+    }
+
+    /// For several.
+    pub(crate) fn named(voice: Voice) -> Self {
+        Self { named: true, ..Self::new(voice) }
+    }
+
+    /// Shows one of them.
+    pub(crate) fn download(&self, name: &str) -> FetchProgress {
+        let bar = (self.voice == Voice::Terminal).then(|| {
+            let bar = self.bars.add(ProgressBar::new(0));
+            let template = "{prefix} [{bar:30}] {percent:>3} %  {msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(name.to_owned());
+            bar
+        });
+        let about = if self.named { format!("{name}: ") } else { String::new() };
+        FetchProgress {
+            voice: self.voice,
+            name: name.to_owned(),
+            about,
+            bar,
+            said: String::new(),
+            tenth: 0,
+            speed: Speed::default(),
+        }
+    }
+
+    /// One of several has failed; the others go on.
+    pub(crate) fn failed(&self, name: &str, why: &str) {
+        match self.voice {
+            Voice::Json => {
+                print_line(&json!({ "event": "failed", "name": name, "why": why }).to_string());
+            }
+            Voice::Terminal => _ = self.bars.println(format!("{name}: {why}")),
+            Voice::Lines | Voice::Quiet => eprint_line(&format!("{name}: {why}")),
+        }
+    }
+}
+
 /// Shows one download as its view changes.
 pub(crate) struct FetchProgress {
     voice: Voice,
+    name: String,
+    /// What a line begins with when there are several downloads.
+    about: String,
     bar: Option<ProgressBar>,
     /// What the last line said, so that nothing is said twice.
     said: String,
@@ -45,19 +102,6 @@ impl Speed {
 }
 
 impl FetchProgress {
-    pub(crate) fn new(voice: Voice, name: &str) -> Self {
-        let bar = (voice == Voice::Terminal).then(|| {
-            let bar = ProgressBar::new(0);
-            let template = "{prefix} [{bar:30}] {percent:>3} %  {msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar.set_prefix(name.to_owned());
-            bar
-        });
-        Self { voice, bar, said: String::new(), tenth: 0, speed: Speed::default() }
-    }
-
     /// Shows what is known now.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
         let per_second = self.speed.update(now, view.have);
@@ -75,7 +119,7 @@ impl FetchProgress {
             Voice::Lines => {
                 let text = changes(view);
                 if !text.is_empty() && (text != self.said || self.passed_a_tenth(view)) {
-                    eprint_line(&line(now, view, per_second));
+                    eprint_line(&format!("{}{}", self.about, line(now, view, per_second)));
                     self.said = text;
                 }
             }
@@ -85,10 +129,11 @@ impl FetchProgress {
     /// Tells a trouble of a source.
     pub(crate) fn trouble(&self, at: SocketAddr, what: &str) {
         match (&self.bar, self.voice) {
-            (Some(bar), _) => bar.println(format!("{at} {what}")),
-            (None, Voice::Lines) => eprint_line(&format!("{at} {what}")),
+            (Some(bar), _) => bar.println(format!("{}{at} {what}", self.about)),
+            (None, Voice::Lines) => eprint_line(&format!("{}{at} {what}", self.about)),
             (None, Voice::Json) => {
-                let line = json!({ "event": "trouble", "source": at, "what": what });
+                let name = &self.name;
+                let line = json!({ "event": "trouble", "name": name, "source": at, "what": what });
                 print_line(&line.to_string());
             }
             _ => {}
@@ -159,13 +204,13 @@ fn source(now: Instant, source: &SourceView) -> String {
     text
 }
 
-fn print_line(text: &str) {
+pub(super) fn print_line(text: &str) {
     let mut out = std::io::stdout().lock();
     // A reader that has gone away does not stop the download.
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-fn eprint_line(text: &str) {
+pub(super) fn eprint_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

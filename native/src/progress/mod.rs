@@ -7,7 +7,7 @@ mod text;
 
 use std::io::IsTerminal as _;
 
-pub(crate) use self::fetch::FetchProgress;
+pub(crate) use self::fetch::{Bars, FetchProgress};
 pub(crate) use self::stream::{Herald, StreamProgress, per_second};
 pub(crate) use self::text::{bytes, count, length, rate};
 
@@ -32,6 +32,16 @@ impl Voice {
             (_, true) => Self::Quiet,
             _ if std::io::stderr().is_terminal() => Self::Terminal,
             _ => Self::Lines,
+        }
+    }
+
+    /// A fact beside what is in progress: an object for a program, a sentence
+    /// for people.
+    pub(crate) fn note(self, fact: &serde_json::Value, sentence: &str) {
+        match self {
+            Self::Quiet => {}
+            Self::Json => fetch::print_line(&fact.to_string()),
+            Self::Terminal | Self::Lines => fetch::eprint_line(sentence),
         }
     }
 }

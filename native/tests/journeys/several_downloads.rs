@@ -1,0 +1,54 @@
+//! `servent get A B`: two files, not a mixture of them.
+
+use crate::program::{Place, assert_same, complains, noise};
+
+/// Two files of one length: nothing in the replies tells them apart.
+#[test]
+fn two_addresses_are_two_files() {
+    let place = Place::new();
+    let (folder, first) = place.share("first", 700_000);
+    let second: Vec<u8> = noise(700_000).iter().map(|byte| byte ^ 0x5a).collect();
+    std::fs::write(folder.join("second"), &second).unwrap();
+    let running = place.sharing(&[]);
+    let url = |n: u32, name: &str| format!("http://{}/get/{n}/{name}", running.at);
+    std::fs::create_dir(place.path("here")).unwrap();
+
+    let both = [url(0, "first"), url(1, "second")];
+    let get = ["get", &both[0], &both[1], "-o", "here", "--state", "get"];
+    let output = place.run(&get);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_same(&place.path("here/first"), &first);
+    assert_same(&place.path("here/second"), &second);
+
+    // What is there is left alone, what is missing comes.
+    std::fs::remove_file(place.path("here/second")).unwrap();
+    let output = place.run(&get);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_same(&place.path("here/second"), &second);
+}
+
+#[test]
+fn one_that_fails_does_not_stop_the_other() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 50_000);
+    let running = place.sharing(&[]);
+    std::fs::create_dir(place.path("here")).unwrap();
+    let missing = format!("http://{}/get/77/missing", running.at);
+    let there = format!("http://{}/get/0/file", running.at);
+    let output = place.run(&["get", &missing, &there, "-o", "here", "--state", "get"]);
+    complains(&output, 3, "1 of 2 downloads failed");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("missing: "));
+    assert_same(&place.path("here/file"), &bytes);
+}
+
+#[test]
+fn what_would_mix_or_overwrite_is_refused() {
+    let place = Place::new();
+    let urls = ["http://127.0.0.1:1/get/1/file", "http://127.0.0.1:2/get/1/file"];
+    let refused = |more: &[&str], why: &str| {
+        complains(&place.run(&[&["get", "--state", "get"], more].concat()), 2, why);
+    };
+    refused(&[urls[0], urls[1]], "two of the downloads would be");
+    refused(&[urls[0], urls[1], "-o", "one"], "is no folder");
+    refused(&[urls[0], "http://127.0.0.1:1/get/2/b", "--mirror", urls[1]], "--mirror is for one");
+}
