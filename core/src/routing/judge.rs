@@ -1,5 +1,7 @@
 //! The verdict, and what follows from it.
 
+use alloc::vec::Vec;
+
 use super::links::Link;
 use super::memory::{Effects, Full};
 use super::route::Route;
@@ -10,20 +12,33 @@ use crate::wire::gnutella::{
     Body, Hit, Keywords, KeywordsLimits, Kind, Message, Push, Qrp, Query, code,
 };
 
+/// What becomes of a message: a [`Verdict`] with slots for connections.
+pub(super) enum Fate {
+    Forward { slots: Vec<u32> },
+    Local,
+    Drop { why: Why },
+}
+
 /// A verdict, and the Bye code of a neighbour that should not have sent that.
 pub(super) struct Judgement {
-    pub(super) verdict: Verdict,
+    pub(super) fate: Fate,
     pub(super) strike: Option<u16>,
 }
 
-impl From<Verdict> for Judgement {
-    fn from(verdict: Verdict) -> Self {
-        Self { verdict, strike: None }
+impl From<Fate> for Judgement {
+    fn from(fate: Fate) -> Self {
+        Self { fate, strike: None }
     }
 }
 impl From<Why> for Judgement {
     fn from(why: Why) -> Self {
-        Verdict::Drop { why }.into()
+        Fate::Drop { why }.into()
+    }
+}
+/// On to these slots; nobody there means that it ends here.
+impl From<Vec<u32>> for Judgement {
+    fn from(slots: Vec<u32>) -> Self {
+        if slots.is_empty() { Fate::Local.into() } else { Fate::Forward { slots }.into() }
     }
 }
 
@@ -38,10 +53,10 @@ impl Router {
         let Some(slot) = self.links.slot(conn) else { return };
         let kind = message.kind();
         self.counters.received(kind);
-        let Judgement { verdict, strike } = self.judge(now, slot, &message, fx);
-        let dropped = match verdict {
-            Verdict::Drop { why } => Some(why),
-            Verdict::Forward { .. } | Verdict::Local => None,
+        let Judgement { fate, strike } = self.judge(now, slot, &message, fx);
+        let dropped = match fate {
+            Fate::Drop { why } => Some(why),
+            Fate::Forward { .. } | Fate::Local => None,
         };
         if let Some(link) = self.links.at_mut(slot) {
             link.heard = now;
@@ -58,10 +73,10 @@ impl Router {
         }
         if self.config.trace_messages {
             let Message { guid, ttl, hops, .. } = message;
-            let verdict = verdict.clone();
+            let verdict = self.verdict(&fate);
             fx.event(Event::Judged { conn, guid, kind, ttl, hops, verdict });
         }
-        self.carry(now, slot, message, verdict, fx);
+        self.carry(now, slot, message, fate, fx);
         if let Some(code) = strike {
             self.strike(slot, code, fx);
         }
@@ -69,19 +84,18 @@ impl Router {
 
     /// What becomes of a message. Remembers it, and sends nothing.
     fn judge(&mut self, now: Instant, slot: u32, message: &Message, fx: &mut Effects) -> Judgement {
-        self.onward.clear();
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let route = link.route;
         match &message.body {
-            Body::Bye(_) => return Verdict::Local.into(),
+            Body::Bye(_) => return Fate::Local.into(),
             Body::Qrp(qrp) => return self.judge_qrp(slot, qrp, fx),
             Body::Vendor(vendor) => return self.judge_vendor(slot, vendor),
             Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
         }
         let hard = self.config.hard_ttl;
         if message.ttl > hard || message.hops > hard {
-            let verdict = Verdict::Drop { why: Why::TtlTooLarge };
-            return Judgement { verdict, strike: Some(code::TTL_TOO_LARGE) };
+            let fate = Fate::Drop { why: Why::TtlTooLarge };
+            return Judgement { fate, strike: Some(code::TTL_TOO_LARGE) };
         }
         if message.ttl == 0 && message.hops == 0 {
             return Why::TtlZero.into();
@@ -100,7 +114,7 @@ impl Router {
             Body::Query(query) => self.judge_query(now, (slot, route), message, query),
             Body::Hit(hit) => self.judge_hit(now, (slot, route), message, hit, fx),
             Body::Push(push) => self.judge_push(now, (slot, route), message, push),
-            Body::Bye(_) | Body::Qrp(_) | Body::Vendor(_) => Verdict::Local.into(),
+            Body::Bye(_) | Body::Qrp(_) | Body::Vendor(_) => Fate::Local.into(),
         }
     }
 
@@ -114,7 +128,7 @@ impl Router {
     /// fault.
     pub(super) fn twice(first: Route, route: Route) -> Judgement {
         let strike = (first == route).then_some(code::DUPLICATES);
-        Judgement { verdict: Verdict::Drop { why: Why::Duplicate }, strike }
+        Judgement { fate: Fate::Drop { why: Why::Duplicate }, strike }
     }
 
     fn judge_query(
@@ -132,22 +146,26 @@ impl Router {
             return Why::Quota.into();
         }
         let Some((ttl, hops)) = self.step(message).filter(|_| self.config.relay) else {
-            return Verdict::Local.into();
+            return Fate::Local.into();
         };
         let others = self.links.slots().iter().copied().filter(|other| *other != slot);
         let wanted =
             |link: &&Link| hops < link.hops_flow && link.could_match(query.criteria(), ttl == 1);
-        self.onward.extend(others.filter(|slot| self.links.at(*slot).as_ref().is_some_and(wanted)));
-        self.forward()
+        let mut slots = Vec::with_capacity(self.links.len());
+        slots.extend(others.filter(|slot| self.links.at(*slot).as_ref().is_some_and(wanted)));
+        slots.into()
     }
 
-    /// On to the slots that were noted; nobody there means that it ends here.
-    fn forward(&self) -> Judgement {
-        if self.onward.is_empty() {
-            return Verdict::Local.into();
-        }
+    /// What becomes of a message, for whoever watches.
+    fn verdict(&self, fate: &Fate) -> Verdict {
         let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
-        Verdict::Forward { to: self.onward.iter().filter_map(conn).collect() }.into()
+        match fate {
+            Fate::Forward { slots } => {
+                Verdict::Forward { to: slots.iter().filter_map(conn).collect() }
+            }
+            Fate::Local => Verdict::Local,
+            Fate::Drop { why } => Verdict::Drop { why: *why },
+        }
     }
 
     fn judge_hit(
@@ -187,12 +205,11 @@ impl Router {
             return Why::Quota.into();
         }
         self.learn(now, slot, route, servent, fx);
-        let Some(slot) = way.slot() else { return Verdict::Local.into() };
+        let Some(slot) = way.slot() else { return Fate::Local.into() };
         if self.step(message).is_none() {
             return Why::TtlSpent.into();
         }
-        self.onward.push(slot);
-        self.forward()
+        alloc::vec![slot].into()
     }
 
     /// Remembers the way to a servent (RT-3), unless another one is alive:
@@ -255,17 +272,15 @@ impl Router {
         if push.servent == self.servent {
             return self.judge_own_push(now, slot, push);
         }
-        if let Err(why) = self.ways(push, Some(route)) {
-            return why.into();
+        match self.ways(push, Some(route)) {
+            Ok(_) if self.step(message).is_none() => Why::TtlSpent.into(),
+            Ok(slots) => slots.into(),
+            Err(why) => why.into(),
         }
-        if self.step(message).is_none() {
-            return Why::TtlSpent.into();
-        }
-        self.forward()
     }
 
-    /// Notes where a push has to go.
-    pub(super) fn ways(&mut self, push: &Push, from: Option<Route>) -> Result<(), Why> {
+    /// The slots a push has to go to.
+    pub(super) fn ways(&self, push: &Push, from: Option<Route>) -> Result<Vec<u32>, Why> {
         if self.config.push_routing == PushRouting::Broadcast {
             let has = |link: &&Link| {
                 let number = link.route.number().to_le_bytes();
@@ -273,8 +288,8 @@ impl Router {
                 Some(link.route) != from && self.holders.get(mark).is_some()
             };
             let ways = self.links.iter().filter(has).filter_map(|link| link.route.slot());
-            self.onward.extend(ways);
-            return if self.onward.is_empty() { Err(Why::NoRoute) } else { Ok(()) };
+            let ways: Vec<u32> = ways.collect();
+            return if ways.is_empty() { Err(Why::NoRoute) } else { Ok(ways) };
         }
         let mark = self.marks.of_id(push.servent);
         let way = self.servents.get(mark).ok_or(Why::NoRoute)?;
@@ -282,8 +297,7 @@ impl Router {
             return Err(Why::WayItCame);
         }
         let link = self.links.by_route(way).ok_or(Why::RouteGone)?;
-        self.onward.extend(link.route.slot());
-        Ok(())
+        Ok(link.route.slot().into_iter().collect())
     }
 
     fn judge_qrp(&mut self, slot: u32, qrp: &Qrp, fx: &mut Effects) -> Judgement {
@@ -301,43 +315,36 @@ impl Router {
             },
         };
         match taken {
-            Ok(false) => Verdict::Local.into(),
+            Ok(false) => Fate::Local.into(),
             Ok(true) => {
                 let (filled, entries) =
                     link.keywords.as_ref().map(|table| table.filled()).unwrap_or_default();
                 fx.event(Event::Keywords { conn, filled, entries });
-                Verdict::Local.into()
+                Fate::Local.into()
             }
             Err(_) => {
                 link.keywords = None;
-                let verdict = Verdict::Drop { why: Why::Improper };
-                Judgement { verdict, strike: Some(code::IMPROPER) }
+                let fate = Fate::Drop { why: Why::Improper };
+                Judgement { fate, strike: Some(code::IMPROPER) }
             }
         }
     }
 
     /// Does what was decided.
-    fn carry(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        message: Message,
-        verdict: Verdict,
-        fx: &mut Effects,
-    ) {
+    fn carry(&mut self, now: Instant, slot: u32, message: Message, fate: Fate, fx: &mut Effects) {
         let (guid, hops) = (message.guid, message.hops);
-        match verdict {
-            Verdict::Drop { .. } => return,
-            Verdict::Forward { to } => {
+        match fate {
+            Fate::Drop { .. } => return,
+            Fate::Forward { slots } => {
                 if let Body::Query(query) = &message.body {
                     fx.output(Output::Query { guid, hops, query: query.clone() });
                 }
                 if let Some((ttl, hops)) = self.step(&message) {
-                    self.transmit(now, to, Message { ttl, hops, ..message }, fx);
+                    self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
                 }
                 return;
             }
-            Verdict::Local => {}
+            Fate::Local => {}
         }
         match message.body {
             Body::Ping(_) => self.answer_ping(now, slot, &message, fx),
@@ -361,23 +368,21 @@ impl Router {
         }
     }
 
-    /// Sends to the slots that were noted, who are `to`: at once to those
-    /// that take it, later to the others.
+    /// Sends to some slots: at once to those that take it, later to the others.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
-        mut to: alloc::vec::Vec<ConnId>,
+        slots: &[u32],
         message: Message,
         fx: &mut Effects,
     ) {
-        to.clear();
         let (window, queue) = (self.config.window, self.config.queue);
         // Not everybody reads extension blocks.
         let bare = |slot: &u32| self.links.at(*slot).is_some_and(|link| !link.neighbour.ggep);
-        let bare = self.onward.iter().any(bare).then(|| message.without_ggep()).flatten();
-        let mut to_bare = alloc::vec::Vec::new();
-        for at in 0..self.onward.len() {
-            let Some(link) = self.links.at_mut(self.onward[at]) else { continue };
+        let bare = slots.iter().any(bare).then(|| message.without_ggep()).flatten();
+        let (mut to, mut to_bare) = (Vec::with_capacity(slots.len()), Vec::new());
+        for slot in slots {
+            let Some(link) = self.links.at_mut(*slot) else { continue };
             let (message, to) = match &bare {
                 Some(bare) if !link.neighbour.ggep => (bare, &mut to_bare),
                 _ => (&message, &mut to),

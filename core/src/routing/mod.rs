@@ -110,8 +110,6 @@ pub struct Router {
     keywords: Option<Box<(Keywords, Vec<Qrp>)>>,
     /// When each neighbour is looked after next.
     agenda: BTreeSet<(Instant, u32)>,
-    /// Slots a message goes on to; only used within one call.
-    onward: Vec<u32>,
 }
 
 impl Router {
@@ -143,7 +141,6 @@ impl Router {
             searches: Vec::new(),
             keywords: None,
             agenda: BTreeSet::new(),
-            onward: Vec::new(),
             config,
         }
     }

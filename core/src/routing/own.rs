@@ -18,15 +18,13 @@ impl Router {
         message: Message,
         fx: &mut Effects,
     ) {
-        self.onward.clear();
-        self.onward.extend_from_slice(slots);
         if self.config.trace_messages {
             let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
             let (guid, kind, ttl) = (message.guid, message.kind(), message.ttl);
             let to: Vec<_> = slots.iter().filter_map(conn).collect();
             fx.event(Event::Sent { guid, kind, ttl, to });
         }
-        self.transmit(now, Vec::new(), message, fx);
+        self.transmit(now, slots, message, fx);
     }
 
     /// Asks everybody; the hits are for us (RT-2).
@@ -85,17 +83,14 @@ impl Router {
         push: Push,
         fx: &mut Effects,
     ) {
-        self.onward.clear();
         let servent = push.servent;
-        if self.ways(&push, None).is_err() {
-            self.onward.extend(via.and_then(|conn| self.links.slot(conn)));
-        }
-        if self.onward.is_empty() {
+        let said = || via.and_then(|conn| self.links.slot(conn)).into_iter().collect();
+        let slots = self.ways(&push, None).unwrap_or_else(|_| said());
+        if slots.is_empty() {
             return fx.output(Output::NoWay { servent });
         }
         let mark = self.marks.of_id(guid);
         let _ = self.pushes.put(now, mark, Route::LOCAL);
-        let slots = core::mem::take(&mut self.onward);
         let message = Message { guid, ttl: self.config.max_ttl, hops: 0, body: Body::Push(push) };
         self.originate(now, &slots, message, fx);
     }

@@ -5,9 +5,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::judge::Judgement;
+use super::judge::{Fate, Judgement};
 use super::memory::Effects;
-use super::{Router, Verdict, Why};
+use super::{Router, Why};
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Keywords, Message, Payload, Qrp, Vendor, code};
 
@@ -68,10 +68,10 @@ impl Router {
             _ => return Why::Unknown.into(),
         };
         if known {
-            return Verdict::Local.into();
+            return Fate::Local.into();
         }
-        let verdict = Verdict::Drop { why: Why::Improper };
-        Judgement { verdict, strike: Some(code::IMPROPER) }
+        let fate = Fate::Drop { why: Why::Improper };
+        Judgement { fate, strike: Some(code::IMPROPER) }
     }
 }
 

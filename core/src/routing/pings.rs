@@ -4,10 +4,10 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 
-use super::judge::Judgement;
+use super::judge::{Fate, Judgement};
 use super::links::Kept;
 use super::memory::{Effects, Full};
-use super::{Output, Router, Verdict, Why};
+use super::{Output, Router, Why};
 use crate::address::plausible;
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Router {
         if self.pings.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
-        Verdict::Local.into()
+        Fate::Local.into()
     }
 
     pub(super) fn judge_pong(
@@ -55,7 +55,7 @@ impl Router {
         if !known || self.listen == Some(pong.at) {
             return Why::BadAddress.into();
         }
-        Verdict::Local.into()
+        Fate::Local.into()
     }
 
     /// Remembers somebody who can be reached.
@@ -98,9 +98,7 @@ impl Router {
             let body = Body::Pong(Pong { at, files, kilobytes, ggep: Payload::new() });
             let ttl = self.config.max_ttl.saturating_sub(hops).max(1);
             let message = Message { guid: ping.guid, ttl, hops, body };
-            self.onward.clear();
-            self.onward.push(slot);
-            self.transmit(now, Vec::new(), message, fx);
+            self.transmit(now, &[slot], message, fx);
         }
     }
 

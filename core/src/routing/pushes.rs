@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
-use super::judge::Judgement;
-use super::{Router, Verdict, Why};
+use super::judge::{Fate, Judgement};
+use super::{Router, Why};
 use crate::address::{owner, plausible};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
@@ -42,6 +42,6 @@ impl Router {
             return Why::PushLimit.into();
         }
         *count += 1;
-        Verdict::Local.into()
+        Fate::Local.into()
     }
 }
