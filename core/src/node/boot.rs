@@ -1,29 +1,30 @@
 //! The beginning and the end of a node, and what its user says in between.
 
-use super::conn::Phase;
-use super::{Answer, Command, ConnEvent, Effects, Node, Op, Output, Restored, State, tell};
+use super::connections::Connections;
+use super::cx::Cx;
+use super::{
+    Answer, Command, ConnEvent, Effects, Misuse, Node, Op, Output, Restored, Service, State, tell,
+};
 use crate::fetch;
-use crate::id::{ConnId, Guid};
+use crate::id::Guid;
 use crate::queue::server;
 use crate::time::Instant;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 impl Node {
     /// Takes over what the store remembered. Places and slots first, then
     /// downloads, then the clocks of both: nobody is called back or asked
     /// before everything is in its place (PQ-12).
     pub(super) fn start(&mut self, now: Instant, restored: Restored, fx: &mut Effects) {
-        if !matches!(self.state, State::New) {
-            return;
+        if self.state != State::New {
+            return tell(fx, ConnEvent::Misuse { fault: Misuse::StartedTwice });
         }
         self.state = State::Running;
-        self.listen = restored.listen;
+        self.us.listen = restored.listen;
         if let Some(servent) = restored.servent {
-            self.servent = servent;
+            self.us.servent = servent;
         } else {
-            self.servent = Guid(self.root.fork("servent", 0).bytes());
-            fx.output(Output::Persist(Op::Servent(self.servent)));
+            self.us.servent = Guid(self.root.fork("servent", 0).bytes());
+            fx.output(Output::Persist(Op::Servent(self.us.servent)));
         }
         tell(
             fx,
@@ -33,25 +34,45 @@ impl Node {
                 shared: count(restored.shared.len()),
             },
         );
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
         for file in restored.shared {
-            self.overlay_shares(&file);
-            self.files.put(file);
+            if let Some(overlay) = overlay {
+                overlay.shares(cx, &file);
+            }
+            http.files.put(file);
         }
         for row in restored.queue {
-            self.queue(now, server::Input::Restore(row), fx);
+            http.queue(cx, server::Input::Restore(row));
         }
-        self.tell_callback(now, fx);
-        for row in restored.fetches {
-            self.parts.put(&Arc::new(row.clone()));
-            self.fetch(now, fetch::Input::Restore(row), fx);
+        if config.downloads {
+            downloads.listening(cx);
+            for row in restored.fetches {
+                downloads.restore(cx, row);
+            }
         }
-        self.queue(now, server::Input::Resume, fx);
-        self.fetch(now, fetch::Input::Resume, fx);
-        self.overlay_knows(now, restored.hosts, fx);
+        http.queue(cx, server::Input::Resume);
+        if config.downloads {
+            downloads.handle(cx, fetch::Input::Resume);
+        }
+        if let Some(overlay) = overlay {
+            overlay.restore(cx, restored.hosts);
+        }
     }
 
     /// The user wants something.
     pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+        if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
+            return fx.output(Output::Answer(Answer::Off { service }));
+        }
+        if let Command::Stop = command {
+            return self.stop(now, fx);
+        }
+        if let Command::Listening { at } = command {
+            self.us.listen = Some(at);
+        }
+        let Self { config, us, io, http, downloads, overlay, datagrams, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
         let input = match command {
             Command::Get(get) => fetch::Input::Get(get),
             Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
@@ -60,54 +81,77 @@ impl Node {
             Command::ExpectGiv { fetch, servent, index } => {
                 fetch::Input::ExpectGiv { fetch, servent, index }
             }
-            Command::Listening { at } => {
-                self.listen = Some(at);
-                return self.tell_callback(now, fx);
+            Command::Listening { .. } => return downloads.listening(cx),
+            Command::Giv { to, index } => {
+                if !http.give(cx, to, index) {
+                    cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
+                }
+                return;
             }
-            Command::Giv { to, index } => return self.give(to, index, fx),
-            Command::Slots { slots } => return self.queue(now, server::Input::Slots(slots), fx),
-            Command::Join { .. }
-            | Command::Nearby { .. }
-            | Command::Search { .. }
-            | Command::EndSearch { .. }
-            | Command::AskPush { .. } => return self.overlay_command(now, command, fx),
+            Command::Slots { slots } => return http.queue(cx, server::Input::Slots(slots)),
             Command::SendMessages { .. }
             | Command::TakenMessages { .. }
             | Command::CloseMessages { .. }
             | Command::ForgetMessages { .. } => {
-                if let Some(datagrams) = &mut self.datagrams {
-                    datagrams.command(now, command, fx);
+                if let Some(datagrams) = datagrams {
+                    datagrams.command(now, command, cx.fx);
                 }
                 return;
             }
-            Command::Stop => return self.stop(now, fx),
+            command => {
+                if let Some(overlay) = overlay {
+                    overlay.command(cx, http, command);
+                }
+                return;
+            }
         };
-        self.fetch(now, input, fx);
+        downloads.handle(cx, input);
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
     /// failed now, and what they have saved is what the next start finds, so
     /// that running slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, now: Instant, fx: &mut Effects) {
-        self.overlay_stop(now, fx);
-        self.state = State::Stopped;
-        let open: Vec<ConnId> = self
-            .conns
-            .iter()
-            .filter(|(_, c)| !matches!(c.phase, Phase::Closing))
-            .map(|(conn, _)| conn)
-            .collect();
-        for conn in open {
-            let Some(state) = self.conns.open(conn) else { continue };
-            let flush = matches!(state.phase, Phase::Serving { .. } | Phase::Overlay);
-            state.phase = Phase::Closing;
-            state.unread = Vec::new();
-            self.conns.rest(conn);
-            tell(fx, ConnEvent::Closing { conn, why: "the servent stops".into() });
-            fx.output(Output::Close { conn, flush });
+        let Self { config, us, io, http, overlay, .. } = self;
+        if let Some(overlay) = overlay {
+            overlay.stop(&mut Cx { now, config, us, io, fx }, http);
         }
+        Connections::close_all(io, "the servent stops", fx);
+        self.state = State::Stopped;
         tell(fx, ConnEvent::Stopped);
         fx.output(Output::Answer(Answer::Stopped));
+    }
+
+    /// True when a service is configured.
+    fn is_on(&self, service: Service) -> bool {
+        match service {
+            Service::Http => self.config.http,
+            Service::Downloads => self.config.downloads,
+            Service::Overlay => self.overlay.is_some(),
+            Service::Datagrams => self.datagrams.is_some(),
+        }
+    }
+}
+
+/// The service a command is for, when it is for one alone.
+const fn needs(command: &Command) -> Option<Service> {
+    match command {
+        Command::Get(_)
+        | Command::Cancel { .. }
+        | Command::AskNow { .. }
+        | Command::Sleep { .. }
+        | Command::ExpectGiv { .. } => Some(Service::Downloads),
+        Command::Giv { .. } | Command::Slots { .. } => Some(Service::Http),
+        Command::Join { .. }
+        | Command::Nearby { .. }
+        | Command::Search { .. }
+        | Command::EndSearch { .. }
+        | Command::AskPush { .. } => Some(Service::Overlay),
+        Command::SendMessages { .. }
+        | Command::TakenMessages { .. }
+        | Command::CloseMessages { .. }
+        | Command::ForgetMessages { .. } => Some(Service::Datagrams),
+        Command::Listening { .. } | Command::Stop => None,
     }
 }
 

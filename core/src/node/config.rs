@@ -8,6 +8,7 @@ use crate::fetch;
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
 use crate::unicast;
+use crate::wire::http::HeadLimits;
 
 /// Everything that shapes a node's decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ pub struct Config {
     pub fetch: fetch::Config,
     /// What a stranger can make us spend.
     pub limits: Limits,
+    /// Give files away. Switched off, every request is refused with 503.
+    pub http: bool,
+    /// Download. Switched off, remembered downloads rest.
+    pub downloads: bool,
     /// The language our downloads speak.
     pub dialect: Dialect,
     /// Serve what there is of downloads that are not whole yet.
@@ -40,12 +45,21 @@ impl Default for Config {
             queue: queue::Config::default(),
             fetch: fetch::Config::default(),
             limits: Limits::default(),
+            http: true,
+            downloads: true,
             dialect: Dialect::Parq,
             share_parts: false,
             callable: true,
             overlay: super::overlay::Config::default(),
             datagrams: None,
         }
+    }
+}
+
+impl Limits {
+    /// Those of a head.
+    pub(super) const fn head(&self) -> HeadLimits {
+        HeadLimits { bytes: self.head_bytes, lines: self.head_lines }
     }
 }
 

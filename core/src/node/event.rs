@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::fetch::{self, DialError};
-use crate::id::{ConnId, NodeId};
+use crate::id::{ConnId, FileIndex, NodeId};
 use crate::wire::unicast::PacketError;
 use crate::{queue, routing, unicast};
 
@@ -69,6 +69,28 @@ pub enum ConnEvent {
     Stopped,
     /// A datagram that is none of ours came and was thrown away.
     Garbled { from: SocketAddr, bytes: u32, why: PacketError },
+    /// The host broke its contract; what it gave was ignored.
+    Misuse { fault: Misuse },
+}
+
+/// What a host must not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Misuse {
+    /// Give a node anything before [`super::Input::Start`].
+    NotStarted,
+    /// Start a node twice.
+    StartedTwice,
+    /// Number an accepted connection with an odd number: those are the
+    /// node's own.
+    Parity { conn: ConnId },
+    /// Number two connections that are both there alike.
+    Repeated { conn: ConnId },
+    /// Report on a dial that the node has not asked for, or twice.
+    NotDialing { conn: ConnId },
+    /// Name a file that is not shared.
+    UnknownFile { index: FileIndex },
 }
 
 /// The limits of [`super::Limits`] that a stranger can run into.

@@ -265,6 +265,23 @@ pub enum Answer {
     Unknown { fetch: FetchId },
     /// Everything is said and saved.
     Stopped,
+    /// The command is for a service that is not configured.
+    Off { service: Service },
+}
+
+/// What a node can be configured to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Service {
+    /// Give files away: [`super::Config::http`].
+    Http,
+    /// Download: [`super::Config::downloads`].
+    Downloads,
+    /// Take part in the overlay: [`super::Overlay::enabled`].
+    Overlay,
+    /// Send and receive messages over datagrams: [`super::Config::datagrams`].
+    Datagrams,
 }
 
 impl From<fetch::Answer> for Answer {

@@ -5,18 +5,29 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::conn::Phase;
-use super::{Card, Kept, Lane, LaneTotals, Node, NodeView, QueueView, SlotCard};
+use super::connections::{Connections, Phase};
+use super::downloads::Downloads;
+use super::http::Http;
+use super::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
 use crate::queue::server;
+use crate::time::Instant;
 
-impl Node {
-    /// What the node looks like since its last input or timeout, with
-    /// `count` places of the line from position `from` (the first is 1) on.
-    #[must_use]
-    pub fn view(&self, from: u32, count: u32) -> NodeView {
-        let raw = self.queue.view(from, count, self.now);
+/// The services a view is put together from.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) now: Instant,
+    pub(super) io: &'a Connections,
+    pub(super) http: &'a Http,
+    pub(super) downloads: &'a Downloads,
+}
+
+impl Look<'_> {
+    /// All of a node, with `count` places of the line from position `from`
+    /// (the first is 1) on.
+    pub(super) fn node(self, from: u32, count: u32) -> NodeView {
+        let raw = self.http.queue.view(from, count, self.now);
         NodeView {
             queue: QueueView {
                 slots: raw.slots,
@@ -28,23 +39,22 @@ impl Node {
                 cards: raw.places.iter().map(|p| self.card(p)).collect(),
                 kept: raw.kept.iter().map(Kept::from).collect(),
             },
-            fetches: self.fetches.view(),
-            connections: u32::try_from(self.conns.len()).unwrap_or(u32::MAX),
-            shared: u32::try_from(self.files.len()).unwrap_or(u32::MAX),
+            fetches: self.downloads.view(),
+            connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
+            shared: u32::try_from(self.http.files.len()).unwrap_or(u32::MAX),
         }
     }
 
     /// The line sorted into its lanes: how many stand in each, and the cards
     /// inside the windows, in the order of the line.
-    #[must_use]
-    pub fn lanes(&self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
-        let (totals, places) = self.queue.lanes(windows, self.now);
+    pub(super) fn lanes(self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
+        let (totals, places) = self.http.queue.lanes(windows, self.now);
         let server::Lanes { sync, asynchronous, grace, beyond } = totals;
         let cards = places.iter().map(|p| self.card(p)).collect();
         (LaneTotals { sync, asynchronous, grace, beyond }, cards)
     }
 
-    fn slot_card(&self, upload: &server::UploadView) -> SlotCard {
+    fn slot_card(self, upload: &server::UploadView) -> SlotCard {
         let (start, end, sent) = self.progress(upload.conn);
         SlotCard {
             ticket: upload.ticket.to_string(),
@@ -60,7 +70,7 @@ impl Node {
         }
     }
 
-    fn card(&self, place: &server::PlaceView) -> Card {
+    fn card(self, place: &server::PlaceView) -> Card {
         Card {
             ticket: place.ticket.to_string(),
             peer: self.address(place.conn).unwrap_or_else(|| place.peer.to_string()),
@@ -84,22 +94,22 @@ impl Node {
     }
 
     /// The whole address of who is connected.
-    fn address(&self, conn: Option<ConnId>) -> Option<String> {
-        Some(self.conns.get(conn?)?.peer.to_string())
+    fn address(self, conn: Option<ConnId>) -> Option<String> {
+        Some(self.io.get(conn?)?.peer.to_string())
     }
 
     /// The range on its way out, and how much of it has left.
-    fn progress(&self, conn: Option<ConnId>) -> (u64, u64, u64) {
-        match conn.and_then(|c| self.conns.get(c)).map(|c| &c.phase) {
+    fn progress(self, conn: Option<ConnId>) -> (u64, u64, u64) {
+        match conn.and_then(|c| self.io.get(c)).map(|c| &c.phase) {
             Some(Phase::Sending(t)) => (t.start, t.end, t.sent),
             _ => (0, 0, 0),
         }
     }
 
     /// A file's name, or its key when it is no longer shared.
-    fn file_name(&self, key: FileKey) -> String {
-        let shared = self.files.by_key(key).map(|f| &f.name[..]);
-        let name = shared.or_else(|| self.parts.name(key));
+    fn file_name(self, key: FileKey) -> String {
+        let shared = self.http.files.by_key(key).map(|f| &f.name[..]);
+        let name = shared.or_else(|| self.downloads.parts.name(key));
         name.map_or_else(|| format!("#{:016x}", key.0), String::from)
     }
 }

@@ -5,45 +5,49 @@
 //! pure function of its config, its seed and the instants and inputs it was
 //! given.
 //!
+//! What comes in goes one way: [`Node`] looks whose it is, and the service it
+//! is for does the rest, with the connections as an argument. No service
+//! calls another; what one needs of another it is handed to look at.
+//!
 //! | file | what it holds |
 //! |---|---|
 //! | `io`, `config`, `event`, `view` | the boundary: plain data |
-//! | `conn` | connections, their limits and deadlines |
-//! | `catalog`, `parts`, `page` | what we share, and its list for browsers |
-//! | `lines` | what the first line makes of a connection; dials of ours |
-//! | `serve`, `answer`, `transfer` | the upload side: requests, replies, bodies |
-//! | `download` | the download side |
-//! | `datagrams` | reliable messages over datagrams |
+//! | `connections` | the room below all services: bytes, limits, deadlines |
+//! | `cx` | what every service has at hand in one call |
+//! | `lines` | what the first line makes of a connection |
+//! | `http` | the service that gives files away: the upload queue and its replies |
+//! | `downloads` | the service that downloads |
+//! | `datagrams` | the service that sends and receives messages over datagrams |
 //! | `overlay` | neighbours, what they ask and what we ask them |
+//! | `catalog`, `parts` | what we share, whole and in parts |
 //! | `boot`, `look` | start, stop, commands; views |
 
-mod answer;
 mod boot;
 mod catalog;
 mod config;
-mod conn;
+mod connections;
+mod cx;
 mod datagrams;
-mod download;
+mod downloads;
 mod event;
+mod http;
 mod io;
 mod lines;
 mod look;
 pub mod messenger;
 mod overlay;
-mod page;
 mod parts;
-mod serve;
-mod transfer;
 mod view;
 
-use alloc::string::String;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
-pub use self::event::{ConnEvent, Event, Limit, WorldEvent};
+pub use self::event::{ConnEvent, Event, Limit, Misuse, WorldEvent};
 pub use self::io::{
-    Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored,
+    Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,
 };
 pub use self::overlay::Config as Overlay;
 pub use self::view::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
@@ -51,13 +55,18 @@ pub use crate::fetch::{
     DialError, FetchView, Get, PartRow, Source, SourceView, StoreError, Ticket,
 };
 
-use self::conn::{Phase, Purpose, Timer};
+use self::connections::{Connections, Owner, Phase, Purpose, Timer};
+use self::cx::{Cx, Ourselves};
 use self::datagrams::Datagrams;
-use crate::engine::{Effect, Engine, Fx, FxOf, earlier};
-use crate::fetch::{self, Fetches};
-use crate::id::{ConnId, Guid};
-use crate::queue::server::{self, Server};
+use self::downloads::Downloads;
+use self::http::Http;
+use self::look::Look;
+use crate::engine::{Engine, FxOf, earlier};
+use crate::fetch;
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::queue::server;
 use crate::rng::Rng;
+use crate::routing;
 use crate::time::Instant;
 use crate::unicast;
 
@@ -72,17 +81,13 @@ pub struct Node {
     root: Rng,
     now: Instant,
     state: State,
-    servent: Guid,
-    listen: Option<SocketAddr>,
-    conns: conn::Table,
-    files: catalog::Catalog,
-    parts: parts::Parts,
-    queue: Server,
-    fetches: Fetches,
-    overlay: overlay::Part,
+    us: Ourselves,
+    io: Connections,
+    http: Http,
+    downloads: Downloads,
+    /// `None` when it is not configured, as the next.
+    overlay: Option<Box<overlay::Overlay>>,
     datagrams: Option<Datagrams>,
-    /// The request the queue is deciding on; `None` between inputs.
-    asked: Option<serve::Asked>,
 }
 
 /// Where a node is in its life.
@@ -99,23 +104,20 @@ impl Node {
     pub fn new(config: impl Into<Arc<Config>>, seed: u64) -> Self {
         let config = config.into();
         let root = Rng::new(seed);
+        let overlay = config.overlay.enabled;
+        let overlay = overlay.then(|| Box::new(overlay::Overlay::new(&config.overlay, &root)));
+        let datagrams = config.datagrams.as_ref();
+        let datagrams = datagrams.map(|of| Datagrams::new(of, root.fork("datagrams", 0)));
         Self {
-            overlay: overlay::Part::new(&config.overlay, &root),
-            datagrams: config
-                .datagrams
-                .as_ref()
-                .map(|unicast| Datagrams::new(unicast, root.fork("datagrams", 0))),
-            queue: Server::new(config.queue, root.fork("queue", 0)),
-            fetches: Fetches::new(config.fetch, config.agent.clone(), config.dialect),
+            overlay,
+            datagrams,
+            http: Http::new(config.queue, &root),
+            downloads: Downloads::new(&config),
             root,
             now: Instant::ZERO,
             state: State::New,
-            servent: Guid::default(),
-            listen: None,
-            conns: conn::Table::default(),
-            files: catalog::Catalog::default(),
-            parts: parts::Parts::default(),
-            asked: None,
+            us: Ourselves::default(),
+            io: Connections::new(config.limits),
             config,
         }
     }
@@ -129,7 +131,33 @@ impl Node {
     /// Its servent id; all zeros before the start.
     #[must_use]
     pub const fn servent(&self) -> Guid {
-        self.servent
+        self.us.servent
+    }
+
+    /// What the node looks like since its last input or timeout, with
+    /// `count` places of the line from position `from` (the first is 1) on.
+    #[must_use]
+    pub fn view(&self, from: u32, count: u32) -> NodeView {
+        self.look().node(from, count)
+    }
+
+    /// The line sorted into its lanes: how many stand in each, and the cards
+    /// inside the windows, in the order of the line.
+    #[must_use]
+    pub fn lanes(&self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
+        self.look().lanes(windows)
+    }
+
+    /// What the router looks like; `None` without one.
+    #[must_use]
+    pub fn overlay(&self) -> Option<routing::RouterView> {
+        self.overlay.as_ref().map(|overlay| overlay.view())
+    }
+
+    /// How many others of the overlay are known, neighbours or not.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.overlay.as_ref().map_or(0, |overlay| overlay.hosts())
     }
 
     /// Its messages over datagrams, to be looked at; `None` when it is
@@ -139,112 +167,202 @@ impl Node {
         self.datagrams.as_ref().map(Datagrams::endpoint)
     }
 
-    /// Lets somebody in, unless a limit forbids it.
-    fn accepted(&mut self, now: Instant, conn: ConnId, peer: SocketAddr, fx: &mut Effects) {
-        // The last number is none: engines keep connections in less room.
-        if self.conns.get(conn).is_some() || conn == ConnId(u64::MAX) {
-            return;
+    const fn look(&self) -> Look<'_> {
+        let Self { now, io, http, downloads, .. } = self;
+        Look { now: *now, io, http, downloads }
+    }
+
+    /// One input of a node that runs.
+    fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, datagrams, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        match input {
+            Input::Served { conn, bytes } => http.served(cx, conn, bytes, &downloads.parts),
+            Input::Stored { conn, bytes } => downloads.stored(cx, conn, bytes),
+            Input::Verified { fetch, sha1 } => {
+                downloads.handle(cx, fetch::Input::Verified { fetch, sha1 });
+            }
+            Input::VerifyFailed { fetch, why } => {
+                downloads.handle(cx, fetch::Input::VerifyFailed { fetch, why });
+            }
+            Input::Accepted { conn, peer } => self.accepted(now, conn, peer, fx),
+            Input::Dialed { conn, local } => self.dialed(now, conn, local, fx),
+            Input::DialFailed { conn, why } => self.dial_failed(now, conn, why, fx),
+            Input::Bytes { conn, data } => self.bytes(now, conn, data, fx),
+            Input::Closed { conn } => self.closed(now, conn, fx),
+            Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
+            Input::DiskFailed { conn, why } => self.disk_failed(now, conn, why, fx),
+            Input::Shared(info) => self.shared(now, info, fx),
+            Input::Unshared { index } => self.unshared(now, index, fx),
+            Input::Command(command) => self.command(now, command, fx),
+            Input::Datagrams { from, segment, data } => {
+                if let Some(datagrams) = datagrams {
+                    datagrams.arrived(now, (from, segment, &data), fx);
+                }
+            }
+            Input::Flush => {
+                if let Some(datagrams) = datagrams {
+                    datagrams.flush(now, fx);
+                }
+            }
+            Input::Start(_) => {}
         }
-        match self.conns.admit(conn, peer, &self.config.limits) {
-            Ok(()) => {
-                tell(fx, ConnEvent::Accepted { conn, peer });
-                self.await_request(now, conn, false);
+    }
+
+    /// Somebody connected.
+    fn accepted(&mut self, now: Instant, conn: ConnId, peer: SocketAddr, fx: &mut Effects) {
+        let wrong = if conn.0 % 2 != 0 {
+            Some(Misuse::Parity { conn })
+        } else {
+            self.io.get(conn).map(|_| Misuse::Repeated { conn })
+        };
+        match wrong {
+            Some(fault) => tell(fx, ConnEvent::Misuse { fault }),
+            None => self.io.accept(now, conn, peer, fx),
+        }
+    }
+
+    /// A dial is through: whoever wanted it goes on.
+    fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Some(purpose) = dialing(io, conn, fx) else { return };
+        let cx = &mut Cx { now, config, us, io, fx };
+        if let Some(state) = cx.io.open(conn) {
+            state.phase = Phase::Fresh;
+        }
+        cx.tell(ConnEvent::Dialed { conn });
+        match (purpose, overlay) {
+            (Purpose::Call(ticket), _) => http.call_dialed(cx, conn, ticket, local),
+            (Purpose::Giv(index), _) => http.give_dialed(cx, conn, index),
+            (Purpose::Fetch, _) => downloads.dialed(cx, conn, local.ip()),
+            (Purpose::Neighbour, Some(overlay)) => overlay.dialed(cx, conn),
+            (Purpose::Neighbour, None) => {}
+        }
+    }
+
+    /// A dial came to nothing.
+    fn dial_failed(&mut self, now: Instant, conn: ConnId, why: DialError, fx: &mut Effects) {
+        if matches!(self.io.get(conn).map(|c| &c.phase), Some(Phase::Closing)) {
+            // Given up while it was under way.
+            return self.closed(now, conn, fx);
+        }
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Some(purpose) = dialing(io, conn, fx) else { return };
+        io.remove(conn);
+        let cx = &mut Cx { now, config, us, io, fx };
+        cx.tell(ConnEvent::DialFailed { conn, why });
+        match (purpose, overlay) {
+            (Purpose::Fetch, _) => downloads.handle(cx, fetch::Input::DialFailed { conn, why }),
+            (Purpose::Neighbour, Some(overlay)) => overlay.left(cx, http, conn),
+            (purpose, _) => http.left(cx, conn, &Phase::Dialing(purpose), true),
+        }
+    }
+
+    /// Bytes came in: to whom the connection belongs.
+    fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        match (cx.io.receive(conn, data), overlay) {
+            (Some(Owner::Http), overlay) => {
+                let overlay = overlay.as_deref_mut();
+                lines::read(cx, conn, http, downloads, overlay);
             }
-            Err(limit) => {
-                tell(fx, ConnEvent::Limit { conn, limit });
-                fx.output(Output::Close { conn, flush: false });
-            }
+            (Some(Owner::Downloads), _) => downloads.read(cx, conn),
+            (Some(Owner::Overlay), Some(overlay)) => overlay.read(cx, http, conn),
+            (Some(Owner::Overlay | Owner::Nobody) | None, _) => {}
         }
     }
 
     /// A connection is gone.
     fn closed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        let Some(gone) = self.conns.remove(conn) else { return };
+        let Some(gone) = self.io.remove(conn) else { return };
         tell(fx, ConnEvent::Closed { conn });
-        self.left(now, conn, &gone.phase, true, fx);
-    }
-
-    /// Closes a connection. The engines learn of it now, not when the host
-    /// reports it gone.
-    fn close(&mut self, now: Instant, conn: ConnId, flush: bool, why: &str, fx: &mut Effects) {
-        let Some(state) = self.conns.open(conn) else { return };
-        let phase = core::mem::replace(&mut state.phase, Phase::Closing);
-        state.unread = alloc::vec::Vec::new();
-        self.conns.rest(conn);
-        tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
-        fx.output(Output::Close { conn, flush });
-        self.left(now, conn, &phase, false, fx);
-    }
-
-    /// Tells whoever is concerned that a connection is of no use any more.
-    /// `broke`: not by our will.
-    fn left(&mut self, now: Instant, conn: ConnId, was: &Phase, broke: bool, fx: &mut Effects) {
-        match was {
-            Phase::Sending(_) if broke => self.queue(now, server::Input::Broken { conn }, fx),
-            Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_) => {
-                self.queue(now, server::Input::Gone { conn }, fx);
-            }
-            Phase::Dialing(Purpose::Call(ticket)) => {
-                self.queue(now, server::Input::CallDone { ticket: *ticket, ok: false }, fx);
-            }
-            Phase::Fetching(_) | Phase::Dialing(Purpose::Fetch) => {
-                self.fetch(now, fetch::Input::Closed { conn }, fx);
-            }
-            Phase::Overlay | Phase::Dialing(Purpose::Neighbour) => {
-                self.overlay_gone(now, conn, fx);
-            }
-            Phase::Dialing(Purpose::Giv(_)) | Phase::Closing => {}
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        match (gone.phase.owner(), overlay) {
+            (Owner::Http, _) => http.left(cx, conn, &gone.phase, true),
+            (Owner::Downloads, _) => downloads.left(cx, conn),
+            (Owner::Overlay, Some(overlay)) => overlay.left(cx, http, conn),
+            (Owner::Overlay | Owner::Nobody, _) => {}
         }
     }
 
-    /// Gives the queue an input and carries out what it wants.
-    fn queue(&mut self, now: Instant, input: server::Input, fx: &mut Effects) {
-        let mut said = Fx::new();
-        self.queue.handle(now, input, &mut said);
-        self.obey_queue(now, said, fx);
+    /// What was written to a connection piles up because the other end does
+    /// not read it.
+    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        let Some(owner) = cx.io.open(conn).map(|c| c.phase.owner()) else { return };
+        if let (Owner::Overlay, Some(overlay)) = (owner, overlay) {
+            return overlay.backlog(cx, http, conn, bytes);
+        }
+        if bytes <= cx.config.limits.backlog {
+            return;
+        }
+        cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+        let why = "replies pile up unread";
+        if owner == Owner::Http {
+            http.close(cx, conn, false, why);
+        } else if cx.close(conn, false, why).is_some() {
+            downloads.left(cx, conn);
+        }
     }
 
-    /// In the queue's own order, so that what is saved before a reply is
-    /// persisted before it is written.
-    fn obey_queue(&mut self, now: Instant, mut said: FxOf<Server>, fx: &mut Effects) {
-        for effect in said.drain() {
-            match effect {
-                Effect::Event(event) => fx.event(Event::Queue(event)),
-                Effect::Output(server::Output::Save(row)) => {
-                    fx.output(Output::Persist(Op::Queue(row)));
-                }
-                Effect::Output(server::Output::Forget(ticket)) => {
-                    fx.output(Output::Persist(Op::QueueGone(ticket)));
-                }
-                Effect::Output(server::Output::Reply { conn, verdict }) => {
-                    self.verdict(now, conn, verdict, fx);
-                }
-                Effect::Output(server::Output::Call { ticket, to }) => {
-                    self.call(now, ticket, to, fx);
-                }
-                Effect::Output(server::Output::Hangup { conn, why }) => {
-                    self.close(now, conn, true, loss(why), fx);
-                }
-            }
+    /// The disk failed a connection: a part file, or a file being served.
+    fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        match cx.io.open(conn).map(|c| &c.phase) {
+            Some(Phase::Fetching(_)) => downloads.disk_failed(cx, conn, why),
+            Some(Phase::Sending(_)) => http.unreadable(cx, conn, why),
+            _ => {}
         }
+    }
+
+    /// A file is shared, or its entry changed.
+    fn shared(&mut self, now: Instant, info: FileInfo, fx: &mut Effects) {
+        let Self { config, us, io, http, overlay, .. } = self;
+        if let Some(overlay) = overlay {
+            overlay.shares(&Cx { now, config, us, io, fx }, &info);
+        }
+        http.files.put(info);
+    }
+
+    /// A file is shared no longer.
+    fn unshared(&mut self, now: Instant, index: FileIndex, fx: &mut Effects) {
+        let Self { config, us, io, http, overlay, .. } = self;
+        if http.files.get(index).is_none() {
+            return tell(fx, ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
+        }
+        if let Some(overlay) = overlay {
+            overlay.lacks(&Cx { now, config, us, io, fx }, index);
+        }
+        http.files.remove(index);
     }
 
     /// A timer of a connection has run out.
     fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
-        let silent = self
-            .conns
-            .get(conn)
-            .is_none_or(|c| c.unread.is_empty() || matches!(c.phase, Phase::Overlay));
-        match timer {
-            Timer::Rate => self.judge_reader(now, conn, at, fx),
-            Timer::Head if silent => self.refuse(now, conn, Limit::RequestDeadline, None, fx),
-            Timer::Head => {
-                let answer = Some((408, "Request Timeout"));
-                self.refuse(now, conn, Limit::RequestDeadline, answer, fx);
+        let Self { config, us, io, http, overlay, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        let owner = cx.io.get(conn).map(|c| c.phase.owner());
+        match (owner, overlay) {
+            (Some(Owner::Overlay), Some(overlay)) => {
+                overlay.refuse(cx, http, conn, Limit::RequestDeadline);
             }
-            Timer::Idle => self.refuse(now, conn, Limit::IdleDeadline, None, fx),
+            _ => http.run_out(cx, conn, timer, at),
         }
     }
+}
+
+/// What a dial was for, if there is one under way; one given up meanwhile is
+/// no fault of the host.
+fn dialing(io: &Connections, conn: ConnId, fx: &mut Effects) -> Option<Purpose> {
+    match io.get(conn).map(|c| &c.phase) {
+        Some(Phase::Dialing(purpose)) => return Some(*purpose),
+        Some(Phase::Closing) => {}
+        _ => tell(fx, ConnEvent::Misuse { fault: Misuse::NotDialing { conn } }),
+    }
+    None
 }
 
 impl Engine for Node {
@@ -254,55 +372,12 @@ impl Engine for Node {
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
         self.now = now;
-        if let Input::Start(restored) = input {
-            return self.start(now, restored, fx);
-        }
-        if self.state != State::Running {
-            return;
-        }
-        match input {
-            Input::Start(_) => {}
-            Input::Accepted { conn, peer } => self.accepted(now, conn, peer, fx),
-            Input::Dialed { conn, local } => self.dialed(now, conn, local, fx),
-            Input::DialFailed { conn, why } => self.dial_failed(now, conn, why, fx),
-            Input::Bytes { conn, data } => match self.conns.open(conn).map(|c| &c.phase) {
-                None | Some(Phase::Dialing(_) | Phase::Closing) => {}
-                Some(Phase::Fetching(_)) => self.fetching_bytes(now, conn, data, fx),
-                Some(Phase::Overlay) => self.overlay_bytes(now, conn, data, fx),
-                Some(Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_)) => {
-                    self.serving_bytes(now, conn, data, fx);
-                }
-            },
-            Input::Closed { conn } => self.closed(now, conn, fx),
-            Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
-            Input::Served { conn, bytes } => self.served(now, conn, bytes, fx),
-            Input::Stored { conn, bytes } => self.stored(now, conn, bytes, fx),
-            Input::DiskFailed { conn, why } => self.disk_failed(now, conn, why, fx),
-            Input::Verified { fetch, sha1 } => {
-                self.fetch(now, fetch::Input::Verified { fetch, sha1 }, fx);
-            }
-            Input::VerifyFailed { fetch, why } => {
-                self.fetch(now, fetch::Input::VerifyFailed { fetch, why }, fx);
-            }
-            Input::Shared(info) => {
-                self.overlay_shares(&info);
-                self.files.put(info);
-            }
-            Input::Unshared { index } => {
-                self.overlay_lacks(index);
-                self.files.remove(index);
-            }
-            Input::Command(command) => self.command(now, command, fx),
-            Input::Datagrams { from, segment, data } => {
-                if let Some(datagrams) = &mut self.datagrams {
-                    datagrams.arrived(now, (from, segment, &data), fx);
-                }
-            }
-            Input::Flush => {
-                if let Some(datagrams) = &mut self.datagrams {
-                    datagrams.flush(now, fx);
-                }
-            }
+        match (self.state, input) {
+            (_, Input::Start(restored)) => self.start(now, restored, fx),
+            (State::New, _) => tell(fx, ConnEvent::Misuse { fault: Misuse::NotStarted }),
+            (State::Running, input) => self.input(now, input, fx),
+            // What was under way when it stopped still comes in.
+            (State::Stopped, _) => {}
         }
     }
 
@@ -311,23 +386,23 @@ impl Engine for Node {
         if self.state != State::Running {
             return;
         }
-        while let Some((conn, timer, at)) = self.conns.expired(now) {
+        while let Some((conn, timer, at)) = self.io.expired(now) {
             self.run_out(now, conn, timer, at, fx);
         }
-        if self.queue.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            let mut said = Fx::new();
-            self.queue.handle_timeout(now, &mut said);
-            self.obey_queue(now, said, fx);
+        let Self { config, us, io, http, downloads, overlay, datagrams, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
+        if http.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            http.handle_timeout(cx);
         }
-        if self.fetches.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            let mut said = Fx::new();
-            self.fetches.handle_timeout(now, &mut said);
-            self.obey_fetch(now, said, fx);
+        if downloads.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            downloads.handle_timeout(cx);
         }
-        if self.overlay.next().is_some_and(|(at, _)| at <= now) {
-            self.overlay_timeout(now, fx);
+        if let Some(overlay) = overlay
+            && overlay.poll_timeout().is_some_and(|(at, _)| at <= now)
+        {
+            overlay.handle_timeout(cx, http);
         }
-        if let Some(datagrams) = &mut self.datagrams
+        if let Some(datagrams) = datagrams
             && datagrams.poll_timeout().is_some_and(|(at, _)| at <= now)
         {
             datagrams.handle_timeout(now, fx);
@@ -338,8 +413,9 @@ impl Engine for Node {
         if self.state != State::Running {
             return None;
         }
-        let first = earlier(self.conns.next_due(), self.queue.poll_timeout());
-        let first = earlier(earlier(first, self.fetches.poll_timeout()), self.overlay.next());
+        let first = earlier(self.io.next_due(), self.http.poll_timeout());
+        let overlay = self.overlay.as_ref().and_then(|overlay| overlay.poll_timeout());
+        let first = earlier(earlier(first, self.downloads.poll_timeout()), overlay);
         earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout))
     }
 }
@@ -347,18 +423,4 @@ impl Engine for Node {
 /// Adds an event of our own.
 fn tell(fx: &mut Effects, event: ConnEvent) {
     fx.event(Event::Conn(event));
-}
-
-/// Why the queue hangs up, in words.
-const fn loss(why: crate::queue::Loss) -> &'static str {
-    use crate::queue::Loss;
-    match why {
-        Loss::TooEarly => "asked too early",
-        Loss::Overdue => "did not ask in time",
-        Loss::ConnectionLost => "the place is lost",
-        Loss::WrongPosition => "claimed a position it was never told",
-        Loss::BrokeTooOften => "broke its connection too often",
-        Loss::Unreachable => "did not answer the calls",
-        Loss::Replaced => "took another place instead",
-    }
 }

@@ -326,6 +326,7 @@ const EVENTS = {
   'conn.limit': (a) => `${a.node} meets a limit: ${String(a.limit).replaceAll('_', ' ')}.`,
   'conn.closing': (a) => `${a.node} hangs up: ${a.why}.`,
   'conn.closed': (a) => `A connection of ${a.node} is closed.`,
+  'conn.misuse': (a) => `${a.node} was given what its host must not give: ${String(typeof a.fault === 'string' ? a.fault : Object.keys(a.fault)[0]).replaceAll('_', ' ')}.`,
   'conn.stopped': (a) => `${a.node} has stopped.`,
 
   'fetch.begun': (a) => `${a.node} wants ${a.name}${a.have ? `; ${bytes(a.have)} of it are here already` : ''}.`,

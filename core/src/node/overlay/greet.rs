@@ -2,28 +2,31 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 use core::net::SocketAddr;
 
+use super::Overlay;
 use super::wire::{Stage, Wire, neighbour};
 use crate::address::plausible;
 use crate::id::ConnId;
-use crate::node::conn::{Phase, Timer};
-use crate::node::{ConnEvent, Effects, Limit, Node, Op, Output, tell};
+use crate::node::connections::{Phase, Timer};
+use crate::node::cx::Cx;
+use crate::node::http::Http;
+use crate::node::{ConnEvent, Limit, Op, Output};
 use crate::routing;
-use crate::time::Instant;
 use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
 use crate::wire::http::{HeadError, Headers};
 
 /// Others that one refusal names.
 const TRIES: usize = 10;
 
-impl Node {
+impl Overlay {
     /// What we say of ourselves to whoever is at `peer`.
-    fn offer(&self, peer: SocketAddr) -> Offer {
-        let config = &self.config.overlay;
+    fn offer(&self, cx: &Cx<'_>, peer: SocketAddr) -> Offer {
+        let config = &cx.config.overlay;
         Offer {
-            agent: self.config.agent.clone(),
-            listen: self.reachable().map(SocketAddr::V4),
+            agent: cx.config.agent.clone(),
+            listen: self.reachable(cx).map(SocketAddr::V4),
             remote: Some(peer.ip().to_canonical()),
             ultrapeer: Some(config.router.relay),
             query_routing: true,
@@ -39,103 +42,90 @@ impl Node {
     }
 
     /// A dial for a neighbour is through.
-    pub(in crate::node) fn overlay_dialed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        let Some(state) = self.conns.open(conn) else { return };
+    pub(in crate::node) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(state) = cx.io.open(conn) else { return };
         state.phase = Phase::Overlay;
         let peer = state.peer;
-        let data = self.offer(peer).connect();
-        fx.output(Output::Write { conn, data });
-        self.conns.wake(conn, now + self.config.limits.request_deadline, Timer::Head);
+        let data = self.offer(cx, peer).connect();
+        cx.io.write(conn, data, cx.fx);
+        cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
     }
 
-    /// A first line said `GNUTELLA`: the head of whoever connected, and how
-    /// many bytes it had; `None` when more must come first.
-    pub(in crate::node) fn overlay_hello(
+    /// A first line said `GNUTELLA`: the head of whoever connected, as soon
+    /// as all of it is there.
+    ///
+    /// # Errors
+    /// The limit it breaks: it is no neighbour of ours.
+    pub(in crate::node) fn hello(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         conn: ConnId,
-        bytes: &[u8],
-        fx: &mut Effects,
-    ) -> Option<usize> {
-        if !self.overlay.is_on() {
-            self.refuse(now, conn, Limit::Garbage, None, fx);
-            return None;
-        }
-        let (hello, used) = match Hello::parse(bytes, &self.head_limits()) {
-            Ok(None) => return None,
-            Ok(Some(hello)) => hello,
-            Err(error) => {
-                self.refuse(now, conn, limit(error), None, fx);
-                return None;
+    ) -> Result<(), Limit> {
+        let Some(state) = cx.io.open(conn) else { return Ok(()) };
+        let bytes = mem::take(&mut state.unread);
+        let parsed = Hello::parse(&bytes, &cx.config.limits.head());
+        let (hello, used) = match parsed.map_err(limit)? {
+            Some(whole) => whole,
+            None => {
+                state.keep_unread(bytes, 0);
+                return Ok(());
             }
         };
-        let state = self.conns.open(conn)?;
+        state.keep_unread(bytes, used);
         state.phase = Phase::Overlay;
         let peer = state.peer;
-        tell(fx, ConnEvent::Line { conn, line: "GNUTELLA".into() });
-        let wires = &self.overlay.wires;
-        if wires.len() >= self.config.overlay.neighbours as usize {
-            let tries = self.overlay.hosts.some(TRIES);
-            let data = self.offer(peer).refuse(503, "Enough neighbours", &tries);
-            fx.output(Output::Write { conn, data });
-            self.close(now, conn, true, "there are enough neighbours", fx);
-            return Some(used);
+        cx.tell(ConnEvent::Line { conn, line: "GNUTELLA".into() });
+        if self.wires.len() >= cx.config.overlay.neighbours as usize {
+            let tries = self.hosts.some(TRIES);
+            let data = self.offer(cx, peer).refuse(503, "Enough neighbours", &tries);
+            cx.io.write(conn, data, cx.fx);
+            self.close(cx, http, conn, true, "there are enough neighbours");
+            return Ok(());
         }
         match hello {
             Hello::Old => {
-                self.overlay.wires.insert(conn, Wire::old(peer));
-                fx.output(Output::Write { conn, data: Offer::accept_old() });
+                self.wires.insert(conn, Wire::old(peer));
+                cx.io.write(conn, Offer::accept_old(), cx.fx);
                 let old = Offer { agent: "0.4".into(), ..Offer::default() };
-                self.flow(now, conn, &old, (false, false), fx);
+                self.flow(cx, http, conn, &old, (false, false));
             }
             Hello::New(headers) => {
                 let theirs = Offer::of(&headers);
                 // Who calls us may help when we know hardly anybody, and must
                 // not fill what we know with its friends.
-                if self.overlay.hosts.len() < self.config.overlay.hosts as usize / 4 {
-                    self.note_tries(now, &headers, peer, fx);
+                if self.hosts.len() < cx.config.overlay.hosts as usize / 4 {
+                    self.note_tries(cx, &headers, peer);
                 }
-                let deflates = theirs.inflates && self.config.overlay.deflate;
-                let data = Offer { deflates, ..self.offer(peer) }.accept();
-                fx.output(Output::Write { conn, data });
+                let deflates = theirs.inflates && cx.config.overlay.deflate;
+                let data = Offer { deflates, ..self.offer(cx, peer) }.accept();
+                cx.io.write(conn, data, cx.fx);
                 let at = theirs.listen.unwrap_or(peer);
                 // Its time for the whole handshake runs since it connected.
-                self.overlay.wires.insert(conn, Wire::answering(at, Box::new(theirs), deflates));
+                self.wires.insert(conn, Wire::answering(at, Box::new(theirs), deflates));
             }
         }
-        Some(used)
-    }
-
-    /// Bytes came in from a neighbour, or who may become one.
-    pub(in crate::node) fn overlay_bytes(
-        &mut self,
-        now: Instant,
-        conn: ConnId,
-        data: Vec<u8>,
-        fx: &mut Effects,
-    ) {
-        let Some(state) = self.conns.open(conn) else { return };
-        state.push(data);
-        self.overlay_unread(now, conn, fx);
+        self.read(cx, http, conn);
+        Ok(())
     }
 
     /// Deals with what is unread.
-    pub(in crate::node) fn overlay_unread(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        let wire = self.overlay.wires.get(&conn);
+    pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        let wire = self.wires.get(&conn);
         if wire.is_some_and(|wire| !matches!(wire.stage, Stage::Open(_))) {
-            self.reply(now, conn, fx);
+            self.reply(cx, http, conn);
         }
-        let Some(state) = self.conns.open(conn) else { return };
-        let Some(wire) = self.overlay.wires.get_mut(&conn) else { return };
+        let Some(state) = cx.io.open(conn) else { return };
+        let Some(wire) = self.wires.get_mut(&conn) else { return };
         if !matches!(wire.stage, Stage::Open(_)) || state.unread.is_empty() {
             return;
         }
         let data = core::mem::take(&mut state.unread);
-        if let Err(why) = wire.push(now, data) {
-            return self.route(now, routing::Input::Broken { conn, why }, fx);
+        if let Err(why) = wire.push(cx.now, data) {
+            return self.route(cx, http, routing::Input::Broken { conn, why });
         }
         let mut written = Vec::new();
-        while let Some(wire) = self.overlay.wires.get_mut(&conn) {
+        while let Some(wire) = self.wires.get_mut(&conn) {
             let input = match wire.next() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
@@ -147,46 +137,46 @@ impl Node {
                 }
                 Err(why) => routing::Input::Broken { conn, why },
             };
-            self.route_one(now, input, &mut written, fx);
+            self.route_one(cx, http, input, &mut written);
         }
-        self.settle(now, &written, fx);
+        self.settle(cx, http, &written);
     }
 
     /// The head that answers ours, or the last word of whom we let in.
-    fn reply(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        let limits = self.head_limits();
-        let Some(state) = self.conns.open(conn) else { return };
+    fn reply(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        let limits = cx.config.limits.head();
+        let Some(state) = cx.io.open(conn) else { return };
         let peer = state.peer;
         let (reply, used) = match Reply::parse(&state.unread, &limits) {
             Ok(None) => return,
             Ok(Some(reply)) => reply,
-            Err(error) => return self.refuse(now, conn, limit(error), None, fx),
+            Err(error) => return self.refuse(cx, http, conn, limit(error)),
         };
         state.unread.drain(..used);
         let theirs = Offer::of(&reply.headers);
         // Of the two only whom we called ourselves is asked for others.
-        if matches!(self.overlay.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
-            self.note_tries(now, &reply.headers, peer, fx);
+        if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
+            self.note_tries(cx, &reply.headers, peer);
         }
         if !reply.is_ok() {
-            return self.close(now, conn, false, "it does not want us", fx);
+            return self.close(cx, http, conn, false, "it does not want us");
         }
-        let Some(wire) = self.overlay.wires.get(&conn) else { return };
+        let Some(wire) = self.wires.get(&conn) else { return };
         match &wire.stage {
             Stage::Answering { offer, deflates } => {
                 let (offer, deflates) = (offer.clone(), *deflates);
-                self.flow(now, conn, &offer, (theirs.deflates, deflates), fx);
+                self.flow(cx, http, conn, &offer, (theirs.deflates, deflates));
             }
             Stage::Calling => {
-                let deflates = theirs.inflates && self.config.overlay.deflate;
+                let deflates = theirs.inflates && cx.config.overlay.deflate;
                 let data = Offer { deflates, ..Offer::default() }.confirm();
-                fx.output(Output::Write { conn, data });
+                cx.io.write(conn, data, cx.fx);
                 if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip()))
-                    && self.overlay.seen.is_none()
+                    && self.seen.is_none()
                 {
-                    self.overlay.seen = Some(remote);
+                    self.seen = Some(remote);
                 }
-                self.flow(now, conn, &theirs, (theirs.deflates, deflates), fx);
+                self.flow(cx, http, conn, &theirs, (theirs.deflates, deflates));
             }
             Stage::Open(_) => {}
         }
@@ -195,61 +185,86 @@ impl Node {
     /// The handshake is done: messages from here on.
     fn flow(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         conn: ConnId,
         offer: &Offer,
         (inflates, deflates): (bool, bool),
-        fx: &mut Effects,
     ) {
-        self.conns.rest(conn);
-        let Some(peer) = self.conns.get(conn).map(|state| state.peer) else { return };
-        let Some(wire) = self.overlay.wires.get_mut(&conn) else { return };
+        cx.io.rest(conn);
+        let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
+        let Some(wire) = self.wires.get_mut(&conn) else { return };
         let called = matches!(wire.stage, Stage::Calling).then_some(peer);
-        wire.open(&self.config.overlay, inflates, deflates);
+        wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
-            self.overlay.hosts.tried(at, true);
+            self.hosts.tried(at, true);
         }
         let mut neighbour = neighbour(offer);
         neighbour.listen = neighbour.listen.filter(|at| plausible(at.ip(), peer.ip()));
         if let Some(at) = neighbour.listen {
-            self.hear_of(now, at, false, fx);
+            self.hear_of(cx, at, false);
         }
-        self.overlay_ourselves(now, fx);
-        self.route(now, routing::Input::Opened { conn, peer, neighbour }, fx);
+        self.introduce(cx, http);
+        self.route(cx, http, routing::Input::Opened { conn, peer, neighbour });
     }
 
     /// Others whom a head names.
-    fn note_tries(&mut self, now: Instant, headers: &Headers, peer: SocketAddr, fx: &mut Effects) {
+    fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
             if plausible(at.ip(), peer.ip()) {
-                self.hear_of(now, at, false, fx);
+                self.hear_of(cx, at, false);
             }
+        }
+    }
+
+    /// A handshake breaks a limit, or has taken too long.
+    pub(in crate::node) fn refuse(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        conn: ConnId,
+        limit: Limit,
+    ) {
+        cx.tell(ConnEvent::Limit { conn, limit });
+        self.close(cx, http, conn, false, "a limit was reached");
+    }
+
+    /// Closes a connection. The router learns of it now, not when the host
+    /// reports it gone.
+    pub(super) fn close(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        conn: ConnId,
+        flush: bool,
+        why: &str,
+    ) {
+        if cx.close(conn, flush, why).is_some() {
+            self.left(cx, http, conn);
         }
     }
 
     /// A neighbour's connection is of no use any more.
-    pub(in crate::node) fn overlay_gone(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
-        let gone = if self.overlay.is_on() { self.overlay.wires.remove(&conn) } else { None };
-        if let Some(wire) = gone {
-            if let Some(at) = wire.called().filter(|at| self.overlay.hosts.tried(*at, false)) {
-                fx.output(Output::Persist(Op::HostGone(at)));
-            }
-            self.route(now, routing::Input::Closed { conn }, fx);
-            self.look_around(now, fx);
+    pub(in crate::node) fn left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        let Some(wire) = self.wires.remove(&conn) else { return };
+        if let Some(at) = wire.called().filter(|at| self.hosts.tried(*at, false)) {
+            cx.fx.output(Output::Persist(Op::HostGone(at)));
         }
+        self.route(cx, http, routing::Input::Closed { conn });
+        self.look_around(cx);
     }
 
     /// The host says what it still has for a neighbour.
-    pub(in crate::node) fn overlay_backlog(
+    pub(in crate::node) fn backlog(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         conn: ConnId,
         bytes: u64,
-        fx: &mut Effects,
     ) {
-        if let Some(wire) = self.overlay.wires.get_mut(&conn) {
+        if let Some(wire) = self.wires.get_mut(&conn) {
             wire.behind = bytes;
-            self.route(now, routing::Input::Backlog { conn, bytes }, fx);
+            self.route(cx, http, routing::Input::Backlog { conn, bytes });
         }
     }
 }

@@ -1,10 +1,7 @@
 //! The keyword table of what we share: neighbours that have it need not send
 //! us queries that find nothing here (RT-14).
 
-use super::super::{Effects, Node};
 use super::index::Index;
-use crate::routing;
-use crate::time::Instant;
 use crate::wire::gnutella::Keywords;
 
 /// Bits of the number of entries: of the usual table, and of the largest.
@@ -13,28 +10,8 @@ const BITS: core::ops::RangeInclusive<u32> = 16..=20;
 /// Each brings up to four: itself and three shorter ones.
 const WORDS: usize = 4_096;
 
-impl Node {
-    /// The words of what we share are others now. Neighbours are told soon,
-    /// the first time at once.
-    pub(super) fn keywords_change(&mut self) {
-        let every = if self.overlay.told {
-            self.config.overlay.keywords_every
-        } else {
-            crate::time::Duration::ZERO
-        };
-        let due = self.now + every;
-        self.overlay.keywords.get_or_insert(due);
-    }
-
-    /// Tells neighbours of them.
-    pub(super) fn tell_keywords(&mut self, now: Instant, fx: &mut Effects) {
-        let table = table(&self.overlay.index);
-        (self.overlay.keywords, self.overlay.told) = (None, true);
-        self.route(now, routing::Input::Keywords { table }, fx);
-    }
-}
-
-fn table(index: &Index) -> Keywords {
+/// The table of every word there is.
+pub(super) fn table(index: &Index) -> Keywords {
     let words = index.words();
     let bits = BITS.clone().find(|bits| words.len() <= WORDS << (bits - BITS.start()));
     let mut table = Keywords::new(bits.unwrap_or(*BITS.end()));

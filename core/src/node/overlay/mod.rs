@@ -14,18 +14,18 @@ mod keywords;
 mod obey;
 mod wire;
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
-use core::ops::{Deref, DerefMut};
 
 pub use self::config::Overlay as Config;
 use self::hosts::Hosts;
 use self::index::Index;
 use self::wire::Wire;
-use super::conn::Purpose;
-use super::{Command, Effects, FileInfo, HostRow, Node, Op, Output};
+use super::connections::Purpose;
+use super::cx::Cx;
+use super::http::Http;
+use super::{Command, FileInfo, HostRow, Op, Output};
 use crate::address::is_nearby;
 use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
@@ -39,7 +39,8 @@ const BETWEEN: Duration = Duration::from_millis(250);
 /// Searches that are remembered after they ended.
 const SEARCHES: usize = 64;
 
-/// A node's part in the overlay.
+/// A node's part in the overlay. What we share is looked at in the service
+/// that gives it away.
 #[derive(Debug, Clone)]
 pub(super) struct Overlay {
     router: Router,
@@ -60,39 +61,8 @@ pub(super) struct Overlay {
     searches: BTreeMap<Guid, u32>,
 }
 
-/// The overlay, if the servent takes part in it. What is called from outside
-/// this module asks first.
-#[derive(Debug, Clone)]
-pub(super) struct Part(Option<Box<Overlay>>);
-
-impl Part {
-    pub(super) fn new(config: &Config, root: &Rng) -> Self {
-        Self(config.enabled.then(|| Box::new(Overlay::new(config, root))))
-    }
-
-    const fn is_on(&self) -> bool {
-        self.0.is_some()
-    }
-
-    pub(super) fn next(&self) -> Option<(Instant, &'static str)> {
-        self.0.as_ref()?.next()
-    }
-}
-
-impl Deref for Part {
-    type Target = Overlay;
-    fn deref(&self) -> &Overlay {
-        self.0.as_ref().expect("the overlay is on")
-    }
-}
-impl DerefMut for Part {
-    fn deref_mut(&mut self) -> &mut Overlay {
-        self.0.as_mut().expect("the overlay is on")
-    }
-}
-
 impl Overlay {
-    fn new(config: &Config, root: &Rng) -> Self {
+    pub(super) fn new(config: &Config, root: &Rng) -> Self {
         Self {
             router: Router::new(config.router.clone(), root.fork("router", 0)),
             rng: root.fork("overlay", 0),
@@ -107,7 +77,8 @@ impl Overlay {
         }
     }
 
-    fn next(&self) -> Option<(Instant, &'static str)> {
+    /// When it wants to be woken.
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let look = self.look.map(|at| (at, "neighbours"));
         // Nobody to tell, nothing to do.
         let keywords = self.keywords.filter(|_| self.router.links() > 0);
@@ -121,55 +92,46 @@ impl Overlay {
         (id[8], id[15]) = (0xff, 0x00);
         Guid(id)
     }
-}
 
-impl Node {
-    /// What the router looks like; `None` without one.
-    #[must_use]
-    pub fn overlay(&self) -> Option<routing::RouterView> {
-        self.overlay.0.as_ref().map(|overlay| overlay.router.view())
+    /// What the router looks like.
+    pub(super) fn view(&self) -> routing::RouterView {
+        self.router.view()
     }
 
     /// A file is shared, or its entry changed.
-    pub(super) fn overlay_shares(&mut self, file: &FileInfo) {
-        if !self.overlay.is_on() {
-            return;
-        }
-        if self.overlay.index.put(file.index, &file.name) {
-            self.keywords_change();
+    pub(super) fn shares(&mut self, cx: &Cx<'_>, file: &FileInfo) {
+        if self.index.put(file.index, &file.name) {
+            self.keywords_change(cx);
         }
     }
 
     /// A file is shared no longer.
-    pub(super) fn overlay_lacks(&mut self, index: FileIndex) {
-        if !self.overlay.is_on() {
-            return;
-        }
-        if self.overlay.index.remove(index) {
-            self.keywords_change();
+    pub(super) fn lacks(&mut self, cx: &Cx<'_>, index: FileIndex) {
+        if self.index.remove(index) {
+            self.keywords_change(cx);
         }
     }
 
     /// Who we are, as far as known; told to the router before it speaks.
-    pub(super) fn overlay_ourselves(&mut self, now: Instant, fx: &mut Effects) {
+    fn introduce(&mut self, cx: &mut Cx<'_>, http: &Http) {
         let input = routing::Input::Ourselves {
-            servent: self.servent,
-            listen: self.reachable(),
-            files: u32::try_from(self.files.len()).unwrap_or(u32::MAX),
-            kilobytes: self.files.kilobytes(),
+            servent: cx.us.servent,
+            listen: self.reachable(cx),
+            files: u32::try_from(http.files.len()).unwrap_or(u32::MAX),
+            kilobytes: http.files.kilobytes(),
         };
-        self.route(now, input, fx);
+        self.route(cx, http, input);
     }
 
     /// Where others reach us; `None` when they cannot.
-    fn reachable(&self) -> Option<SocketAddrV4> {
-        self.place().filter(|at| !at.ip().is_unspecified() && !self.config.overlay.firewalled)
+    fn reachable(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+        self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
     }
 
     /// Where we listen, at the address others see when it is not one.
-    fn place(&self) -> Option<SocketAddrV4> {
-        let listen = self.listen?;
-        let ip = if listen.ip().is_unspecified() { self.overlay.seen? } else { listen.ip() };
+    fn place(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+        let listen = cx.us.listen?;
+        let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
         match ip.to_canonical() {
             IpAddr::V4(ip) => Some(SocketAddrV4::new(ip, listen.port())),
             IpAddr::V6(_) => None,
@@ -177,137 +139,137 @@ impl Node {
     }
 
     /// Somebody may be there.
-    fn hear_of(&mut self, now: Instant, at: SocketAddr, named: bool, fx: &mut Effects) {
-        let most = self.config.overlay.hosts;
-        let hosts::Changed { put, gone } = self.overlay.hosts.hear(now, at, named, most);
+    fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
+        let most = cx.config.overlay.hosts;
+        let hosts::Changed { put, gone } = self.hosts.hear(cx.now, at, named, most);
         for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {
-            fx.output(Output::Persist(op));
+            cx.fx.output(Output::Persist(op));
         }
     }
 
     /// What the store remembered of others; the first of them is tried.
-    pub(super) fn overlay_knows(&mut self, now: Instant, hosts: Vec<HostRow>, fx: &mut Effects) {
-        if !self.overlay.is_on() {
-            return;
+    pub(super) fn restore(&mut self, cx: &mut Cx<'_>, hosts: Vec<HostRow>) {
+        let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
+        for gone in self.hosts.restore(cx.now, hosts, limits) {
+            cx.fx.output(Output::Persist(Op::HostGone(gone)));
         }
-        let limits = (self.config.overlay.host_life, self.config.overlay.hosts);
-        for gone in self.overlay.hosts.restore(now, hosts, limits) {
-            fx.output(Output::Persist(Op::HostGone(gone)));
-        }
-        self.look_around(now, fx);
+        self.look_around(cx);
     }
 
     /// How many others are known, neighbours or not.
-    #[must_use]
-    pub fn hosts(&self) -> usize {
-        self.overlay.0.as_ref().map_or(0, |overlay| overlay.hosts.len())
+    pub(super) const fn hosts(&self) -> usize {
+        self.hosts.len()
     }
 
     /// What the user wants of the overlay.
-    pub(super) fn overlay_command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
-        if !self.overlay.is_on() {
-            return;
-        }
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, http: &Http, command: Command) {
         match command {
             Command::Join { at } => {
-                self.hear_of(now, at, true, fx);
-                self.look_around(now, fx);
+                self.hear_of(cx, at, true);
+                self.look_around(cx);
             }
             Command::Nearby { at } if is_nearby(at.ip()) => {
-                self.hear_of(now, at, false, fx);
-                if self.overlay.look.is_none() {
-                    self.look_around(now, fx);
+                self.hear_of(cx, at, false);
+                if self.look.is_none() {
+                    self.look_around(cx);
                 }
             }
             Command::Search { search, words } => {
-                let guid = self.overlay.draw();
-                if self.overlay.searches.len() >= SEARCHES {
-                    self.overlay.searches.pop_first();
+                let guid = self.draw();
+                if self.searches.len() >= SEARCHES {
+                    self.searches.pop_first();
                 }
-                self.overlay.searches.insert(guid, search);
-                let wishes = Wishes { firewalled: self.reachable().is_none(), ..Wishes::default() };
+                self.searches.insert(guid, search);
+                let wishes =
+                    Wishes { firewalled: self.reachable(cx).is_none(), ..Wishes::default() };
                 let query = Query::new(wishes, &words, &[]);
-                self.route(now, routing::Input::Search { guid, query }, fx);
+                self.route(cx, http, routing::Input::Search { guid, query });
             }
             Command::EndSearch { search } => {
-                let ended = self.overlay.searches.iter().find(|(_, other)| **other == search);
+                let ended = self.searches.iter().find(|(_, other)| **other == search);
                 if let Some(guid) = ended.map(|(guid, _)| *guid) {
-                    self.route(now, routing::Input::EndSearch { guid }, fx);
+                    self.route(cx, http, routing::Input::EndSearch { guid });
                 }
             }
             Command::AskPush { servent, index, via } => {
-                let guid = self.overlay.draw();
-                let Some(at) = self.reachable() else { return };
+                let guid = self.draw();
+                let Some(at) = self.reachable(cx) else { return };
                 let push = Push { servent, index, at, ggep: Payload::new() };
-                let wires = self.overlay.wires.iter();
+                let wires = self.wires.iter();
                 let via = wires
                     .filter(|(_, wire)| via.is_some_and(|at| wire.is(at)))
                     .map(|(conn, _)| *conn)
                     .next();
-                self.route(now, routing::Input::Push { guid, push, via }, fx);
+                self.route(cx, http, routing::Input::Push { guid, push, via });
             }
             _ => {}
         }
     }
 
     /// Goodbye to all neighbours.
-    pub(super) fn overlay_stop(&mut self, now: Instant, fx: &mut Effects) {
-        if !self.overlay.is_on() {
-            return;
-        }
-        self.overlay.look = None;
-        self.route(now, routing::Input::Shutdown, fx);
+    pub(super) fn stop(&mut self, cx: &mut Cx<'_>, http: &Http) {
+        self.look = None;
+        self.route(cx, http, routing::Input::Shutdown);
     }
 
     /// Runs what is due.
-    pub(super) fn overlay_timeout(&mut self, now: Instant, fx: &mut Effects) {
-        if !self.overlay.is_on() {
-            return;
-        }
-        if self.overlay.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
+    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, http: &Http) {
+        let now = cx.now;
+        if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
             let mut said = Fx::new();
-            self.overlay.router.handle_timeout(now, &mut said);
-            self.obey_router(now, said, fx);
+            self.router.handle_timeout(now, &mut said);
+            self.obey_router(cx, http, said);
         }
-        let due = self.overlay.keywords.is_some_and(|at| at <= now);
-        if due && self.overlay.router.links() > 0 {
-            self.tell_keywords(now, fx);
+        let due = self.keywords.is_some_and(|at| at <= now);
+        if due && self.router.links() > 0 {
+            self.tell_keywords(cx, http);
         }
-        if self.overlay.look.is_some_and(|at| at <= now) {
-            self.overlay.look = None;
-            self.look_around(now, fx);
+        if self.look.is_some_and(|at| at <= now) {
+            self.look = None;
+            self.look_around(cx);
         }
     }
 
     /// Looks for a neighbour when there are too few.
-    pub(super) fn look_around(&mut self, now: Instant, fx: &mut Effects) {
-        let config = &self.config.overlay;
-        let (enabled, degree, retry) = (config.enabled, config.degree, config.retry);
-        for gone in self.overlay.hosts.expire(now, config.host_life) {
-            fx.output(Output::Persist(Op::HostGone(gone)));
+    fn look_around(&mut self, cx: &mut Cx<'_>) {
+        let config = &cx.config.overlay;
+        for gone in self.hosts.expire(cx.now, config.host_life) {
+            cx.fx.output(Output::Persist(Op::HostGone(gone)));
         }
-        let place = self.place().map(SocketAddr::V4);
-        let overlay = &mut *self.overlay;
-        if !enabled || overlay.wires.len() >= degree as usize {
-            overlay.look = None;
+        if self.wires.len() >= config.degree as usize {
+            self.look = None;
             return;
         }
-        let wires = &overlay.wires;
-        let own = self.listen;
-        let ourselves = |at| Some(at) == own || Some(at) == place;
+        let place = self.place(cx).map(SocketAddr::V4);
+        let wires = &self.wires;
+        let ourselves = |at| Some(at) == cx.us.listen || Some(at) == place;
         let known = |at: SocketAddr| ourselves(at) || wires.values().any(|wire| wire.is(at));
-        let found = overlay.hosts.take(now, retry, known);
-        let next = overlay.hosts.next(|at| known(at) || Some(at) == found);
-        overlay.look = next.map(|at| at.max(now + BETWEEN));
+        let found = self.hosts.take(cx.now, config.retry, known);
+        let next = self.hosts.next(|at| known(at) || Some(at) == found);
+        self.look = next.map(|at| at.max(cx.now + BETWEEN));
         if let Some(at) = found {
-            self.call_neighbour(at, fx);
+            self.call(cx, at);
         }
     }
 
-    fn call_neighbour(&mut self, at: SocketAddr, fx: &mut Effects) {
-        let conn = self.conns.number();
-        if self.dial_as(conn, at, Purpose::Neighbour, fx) {
-            self.overlay.wires.insert(conn, Wire::calling(at));
+    fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+        let conn = cx.io.number();
+        if cx.io.dial(conn, at, Purpose::Neighbour, cx.fx) {
+            self.wires.insert(conn, Wire::calling(at));
         }
+    }
+
+    /// The words of what we share are others now. Neighbours are told soon,
+    /// the first time at once.
+    fn keywords_change(&mut self, cx: &Cx<'_>) {
+        let every = if self.told { cx.config.overlay.keywords_every } else { Duration::ZERO };
+        self.keywords.get_or_insert(cx.now + every);
+    }
+
+    /// Tells neighbours of them.
+    fn tell_keywords(&mut self, cx: &mut Cx<'_>, http: &Http) {
+        let table = keywords::table(&self.index);
+        (self.keywords, self.told) = (None, true);
+        self.route(cx, http, routing::Input::Keywords { table });
     }
 }

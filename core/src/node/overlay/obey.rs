@@ -5,13 +5,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use super::Overlay;
 use super::wire::Wire;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
+use crate::node::cx::Cx;
+use crate::node::http::Http;
 use crate::node::io::Hit as Told;
-use crate::node::{Answer, Effects, Event, Node, Output};
+use crate::node::{Answer, Event, Output};
 use crate::routing::{self, Router};
-use crate::time::Instant;
 use crate::wire::gnutella::{Hit, HitBuilder, Quality, Query};
 
 /// Whose servent this is, in hits.
@@ -21,12 +23,12 @@ const HIT: usize = 4_000;
 /// What we say of our speed, in kbit/s: nobody measures it.
 const SPEED: u32 = 1_000;
 
-impl Node {
+impl Overlay {
     /// Gives the router an input and carries out what it wants.
-    pub(super) fn route(&mut self, now: Instant, input: routing::Input, fx: &mut Effects) {
+    pub(super) fn route(&mut self, cx: &mut Cx<'_>, http: &Http, input: routing::Input) {
         let mut written = Vec::new();
-        self.route_one(now, input, &mut written, fx);
-        self.settle(now, &written, fx);
+        self.route_one(cx, http, input, &mut written);
+        self.settle(cx, http, &written);
     }
 
     /// The same for one of many messages that came at once. Until all of them
@@ -34,38 +36,38 @@ impl Node {
     /// is bounded for every other by the router's window and queue.
     pub(super) fn route_one(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         input: routing::Input,
         written: &mut Vec<ConnId>,
-        fx: &mut Effects,
     ) {
         let mut said = Fx::new();
-        self.overlay.router.handle(now, input, &mut said);
-        self.obey(now, said, written, fx);
+        self.router.handle(cx.now, input, &mut said);
+        self.obey(cx, http, said, written);
     }
 
     /// Carries out what the router wants.
-    pub(super) fn obey_router(&mut self, now: Instant, said: FxOf<Router>, fx: &mut Effects) {
+    pub(super) fn obey_router(&mut self, cx: &mut Cx<'_>, http: &Http, said: FxOf<Router>) {
         let mut written = Vec::new();
-        self.obey(now, said, &mut written, fx);
-        self.settle(now, &written, fx);
+        self.obey(cx, http, said, &mut written);
+        self.settle(cx, http, &written);
     }
 
     fn obey(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         mut said: FxOf<Router>,
         written: &mut Vec<ConnId>,
-        fx: &mut Effects,
     ) {
         for effect in said.drain() {
             match effect {
-                Effect::Event(event) => fx.event(Event::Routing(event)),
+                Effect::Event(event) => cx.fx.event(Event::Routing(event)),
                 Effect::Output(routing::Output::Send { to, message }) => {
                     for conn in to {
-                        let wire = self.overlay.wires.get_mut(&conn);
+                        let wire = self.wires.get_mut(&conn);
                         if let Some(data) = wire.and_then(|wire| wire.write(&message)) {
-                            fx.output(Output::Write { conn, data });
+                            cx.io.write(conn, data, cx.fx);
                             if !written.contains(&conn) {
                                 written.push(conn);
                             }
@@ -73,24 +75,24 @@ impl Node {
                     }
                 }
                 Effect::Output(routing::Output::Close { conn }) => {
-                    self.close(now, conn, true, "no neighbour any more", fx);
+                    self.close(cx, http, conn, true, "no neighbour any more");
                 }
                 Effect::Output(routing::Output::Query { guid, hops, query }) => {
-                    self.answer_query(now, (guid, hops), &query, fx);
+                    self.answer_query(cx, http, (guid, hops), &query);
                 }
                 Effect::Output(routing::Output::Hit { guid, conn, from, hops, hit }) => {
-                    self.tell_hits(guid, (conn, from), hops, &hit, fx);
+                    self.tell_hits(cx, guid, (conn, from), hops, &hit);
                 }
                 Effect::Output(routing::Output::Push { index, at }) => {
-                    self.give(SocketAddr::V4(at), index, fx);
+                    http.give(cx, SocketAddr::V4(at), index);
                 }
                 Effect::Output(routing::Output::NoWay { servent }) => {
-                    fx.output(Output::Answer(Answer::NoWay { servent }));
+                    cx.fx.output(Output::Answer(Answer::NoWay { servent }));
                 }
                 Effect::Output(routing::Output::Host { at }) => {
-                    self.hear_of(now, SocketAddr::V4(at), false, fx);
-                    if self.overlay.look.is_none() {
-                        self.look_around(now, fx);
+                    self.hear_of(cx, SocketAddr::V4(at), false);
+                    if self.look.is_none() {
+                        self.look_around(cx);
                     }
                 }
             }
@@ -98,10 +100,10 @@ impl Node {
     }
 
     /// What was written has left as far as the host has not said otherwise.
-    pub(super) fn settle(&mut self, now: Instant, written: &[ConnId], fx: &mut Effects) {
+    pub(super) fn settle(&mut self, cx: &mut Cx<'_>, http: &Http, written: &[ConnId]) {
         for conn in written {
-            if let Some(bytes) = self.overlay.wires.get(conn).map(|wire| wire.behind) {
-                self.route(now, routing::Input::Backlog { conn: *conn, bytes }, fx);
+            if let Some(bytes) = self.wires.get(conn).map(|wire| wire.behind) {
+                self.route(cx, http, routing::Input::Backlog { conn: *conn, bytes });
             }
         }
     }
@@ -110,43 +112,43 @@ impl Node {
     /// line is full (AQ-12).
     fn answer_query(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
+        http: &Http,
         (guid, hops): (Guid, u8),
         query: &Query,
-        fx: &mut Effects,
     ) {
-        if !self.queue.has_room() || self.files.len() == 0 {
+        if !http.queue.has_room() || http.files.len() == 0 {
             return;
         }
-        let most = self.config.overlay.results as usize;
+        let most = cx.config.overlay.results as usize;
         let mut found: Vec<FileIndex> = query
             .urns()
-            .filter_map(|sha1| self.files.by_sha1(sha1).map(|file| file.index))
+            .filter_map(|sha1| http.files.by_sha1(sha1).map(|file| file.index))
             .take(most)
             .collect();
         if query.asks_for_everything() && hops == 0 {
-            found = self.overlay.index.all(most);
+            found = self.index.all(most);
         } else if found.is_empty() {
             let criteria = String::from_utf8_lossy(query.criteria());
-            found = self.overlay.index.find(&criteria, most);
+            found = self.index.find(&criteria, most);
         }
-        for hit in self.hits(&found) {
-            self.route(now, routing::Input::Answer { guid, hops, hit }, fx);
+        for hit in self.hits(cx, http, &found) {
+            self.route(cx, http, routing::Input::Answer { guid, hops, hit });
         }
     }
 
     /// Hits that hold these files, each as large as one may be.
-    fn hits(&self, files: &[FileIndex]) -> Vec<Hit> {
+    fn hits(&self, cx: &Cx<'_>, http: &Http, files: &[FileIndex]) -> Vec<Hit> {
         let unknown = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-        let at = self.place().unwrap_or(unknown);
+        let at = self.place(cx).unwrap_or(unknown);
         let quality = Quality {
-            push: Some(self.reachable().is_none()),
-            busy: Some(self.queue.free() == 0),
+            push: Some(self.reachable(cx).is_none()),
+            busy: Some(http.queue.free() == 0),
             uploaded: None,
         };
-        let new = || HitBuilder::new(at, SPEED, (VENDOR, quality), self.servent, HIT);
+        let new = || HitBuilder::new(at, SPEED, (VENDOR, quality), cx.us.servent, HIT);
         let (mut hits, mut hit) = (Vec::new(), new());
-        for file in files.iter().filter_map(|index| self.files.get(*index)) {
+        for file in files.iter().filter_map(|index| http.files.get(*index)) {
             if !hit.add(file.index, file.size, &file.name, file.sha1) {
                 hits.extend(core::mem::replace(&mut hit, new()).finish());
                 // A name too long for any hit is in none.
@@ -159,20 +161,20 @@ impl Node {
 
     /// Tells the user what a hit has.
     fn tell_hits(
-        &mut self,
+        &self,
+        cx: &mut Cx<'_>,
         guid: Guid,
         (conn, from): (ConnId, IpAddr),
         hops: u8,
         hit: &Hit,
-        fx: &mut Effects,
     ) {
-        let Some(search) = self.overlay.searches.get(&guid).copied() else { return };
-        let through = self.overlay.wires.get(&conn).and_then(Wire::listens);
+        let Some(search) = self.searches.get(&guid).copied() else { return };
+        let through = self.wires.get(&conn).and_then(Wire::listens);
         let quality = hit.quality();
         for found in hit.results() {
             let name: String =
                 String::from_utf8_lossy(found.name).chars().filter(|c| !c.is_control()).collect();
-            fx.output(Output::Answer(Answer::Found(Told {
+            cx.fx.output(Output::Answer(Answer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),
                 index: found.index,

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use super::catalog::Catalog;
 use crate::id::FileIndex;
+use crate::node::catalog::Catalog;
 use crate::text::Size;
 use crate::wire::percent::{self, unescape};
 

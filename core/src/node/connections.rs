@@ -1,16 +1,18 @@
 //! Connections: what each is for, what it has sent us that is not dealt with
 //! yet, and how long we wait for more.
 //!
-//! A connection that only holds a place is the common case and must cost
-//! little: no read buffer while nothing is unread, and everything that only
-//! a running transfer needs is boxed.
+//! This is the room below all services: it knows bytes, limits and deadlines
+//! and nobody who uses them. A connection that only holds a place is the
+//! common case and must cost little: no read buffer while nothing is unread,
+//! and everything that only a running transfer needs is boxed.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::{Limit, Limits};
+use super::{ConnEvent, Effects, Limit, Limits, Output, tell};
 use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::time::Instant;
@@ -40,12 +42,40 @@ pub(super) enum Phase {
     Serving { place_until: Instant },
     /// A file body is on its way out; requests wait for its end.
     Sending(Box<Transfer>),
-    /// We ask the other end; the fetch engine decides.
-    Fetching(super::download::Reply),
+    /// We ask the other end for a file, and this is what comes next.
+    Fetching(Awaited),
     /// A neighbour in the overlay, or who may become one.
     Overlay,
     /// Closed by us; the host will say when it is gone.
     Closing,
+}
+
+/// Which service a connection belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Whoever asks us, and whoever has not said yet what it wants.
+    Http,
+    /// Downloads of ours.
+    Downloads,
+    /// Neighbours.
+    Overlay,
+    /// Nobody any more: it is closing.
+    Nobody,
+}
+
+impl Phase {
+    /// Who is told what happens on the connection.
+    pub(super) const fn owner(&self) -> Owner {
+        match self {
+            Self::Fresh
+            | Self::Serving { .. }
+            | Self::Sending(_)
+            | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
+            Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
+            Self::Overlay | Self::Dialing(Purpose::Neighbour) => Owner::Overlay,
+            Self::Closing => Owner::Nobody,
+        }
+    }
 }
 
 /// Why we connect to somebody.
@@ -78,6 +108,17 @@ pub(super) struct Transfer {
     pub(super) judged: u64,
 }
 
+/// What is expected next of somebody we ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// The head of a reply.
+    Head,
+    /// So many bytes in all go to the disk; the host takes them off the wire.
+    Storing(u64),
+    /// So many more bytes are of no use.
+    Skipping(u64),
+}
+
 /// What a connection can run out of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
@@ -95,7 +136,7 @@ impl Conn {
     }
 
     /// Takes over what came in, copying only when something is unread.
-    pub(super) fn push(&mut self, data: Vec<u8>) {
+    fn push(&mut self, data: Vec<u8>) {
         if self.unread.is_empty() {
             self.unread = data;
         } else {
@@ -117,6 +158,12 @@ impl Conn {
         self.unread = bytes;
     }
 
+    /// The first `used` unread bytes are dealt with.
+    pub(super) fn drop_read(&mut self, used: usize) {
+        let bytes = core::mem::take(&mut self.unread);
+        self.keep_unread(bytes, used);
+    }
+
     /// The timer that runs.
     pub(super) const fn timer(&self) -> Option<Timer> {
         match self.due {
@@ -127,27 +174,53 @@ impl Conn {
 }
 
 /// All connections, with their deadlines in order.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Table {
+#[derive(Debug, Clone)]
+pub(super) struct Connections {
+    limits: Limits,
     conns: BTreeMap<ConnId, Conn>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
     dialed: u64,
 }
 
-impl Table {
-    /// Lets a new connection in, or says which limit forbids it.
-    pub(super) fn admit(
+impl Connections {
+    /// None.
+    pub(super) const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            conns: BTreeMap::new(),
+            per_owner: BTreeMap::new(),
+            due: BTreeMap::new(),
+            dialed: 0,
+        }
+    }
+
+    /// Lets a new connection in, unless a limit forbids it: then it is closed.
+    pub(super) fn accept(
         &mut self,
+        now: Instant,
         conn: ConnId,
         peer: SocketAddr,
-        limits: &Limits,
-    ) -> Result<(), Limit> {
-        if self.conns.len() >= usize::try_from(limits.connections).unwrap_or(usize::MAX) {
+        fx: &mut Effects,
+    ) {
+        match self.admit(conn, peer) {
+            Ok(()) => {
+                tell(fx, ConnEvent::Accepted { conn, peer });
+                self.wake(conn, now + self.limits.request_deadline, Timer::Head);
+            }
+            Err(limit) => {
+                tell(fx, ConnEvent::Limit { conn, limit });
+                fx.output(Output::Close { conn, flush: false });
+            }
+        }
+    }
+
+    fn admit(&mut self, conn: ConnId, peer: SocketAddr) -> Result<(), Limit> {
+        if !self.has_room() {
             return Err(Limit::Connections);
         }
         let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
-        if held >= limits.connections_per_ip {
+        if held >= self.limits.connections_per_ip {
             return Err(Limit::ConnectionsPerIp);
         }
         self.insert(conn, Conn::new(peer, Phase::Fresh));
@@ -156,30 +229,83 @@ impl Table {
 
     /// A number for a connection of our own. Downloads number theirs 1, 5,
     /// 9, …; all others are 3, 7, 11, …
-    pub(super) fn number(&mut self) -> ConnId {
+    pub(super) const fn number(&mut self) -> ConnId {
         let conn = ConnId(self.dialed * 4 + 3);
         self.dialed += 1;
         conn
     }
 
-    /// Begins a connection of our own; false when there are too many.
+    /// Asks the host to connect; false when a limit forbids it.
     pub(super) fn dial(
         &mut self,
         conn: ConnId,
         to: SocketAddr,
         purpose: Purpose,
-        limits: &Limits,
+        fx: &mut Effects,
     ) -> bool {
-        let room = self.conns.len() < usize::try_from(limits.connections).unwrap_or(usize::MAX);
-        if room {
-            self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
+        if !self.has_room() {
+            tell(fx, ConnEvent::Limit { conn, limit: Limit::Connections });
+            return false;
         }
-        room
+        self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
+        tell(fx, ConnEvent::Dialing { conn, to });
+        fx.output(Output::Dial { conn, to });
+        true
+    }
+
+    fn has_room(&self) -> bool {
+        self.conns.len() < usize::try_from(self.limits.connections).unwrap_or(usize::MAX)
     }
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
         *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
         self.conns.insert(conn, state);
+    }
+
+    /// Bytes came in: keeps them as unread and says whose they are; `None`
+    /// when they are nobody's.
+    pub(super) fn receive(&mut self, conn: ConnId, data: Vec<u8>) -> Option<Owner> {
+        let state = self.open(conn).filter(|c| !matches!(c.phase, Phase::Dialing(_)))?;
+        state.push(data);
+        Some(state.phase.owner())
+    }
+
+    /// Sends bytes.
+    #[allow(clippy::unused_self)] // The one way out, beside the one way in.
+    pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+        fx.output(Output::Write { conn, data });
+    }
+
+    /// Closes a connection; what it was for until now, for its owner to learn
+    /// of at once and not only when the host reports it gone. `None` when it
+    /// was not open.
+    pub(super) fn close(
+        &mut self,
+        conn: ConnId,
+        flush: bool,
+        why: &str,
+        fx: &mut Effects,
+    ) -> Option<Phase> {
+        let state = self.open(conn)?;
+        let was = core::mem::replace(&mut state.phase, Phase::Closing);
+        state.unread = Vec::new();
+        self.rest(conn);
+        tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
+        fx.output(Output::Close { conn, flush });
+        Some(was)
+    }
+
+    /// Closes them all, without a word to their owners.
+    pub(super) fn close_all(&mut self, why: &str, fx: &mut Effects) {
+        let open = |(conn, state): (&ConnId, &Conn)| match state.phase {
+            Phase::Closing => None,
+            Phase::Serving { .. } | Phase::Overlay => Some((*conn, true)),
+            _ => Some((*conn, false)),
+        };
+        let open: Vec<(ConnId, bool)> = self.conns.iter().filter_map(open).collect();
+        for (conn, flush) in open {
+            self.close(conn, flush, why, fx);
+        }
     }
 
     /// Forgets a connection that is gone.
@@ -204,11 +330,6 @@ impl Table {
     /// A connection in any phase, to look at.
     pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
         self.conns.get(&conn)
-    }
-
-    /// All of them, in order of their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
-        self.conns.iter().map(|(id, c)| (*id, c))
     }
 
     /// How many there are.
@@ -259,29 +380,31 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Fx;
 
     #[test]
     fn limits_count_addresses_and_are_given_back() {
         let limits = Limits { connections: 3, connections_per_ip: 2, ..Limits::default() };
-        let mut t = Table::default();
+        let mut t = Connections::new(limits);
+        let mut fx = Fx::new();
         let at = |s: &str| s.parse::<SocketAddr>().unwrap();
-        assert_eq!(t.admit(ConnId(0), at("[2001:db8::1]:1"), &limits), Ok(()));
-        assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1"), &limits), Ok(()));
-        let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits);
+        assert_eq!(t.admit(ConnId(0), at("[2001:db8::1]:1")), Ok(()));
+        assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1")), Ok(()));
+        let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"));
         assert_eq!(refused, Err(Limit::ConnectionsPerIp));
-        assert!(t.dial(ConnId(1), at("1.1.1.1:1"), Purpose::Fetch, &limits));
-        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1"), &limits), Err(Limit::Connections));
-        assert!(!t.dial(ConnId(5), at("1.1.1.1:1"), Purpose::Fetch, &limits));
+        assert!(t.dial(ConnId(1), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
+        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1")), Err(Limit::Connections));
+        assert!(!t.dial(ConnId(5), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
         assert_eq!((t.number(), t.number()), (ConnId(3), ConnId(7)));
         t.remove(ConnId(0));
-        assert_eq!(t.admit(ConnId(4), at("[2001:db8::3]:1"), &limits), Ok(()));
+        assert_eq!(t.admit(ConnId(4), at("[2001:db8::3]:1")), Ok(()));
         assert_eq!(t.len(), 3);
     }
 
     #[test]
     fn a_connection_has_one_timer() {
-        let mut t = Table::default();
-        t.admit(ConnId(0), "1.1.1.1:1".parse().unwrap(), &Limits::default()).unwrap();
+        let mut t = Connections::new(Limits::default());
+        t.admit(ConnId(0), "1.1.1.1:1".parse().unwrap()).unwrap();
         t.wake(ConnId(0), Instant::from_secs(1), Timer::Head);
         t.wake(ConnId(0), Instant::from_secs(2), Timer::Idle);
         assert_eq!(t.expired(Instant::from_secs(1)), None);

@@ -1,0 +1,50 @@
+//! What every service has at hand in one call.
+
+use core::net::SocketAddr;
+
+use super::connections::{Connections, Phase};
+use super::{Config, ConnEvent, Effects, tell};
+use crate::id::{ConnId, Guid};
+use crate::time::Instant;
+
+/// The instant, what is common to all services, and where effects go.
+pub(super) struct Cx<'a> {
+    pub(super) now: Instant,
+    pub(super) config: &'a Config,
+    pub(super) us: &'a Ourselves,
+    pub(super) io: &'a mut Connections,
+    pub(super) fx: &'a mut Effects,
+}
+
+/// Who we are to others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ourselves {
+    /// Our servent id; all zeros before the start.
+    pub(super) servent: Guid,
+    /// Where we listen, once the host does.
+    pub(super) listen: Option<SocketAddr>,
+}
+
+impl Cx<'_> {
+    /// Adds an event of our own.
+    pub(super) fn tell(&mut self, event: ConnEvent) {
+        tell(self.fx, event);
+    }
+
+    /// Closes a connection; what it was for, for its owner.
+    pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) -> Option<Phase> {
+        self.io.close(conn, flush, why, self.fx)
+    }
+}
+
+impl Ourselves {
+    /// Where others reach us, as far as we know: the port we listen on, at
+    /// the address this connection left from when we listen on all of them.
+    pub(super) fn reached_at(&self, local: SocketAddr) -> SocketAddr {
+        match self.listen {
+            Some(at) if !at.ip().is_unspecified() => at,
+            Some(at) => SocketAddr::new(local.ip().to_canonical(), at.port()),
+            None => local,
+        }
+    }
+}

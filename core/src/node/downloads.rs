@@ -1,0 +1,232 @@
+//! The service that downloads: connections on which we ask. The engine
+//! [`fetch`] decides; here bytes become heads, and bodies go past the node to
+//! the disk.
+
+use alloc::sync::Arc;
+use core::mem;
+use core::net::{IpAddr, SocketAddr};
+
+use super::connections::{Awaited, Phase, Purpose};
+use super::cx::Cx;
+use super::parts::Parts;
+use super::{Config, ConnEvent, Event, Op, Output};
+use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::fetch::{self, DialError, Fetches, PartRow, StoreError};
+use crate::id::{ConnId, FetchId};
+use crate::time::Instant;
+use crate::wire::http::ResponseHead;
+use crate::wire::queue::Line;
+
+/// The service that downloads.
+#[derive(Debug, Clone)]
+pub(super) struct Downloads {
+    engine: Fetches,
+    /// What there is of files that are not whole yet, for those who ask us.
+    pub(super) parts: Parts,
+}
+
+impl Downloads {
+    pub(super) fn new(config: &Config) -> Self {
+        let engine = Fetches::new(config.fetch, config.agent.clone(), config.dialect);
+        Self { engine, parts: Parts::default() }
+    }
+
+    /// How they all stand.
+    pub(super) fn view(&self) -> alloc::vec::Vec<fetch::FetchView> {
+        self.engine.view()
+    }
+
+    /// A download the store remembered.
+    pub(super) fn restore(&mut self, cx: &mut Cx<'_>, row: PartRow) {
+        self.parts.put(&Arc::new(row.clone()));
+        self.handle(cx, fetch::Input::Restore(row));
+    }
+
+    /// Where servers may call us back.
+    pub(super) fn listening(&mut self, cx: &mut Cx<'_>) {
+        let at = cx.us.listen.filter(|_| cx.config.callable);
+        self.handle(cx, fetch::Input::Listening(at));
+    }
+
+    /// Gives the engine an input and does what it wants.
+    pub(super) fn handle(&mut self, cx: &mut Cx<'_>, input: fetch::Input) {
+        let mut said = Fx::new();
+        self.engine.handle(cx.now, input, &mut said);
+        self.obey(cx, said);
+    }
+
+    /// When the engine wants to be woken.
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.engine.poll_timeout()
+    }
+
+    /// Runs what is due.
+    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        let mut said = Fx::new();
+        self.engine.handle_timeout(cx.now, &mut said);
+        self.obey(cx, said);
+    }
+
+    /// In the engine's own order, so that what is saved before a request is
+    /// persisted before it is written.
+    fn obey(&mut self, cx: &mut Cx<'_>, mut said: FxOf<Fetches>) {
+        for effect in said.drain() {
+            let wanted = match effect {
+                Effect::Event(event) => {
+                    cx.fx.event(Event::Fetch(event));
+                    continue;
+                }
+                Effect::Output(wanted) => wanted,
+            };
+            match wanted {
+                fetch::Output::Dial { conn, to } => {
+                    if !cx.io.dial(conn, to, Purpose::Fetch, cx.fx) {
+                        let why = DialError::NoDescriptor;
+                        self.handle(cx, fetch::Input::DialFailed { conn, why });
+                    }
+                }
+                fetch::Output::Write { conn, data } => cx.io.write(conn, data, cx.fx),
+                fetch::Output::Store { conn, fetch, start, end } => {
+                    store(cx, conn, fetch, (start, end));
+                }
+                fetch::Output::Skip { conn, bytes } => expect(cx, conn, Awaited::Skipping(bytes)),
+                fetch::Output::Close { conn } => {
+                    // The engine wants to hear no more of it.
+                    cx.close(conn, false, "the download is done with it");
+                }
+                fetch::Output::Allocate { fetch, name, size } => {
+                    cx.fx.output(Output::Allocate { fetch, name, size });
+                }
+                fetch::Output::Verify { fetch } => cx.fx.output(Output::Verify { fetch }),
+                fetch::Output::Complete { fetch } => cx.fx.output(Output::Complete { fetch }),
+                fetch::Output::Save(row) => {
+                    self.parts.put(&row);
+                    cx.fx.output(Output::Persist(Op::Fetch(row)));
+                }
+                fetch::Output::Forget(fetch) => {
+                    self.parts.remove(fetch);
+                    cx.fx.output(Output::Persist(Op::FetchGone(fetch)));
+                }
+                fetch::Output::Answer(answer) => cx.fx.output(Output::Answer(answer.into())),
+            }
+        }
+    }
+
+    /// A `QUEUE` or a `GIV` opened this connection: from now on we ask on it,
+    /// if a download of ours was waiting for that.
+    pub(super) fn invited(&mut self, cx: &mut Cx<'_>, conn: ConnId, line: Line) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let peer: SocketAddr = state.peer;
+        state.phase = Phase::Fetching(Awaited::Head);
+        cx.io.rest(conn);
+        let input = match line {
+            Line::Queue { ticket, server } => fetch::Input::Called { conn, peer, ticket, server },
+            Line::Giv { index, servent, name } => {
+                fetch::Input::Giv { conn, peer, index, servent, name }
+            }
+        };
+        self.handle(cx, input);
+    }
+
+    /// A dial for a download is through.
+    pub(super) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, local: IpAddr) {
+        expect(cx, conn, Awaited::Head);
+        self.handle(cx, fetch::Input::Dialed { conn, local });
+    }
+
+    /// Takes heads, and bodies of no use, out of what is unread.
+    pub(super) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let limits = cx.config.limits.head();
+        loop {
+            let Some(state) = cx.io.open(conn) else { return };
+            let Phase::Fetching(awaited) = &mut state.phase else { return };
+            if state.unread.is_empty() {
+                return;
+            }
+            match awaited {
+                Awaited::Head => {}
+                Awaited::Skipping(left) => {
+                    let used = usize::try_from(*left).unwrap_or(usize::MAX).min(state.unread.len());
+                    *left -= used as u64;
+                    if *left == 0 {
+                        *awaited = Awaited::Head;
+                    }
+                    let bytes = mem::take(&mut state.unread);
+                    state.keep_unread(bytes, used);
+                    continue;
+                }
+                // The body is whole but not yet on disk; what follows waits.
+                Awaited::Storing(_) if state.unread.len() <= limits.bytes as usize => return,
+                Awaited::Storing(_) => return self.not_a_reply(cx, conn),
+            }
+            let bytes = mem::take(&mut state.unread);
+            match ResponseHead::parse(&bytes, &limits) {
+                Ok(None) => {
+                    state.keep_unread(bytes, 0);
+                    return;
+                }
+                Ok(Some((head, used))) => {
+                    state.keep_unread(bytes, used);
+                    cx.tell(ConnEvent::Response { conn, status: head.status });
+                    self.handle(cx, fetch::Input::Head { conn, head });
+                }
+                Err(_) => return self.not_a_reply(cx, conn),
+            }
+        }
+    }
+
+    /// What came in is no reply: nothing on this connection can be trusted.
+    fn not_a_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.handle(cx, fetch::Input::Garbage { conn });
+        if cx.close(conn, false, "not a reply we can read").is_some() {
+            self.left(cx, conn);
+        }
+    }
+
+    /// So much of the body is safe on disk.
+    pub(super) fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Fetching(Awaited::Storing(length)) = state.phase else { return };
+        let bytes = bytes.min(length);
+        if bytes == length {
+            state.phase = Phase::Fetching(Awaited::Head);
+        }
+        self.handle(cx, fetch::Input::Stored { conn, bytes });
+        self.read(cx, conn);
+    }
+
+    /// The part file cannot be written.
+    pub(super) fn disk_failed(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
+        self.handle(cx, fetch::Input::DiskFailed { conn, why });
+    }
+
+    /// A connection on which we asked, or were to ask, is of no use any more.
+    pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.handle(cx, fetch::Input::Closed { conn });
+    }
+}
+
+/// A body goes to the disk: the host takes it off the wire, with what of it
+/// came in along with the head.
+fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
+    let Some(state) = cx.io.open(conn) else { return };
+    let length = end.saturating_sub(start);
+    if length == 0 || !matches!(state.phase, Phase::Fetching(_)) {
+        return;
+    }
+    state.phase = Phase::Fetching(Awaited::Storing(length));
+    let mut early = mem::take(&mut state.unread);
+    let ours = usize::try_from(length).unwrap_or(usize::MAX).min(early.len());
+    let rest = early.split_off(ours);
+    state.keep_unread(rest, 0);
+    cx.fx.output(Output::Store { conn, fetch, start, end, early });
+}
+
+/// Sets what comes next on a connection on which we ask.
+fn expect(cx: &mut Cx<'_>, conn: ConnId, next: Awaited) {
+    let Some(state) = cx.io.open(conn) else { return };
+    if let Phase::Dialing(_) | Phase::Fresh | Phase::Fetching(_) = state.phase {
+        state.phase =
+            Phase::Fetching(if next == Awaited::Skipping(0) { Awaited::Head } else { next });
+    }
+}

@@ -1,0 +1,194 @@
+//! The service that gives files away: what we share, the upload queue in
+//! front of it, and the connections on which others ask.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
+//! | `request` | one request: what it asks for, what the queue says to it |
+//! | `reply` | replies in words |
+//! | `page` | the list of what we share, for browsers |
+
+mod page;
+mod reply;
+mod request;
+mod serving;
+
+use core::net::SocketAddr;
+
+use self::reply::Reply;
+pub(super) use self::request::clip;
+use super::catalog::Catalog;
+use super::connections::{Phase, Purpose, Timer};
+use super::cx::Cx;
+use super::{ConnEvent, Event, Op, Output};
+use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::queue::server::{self, Server};
+use crate::queue::{self, Loss};
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::wire::queue::Line;
+
+/// What one effect of the queue is.
+type Said = Effect<server::Output, queue::Event>;
+
+/// The service that gives files away.
+#[derive(Debug, Clone)]
+pub(super) struct Http {
+    pub(super) queue: Server,
+    pub(super) files: Catalog,
+}
+
+impl Http {
+    pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
+        let queue = Server::new(config, root.fork("queue", 0));
+        Self { queue, files: Catalog::default() }
+    }
+
+    /// Gives the queue an input that no request is behind, and does what it
+    /// wants.
+    pub(super) fn queue(&mut self, cx: &mut Cx<'_>, input: server::Input) {
+        let mut said = Fx::new();
+        self.queue.handle(cx.now, input, &mut said);
+        self.obey_all(cx, said);
+    }
+
+    /// When the queue wants to be woken.
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.queue.poll_timeout()
+    }
+
+    /// Runs what is due of the queue.
+    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        let mut said = Fx::new();
+        self.queue.handle_timeout(cx.now, &mut said);
+        self.obey_all(cx, said);
+    }
+
+    fn obey_all(&mut self, cx: &mut Cx<'_>, mut said: FxOf<Server>) {
+        for effect in said.drain() {
+            self.obey(cx, effect);
+        }
+    }
+
+    /// Does one thing the queue wants.
+    fn obey(&mut self, cx: &mut Cx<'_>, said: Said) {
+        match said {
+            Effect::Event(event) => cx.fx.event(Event::Queue(event)),
+            Effect::Output(server::Output::Save(row)) => {
+                cx.fx.output(Output::Persist(Op::Queue(row)));
+            }
+            Effect::Output(server::Output::Forget(ticket)) => {
+                cx.fx.output(Output::Persist(Op::QueueGone(ticket)));
+            }
+            Effect::Output(server::Output::Call { ticket, to }) => self.call(cx, ticket, to),
+            Effect::Output(server::Output::Hangup { conn, why }) => {
+                self.close(cx, conn, true, loss(why));
+            }
+            Effect::Output(server::Output::Reply { .. }) => {
+                unreachable!("only a request is replied to")
+            }
+        }
+    }
+
+    /// Calls a client back to its place: `QUEUE` goes out once the dial is
+    /// through (PARQ §4).
+    fn call(&mut self, cx: &mut Cx<'_>, ticket: Guid, to: SocketAddr) {
+        let conn = cx.io.number();
+        if !cx.io.dial(conn, to, Purpose::Call(ticket), cx.fx) {
+            self.queue(cx, server::Input::CallDone { ticket, ok: false });
+        }
+    }
+
+    /// Gives a file to somebody who cannot reach us: `GIV` goes out once the
+    /// dial is through. False when we share no such file.
+    pub(super) fn give(&self, cx: &mut Cx<'_>, to: SocketAddr, index: FileIndex) -> bool {
+        let shared = self.files.get(index).is_some();
+        if shared {
+            let conn = cx.io.number();
+            cx.io.dial(conn, to, Purpose::Giv(index), cx.fx);
+        }
+        shared
+    }
+
+    /// A client is called: from now on its connection is served, and queued,
+    /// as any other.
+    pub(super) fn call_dialed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        ticket: Guid,
+        local: SocketAddr,
+    ) {
+        let server = Some(cx.us.reached_at(local));
+        open_with(cx, conn, &Line::Queue { ticket, server });
+        self.queue(cx, server::Input::CallDone { ticket, ok: true });
+    }
+
+    /// Somebody who cannot reach us is reached.
+    pub(super) fn give_dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, index: FileIndex) {
+        let Some(name) = self.files.get(index).map(|f| f.name.clone()) else {
+            return self.close(cx, conn, false, "the file is no longer shared");
+        };
+        let servent = cx.us.servent;
+        open_with(cx, conn, &Line::Giv { index, servent, name });
+    }
+
+    /// Writes a reply whole, and closes when it is the last.
+    fn say(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+        let (keep, why) = (reply.keep, reply.why);
+        self.write(cx, conn, reply);
+        if !keep {
+            self.close(cx, conn, true, why);
+        }
+    }
+
+    /// Writes a reply, or all of it but the bytes of a file.
+    #[allow(clippy::unused_self)] // Beside `say`.
+    fn write(&self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+        let Reply { status, range: (start, end), data, .. } = reply;
+        cx.tell(ConnEvent::Reply { conn, status, start, end });
+        cx.io.write(conn, data, cx.fx);
+    }
+
+    /// Closes a connection. The queue learns of it now, not when the host
+    /// reports it gone.
+    pub(super) fn close(&mut self, cx: &mut Cx<'_>, conn: ConnId, flush: bool, why: &str) {
+        if let Some(was) = cx.close(conn, flush, why) {
+            self.left(cx, conn, &was, false);
+        }
+    }
+
+    /// A connection is of no use any more. `broke`: not by our will.
+    pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, was: &Phase, broke: bool) {
+        match was {
+            Phase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
+            Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_) => {
+                self.queue(cx, server::Input::Gone { conn });
+            }
+            Phase::Dialing(Purpose::Call(ticket)) => {
+                self.queue(cx, server::Input::CallDone { ticket: *ticket, ok: false });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Writes the line that opens a connection of ours.
+fn open_with(cx: &mut Cx<'_>, conn: ConnId, line: &Line) {
+    cx.io.write(conn, line.to_bytes(), cx.fx);
+    cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
+}
+
+/// Why the queue hangs up, in words.
+const fn loss(why: Loss) -> &'static str {
+    match why {
+        Loss::TooEarly => "asked too early",
+        Loss::Overdue => "did not ask in time",
+        Loss::ConnectionLost => "the place is lost",
+        Loss::WrongPosition => "claimed a position it was never told",
+        Loss::BrokeTooOften => "broke its connection too often",
+        Loss::Unreachable => "did not answer the calls",
+        Loss::Replaced => "took another place instead",
+    }
+}

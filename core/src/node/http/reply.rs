@@ -1,0 +1,225 @@
+//! Replies in words: every head we write, and the few bodies of our own.
+//! Nothing here decides.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::request::Asked;
+use crate::id::Guid;
+use crate::node::parts::Subject;
+use crate::queue::{Dialect, Place};
+use crate::time::Duration;
+use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Version};
+use crate::wire::queue::{self as headers, Seconds};
+
+/// What every reply to a request depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    /// The client wants, and knows how, to keep the connection.
+    pub(super) keep: bool,
+    /// It must be told so: its version would close by default.
+    say_keep: bool,
+    /// Only the head.
+    pub(super) head_only: bool,
+}
+
+impl Form {
+    /// A reply after which the connection closes.
+    pub(super) const CLOSE: Self = Self { keep: false, say_keep: false, head_only: false };
+
+    /// Of a reply to this request.
+    pub(super) fn of(head: &RequestHead, dialect: Dialect) -> Self {
+        // A place in the near part of the line is waited at on its connection,
+        // so whoever says that it can queue can keep one, of whatever version.
+        let queues = || dialect != Dialect::Passive && !head.headers.lists("Connection", "close");
+        let keep = head.keep_alive() || queues();
+        Self {
+            keep,
+            say_keep: keep && head.version == Version::Http10,
+            head_only: head.method == Method::Head,
+        }
+    }
+
+    /// Writes whether the connection is kept, where the client's version
+    /// would take it otherwise.
+    fn announce(self, head: &mut HeadWriter) {
+        if !self.keep {
+            head.header("Connection", "close");
+        } else if self.say_keep {
+            head.header("Connection", "keep-alive");
+        }
+    }
+}
+
+/// A reply, written: whole, or all of it but a file's bytes.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    /// The bytes of a file that follow.
+    pub(super) range: (u64, u64),
+    pub(super) data: Vec<u8>,
+    /// The connection waits for the next request; else it is closed, and why.
+    pub(super) keep: bool,
+    pub(super) why: &'static str,
+}
+
+/// A file that a reply tells of.
+pub(super) struct Described<'a> {
+    pub(super) subject: &'a Subject,
+    /// Who else has it.
+    pub(super) alternates: Alts,
+}
+
+/// Writes replies.
+#[derive(Clone, Copy)]
+pub(super) struct Writer<'a> {
+    /// `Server`.
+    pub(super) agent: &'a str,
+}
+
+impl Writer<'_> {
+    /// The head before the bytes of a file.
+    pub(super) fn start(self, file: &Described<'_>, asked: &Asked, ticket: Option<Guid>) -> Reply {
+        let &Asked { start, end, partial, form, .. } = asked;
+        let (status, reason) = if partial { (206, "Partial Content") } else { (200, "OK") };
+        let mut head = self.head(status, reason);
+        file.describe(&mut head);
+        if partial {
+            let size = Some(file.subject.size);
+            head.header("Content-Range", ContentRange { range: Some((start, end)), size });
+        }
+        head.header("Content-Type", "application/octet-stream")
+            .header("Content-Length", end - start);
+        if let Some(ticket) = ticket {
+            head.header("X-Queued", format_args!("ID={ticket}"));
+        }
+        form.announce(&mut head);
+        whole(status, (start, end), head.finish(), form)
+    }
+
+    /// A place in the line (AQ-3, PQ-4).
+    pub(super) fn wait(self, file: &Described<'_>, asked: &Asked, place: &Place) -> Reply {
+        let mut head = self.head(503, "Queued");
+        file.describe(&mut head);
+        if asked.dialect == Dialect::Passive {
+            return in_words(head, place);
+        }
+        headers::write_place(&mut head, place);
+        let mut form = asked.form;
+        if place.keep {
+            form.announce(&mut head);
+        } else {
+            // `write_place` has said so already.
+            form.keep = false;
+        }
+        let mut reply = whole(503, (0, 0), head.finish(), form);
+        if !place.keep {
+            reply.why = "far back in the line";
+        }
+        reply
+    }
+
+    /// No place and no slot: a plain refusal that says when to come back.
+    pub(super) fn come_back(self, why: (u16, &str), retry_after: Duration, form: Form) -> Reply {
+        let (status, reason) = why;
+        let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
+        let mut head = self.head(status, reason);
+        head.header("Retry-After", Seconds(retry_after));
+        text_reply(status, head, ("text/plain", text), form)
+    }
+
+    /// The head a `GET` of this file would have.
+    pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> Reply {
+        let mut head = self.head(200, "OK");
+        file.describe(&mut head);
+        head.header("Content-Type", "application/octet-stream")
+            .header("Content-Length", file.subject.size);
+        form.announce(&mut head);
+        whole(200, (0, 0), head.finish(), form)
+    }
+
+    /// The list of files for a browser.
+    pub(super) fn page(self, html: String, form: Form) -> Reply {
+        let mut head = self.head(200, "OK");
+        head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+            .header("X-Content-Type-Options", "nosniff");
+        text_reply(200, head, ("text/html; charset=utf-8", html), form)
+    }
+
+    /// The range asked for is not in the file, or not here yet.
+    pub(super) fn unsatisfiable(self, file: &Described<'_>, form: Form) -> Reply {
+        let size = file.subject.size;
+        let mut head = self.head(416, "Range Not Satisfiable");
+        file.describe(&mut head);
+        head.header("Content-Range", ContentRange { range: None, size: Some(size) });
+        let text = format!("The file has {size} bytes.\n");
+        text_reply(416, head, ("text/plain", text), form)
+    }
+
+    /// Only `GET` and `HEAD` are served here.
+    pub(super) fn not_allowed(self) -> Reply {
+        let mut head = self.head(405, "Method Not Allowed");
+        head.header("Allow", "GET, HEAD");
+        let text = String::from("Only GET and HEAD.\n");
+        text_reply(405, head, ("text/plain", text), Form::CLOSE)
+    }
+
+    /// A reply that says no more than its reason.
+    pub(super) fn short(self, (status, reason): (u16, &str), form: Form) -> Reply {
+        let head = self.head(status, reason);
+        text_reply(status, head, ("text/plain", format!("{reason}.\n")), form)
+    }
+
+    /// The head every reply begins with.
+    fn head(self, status: u16, reason: &str) -> HeadWriter {
+        let mut head = HeadWriter::status(status, reason);
+        head.header("Server", self.agent);
+        head
+    }
+}
+
+impl Described<'_> {
+    /// What there is to know of a file: the mesh travels with every reply,
+    /// queued or not (PQ-17).
+    fn describe(&self, head: &mut HeadWriter) {
+        head.header("Accept-Ranges", "bytes");
+        if let Some(sha1) = self.subject.sha1 {
+            head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
+        }
+        if let Some(available) = &self.subject.available {
+            head.header("X-Available-Ranges", available);
+        }
+        if !self.alternates.0.is_empty() {
+            head.header("X-Alt", &self.alternates);
+        }
+    }
+}
+
+/// A place for somebody who knows nothing of places: often a person with a
+/// browser, who is told in words (PARQ §5).
+fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
+    head.header("Retry-After", Seconds(place.retry_after));
+    let text = format!(
+        "All upload slots are taken. You are number {} of {} in line; ask again in {} seconds.\n",
+        place.position,
+        place.length,
+        place.retry_after.as_secs_ceil()
+    );
+    text_reply(503, head, ("text/plain", text), Form::CLOSE)
+}
+
+fn text_reply(status: u16, mut head: HeadWriter, body: (&str, String), form: Form) -> Reply {
+    let (kind, text) = body;
+    head.header("Content-Type", kind).header("Content-Length", text.len());
+    form.announce(&mut head);
+    let mut data = head.finish();
+    if !form.head_only {
+        data.extend_from_slice(text.as_bytes());
+    }
+    let why = "the reply ends the connection";
+    Reply { status, range: (0, 0), data, keep: form.keep, why }
+}
+
+fn whole(status: u16, range: (u64, u64), data: Vec<u8>, form: Form) -> Reply {
+    Reply { status, range, data, keep: form.keep, why: "the client wants no more" }
+}

@@ -1,0 +1,319 @@
+//! One request: what it asks for, what the queue says to that, and the reply.
+
+use alloc::string::String;
+use core::net::IpAddr;
+
+use super::Http;
+use super::page::{self, Wanted};
+use super::reply::{Described, Form, Reply, Writer};
+use crate::engine::{Effect, Engine as _, Fx};
+use crate::id::{ConnId, FileIndex, Sha1};
+use crate::node::connections::{Phase, Timer, Transfer};
+use crate::node::cx::Cx;
+use crate::node::parts::{Parts, Subject};
+use crate::node::{ConnEvent, Event, FileRef, Output};
+use crate::queue::Dialect;
+use crate::queue::server::{self, Verdict};
+use crate::time::Instant;
+use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
+use crate::wire::queue as headers;
+
+/// A file body somebody asks for, while the queue decides.
+pub(super) struct Asked {
+    pub(super) subject: Subject,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// A range was asked for: 206 instead of 200.
+    pub(super) partial: bool,
+    /// Whoever names both ends of a piece that does not begin the file takes
+    /// it piece by piece, in whatever order (AQ-9).
+    pub(super) piece: bool,
+    pub(super) dialect: Dialect,
+    pub(super) form: Form,
+}
+
+impl Http {
+    /// Answers one request, or lets the queue decide on it.
+    pub(super) fn request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        head: &RequestHead,
+        parts: &Parts,
+    ) {
+        cx.tell(heard(conn, head));
+        let writer = Writer { agent: &cx.config.agent };
+        if !cx.config.http {
+            return self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
+        }
+        let dialect = headers::spoken(&head.headers);
+        let form = Form::of(head, dialect);
+        let target = Target::parse(&head.target);
+        let found = match &target {
+            Target::File { index, name } => self.numbered(*index, name, head),
+            Target::Urn(sha1) => self.content(cx, *sha1, parts),
+            Target::Root { .. } | Target::Other => None,
+        };
+        let found = found.filter(|subject| content_fits(subject, head) != Some(false));
+        let light = found.is_none() || head.method != Method::Get;
+        if light && self.hammers(cx, conn, form) {
+            return;
+        }
+        let reply = if let Method::Other(_) = head.method {
+            writer.not_allowed()
+        } else if has_body(head) {
+            // What follows would be read as the next request.
+            writer.short((400, "Bad Request"), Form::CLOSE)
+        } else if let Target::Root { query } = target {
+            let most = cx.config.limits.index_page as usize;
+            writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)
+        } else if let Some(subject) = found {
+            return self.file_request(cx, conn, subject, head, (dialect, form));
+        } else {
+            writer.short((404, "Not Found"), form)
+        };
+        self.say(cx, conn, reply);
+    }
+
+    /// The shared file with this number, if it is the one that was meant: a
+    /// number from yesterday may be another file today. The content decides
+    /// where the request names it, the name otherwise (reference §3).
+    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
+        let info = self.files.get(index)?;
+        let subject = Subject::from(info);
+        let meant =
+            content_fits(&subject, head).unwrap_or_else(|| info.name.eq_ignore_ascii_case(name));
+        meant.then_some(subject)
+    }
+
+    /// A shared file with this content, or else a download of ours.
+    fn content(&self, cx: &Cx<'_>, sha1: Sha1, parts: &Parts) -> Option<Subject> {
+        let part = || parts.by_sha1(sha1).filter(|_| cx.config.share_parts);
+        self.files.by_sha1(sha1).map(Subject::from).or_else(part)
+    }
+
+    /// A file is asked for: its range, then the queue.
+    fn file_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        subject: Subject,
+        head: &RequestHead,
+        (dialect, form): (Dialect, Form),
+    ) {
+        let Some(peer) = cx.io.get(conn).map(|c| c.peer) else { return };
+        let writer = Writer { agent: &cx.config.agent };
+        if let FileRef::Shared(index) = subject.file {
+            self.learn_alternates(cx, index, head, peer.ip());
+        }
+        if form.head_only {
+            // Never queued, and never touches a place (reference §3).
+            let reply = writer.head_of(&self.described(cx, conn, &subject), form);
+            return self.say(cx, conn, reply);
+        }
+        // What is not one well-formed range is ignored, as HTTP wants it.
+        let range = head.headers.get("Range").and_then(RangeSpec::parse);
+        let whole = Some((0, subject.size));
+        let wanted = range.map_or(whole, |range| range.resolve(subject.size));
+        let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
+            if !self.hammers(cx, conn, form) {
+                let reply = writer.unsatisfiable(&self.described(cx, conn, &subject), form);
+                self.say(cx, conn, reply);
+            }
+            return;
+        };
+        let claim = headers::Claim::parse(&head.headers);
+        let request = server::Request {
+            conn,
+            peer: peer.ip().to_canonical(),
+            dialect,
+            file: subject.key,
+            bytes: end - start,
+            ticket: claim.ticket,
+            told: claim.told,
+            callback: headers::callback(&head.headers),
+        };
+        let partial = range.is_some() || end < subject.size;
+        let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
+        let asked = Asked { subject, start, end, partial, piece, dialect, form };
+        self.ask_queue(cx, request, &asked);
+    }
+
+    /// The queue decides; what it wants besides is done in its own order, so
+    /// that what is saved before a reply is persisted before it is written.
+    fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: &Asked) {
+        let conn = request.conn;
+        if let Some(state) = cx.io.open(conn) {
+            // The queue says anew whether there is a place.
+            state.phase = Phase::Serving { place_until: Instant::ZERO };
+        }
+        let mut said = Fx::new();
+        self.queue.handle(cx.now, server::Input::Request(request), &mut said);
+        for effect in said.drain() {
+            match effect {
+                Effect::Output(server::Output::Reply { verdict, .. }) => {
+                    self.verdict(cx, conn, asked, verdict);
+                }
+                other => self.obey(cx, other),
+            }
+        }
+    }
+
+    /// The queue's answer to a request.
+    fn verdict(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, verdict: Verdict) {
+        let writer = Writer { agent: &cx.config.agent };
+        match verdict {
+            Verdict::Start { ticket, told_ticket } => {
+                let file = self.described(cx, conn, &asked.subject);
+                let reply = writer.start(&file, asked, told_ticket.then_some(ticket));
+                self.start_body(cx, conn, asked, reply);
+            }
+            Verdict::Wait(place) => {
+                let file = self.described(cx, conn, &asked.subject);
+                let reply = writer.wait(&file, asked, &place);
+                if let (true, Some(state)) = (reply.keep, cx.io.open(conn)) {
+                    // The queue hangs up when the place is lost; this is only
+                    // the backstop for one that is lost without a word.
+                    let grace = cx.config.limits.request_deadline;
+                    let place_until = cx.now + place.lifetime + grace;
+                    state.phase = Phase::Serving { place_until };
+                }
+                self.say(cx, conn, reply);
+            }
+            Verdict::Busy { retry_after, .. } => {
+                let reply = writer.come_back((503, "Busy"), retry_after, Form::CLOSE);
+                self.say(cx, conn, reply);
+            }
+            Verdict::Hammering { retry_after } => {
+                self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, Form::CLOSE));
+            }
+        }
+    }
+
+    /// A slot is given: the head, then the bytes.
+    fn start_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, reply: Reply) {
+        let &Asked { start, end, .. } = asked;
+        let Subject { size, file, .. } = asked.subject;
+        let (keep, why) = (reply.keep, reply.why);
+        self.write(cx, conn, reply);
+        let last = end == size && !asked.piece;
+        if start == end {
+            self.queue(cx, server::Input::Finished { conn, last });
+            if !keep {
+                self.close(cx, conn, true, why);
+            }
+            return;
+        }
+        let Some(state) = cx.io.open(conn) else { return };
+        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0 };
+        state.phase = Phase::Sending(transfer.into());
+        cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
+        cx.fx.output(Output::Serve { conn, file, start, end });
+    }
+
+    /// Counts a request that needs no slot towards hammering; true when it
+    /// was refused for that. Who holds a place keeps place and connection.
+    fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
+        let Some(state) = cx.io.get(conn) else { return true };
+        let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > cx.now);
+        let light = server::Input::Light { conn, peer: state.peer.ip() };
+        let mut said = Fx::new();
+        self.queue.handle(cx.now, light, &mut said);
+        let mut refused = false;
+        for effect in said.drain() {
+            match effect {
+                Effect::Event(event) => cx.fx.event(Event::Queue(event)),
+                Effect::Output(server::Output::Reply {
+                    verdict: Verdict::Hammering { retry_after },
+                    ..
+                }) => {
+                    refused = true;
+                    form.keep &= placed;
+                    let writer = Writer { agent: &cx.config.agent };
+                    self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
+                }
+                Effect::Output(_) => unreachable!("a request without a place is only judged"),
+            }
+        }
+        refused
+    }
+
+    fn described<'a>(&self, cx: &Cx<'_>, conn: ConnId, subject: &'a Subject) -> Described<'a> {
+        let mut alternates = Alts::default();
+        let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
+        if let (FileRef::Shared(index), Some(peer)) = (subject.file, peer) {
+            let most = cx.config.limits.alternates_told as usize;
+            alternates.0.extend(self.files.alternates(index, peer).take(most));
+        }
+        Described { subject, alternates }
+    }
+
+    /// The mesh: who else has this file, from the request's own words.
+    fn learn_alternates(
+        &mut self,
+        cx: &Cx<'_>,
+        index: FileIndex,
+        head: &RequestHead,
+        teller: IpAddr,
+    ) {
+        let teller = teller.to_canonical();
+        let most = cx.config.limits.alternates;
+        for at in Alts::parse(&head.headers.joined("X-Alt")).0 {
+            if Some(at) != cx.us.listen {
+                self.files.learn(index, at, teller, most);
+            }
+        }
+        for at in Alts::parse(&head.headers.joined("X-NAlt")).0 {
+            self.files.unlearn(index, at, teller);
+        }
+        // Who can be called and says which parts it has is a source itself.
+        if head.headers.get("X-Available-Ranges").is_some_and(|r| r.contains('-'))
+            && let Some(at) = headers::callback(&head.headers)
+            && at.ip().to_canonical() == teller
+        {
+            self.files.learn(index, at, teller, most);
+        }
+    }
+}
+
+/// An address asks too often.
+const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
+
+fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
+    let method = match &head.method {
+        Method::Get => "GET",
+        Method::Head => "HEAD",
+        Method::Other(other) => other,
+    };
+    ConnEvent::Request {
+        conn,
+        method: clip(method),
+        target: clip(&head.target),
+        range: head.headers.get("Range").map(clip),
+        agent: head.headers.get("User-Agent").map(clip),
+    }
+}
+
+/// Whether a file has the content that the request names. `None` when it names
+/// none, or when we do not know yet what the file has.
+fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
+    let have = subject.sha1?;
+    head.headers
+        .all("X-Gnutella-Content-URN")
+        .flat_map(|v| v.split(','))
+        .filter_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
+        .map(|wanted| wanted == have)
+        .reduce(|all, one| all && one)
+}
+
+/// As much of a stranger's words as an event repeats.
+pub(in crate::node) fn clip(text: &str) -> String {
+    const MOST: usize = 256;
+    if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
+}
+
+/// True when a body follows the head, which no request of ours has.
+fn has_body(head: &RequestHead) -> bool {
+    head.headers.get("Transfer-Encoding").is_some()
+        || head.headers.all("Content-Length").any(|n| n.trim_ascii() != "0")
+}

@@ -1,0 +1,241 @@
+//! A connection that is served: heads out of what comes in, bodies on their
+//! way out, and how long we wait for either.
+
+use core::mem;
+
+use super::Http;
+use super::reply::{Form, Writer};
+use crate::id::ConnId;
+use crate::node::connections::{Phase, Timer, Transfer};
+use crate::node::cx::Cx;
+use crate::node::parts::Parts;
+use crate::node::{ConnEvent, Limit, StoreError};
+use crate::queue::server;
+use crate::time::{Duration, Instant};
+use crate::wire::http::{HeadError, RequestHead};
+
+impl Http {
+    /// Deals with what is unread of a connection on which others ask, or may
+    /// come to: answers as many requests as are there and may be answered.
+    pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId, parts: &Parts) {
+        let most = cx.config.limits.pipeline;
+        let Some(state) = cx.io.open(conn) else { return };
+        if matches!(state.phase, Phase::Sending(_)) {
+            // A request that arrives while a transfer runs waits for its end.
+            let much = state.unread.len() > cx.config.limits.head_bytes as usize;
+            if much || heads(&state.unread) > most {
+                self.refuse(cx, conn, Limit::Pipeline, None);
+            }
+            return;
+        }
+        let bytes = mem::take(&mut state.unread);
+        let (mut used, mut answered) = (0, 0);
+        while used < bytes.len() {
+            match cx.io.open(conn).map(|c| &c.phase) {
+                Some(Phase::Fresh | Phase::Serving { .. }) => {}
+                _ => break,
+            }
+            if answered > most {
+                return self.refuse(cx, conn, Limit::Pipeline, None);
+            }
+            match self.one_request(cx, conn, &bytes[used..], parts) {
+                Some(taken) => used += taken,
+                None => break,
+            }
+            answered += 1;
+        }
+        let Some(state) = cx.io.open(conn) else { return };
+        state.keep_unread(bytes, used);
+        await_request(cx, conn, answered > 0);
+    }
+
+    /// Reads one request and answers it; how many bytes its head had, or
+    /// `None` when more must come first.
+    fn one_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        bytes: &[u8],
+        parts: &Parts,
+    ) -> Option<usize> {
+        let error = match RequestHead::parse(bytes, &cx.config.limits.head()) {
+            Ok(None) => return None,
+            Ok(Some((head, used))) => {
+                let state = cx.io.open(conn)?;
+                if matches!(state.phase, Phase::Fresh) {
+                    state.phase = Phase::Serving { place_until: Instant::ZERO };
+                }
+                self.request(cx, conn, &head, parts);
+                return Some(used);
+            }
+            Err(error) => error,
+        };
+        let writer = Writer { agent: &cx.config.agent };
+        match error {
+            HeadError::TooLong => {
+                self.refuse(cx, conn, Limit::HeadBytes, Some((431, "Request Too Large")));
+            }
+            HeadError::TooManyLines => {
+                self.refuse(cx, conn, Limit::HeadLines, Some((431, "Too Many Headers")));
+            }
+            HeadError::Version => {
+                self.say(cx, conn, writer.short((505, "HTTP Version Not Supported"), Form::CLOSE));
+            }
+            HeadError::FirstLine | HeadError::Fields => {
+                self.say(cx, conn, writer.short((400, "Bad Request"), Form::CLOSE));
+            }
+        }
+        None
+    }
+
+    /// A limit is reached: say so, answer if there is an answer, hang up.
+    pub(in crate::node) fn refuse(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        limit: Limit,
+        answer: Option<(u16, &str)>,
+    ) {
+        cx.tell(ConnEvent::Limit { conn, limit });
+        if let Some(why) = answer {
+            let writer = Writer { agent: &cx.config.agent };
+            self.say(cx, conn, writer.short(why, Form::CLOSE));
+        } else {
+            let idle = matches!(
+                cx.io.get(conn).map(|c| &c.phase),
+                Some(Phase::Fresh | Phase::Serving { .. })
+            );
+            self.close(cx, conn, idle, "a limit was reached");
+        }
+    }
+
+    /// A timer of a connection ran out at `due`.
+    pub(in crate::node) fn run_out(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        timer: Timer,
+        due: Instant,
+    ) {
+        let silent = cx.io.get(conn).is_none_or(|c| c.unread.is_empty());
+        match timer {
+            Timer::Rate => self.judge_reader(cx, conn, due),
+            Timer::Head => {
+                let answer = if silent { None } else { Some((408, "Request Timeout")) };
+                self.refuse(cx, conn, Limit::RequestDeadline, answer);
+            }
+            Timer::Idle => self.refuse(cx, conn, Limit::IdleDeadline, None),
+        }
+    }
+
+    /// The host tells how much of the range has left.
+    pub(in crate::node) fn served(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        bytes: u64,
+        parts: &Parts,
+    ) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let whole = transfer.end - transfer.start;
+        transfer.sent = transfer.sent.max(bytes.min(whole));
+        if transfer.sent < whole {
+            return;
+        }
+        let idle = Phase::Serving { place_until: Instant::ZERO };
+        let Phase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };
+        cx.io.rest(conn);
+        self.sent(cx, conn, &done);
+        if done.keep {
+            await_request(cx, conn, true);
+            // What came in meanwhile waits no longer.
+            self.read(cx, conn, parts);
+        }
+    }
+
+    fn sent(&mut self, cx: &mut Cx<'_>, conn: ConnId, done: &Transfer) {
+        cx.tell(ConnEvent::Sent { conn, bytes: done.sent });
+        self.queue(cx, server::Input::Finished { conn, last: done.last });
+        if !done.keep {
+            self.close(cx, conn, true, "the client wants no more");
+        }
+    }
+
+    /// The window over which a reader is judged has passed at `due`.
+    fn judge_reader(&mut self, cx: &mut Cx<'_>, conn: ConnId, due: Instant) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let taken = transfer.sent - transfer.judged;
+        transfer.judged = transfer.sent;
+        let limits = &cx.config.limits;
+        // A window of no length would be due again in the same instant.
+        let length = limits.reader_window.max(Duration::from_millis(1));
+        let window = u128::from(length.as_micros());
+        // When we come this late it was us who slept, and the reader is not
+        // to blame for what we did not send.
+        let slept = cx.now.since(due) >= length;
+        if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
+            return cx.io.wake(conn, cx.now + length, Timer::Rate);
+        }
+        cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
+        // Ended by us, so the slot is free at once and not held for the owner.
+        self.close(cx, conn, false, "the reader is too slow");
+    }
+
+    /// The file being served cannot be read to its end. What was promised in
+    /// `Content-Length` cannot be kept, so the connection must break.
+    pub(in crate::node) fn unreadable(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
+        let sending = matches!(cx.io.open(conn).map(|c| &c.phase), Some(Phase::Sending(_)));
+        if !sending {
+            return;
+        }
+        let why = match why {
+            StoreError::Changed => "the file changed while it was sent",
+            StoreError::Denied => "the file may not be read",
+            StoreError::Full | StoreError::Failed => "the file cannot be read",
+        };
+        self.close(cx, conn, false, why);
+    }
+}
+
+/// Sets the deadline for what must come next on a connection that is served.
+/// `answered`: a request was answered just now, so the time begins anew.
+fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
+    let (now, limits) = (cx.now, &cx.config.limits);
+    let Some(state) = cx.io.open(conn) else { return };
+    let Phase::Serving { place_until } = state.phase else { return };
+    let (partial, timer) = (!state.unread.is_empty(), state.timer());
+    if partial && (answered || timer != Some(Timer::Head)) {
+        cx.io.wake(conn, now + limits.request_deadline, Timer::Head);
+    } else if !partial && (answered || timer.is_none()) {
+        // Who holds a place is not idle until the place runs out.
+        let until = place_until.max(now + limits.idle_deadline);
+        cx.io.wake(conn, until, Timer::Idle);
+    }
+}
+
+/// How many whole heads are in there.
+fn heads(bytes: &[u8]) -> u32 {
+    let (mut count, mut blank) = (0, true);
+    for &b in bytes {
+        match b {
+            b'\n' if blank => count += 1,
+            b'\n' => blank = true,
+            b'\r' => {}
+            _ => blank = false,
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_counted_by_their_empty_lines() {
+        assert_eq!(heads(b"GET / HTTP/1.1\r\nA: b\r\n\r\nGET / HTTP/1.1\n\nGET"), 2);
+        assert_eq!(heads(b"GET / HTTP/1.1\r\nA: b\r\n"), 0);
+    }
+}
