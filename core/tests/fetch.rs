@@ -43,10 +43,23 @@ fn a_file_is_asked_for_whole_stored_hashed_and_named() {
     assert_eq!(desk.stores(), [(first.conn, 0, 1_000)]);
     assert!(desk.closed(first.conn));
     assert!(desk.outputs.contains(&Output::Verify { fetch: FETCH }));
-    desk.input(Input::Verified { fetch: FETCH, sha1: GOOD });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(GOOD) });
     let end = &desk.outputs[desk.outputs.len() - 3..];
     assert!(matches!(end, [Output::Complete { .. }, Output::Forget(FETCH), Output::Answer(_)]));
     assert_eq!(desk.state(), "done");
+}
+
+#[test]
+fn a_hash_may_be_left_out_only_where_nobody_knows_one() {
+    for (known, done) in [(None, true), (Some(GOOD), false)] {
+        let mut desk = Desk::getting(known, &[A]);
+        let first = desk.connect();
+        desk.serve(first.conn, 0, 1_000, 1_000);
+        desk.input(Input::Verified { fetch: FETCH, sha1: None });
+        let fetched = Answer::Fetched { fetch: FETCH, bytes: 1_000, sha1: None };
+        assert_eq!(desk.answers().contains(&fetched), done);
+        assert_eq!(failed(&desk, FetchFailure::Disk), !done);
+    }
 }
 
 #[test]
@@ -92,7 +105,7 @@ fn corrupt_bytes_are_fetched_once_more_from_others_and_then_no_more() {
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
     desk.input(Input::Dialed { conn: a, local: LOCAL });
     desk.serve(a, 0, 1_000, 1_000);
-    desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(BAD) });
     let corrupt = Event::Corrupt { fetch: FETCH, expected: GOOD, found: BAD };
     assert!(desk.events.contains(&corrupt));
     assert!(lost(&desk, A, SourceTrouble::Corrupt));
@@ -100,7 +113,7 @@ fn corrupt_bytes_are_fetched_once_more_from_others_and_then_no_more() {
     let second = desk.connect();
     assert_ne!(second.conn, b);
     desk.serve(second.conn, 0, 1_000, 1_000);
-    desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(BAD) });
     assert!(failed(&desk, FetchFailure::Corrupt));
 }
 
@@ -109,7 +122,7 @@ fn one_source_that_gave_every_wrong_byte_is_not_asked_again() {
     let mut desk = Desk::getting(Some(GOOD), &[A]);
     let first = desk.connect();
     desk.serve(first.conn, 0, 10, 10);
-    desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(BAD) });
     assert!(failed(&desk, FetchFailure::Corrupt));
     assert!(desk.outputs.contains(&Output::Forget(FETCH)));
 }
@@ -290,7 +303,7 @@ fn a_hash_learnt_on_the_way_is_demanded_after_a_restart_too() {
     assert_eq!(desk.fetches.view().len(), 1);
     let again = desk.connect();
     desk.serve(again.conn, 0, 10, 10);
-    desk.input(Input::Verified { fetch: FETCH, sha1: BAD });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(BAD) });
     assert!(failed(&desk, FetchFailure::Corrupt));
 }
 
@@ -468,9 +481,10 @@ fn play(desk: &mut Desk, (what, which, n): (u8, u8, u64)) {
         8 => desk.input(Input::Closed { conn }),
         9 => desk.pass(Duration::from_millis(n * 50)),
         10 => desk.input(Input::Garbage { conn }),
-        11 => {
-            desk.input(Input::Verified { fetch: FETCH, sha1: if n % 2 == 0 { GOOD } else { BAD } })
-        }
+        11 => desk.input(Input::Verified {
+            fetch: FETCH,
+            sha1: Some(if n % 2 == 0 { GOOD } else { BAD }),
+        }),
         12 => {
             let peer = addr("80.1.1.1:5");
             desk.input(Input::Called { conn: ConnId(n * 2), peer, ticket: id(), server: None });

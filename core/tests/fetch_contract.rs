@@ -64,7 +64,7 @@ fn fetch_input() -> impl Strategy<Value = fetch::Input> {
         1 => conn().prop_map(|conn| I::Garbage { conn }),
         1 => conn().prop_map(|conn| I::DiskFailed { conn, why: StoreError::Full }),
         1 => any::<bool>().prop_map(|good| {
-            I::Verified { fetch: FETCH, sha1: if good { GOOD } else { Sha1([1; 20]) } }
+            I::Verified { fetch: FETCH, sha1: Some(if good { GOOD } else { Sha1([1; 20]) }) }
         }),
         1 => (0..9_u64).prop_map(|n| I::Called {
             conn: ConnId(n * 2), peer: addr("80.1.1.1:9"), ticket: id(), server: None,

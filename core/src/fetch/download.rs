@@ -278,13 +278,14 @@ impl Download {
     }
 
     /// The hash came in.
-    pub(super) fn verified(&mut self, found: Sha1, cx: &mut Cx<'_>) {
+    pub(super) fn verified(&mut self, found: Option<Sha1>, cx: &mut Cx<'_>) {
         if self.state != State::Verifying {
             return;
         }
         let (fetch, bytes) = (self.id, self.size.unwrap_or_default());
-        match self.sha1 {
-            Some(expected) if expected != found => {
+        match (self.sha1, found) {
+            (Some(_), None) => self.unreadable(cx),
+            (Some(expected), Some(found)) if expected != found => {
                 cx.fx.event(Event::Corrupt { fetch, expected, found });
                 self.refetch(cx);
             }
@@ -292,8 +293,8 @@ impl Download {
                 self.state = State::Done;
                 cx.fx.output(Output::Complete { fetch });
                 cx.fx.output(Output::Forget(fetch));
-                cx.fx.event(Event::Done { fetch, bytes, sha1: Some(found) });
-                cx.fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: Some(found) }));
+                cx.fx.event(Event::Done { fetch, bytes, sha1: found });
+                cx.fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: found }));
             }
         }
     }

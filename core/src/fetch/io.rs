@@ -56,8 +56,9 @@ pub enum Input {
     Giv { conn: ConnId, peer: SocketAddr, index: FileIndex, servent: Guid, name: String },
     /// An accepted connection began with `QUEUE`.
     Called { conn: ConnId, peer: SocketAddr, ticket: Guid, server: Option<SocketAddr> },
-    /// The SHA-1 of what [`Output::Verify`] named.
-    Verified { fetch: FetchId, sha1: Sha1 },
+    /// The SHA-1 of what [`Output::Verify`] named. It may be left out of a
+    /// download whose hash nobody knows; any other then fails.
+    Verified { fetch: FetchId, sha1: Option<Sha1> },
     /// What [`Output::Verify`] named cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
 }

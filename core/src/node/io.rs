@@ -51,8 +51,9 @@ pub enum Input {
     DiskFailed { conn: ConnId, why: StoreError },
     /// The answer to [`Output::Verify`] when the part file cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
-    /// The answer to [`Output::Verify`].
-    Verified { fetch: FetchId, sha1: Sha1 },
+    /// The answer to [`Output::Verify`]. A host that cannot hash says `None`:
+    /// a download whose hash nobody knows is whole then, any other fails.
+    Verified { fetch: FetchId, sha1: Option<Sha1> },
     /// A file is shared from now on, or its entry changed (a hash came in).
     Shared(FileInfo),
     /// A file is no longer shared.

@@ -177,7 +177,7 @@ impl Host {
                 Output::StopStore { conn } => drop(self.storing.remove(&conn)),
                 Output::Verify { fetch } => {
                     let found = self.verified(fetch);
-                    inputs.push_back(Input::Verified { fetch, sha1: found });
+                    inputs.push_back(Input::Verified { fetch, sha1: Some(found) });
                 }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
                 Output::Complete { .. } => {}

@@ -403,7 +403,7 @@ impl Loop {
                 sha1_of(&file, |_| !reports.is_closed()).map_err(|why| store_error(&why))
             });
             let input = match hashed {
-                Ok(Some(sha1)) => Input::Verified { fetch, sha1 },
+                Ok(sha1 @ Some(_)) => Input::Verified { fetch, sha1 },
                 Ok(None) => return, // The servent has ended.
                 Err(why) => Input::VerifyFailed { fetch, why },
             };

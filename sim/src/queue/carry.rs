@@ -163,7 +163,7 @@ impl<N: Guest> World<N> {
         if disk.content(fetch).is_some_and(|c| c.damaged) {
             disk.erase(fetch); // It will be fetched anew.
         }
-        self.give(host, Input::Verified { fetch, sha1 }, None, out);
+        self.give(host, Input::Verified { fetch, sha1: Some(sha1) }, None, out);
     }
 
     fn dial(&mut self, host: u32, conn: ConnId, to: SocketAddr) {

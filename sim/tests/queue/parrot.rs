@@ -108,7 +108,7 @@ impl Engine for Parrot {
             }
             Input::Verified { fetch, sha1 } => {
                 let expected = self.want.as_ref().and_then(|g| g.sha1);
-                if expected == Some(sha1) {
+                if expected == sha1 {
                     let bytes = self.stored;
                     fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: expected }));
                 } else {
