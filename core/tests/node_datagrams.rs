@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
-use servent_core::node::{Command, Config, ConnEvent, Input, Message, Node, Output, Restored};
+use servent_core::node::{
+    Answer, Command, Config, ConnEvent, Input, Message, Node, Output, Restored, Service,
+};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog;
@@ -177,9 +179,11 @@ fn a_node_without_the_service_hears_no_datagrams() {
     let mut host = Host::new(1, Config::default());
     let data = Payload::from_static(b"anything");
     host.give(now, Input::Datagrams { from: at(2), segment: 8, data });
-    host.send(now, at(2), vec![message("hello")]);
     host.give(now, Input::Flush);
     assert_eq!(host.outputs, []);
+    host.send(now, at(2), vec![message("hello")]);
+    let off = Answer::Off { service: Service::Datagrams };
+    assert_eq!(host.outputs, [Output::Answer(off)], "and says so to whoever wants some sent");
     assert!(host.node.datagrams().is_none());
 }
 

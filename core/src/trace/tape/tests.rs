@@ -114,7 +114,7 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Served { .. } => Input::Stored { conn, bytes: 0 },
         Input::Stored { .. } => Input::DiskFailed { conn, why },
         Input::DiskFailed { .. } => Input::VerifyFailed { fetch, why },
-        Input::VerifyFailed { .. } => Input::Verified { fetch, sha1: Sha1([0xfe; 20]) },
+        Input::VerifyFailed { .. } => Input::Verified { fetch, sha1: Some(Sha1([0xfe; 20])) },
         Input::Verified { .. } => Input::Shared(file()),
         Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
         Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
