@@ -1,6 +1,7 @@
-//! Packs the lab's page into the program: the folder `SERVENT_PAGE` names,
-//! else `dist/www` as `cargo xtask page` builds it, else the sources in `www/`
-//! with their `www/pkg`. Without any of them the program says how to build it.
+//! Packs the lab's page into the program: the files of `www/` as they are, with
+//! the core that `cargo xtask page` puts into `www/pkg`; another such folder
+//! when `SERVENT_PAGE` names one. Without the core in it the program says how
+//! to build it.
 
 use std::env;
 use std::fmt::Write as _;
@@ -8,30 +9,29 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What of the folder a browser may want; the rest is for those who work on it.
+const SERVED: [&str; 4] = ["index.html", "css", "js", "pkg"];
+const ENDINGS: [&str; 4] = ["html", "css", "js", "wasm"];
+
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=SERVENT_PAGE");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let candidates = [
-        env::var_os("SERVENT_PAGE").map(PathBuf::from),
-        Some(root.join("dist/www")),
-        Some(root.join("www")),
-    ];
+    let root = env::var_os("SERVENT_PAGE")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../www"), PathBuf::from);
     let mut files = Vec::new();
-    for folder in candidates.into_iter().flatten() {
-        println!("cargo::rerun-if-changed={}", folder.display());
-        if folder.join("index.html").is_file() {
-            collect(&folder, &folder, &mut files)?;
+    for name in SERVED {
+        let path = root.join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        if path.exists() {
+            collect(&root, &path, &mut files)?;
         }
-        // A page without the core inside would show nothing.
-        if files.iter().any(|(name, _)| name.ends_with(".wasm")) {
-            break;
-        }
+    }
+    // A page without the core inside would show nothing.
+    if !files.iter().any(|(name, _)| name.ends_with(".wasm")) {
         files.clear();
     }
     files.sort();
     let mut list = String::from("&[\n");
     for (name, path) in &files {
-        println!("cargo::rerun-if-changed={}", path.display());
         // Writing to a string does not fail.
         let _ = writeln!(list, "    ({name:?}, include_bytes!({:?})),", path.display().to_string());
     }
@@ -41,23 +41,14 @@ fn main() -> io::Result<()> {
 }
 
 /// Every file a browser can want, by its name under the page's root.
-fn collect(root: &Path, folder: &Path, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
-    const NOT_SERVED: [&str; 4] = ["node_modules", "tests", "package.json", "package-lock.json"];
-    const SERVED: [&str; 10] =
-        ["html", "css", "js", "wasm", "gz", "json", "svg", "png", "woff2", "webmanifest"];
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with('.') || NOT_SERVED.contains(&name.as_str()) {
-            continue;
+fn collect(root: &Path, path: &Path, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            collect(root, &entry?.path(), into)?;
         }
-        if path.is_dir() {
-            collect(root, &path, into)?;
-        } else if path.extension().is_some_and(|e| SERVED.iter().any(|s| e == *s)) {
-            let relative = path.strip_prefix(root).unwrap_or(&path);
-            let name = relative.to_string_lossy().replace('\\', "/");
-            into.push((name, fs::canonicalize(&path)?));
-        }
+    } else if path.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known)) {
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+        into.push((name, fs::canonicalize(path)?));
     }
     Ok(())
 }

@@ -1,32 +1,28 @@
-/** The core in WebAssembly: a module for each view, loaded when the view is opened. */
+/** The core: one WebAssembly module for every view, loaded once. */
+import init, * as core from '#servent';
 
-/** How often each was loaded: a fresh instance needs an address of its own. */
-const loads = /** @type {Map<string, number>} */ (new Map());
+/** @type {Promise<unknown>|null} */
+let loading = null;
 
-/**
- * Loads the module of a view; after a panic again, as a fresh instance.
- * @param {string} view
- * @returns {Promise<any>} its bindings, ready
- */
-export async function load(view) {
-  const again = loads.get(view) ?? 0;
-  loads.set(view, again + 1);
-  const { SERVENT_MODULES: bindings, SERVENT_WASM: packed } = /** @type {any} */ (globalThis);
-  const url = new URL(`pkg/servent_${view}.js`, document.baseURI);
-  if (again > 0) url.searchParams.set('again', String(again));
-  // The built page has the first bindings in its script, each as a function.
-  // The single file has the module of all views inside, because a page from
-  // `file://` may fetch nothing.
-  const ready = bindings?.[view] ?? bindings?.all;
-  const glue = ready ? ready() : await import(url.href);
-  const wasm = packed ? await inflate(packed) : new URL(`pkg/servent_${view}_bg.wasm`, document.baseURI);
-  await glue.default({ module_or_path: wasm });
-  return glue;
+/** Loads the module; what is imported from `#servent` works from then on. */
+export async function load() {
+  loading ??= init({ module_or_path: carried() ?? new URL('pkg/servent_bg.wasm', document.baseURI) });
+  try {
+    await loading;
+  } catch (why) {
+    loading = null;
+    throw why;
+  }
 }
 
-/** @param {string} base64 of something compressed */
-async function inflate(base64) {
-  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Response(stream).arrayBuffer();
+/** The module in the single file: a page from `file://` may fetch nothing beside it. */
+function carried() {
+  const base64 = document.getElementById('servent-wasm')?.textContent;
+  return base64 && fetch(`data:application/wasm;base64,${base64}`);
 }
+
+/** After a panic: a fresh instance. Nothing that was made before may be used any more. */
+export const restart = () => core.__wbg_reset_state();
+
+/** True for what ends an instance of the module. @param {unknown} error @returns {error is Error} */
+export const isPanic = (error) => error instanceof WebAssembly.RuntimeError || (error instanceof Error && error.name === 'Panic');

@@ -1,8 +1,8 @@
 /** Traces in and out: file picker, drop, export. */
-import { el } from './dom.js';
-import { clock } from './format.js';
-import { t } from './strings.js';
-import { firstView } from './views.js';
+import { el } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { firstView } from '#lab/views.js';
 
 /** @import { Session } from './session.js' */
 
@@ -10,7 +10,6 @@ import { firstView } from './views.js';
 export async function openTrace(session, bytes, name) {
   const before = session.view;
   try {
-    await firstView.loadTrace?.();
     session.setView(firstView);
     const run = session.openTrace(bytes, name);
     session.notice(t('trace.opened', { n: run.count }));

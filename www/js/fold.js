@@ -1,5 +1,5 @@
 /** What is folded away on a small screen: a button that opens it, and says whether it is open. */
-import { el, icon, setAttr } from './dom.js';
+import { el, icon, setAttr } from '#lab/dom.js';
 
 /**
  * A part of the page the style sheet shows on a small screen only while it is

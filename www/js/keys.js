@@ -1,9 +1,9 @@
 /** The keyboard: one key, one deed. Single keys can be switched off in the sheet. */
-import { el } from './dom.js';
-import { remember } from './theme.js';
-import { openDialog } from './panels/dialog.js';
-import { t } from './strings.js';
-import { VIEWS } from './views.js';
+import { el } from '#lab/dom.js';
+import { remember } from '#lab/theme.js';
+import { openDialog } from '#lab/panels/dialog.js';
+import { t } from '#lab/strings.js';
+import { VIEWS } from '#lab/views.js';
 
 /** @import { Session } from './session.js' */
 

@@ -1,6 +1,5 @@
 /** A running servent's own tape, as it grows. */
-import { t } from './strings.js';
-import { firstView } from './views.js';
+import { t } from '#lab/strings.js';
 
 /** @import { QueueRun } from './board/run.js' */
 /** @import { Run } from './run.js' */
@@ -47,10 +46,7 @@ export class Live {
   }
 
   /** Every stream begins with the first line of the tape. */
-  async #open() {
-    const turn = ++this.#turn;
-    await firstView.loadTrace?.();
-    if (turn !== this.#turn) return;
+  #open() {
     const stream = new EventSource(this.id ? `api/tape?servent=${encodeURIComponent(this.id)}` : 'api/tape');
     this.#stream = stream;
     this.#begun = false;
@@ -176,11 +172,7 @@ export class Live {
     this.#back = null;
   }
 
-  /** Which opening this is: one that was overtaken does nothing. */
-  #turn = 0;
-
   #close() {
-    this.#turn += 1;
     this.#stream?.close();
     this.#stream = null;
     clearTimeout(this.#timer);

@@ -1,20 +1,21 @@
 /** `<servent-lab>`: puts the page together and starts it. */
-import './panels/events.js';
-import './panels/inspector.js';
-import './timeline/track.js';
-import './timeline/transport.js';
-import { el, icon, setAttr, setText } from './dom.js';
-import { acceptDrops, openTrace, pick, save } from './files.js';
-import { Fold } from './fold.js';
-import { listen, sheet } from './keys.js';
-import { Live, info } from './live.js';
-import { openMenu } from './panels/menu.js';
-import { scenarioDialog } from './panels/scenario.js';
-import { linkOf, openLink, viewIn } from './permalink.js';
-import { Session, mayAutoplay } from './session.js';
-import { speak, t, tell } from './strings.js';
-import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from './theme.js';
-import { VIEWS, firstView, viewOf } from './views.js';
+import '#lab/panels/events.js';
+import '#lab/panels/inspector.js';
+import '#lab/timeline/track.js';
+import '#lab/timeline/transport.js';
+import { load } from '#lab/core.js';
+import { el, icon, setAttr, setText } from '#lab/dom.js';
+import { acceptDrops, openTrace, pick, save } from '#lab/files.js';
+import { Fold } from '#lab/fold.js';
+import { listen, sheet } from '#lab/keys.js';
+import { Live, info } from '#lab/live.js';
+import { openMenu } from '#lab/panels/menu.js';
+import { scenarioDialog } from '#lab/panels/scenario.js';
+import { linkOf, openLink, viewIn } from '#lab/permalink.js';
+import { Session, mayAutoplay } from '#lab/session.js';
+import { speak, t, tell } from '#lab/strings.js';
+import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
+import { VIEWS, firstView, viewOf } from '#lab/views.js';
 
 /** @import { Info } from './live.js' */
 /** @import { Pane, View } from './views.js' */
@@ -37,7 +38,7 @@ class ServentLab extends HTMLElement {
     try {
       // What a link names is fetched beside the first view, not after it.
       const wanted = viewIn(location.hash);
-      const view = await viewOf(wanted);
+      const [view] = await Promise.all([viewOf(wanted), load()]);
       Object.assign(this.session, { view, speed: view.speed });
       speak(view.strings);
       this.#build();

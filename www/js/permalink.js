@@ -3,7 +3,7 @@
  * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&core=<version>&h=<digest>`.
  * `f` tells all that was done, in order, so that every branch comes back.
  */
-import { VIEWS } from './views.js';
+import { VIEWS } from '#lab/views.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */

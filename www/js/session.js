@@ -5,10 +5,11 @@
  * Events: `run` (another run), `frame` (time or state moved), `select`,
  * `view`, `play` (started, stopped, other speed), `notice`.
  */
-import { announce, stillness } from './dom.js';
-import { clock } from './format.js';
-import { linkTo } from './permalink.js';
-import { speak, t, tell } from './strings.js';
+import { isPanic, restart } from '#lab/core.js';
+import { announce, stillness } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
+import { linkTo } from '#lab/permalink.js';
+import { speak, t, tell } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -374,7 +375,7 @@ export class Session extends EventTarget {
     try {
       work();
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      if (!isPanic(error)) throw error;
       this.#panic(error);
     }
   }
@@ -385,12 +386,12 @@ export class Session extends EventTarget {
   /** @param {Error} error */
   async #panic(error) {
     this.pause();
-    const { scenario, preset, view } = this;
+    const { scenario, preset } = this;
     this.run = null;
     this.other = null;
     const link = await linkTo(this, { ...this.#seen, selected: this.selection.node, proof: [] });
     this.#panics += 1;
-    await view.load();
+    restart();
     if (scenario && this.#panics <= PANICS) {
       this.openScenario(scenario, { preset });
       // Running ahead by itself would meet the same error again.

@@ -1,5 +1,5 @@
 /** Looks sentences up. */
-import { en } from './strings/en.js';
+import { en } from '#lab/strings/en.js';
 
 /** Sentences of the view that is looked at; they come with it, and go before those of all. @type {typeof en} */
 let own = {};

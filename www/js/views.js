@@ -1,8 +1,8 @@
 /**
- * The worlds one can look at. Each brings a module of the core, a picture, and
+ * The worlds one can look at. Each brings a class of the core, a picture, and
  * what can be done in it; time, events, inspector and links are the same for all.
  */
-import { queue } from './board/view.js';
+import { queue } from '#lab/board/view.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -15,10 +15,8 @@ import { queue } from './board/view.js';
  * @property {string} id in links and names of sentences
  * @property {number} speed to begin with
  * @property {Parameters<typeof speak>[0]} [strings] sentences of its own
- * @property {() => Promise<void>} load the module of the core; once more after a panic
  * @property {() => T.Preset[]} presets
  * @property {(scenario: any) => Run} fromScenario
- * @property {() => Promise<void>} [loadTrace] what it takes to read traces, before the first is opened
  * @property {(bytes: Uint8Array) => Run} fromTrace
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
@@ -40,31 +38,17 @@ import { queue } from './board/view.js';
 /** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Deed what is done to whom; `at` when not now, and how long `past` that it is looked at */
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
-/** Views by the order of their keys. A view that is not here yet comes with its script. */
+/** Views by the order of their keys. A view that is not here yet comes with its scripts. */
 export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder', 'matrix']);
 
 /** @type {Record<string, View>} */
 const known = { queue };
 /** @type {Record<string, () => Promise<Record<string, View>>>} */
-const chunks = { map: () => import('./map/view.js'), ladder: () => import('./ladder/view.js'), matrix: () => import('./matrix/view.js') };
+const later = { map: () => import('#lab/map/view.js'), ladder: () => import('#lab/ladder/view.js'), matrix: () => import('#lab/matrix/view.js') };
 
-/** A view with its core, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
+/** A view, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {
-  if (!ready.has(id)) ready.set(id, bring(id));
-  try {
-    return await /** @type {Promise<View>} */ (ready.get(id));
-  } catch (why) {
-    ready.delete(id);
-    throw why;
-  }
-}
-/** @type {Map<string, Promise<View>>} */
-const ready = new Map();
-
-/** @param {string} id */
-async function bring(id) {
-  known[id] ??= (await chunks[id]())[id];
-  await known[id].load();
+  known[id] ??= (await later[id]())[id];
   return known[id];
 }
 

@@ -28,7 +28,7 @@ export const BROWSERS = /** @type {('chromium'|'firefox')[]} */ ((process.env.BR
  * @param {Parameters<typeof serve>[0]} [how]
  */
 export async function start(name, how = {}) {
-  const server = await serve({ pkg: process.env.SERVENT_PKG, ...how });
+  const server = await serve(how);
   const profile = mkdtempSync(path.join(tmpdir(), 'servent-page-'));
   const browser = await puppeteer.launch({
     browser: name === 'firefox' ? 'firefox' : 'chrome',
@@ -142,4 +142,28 @@ export async function copiedLink(page) {
   await page.keyboard.press('c');
   await page.waitForFunction(() => location.hash.includes('h='));
   return page.evaluate(() => location.hash);
+}
+
+/**
+ * Milliseconds from navigation to the first picture of a story, with nothing
+ * of the page in any cache.
+ * @param {Awaited<ReturnType<typeof start>>} started
+ * @returns {Promise<number>}
+ */
+export async function firstPicture({ browser, server }) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  await page.evaluateOnNewDocument(() => {
+    new MutationObserver((_, watch) => {
+      if (!document.querySelector('.card, .slot-card')) return;
+      watch.disconnect();
+      // The frame after the one in which it is drawn.
+      requestAnimationFrame(() => requestAnimationFrame((at) => { /** @type {any} */ (globalThis).firstPicture = at; }));
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(`${server.url}#1/queue?p=rush-hour&t=60000`);
+  const found = await page.waitForFunction(() => /** @type {any} */ (globalThis).firstPicture);
+  const took = /** @type {number} */ (await found.jsonValue());
+  await context.close();
+  return took;
 }

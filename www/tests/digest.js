@@ -8,48 +8,50 @@ import { pathToFileURL } from 'node:url';
 import { start } from './browser.js';
 import { WWW } from './serve.js';
 
+/** The classes that have stories. */
+const TOLD = ['Lab', 'Ladder', 'Map', 'Matrix'];
+
 /**
  * Runs inside a browser as well, so it uses nothing of this file.
- * @param {any} Lab
+ * @param {any} core
+ * @param {string[]} classes
  * @returns {string[]}
  */
-export function run(Lab) {
-  return JSON.parse(Lab.presets()).map((/** @type {any} */ { id, scenario }) => {
-    const lab = Lab.fromScenario(JSON.stringify(scenario));
+function run(core, classes) {
+  return classes.flatMap((name) => JSON.parse(core[name].presets()).map((/** @type {any} */ { id, scenario }) => {
+    const lab = core[name].fromScenario(JSON.stringify(scenario));
     lab.seek(lab.horizon());
     const line = `${id} ${lab.digest()}`;
     lab.free();
     return line;
-  });
+  }));
 }
 
-/** The class of a module that has stories. @param {any} glue */
-export const told = (glue) => Object.values(glue).find((/** @type {any} */ one) => one?.presets);
+/** The module, ready, in Node. @returns {Promise<any>} */
+export async function inNode() {
+  const core = await import('#servent');
+  await core.default({ module_or_path: await readFile(path.join(WWW, 'pkg/servent_bg.wasm')) });
+  return core;
+}
 
-/** @param {string} engine @param {string} [view] whose module @returns {Promise<string[]>} */
-export async function digests(engine, view = 'queue') {
-  if (engine === 'node') {
-    const pkg = path.join(WWW, 'pkg');
-    const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
-    await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-    return run(told(glue));
-  }
-  const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine), { pkg: path.join(WWW, 'pkg') });
+/** @param {string} engine @param {string[]} [classes] whose stories @returns {Promise<string[]>} */
+export async function digests(engine, classes = TOLD) {
+  if (engine === 'node') return run(await inNode(), classes);
+  const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine));
   try {
     const page = await browser.newPage();
     // The page's own core, without the page: any file of the same origin will do.
-    await page.goto(`${server.url}pkg/servent_${view}.js`);
-    return await page.evaluate(async (/** @type {string} */ source, /** @type {string} */ of) => {
-      const glue = await import(`/pkg/servent_${of}.js`);
-      await glue.default({ module_or_path: `/pkg/servent_${of}_bg.wasm` });
-      return new Function(`return (${source})`)()(Object.values(glue).find((/** @type {any} */ one) => one?.presets));
-    }, run.toString(), view);
+    await page.goto(`${server.url}pkg/servent.js`);
+    return await page.evaluate(async (/** @type {string} */ source, /** @type {string[]} */ of) => {
+      const core = await import(/** @type {any} */ ('/pkg/servent.js'));
+      await core.default({ module_or_path: '/pkg/servent_bg.wasm' });
+      return new Function(`return (${source})`)()(core, of);
+    }, run.toString(), classes);
   } finally {
     await close();
   }
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const engine = process.env.ENGINE ?? 'node';
-  for (const view of ['queue', 'ladder', 'map', 'matrix']) console.log((await digests(engine, view)).join('\n'));
+  console.log((await digests(process.env.ENGINE ?? 'node')).join('\n'));
 }

@@ -132,7 +132,6 @@ for (const name of BROWSERS) {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       const head = await page.evaluate(async (/** @type {string} */ latin) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        await session.view.loadTrace();
         session.openTrace(Uint8Array.from(latin, (c) => c.charCodeAt(0)), 'real.sqlog');
         const packets = session.run.raw.exportPcapng();
         return { magic: [...packets.slice(0, 4)], length: packets.length };

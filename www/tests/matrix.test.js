@@ -200,7 +200,7 @@ for (const name of BROWSERS) {
     });
 
     test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, 'matrix'), await digests('node', 'matrix'));
+      assert.deepEqual(await digests(name, ['Matrix']), await digests('node', ['Matrix']));
     });
 
     test('seeking leads to the state that running leads to', async () => {

@@ -7,23 +7,20 @@ import { fileURLToPath } from 'node:url';
 
 export const WWW = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** The built page when `SERVENT_PAGE` names it, else the sources. */
-export const PAGE = process.env.SERVENT_PAGE ?? WWW;
-
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /**
- * @param {{root?: string, pkg?: string, extra?: (req: any, res: any) => boolean}} [how] `pkg` stands in for the folder of the WebAssembly
+ * @param {{root?: string, extra?: (req: any, res: any) => boolean}} [how]
  * @returns {Promise<{url: string, requests: string[], close: () => void}>}
  */
-export function serve({ root = PAGE, pkg, extra } = {}) {
+export function serve({ root = WWW, extra } = {}) {
   const requests = /** @type {string[]} */ ([]);
   const server = createServer(async (req, res) => {
     if (extra?.(req, res)) return;
     const name = decodeURIComponent(new URL(req.url ?? '/', 'http://x').pathname);
     requests.push(name);
-    const file = pkg && name.startsWith('/pkg/') ? path.join(pkg, name.slice(5)) : path.join(root, name === '/' ? 'index.html' : name);
-    const found = file.startsWith(root) || (pkg && file.startsWith(pkg)) ? await stat(file).catch(() => null) : null;
+    const file = path.join(root, name === '/' ? 'index.html' : name);
+    const found = file.startsWith(root) ? await stat(file).catch(() => null) : null;
     if (!found?.isFile()) {
       res.writeHead(404).end();
       return;
@@ -40,6 +37,6 @@ export function serve({ root = PAGE, pkg, extra } = {}) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { url } = await serve({ pkg: process.env.SERVENT_PKG });
+  const { url } = await serve();
   console.log(url);
 }

@@ -3,23 +3,19 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { ladder } from '../js/strings/ladder.js';
 import { map } from '../js/strings/map.js';
 import { matrix } from '../js/strings/matrix.js';
 import { known, reason, speak, tell } from '../js/strings.js';
-import { told } from './digest.js';
+import { inNode } from './digest.js';
 import { WWW } from './serve.js';
 
-for (const [view, strings] of /** @type {[string, any][]} */ ([['queue', {}], ['map', map], ['ladder', ladder], ['matrix', matrix]])) {
-  describe(view, () => {
+for (const [name, strings] of /** @type {[string, any][]} */ ([['Lab', {}], ['Map', map], ['Ladder', ladder], ['Matrix', matrix]])) {
+  describe(name, () => {
     /** @type {any} */
     let Lab;
     before(async () => {
-      const pkg = path.join(WWW, 'pkg');
-      const glue = await import(pathToFileURL(path.join(pkg, `servent_${view}.js`)).href);
-      await glue.default({ module_or_path: await readFile(path.join(pkg, `servent_${view}_bg.wasm`)) });
-      Lab = told(glue);
+      Lab = (await inNode())[name];
       speak(strings);
     });
 

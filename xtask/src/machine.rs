@@ -62,37 +62,20 @@ pub(crate) fn decoder() -> String {
     }
 }
 
-/// Where the compiler keeps what it links and how that was made.
-fn rustlib() -> Result<std::path::PathBuf> {
-    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
-    Ok(std::path::Path::new(sysroot.trim()).join("lib/rustlib"))
-}
-
 /// Makes sure that the compiler knows `target`.
 ///
 /// # Errors
 /// When it does not and rustup cannot add it.
 pub(crate) fn rust_target(target: &str) -> Result<()> {
-    if rustlib()?.join(target).join("lib").is_dir() {
+    let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
+    let rustlib = std::path::Path::new(sysroot.trim()).join("lib/rustlib");
+    if rustlib.join(target).join("lib").is_dir() {
         return Ok(());
     }
     if !Tool::new("rustup").arg("--version").works() {
         bail!("the Rust target {target} is missing; get rustup from https://rustup.rs");
     }
     Tool::new("rustup").words("target add").arg(target).quiet()?;
-    Ok(())
-}
-
-/// Tries to have the sources of the standard library, to build it anew for the
-/// page.
-///
-/// # Errors
-/// When they are not here and rustup cannot add them.
-pub(crate) fn rust_sources() -> Result<()> {
-    if rustlib()?.join("src/rust/library/Cargo.lock").is_file() {
-        return Ok(());
-    }
-    Tool::new("rustup").words("component add rust-src").quiet()?;
     Ok(())
 }
 

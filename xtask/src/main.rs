@@ -1,16 +1,13 @@
 //! Builds, tests, shows and measures Servent: `cargo xtask --help`.
 
 mod browsers;
-mod bundle;
 mod cmd;
 mod digests;
-mod gzip;
 mod machine;
-mod pack;
 mod paths;
 mod run;
 mod second;
-mod sizes;
+mod single;
 mod steps;
 mod tidy;
 mod wasm;

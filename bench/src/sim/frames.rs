@@ -1,11 +1,14 @@
-//! How many frames a second the page draws while a story plays.
+//! How soon the page is there, and how many frames a second it draws while a
+//! story plays.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use crate::measure::median;
 use crate::report::{Report, Target};
 
 /// Stories that must move smoothly: what they show, where, and how fast.
@@ -29,7 +32,9 @@ struct Frames {
 /// Plays each story in Chromium without a GPU.
 pub(crate) fn run(report: &mut Report, root: &Path, quick: bool) -> Result<()> {
     for (what, fragment, speed) in SMOOTH {
-        let Some(seen) = play(root, fragment, if quick { 2 } else { 5 }, speed)? else {
+        let seconds = if quick { "2" } else { "5" };
+        let args = [fragment, seconds, &speed.to_string()];
+        let Some(seen) = chromium::<Frames>(root, "frames.mjs", &args)? else {
             report.note("no frames: Node, Chromium or what drives it is not here");
             break;
         };
@@ -43,22 +48,33 @@ pub(crate) fn run(report: &mut Report, root: &Path, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Plays a story; `None` where nothing can.
-fn play(root: &Path, fragment: &str, seconds: u32, speed: f64) -> Result<Option<Frames>> {
+/// The first picture of a story after navigation, nothing cached.
+pub(crate) fn picture(report: &mut Report, root: &Path, quick: bool) -> Result<()> {
+    let times = if quick { "3" } else { "15" };
+    let Some(mut took) = chromium::<Vec<f64>>(root, "picture.mjs", &[times])? else {
+        return Ok(());
+    };
+    let beside = ("slowest", took.iter().copied().reduce(f64::max));
+    let first = ("page", String::from("first picture, median"), "ms");
+    report.add(first, median(&mut took), beside, &Target::AtMost(700.0));
+    Ok(())
+}
+
+/// What a script that drives Chromium prints; `None` where it cannot be driven.
+fn chromium<T: DeserializeOwned>(root: &Path, script: &str, args: &[&str]) -> Result<Option<T>> {
     if !root.join("www/node_modules/puppeteer-core").is_dir() {
         return Ok(None);
     }
     let node = Command::new("node")
-        .arg(root.join("bench/src/sim/frames.mjs"))
+        .arg(root.join("bench/src/sim").join(script))
         .arg(root.join("www/tests"))
-        .args([fragment, &seconds.to_string(), &speed.to_string()])
-        .env("SERVENT_PAGE", root.join("dist/www"))
+        .args(args)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output();
     let Ok(out) = node else { return Ok(None) };
     if !out.status.success() {
-        bail!("the page could not be played");
+        bail!("the page could not be shown in Chromium");
     }
     Ok(Some(serde_json::from_slice(&out.stdout)?))
 }

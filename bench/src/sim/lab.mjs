@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [pkg, scenario, runs, seeks] = process.argv.slice(2);
-const { default: init, Lab } = await import(pathToFileURL(resolve(pkg, "servent_queue.js")).href);
-await init({ module_or_path: readFileSync(join(pkg, "servent_queue_bg.wasm")) });
+const { default: init, Lab } = await import(pathToFileURL(resolve(pkg, "servent.js")).href);
+await init({ module_or_path: readFileSync(join(pkg, "servent_bg.wasm")) });
 
 const text = readFileSync(scenario, "utf8");
 const explore = [];

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [pkg, story, seeks] = process.argv.slice(2);
-const { default: init, Map } = await import(pathToFileURL(resolve(pkg, "servent_map.js")).href);
-const { memory } = await init({ module_or_path: readFileSync(join(pkg, "servent_map_bg.wasm")) });
+const { default: init, Map } = await import(pathToFileURL(resolve(pkg, "servent.js")).href);
+const { memory } = await init({ module_or_path: readFileSync(join(pkg, "servent_bg.wasm")) });
 
 const { scenario } = JSON.parse(Map.presets()).find((preset) => preset.id === story);
 const since = (start) => performance.now() - start;

@@ -27,7 +27,7 @@ struct Map {
 pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let root = PathBuf::from(std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?);
     let pkg = root.join("www/pkg");
-    if !pkg.join("servent_map_bg.wasm").is_file() {
+    if !pkg.join("servent_bg.wasm").is_file() {
         return Ok(());
     }
     let node = Command::new("node")

@@ -128,7 +128,7 @@ pub(crate) fn crowd(clients: u32) -> Scenario {
 pub(crate) fn in_node(scenario: &Scenario, runs: u32, seeks: u32) -> Result<Option<Lab>> {
     let root = std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?;
     let root = PathBuf::from(root);
-    if !root.join("www/pkg/servent_queue_bg.wasm").is_file() {
+    if !root.join("www/pkg/servent_bg.wasm").is_file() {
         return Ok(None);
     }
     let file = written(scenario)?;

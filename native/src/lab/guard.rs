@@ -12,18 +12,26 @@ use axum::response::{IntoResponse as _, Response};
 /// The token that changes of state need, in this header.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-servent-token");
 
-const HEADERS: [(HeaderName, &str); 5] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-         img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'",
-    ),
+const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (header::CACHE_CONTROL, "no-cache"),
 ];
+
+/// What an answer may load. Of what stands in a page itself only the script
+/// with this SHA-256 runs.
+pub(crate) fn policy(script: Option<&[u8]>) -> HeaderValue {
+    let script = script.map_or_else(String::new, |hash| {
+        format!(" 'sha256-{}'", data_encoding::BASE64.encode(hash))
+    });
+    let policy = format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'{script}; style-src 'self'; \
+         img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'"
+    );
+    HeaderValue::try_from(policy).expect("base 64 and these words are visible ASCII")
+}
 
 /// Refuses foreign names and foreign pages, and stamps every answer.
 pub(crate) async fn guard(request: Request, next: Next) -> Response {
@@ -38,6 +46,9 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    // The page's index says itself which of its scripts may run.
+    let policed = response.headers_mut().entry(header::CONTENT_SECURITY_POLICY);
+    policed.or_insert_with(|| policy(None));
     response
 }
 

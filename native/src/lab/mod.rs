@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -103,24 +103,21 @@ fn router(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-async fn index(hub: State<Arc<Hub>>, asked: HeaderMap) -> Response {
+async fn index(hub: State<Arc<Hub>>) -> Response {
     if !hub.page.exists() {
         return Html(page::MISSING).into_response();
     }
-    file(hub, Path(String::new()), asked).await
+    file(hub, Path(String::new())).await
 }
 
-async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>, asked: HeaderMap) -> Response {
-    let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok());
-    let Some(file) = hub.page.file(&name, page::takes_gzip(accepted.unwrap_or_default())).await
-    else {
+async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>) -> Response {
+    let Some(file) = hub.page.file(&name).await else {
         return (StatusCode::NOT_FOUND, "no such page\n").into_response();
     };
-    let about = [(header::CONTENT_TYPE, file.kind), (header::VARY, "accept-encoding")];
-    let mut answer = (about, file.bytes).into_response();
-    if file.gzip {
-        let gzip = HeaderValue::from_static("gzip");
-        answer.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+    let mut answer = ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response();
+    if let Some(script) = file.script {
+        let policy = guard::policy(Some(&script));
+        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     answer
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 
 /// What `build.rs` packed: name and content.
 static PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
@@ -20,9 +21,9 @@ pub(crate) enum Page {
 /// A file of the page, ready to be sent.
 pub(crate) struct File {
     pub(crate) kind: &'static str,
-    /// True when the bytes are compressed, as `Content-Encoding: gzip` says.
-    pub(crate) gzip: bool,
     pub(crate) bytes: Bytes,
+    /// The SHA-256 of the import map, which stands in the index itself.
+    pub(crate) script: Option<Vec<u8>>,
 }
 
 impl Page {
@@ -39,16 +40,16 @@ impl Page {
         }
     }
 
-    /// The file of that name; the empty name is the index. Compressed when it
-    /// was built so and the other side takes it so.
-    pub(crate) async fn file(&self, name: &str, gzip: bool) -> Option<File> {
+    /// The file of that name; the empty name is the index.
+    pub(crate) async fn file(&self, name: &str) -> Option<File> {
         let name = if name.is_empty() { "index.html" } else { name };
-        if gzip && let Some(bytes) = self.bytes(&format!("{name}.gz")).await {
-            return Some(File { kind: kind(name), gzip, bytes });
-        }
         let bytes = self.bytes(name).await?;
-        let bytes = if name == "index.html" { with_api(&bytes) } else { bytes };
-        Some(File { kind: kind(name), gzip: false, bytes })
+        if name != "index.html" {
+            return Some(File { kind: kind(name), bytes, script: None });
+        }
+        let index = with_api(&String::from_utf8_lossy(&bytes));
+        let script = import_map(&index).map(|map| Sha256::digest(map).to_vec());
+        Some(File { kind: kind(name), bytes: Bytes::from(index), script })
     }
 
     async fn bytes(&self, name: &str) -> Option<Bytes> {
@@ -64,19 +65,15 @@ impl Page {
 
 /// Tells the page that there is an API beside it: a page from a plain file
 /// server says `none`, and asks for nothing.
-fn with_api(index: &[u8]) -> Bytes {
-    let text = String::from_utf8_lossy(index);
+fn with_api(index: &str) -> String {
     let [none, here] = ["none", "here"].map(|is| format!("name=\"servent-api\" content=\"{is}\""));
-    Bytes::from(text.replacen(&none, &here, 1))
+    index.replacen(&none, &here, 1)
 }
 
-/// True when an `Accept-Encoding` admits gzip.
-pub(crate) fn takes_gzip(accepted: &str) -> bool {
-    accepted.split(',').any(|one| {
-        let (coding, weight) = one.split_once(';').unwrap_or((one, ""));
-        let refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0_f32));
-        matches!(coding.trim(), "gzip" | "*") && !refused
-    })
+/// Where the page's modules are, as its index says.
+fn import_map(index: &str) -> Option<&str> {
+    let (_, rest) = index.split_once("<script type=\"importmap\">")?;
+    rest.split_once("</script>").map(|(map, _)| map)
 }
 
 /// Reads a file below `folder`; a name that leads out of it is not found.
@@ -119,36 +116,12 @@ or point at a built page: <code>servent lab --www DIR</code>.</p>\
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn what_was_built_compressed_is_sent_so_to_who_takes_it() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("app.js"), "plain").unwrap();
-        std::fs::write(dir.path().join("app.js.gz"), "zipped").unwrap();
-        std::fs::write(dir.path().join("new.js"), "plain").unwrap();
-        let page = Page::new(Some(dir.path().to_owned()));
-        for (name, takes, gzip, bytes) in [
-            ("app.js", true, true, "zipped"),
-            ("app.js", false, false, "plain"),
-            ("new.js", true, false, "plain"),
-        ] {
-            let file = page.file(name, takes).await.unwrap();
-            assert_eq!((file.gzip, &file.bytes[..]), (gzip, bytes.as_bytes()), "{name}");
-            assert!(file.kind.starts_with("text/javascript"));
-        }
-    }
-
     #[test]
-    fn gzip_is_taken_when_it_is_named_and_not_refused() {
-        for (accepted, takes) in [
-            ("gzip, deflate, br", true),
-            ("br, gzip;q=0.5", true),
-            ("*", true),
-            ("gzip;q=0, br", false),
-            ("identity", false),
-            ("", false),
-        ] {
-            assert_eq!(takes_gzip(accepted), takes, "{accepted}");
-        }
+    fn the_policy_in_the_index_admits_its_import_map_and_no_other_script() {
+        let index = include_str!("../../../www/index.html");
+        let hash = data_encoding::BASE64.encode(&Sha256::digest(import_map(index).unwrap()));
+        assert!(index.contains(&format!("'sha256-{hash}'")), "the index must say sha256-{hash}");
+        assert_eq!(index.matches("<script").count(), 2);
     }
 
     #[tokio::test]
@@ -161,10 +134,10 @@ mod tests {
         std::fs::write(www.join("index.html"), index).unwrap();
         std::os::unix::fs::symlink(dir.path().join("secret"), www.join("link")).unwrap();
         let page = Page::new(Some(www));
-        let index = page.file("", true).await.unwrap().bytes;
+        let index = page.file("").await.unwrap().bytes;
         assert_eq!(&index[..], b"<meta name=\"servent-api\" content=\"here\">");
         for name in ["../secret", "link", "/etc/passwd", "a/../../secret", "."] {
-            assert!(page.file(name, true).await.is_none(), "{name}");
+            assert!(page.file(name).await.is_none(), "{name}");
         }
     }
 }

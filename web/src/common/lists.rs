@@ -20,7 +20,6 @@ fn joined(next: &mut dyn FnMut() -> Option<String>) -> String {
 
 /// A scenario in a list: id, title and text, and all of it.
 // What only worlds need that are run, not replayed.
-#[cfg(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix"))]
 pub(crate) fn preset([id, title, text]: [&String; 3], scenario: &impl serde::Serialize) -> String {
     use super::json;
     let (id, title, text) = (json(id), json(title), json(text));

@@ -2,12 +2,7 @@
 
 mod columns;
 pub(crate) mod lists;
-#[cfg_attr(
-    not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
-    allow(dead_code)
-)]
 pub(crate) mod room;
-#[cfg(any(feature = "ladder", feature = "map", feature = "matrix"))]
 pub(crate) mod watch;
 
 use std::borrow::Cow;
@@ -67,10 +62,6 @@ pub(crate) struct Pin {
 }
 
 /// A branch in a list.
-#[cfg_attr(
-    not(any(feature = "queue", feature = "ladder", feature = "map", feature = "matrix")),
-    allow(dead_code)
-)]
 #[derive(Serialize)]
 pub(crate) struct BranchInfo<'a> {
     pub(crate) id: usize,
@@ -103,7 +94,6 @@ pub(crate) struct Change {
 }
 
 /// Where two views differ.
-#[cfg(any(feature = "queue", feature = "trace"))]
 pub(crate) fn diff(before: &impl Serialize, after: &impl Serialize) -> Vec<Change> {
     diff_of(&json(before), &json(after))
 }

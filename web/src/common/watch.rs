@@ -152,7 +152,6 @@ where
     }
 
     /// The same, as far as it was gathered last.
-    #[cfg(any(feature = "map", feature = "matrix"))]
     pub(crate) const fn survey(&self) -> &W::Survey {
         &self.survey
     }

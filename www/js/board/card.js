@@ -1,7 +1,7 @@
 /** The cards of the board: somebody in line, somebody in a slot, a free slot. */
-import { el, icon, setAttr, setText } from '../dom.js';
-import { count, span } from '../format.js';
-import { t } from '../strings.js';
+import { el, icon, setAttr, setText } from '#lab/dom.js';
+import { count, span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 

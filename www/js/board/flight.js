@@ -1,5 +1,5 @@
 /** Cards that change lanes fly: first and last place are measured, a copy travels between. */
-import { stillness } from '../dom.js';
+import { stillness } from '#lab/dom.js';
 
 /** More at once would be a flurry that explains nothing. */
 const AT_ONCE = 10;

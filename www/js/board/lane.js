@@ -1,7 +1,7 @@
 /** One lane: a list of cards of equal height, of which only those in sight exist. */
-import { el, icon, setText } from '../dom.js';
-import { count } from '../format.js';
-import { t } from '../strings.js';
+import { el, icon, setText } from '#lab/dom.js';
+import { count } from '#lab/format.js';
+import { t } from '#lab/strings.js';
 
 /** Cards beyond the edge that exist already, so that scrolling never shows a gap. */
 const MARGIN = 3;

@@ -1,6 +1,6 @@
 /** The menu of what can be done to a client: cut, ask, sleep, stall, restart. */
-import { openMenu } from '../panels/menu.js';
-import { t } from '../strings.js';
+import { openMenu } from '#lab/panels/menu.js';
+import { t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */

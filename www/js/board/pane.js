@@ -1,7 +1,7 @@
 /** `<queue-pane>`: one board, or two side by side. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
-import './queue-board.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import '#lab/board/queue-board.js';
 
 /** @import { QueueBoard } from './queue-board.js' */
 /** @import { QueueRun } from './run.js' */

@@ -1,12 +1,12 @@
 /** `<queue-board>`: one server's slots and its line, in four lanes. */
-import { el, setAttr, setText } from '../dom.js';
-import { count, host } from '../format.js';
-import { t } from '../strings.js';
-import { FreeSlot, SendCard, WaitCard } from './card.js';
-import { Flight } from './flight.js';
-import { Lane } from './lane.js';
-import { gestureMenu } from './menu.js';
-import { Tray } from './tray.js';
+import { el, setAttr, setText } from '#lab/dom.js';
+import { count, host } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { FreeSlot, SendCard, WaitCard } from '#lab/board/card.js';
+import { Flight } from '#lab/board/flight.js';
+import { Lane } from '#lab/board/lane.js';
+import { gestureMenu } from '#lab/board/menu.js';
+import { Tray } from '#lab/board/tray.js';
 
 /** @import * as T from '../types' */
 /** @import { QueueRun } from './run.js' */

@@ -1,6 +1,6 @@
 /** A run of servents: the board of one server, and who is who on it. */
-import { host } from '../format.js';
-import { Run } from '../run.js';
+import { host } from '#lab/format.js';
+import { Run } from '#lab/run.js';
 
 /** @import * as T from '../types' */
 

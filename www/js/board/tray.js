@@ -1,6 +1,6 @@
 /** Those who are not on the board: the served by name, the rest as numbers. */
-import { el, icon, setText } from '../dom.js';
-import { t } from '../strings.js';
+import { el, icon, setText } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 

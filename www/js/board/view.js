@@ -1,24 +1,20 @@
 /** The queue: upload slots, the line before them, and what can happen to those in it. */
-import { load } from '../core.js';
-import { el } from '../dom.js';
-import { clock, span } from '../format.js';
-import { t } from '../strings.js';
-import { badge } from './card.js';
-import { form } from './form.js';
-import { GESTURES } from './menu.js';
-import { QueueRun } from './run.js';
-import './pane.js';
+import { Lab, Tape } from '#servent';
+import { el } from '#lab/dom.js';
+import { clock, span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { badge } from '#lab/board/card.js';
+import { form } from '#lab/board/form.js';
+import { GESTURES } from '#lab/board/menu.js';
+import { QueueRun } from '#lab/board/run.js';
+import '#lab/board/pane.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
 /** @import { View } from '../views.js' */
 
-/** The bindings of the module. @type {T.Glue|null} */
-let glue = null;
-/** The bindings of the module for recorded traces, once one was opened. @type {T.TapeGlue|null} */
-let tapes = null;
-/** Stories do not change. @type {T.Preset[]|null} */
-let stories = null;
+/** Stories do not change. @type {T.Preset[]|undefined} */
+let stories;
 
 /** Ten minutes. */
 const SLEEP_US = 600e6;
@@ -73,24 +69,12 @@ function placeOf(run, { selection }) {
 export const queue = {
   id: 'queue',
   speed: 20,
-  async load() {
-    glue = await load('queue');
-    tapes = null;
-  },
-  async loadTrace() { tapes ??= await load('trace'); },
-  presets() {
-    if (glue) stories ??= JSON.parse(glue.Lab.presets());
-    return stories ?? [];
-  },
-  fromScenario(scenario) {
-    if (!glue) throw new Error('not loaded');
-    return new QueueRun(glue.Lab.fromScenario(JSON.stringify(scenario)));
-  },
+  presets() { return stories ??= JSON.parse(Lab.presets()); },
+  fromScenario: (scenario) => new QueueRun(Lab.fromScenario(JSON.stringify(scenario))),
   /** A file of a simulated world is simulated again. */
   fromTrace(bytes) {
-    if (!glue || !tapes) throw new Error('not loaded');
-    const world = tapes.Tape.world(bytes);
-    return new QueueRun(world ? glue.Lab.fromWorld(world) : tapes.Tape.fromTrace(bytes));
+    const world = Tape.world(bytes);
+    return new QueueRun(world ? Lab.fromWorld(world) : Tape.fromTrace(bytes));
   },
   variants,
   pane: () => el('queue-pane'),

@@ -1,7 +1,7 @@
 /** What lies behind the ladders: the instants in the gutter, the folds, the present. */
-import { clock, span } from '../format.js';
-import { t } from '../strings.js';
-import { firstFrom } from './axis.js';
+import { clock, span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
 /** @import { Lane, Look } from './lane.js' */
 

@@ -1,6 +1,6 @@
 /** What can be done to an arrow, or to a node. */
-import { t } from '../strings.js';
-import { label } from './words.js';
+import { t } from '#lab/strings.js';
+import { label } from '#lab/ladder/words.js';
 
 /** @import * as T from './types' */
 /** @import { LadderRun } from './run.js' */

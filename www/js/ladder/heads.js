@@ -1,8 +1,8 @@
 /** The head of a ladder: its profile, what came of it so far, and both ends with their counters. */
-import { el, setAttr, setText } from '../dom.js';
-import { clock, count } from '../format.js';
-import { t } from '../strings.js';
-import { firstFrom } from './axis.js';
+import { el, setAttr, setText } from '#lab/dom.js';
+import { clock, count } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
 /** @import * as T from './types' */
 /** @import { Lane } from './lane.js' */

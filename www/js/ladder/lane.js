@@ -1,8 +1,8 @@
 /** One ladder on the canvas: lifelines, arrows, brackets, ticks, margins. */
-import { firstFrom } from './axis.js';
-import { colourOf, cross, head, STROKES } from './look.js';
-import { Margins, bitmap, stairs } from './margin.js';
-import { kindOf, label } from './words.js';
+import { firstFrom } from '#lab/ladder/axis.js';
+import { colourOf, cross, head, STROKES } from '#lab/ladder/look.js';
+import { Margins, bitmap, stairs } from '#lab/ladder/margin.js';
+import { kindOf, label } from '#lab/ladder/words.js';
 
 /** @import * as T from './types' */
 /** @import { Axis } from './axis.js' */

@@ -1,7 +1,7 @@
 /** The arrows in sight as a list, for those who do not see the picture or do not use a pointer. */
-import { el, setAttr } from '../dom.js';
-import { t } from '../strings.js';
-import { sentence } from './words.js';
+import { el, setAttr } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { sentence } from '#lab/ladder/words.js';
 
 /** @import * as T from './types' */
 /** @import { LadderRun } from './run.js' */

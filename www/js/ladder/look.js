@@ -1,6 +1,6 @@
 /** Colours, strokes and heads of the ladder, taken from the style sheet. */
 
-import { inks } from '../theme.js';
+import { inks } from '#lab/theme.js';
 
 /** @import { Kind } from './words.js' */
 

@@ -3,7 +3,7 @@
  * stairs, with what is unacknowledged between them; on the receiver's side the
  * window as a bitmap whose rows are time and whose columns are numbers.
  */
-import { firstFrom } from './axis.js';
+import { firstFrom } from '#lab/ladder/axis.js';
 
 /** @import { Axis } from './axis.js' */
 /** @import { LadderRun } from './run.js' */

@@ -1,15 +1,15 @@
 /** `<ladder-pane>`: one ladder, or two beside each other on one clock. */
-import { el, icon, setAttr, setText, stillness } from '../dom.js';
-import { openMenu } from '../panels/menu.js';
-import { t } from '../strings.js';
-import { Axis } from './axis.js';
-import { backdrop } from './backdrop.js';
-import { Head } from './heads.js';
-import { Lane } from './lane.js';
-import { ArrowList } from './list.js';
-import { palette } from './look.js';
-import { gesturesOf, selectionOf } from './gestures.js';
-import { legend } from './signs.js';
+import { el, icon, setAttr, setText, stillness } from '#lab/dom.js';
+import { openMenu } from '#lab/panels/menu.js';
+import { t } from '#lab/strings.js';
+import { Axis } from '#lab/ladder/axis.js';
+import { backdrop } from '#lab/ladder/backdrop.js';
+import { Head } from '#lab/ladder/heads.js';
+import { Lane } from '#lab/ladder/lane.js';
+import { ArrowList } from '#lab/ladder/list.js';
+import { palette } from '#lab/ladder/look.js';
+import { gesturesOf, selectionOf } from '#lab/ladder/gestures.js';
+import { legend } from '#lab/ladder/signs.js';
 
 /** @import * as T from './types' */
 /** @import { LadderRun } from './run.js' */

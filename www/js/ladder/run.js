@@ -1,5 +1,5 @@
 /** A run of datagrams: the arrows of the ladder, and what stands beside them. */
-import { Run } from '../run.js';
+import { Run } from '#lab/run.js';
 
 /** @import * as T from './types' */
 

@@ -1,7 +1,7 @@
 /** The signs of the ladder, explained: below the picture, and in the sheet of keys. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
-import { STROKES } from './look.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { STROKES } from '#lab/ladder/look.js';
 
 /** @import { Kind } from './words.js' */
 /** @typedef {Kind|'lost'|'task'|'acted'} Sign */

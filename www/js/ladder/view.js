@@ -1,36 +1,25 @@
 /** Retransmission: two ends, a lossy way between them, and every datagram as an arrow. */
-import { load } from '../core.js';
-import { el } from '../dom.js';
-import { clock } from '../format.js';
-import { t } from '../strings.js';
-import { ladder as strings } from '../strings/ladder.js';
-import { form } from './form.js';
-import { arrowOf, deed, gesturesOf, selectionOf, stalled } from './gestures.js';
-import { LadderRun } from './run.js';
-import { signs } from './signs.js';
-import { cargo, fate, kindOf, ranges } from './words.js';
-import './pane.js';
+import { Ladder } from '#servent';
+import { el } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { ladder as strings } from '#lab/strings/ladder.js';
+import { form } from '#lab/ladder/form.js';
+import { arrowOf, deed, gesturesOf, selectionOf, stalled } from '#lab/ladder/gestures.js';
+import { LadderRun } from '#lab/ladder/run.js';
+import { signs } from '#lab/ladder/signs.js';
+import { cargo, fate, kindOf, ranges } from '#lab/ladder/words.js';
+import '#lab/ladder/pane.js';
 
 /** @import * as T from './types' */
 /** @import { Session } from '../session.js' */
 /** @import { View } from '../views.js' */
 
-/** @type {any} */
-let glue = null;
-/** Stories do not change. @type {any[]|null} */
-let stories = null;
+/** Stories do not change. @type {any[]|undefined} */
+let stories;
 
 /** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
 const [AHEAD, SLICE_MS] = [20, 20];
-
-/** The style sheet of this view; the single-file page has it already. */
-async function style() {
-  if (document.querySelector('link[href="css/ladder.css"], style')) return;
-  const link = /** @type {HTMLLinkElement} */ (el('link', { rel: 'stylesheet', href: 'css/ladder.css' }));
-  const ready = new Promise((done, failed) => Object.assign(link, { onload: done, onerror: () => failed(new Error('ladder.css')) }));
-  document.head.append(link);
-  await ready;
-}
 
 /** @param {Session} session */
 const laneOf = ({ selection, run, other }) => /** @type {LadderRun|null} */ (selection.lane === 1 ? other : run);
@@ -62,14 +51,8 @@ export const ladder = {
   id: 'ladder',
   speed: 0.05,
   strings,
-  async load() {
-    [glue] = await Promise.all([load('ladder'), style()]);
-  },
-  presets() {
-    if (glue) stories ??= JSON.parse(glue.Ladder.presets());
-    return stories ?? [];
-  },
-  fromScenario: (scenario) => new LadderRun(glue.Ladder.fromScenario(JSON.stringify(scenario))),
+  presets() { return stories ??= JSON.parse(Ladder.presets()); },
+  fromScenario: (scenario) => new LadderRun(Ladder.fromScenario(JSON.stringify(scenario))),
   fromTrace() { throw new Error(t('ladder.trace')); },
   variants(scenario, told = false) {
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));

@@ -1,6 +1,6 @@
 /** What an arrow is, in a word on the picture and in a sentence beside it. */
-import { clock } from '../format.js';
-import { t } from '../strings.js';
+import { clock } from '#lab/format.js';
+import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 /** @typedef {'data'|'again'|'ack'|'want'|'close'|'probe'} Kind */

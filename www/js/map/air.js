@@ -1,7 +1,7 @@
 /** The moving layer: what is on its way now, and what was just dropped. */
-import { DROPPED, LOST, TWICE } from './flights.js';
-import { KINDS, shape } from './look.js';
-import { COS, SIN, Sprites, turnOf } from './sprites.js';
+import { DROPPED, LOST, TWICE } from '#lab/map/flights.js';
+import { KINDS, shape } from '#lab/map/look.js';
+import { COS, SIN, Sprites, turnOf } from '#lab/map/sprites.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { MapRun } from './run.js' */

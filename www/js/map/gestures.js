@@ -1,6 +1,6 @@
 /** What is selected, and what can be done to it. */
-import { t } from '../strings.js';
-import { linkName, messageName } from './words.js';
+import { t } from '#lab/strings.js';
+import { linkName, messageName } from '#lab/map/words.js';
 
 /** @import * as T from './types' */
 /** @import { MapRun } from './run.js' */

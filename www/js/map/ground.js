@@ -1,6 +1,6 @@
 /** The layer that stands still: nodes and links, and what the followed search has lit so far. */
-import { TWICE } from './flights.js';
-import { sides } from './names.js';
+import { TWICE } from '#lab/map/flights.js';
+import { sides } from '#lab/map/names.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { MapRun } from './run.js' */

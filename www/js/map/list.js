@@ -1,7 +1,7 @@
 /** The map as words: the node one stands at, its neighbours and links, and what is in the air. */
-import { el, setAttr } from '../dom.js';
-import { t } from '../strings.js';
-import { linkName, messageName, title } from './words.js';
+import { el, setAttr } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { linkName, messageName, title } from '#lab/map/words.js';
 
 /** @import { Stage, Thing } from './stage.js' */
 

@@ -1,7 +1,7 @@
 /** How long the tables of all nodes live: a slider that tells the story anew. */
-import { el, setAttr, setText } from '../dom.js';
-import { span } from '../format.js';
-import { t } from '../strings.js';
+import { el, setAttr, setText } from '#lab/dom.js';
+import { span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
 
 /** @import { MapRun } from './run.js' */
 /** @import { Session } from '../session.js' */

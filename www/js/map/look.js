@@ -1,6 +1,6 @@
 /** Colours and shapes of what travels, taken from the style sheet. */
 
-import { inks } from '../theme.js';
+import { inks } from '#lab/theme.js';
 
 /** Kinds of messages, by their number. */
 export const KINDS = /** @type {const} */ (['ping', 'pong', 'query', 'hit', 'push', 'bye', 'other']);

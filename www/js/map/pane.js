@@ -1,15 +1,15 @@
 /** `<map-pane>`: one map, or two beside each other on one clock. */
-import { el, setAttr, setText } from '../dom.js';
-import { count } from '../format.js';
-import { openMenu } from '../panels/menu.js';
-import { t } from '../strings.js';
-import { gesturesOf, NOTHING, selected, selectionOf, thingOf } from './gestures.js';
-import { NodeList } from './list.js';
-import { Lives } from './lives.js';
-import { palette } from './look.js';
-import { legend } from './signs.js';
-import { Stage } from './stage.js';
-import { searchName } from './words.js';
+import { el, setAttr, setText } from '#lab/dom.js';
+import { count } from '#lab/format.js';
+import { openMenu } from '#lab/panels/menu.js';
+import { t } from '#lab/strings.js';
+import { gesturesOf, NOTHING, selected, selectionOf, thingOf } from '#lab/map/gestures.js';
+import { NodeList } from '#lab/map/list.js';
+import { Lives } from '#lab/map/lives.js';
+import { palette } from '#lab/map/look.js';
+import { legend } from '#lab/map/signs.js';
+import { Stage } from '#lab/map/stage.js';
+import { searchName } from '#lab/map/words.js';
 
 /** @import { MapRun } from './run.js' */
 /** @import { Thing } from './stage.js' */

@@ -1,7 +1,7 @@
 /** A run of an overlay: who is linked to whom, what travels, what was searched for. */
-import { Run } from '../run.js';
-import { Flights } from './flights.js';
-import { layout, neighbours } from './layout.js';
+import { Run } from '#lab/run.js';
+import { Flights } from '#lab/map/flights.js';
+import { layout, neighbours } from '#lab/map/layout.js';
 
 /** @import * as T from './types' */
 

@@ -1,6 +1,6 @@
 /** The signs of the map, explained: below the picture, and in the sheet of keys. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
 
 const NS = 'http://www.w3.org/2000/svg';
 /** Paths in a box of 24 by 12; those with a stroke are lines. @type {Record<string, string>} */

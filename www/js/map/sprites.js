@@ -2,7 +2,7 @@
  * Signs as pixels: thousands at once are written into the memory of a picture,
  * which takes a tenth of the time that drawing them one by one would take.
  */
-import { shape } from './look.js';
+import { shape } from '#lab/map/look.js';
 
 /** @import { Palette, Sign } from './look.js' */
 

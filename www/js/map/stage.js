@@ -1,11 +1,11 @@
 /** One map: two layers, from where it is looked at, and what lies under the pointer. */
-import { el, setAttr, setText, stillness } from '../dom.js';
-import { Air, strength } from './air.js';
-import { Camera } from './camera.js';
-import { TWICE } from './flights.js';
-import { Ground } from './ground.js';
-import { pointing } from './pointer.js';
-import { drop, title } from './words.js';
+import { el, setAttr, setText, stillness } from '#lab/dom.js';
+import { Air, strength } from '#lab/map/air.js';
+import { Camera } from '#lab/map/camera.js';
+import { TWICE } from '#lab/map/flights.js';
+import { Ground } from '#lab/map/ground.js';
+import { pointing } from '#lab/map/pointer.js';
+import { drop, title } from '#lab/map/words.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { MapRun } from './run.js' */

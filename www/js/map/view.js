@@ -1,26 +1,24 @@
 /** The routing map: an overlay of nodes, and every message on its way. */
-import { load } from '../core.js';
-import { el } from '../dom.js';
-import { clock, count, span } from '../format.js';
-import { t } from '../strings.js';
-import { map as strings } from '../strings/map.js';
-import { TWICE } from './flights.js';
-import { fitting, form } from './form.js';
-import { deed, gesturesOf, runOf, selected, selectionOf } from './gestures.js';
-import { living } from './lives.js';
-import { KINDS } from './look.js';
-import { MapRun } from './run.js';
-import { signs } from './signs.js';
-import { cargo, fateWords } from './words.js';
-import './pane.js';
+import { Map as Overlay } from '#servent';
+import { el } from '#lab/dom.js';
+import { clock, count, span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { map as strings } from '#lab/strings/map.js';
+import { TWICE } from '#lab/map/flights.js';
+import { fitting, form } from '#lab/map/form.js';
+import { deed, gesturesOf, runOf, selected, selectionOf } from '#lab/map/gestures.js';
+import { living } from '#lab/map/lives.js';
+import { KINDS } from '#lab/map/look.js';
+import { MapRun } from '#lab/map/run.js';
+import { signs } from '#lab/map/signs.js';
+import { cargo, fateWords } from '#lab/map/words.js';
+import '#lab/map/pane.js';
 
 /** @import { MapPane } from './pane.js' */
 /** @import { View } from '../views.js' */
 
-/** @type {any} */
-let glue = null;
-/** Stories do not change. @type {any[]|null} */
-let stories = null;
+/** Stories do not change. @type {any[]|undefined} */
+let stories;
 
 /** Stories about how long tables live are told beside longer ones. */
 const LIVES = ['route-expired', 'late-push'];
@@ -31,15 +29,6 @@ const HURRY = 45;
 const [AHEAD, SLICE_MS] = [20, 20];
 
 const pane = () => /** @type {MapPane|null} */ (document.querySelector('map-pane'));
-
-/** The style sheet of this view; the single-file page has it already. */
-async function style() {
-  if (document.querySelector('link[href="css/map.css"], style')) return;
-  const link = /** @type {HTMLLinkElement} */ (el('link', { rel: 'stylesheet', href: 'css/map.css' }));
-  const ready = new Promise((done, failed) => Object.assign(link, { onload: done, onerror: () => failed(new Error('map.css')) }));
-  document.head.append(link);
-  await ready;
-}
 
 /** A node: what it did, and what it remembers, with how long yet. @param {MapRun} run @param {number} node @returns {[string, string, number?][]} */
 function nodeFacts(run, node) {
@@ -95,14 +84,8 @@ export const map = {
   id: 'map',
   speed: 0.05,
   strings,
-  async load() {
-    [glue] = await Promise.all([load('map'), style()]);
-  },
-  presets() {
-    if (glue) stories ??= JSON.parse(glue.Map.presets());
-    return stories ?? [];
-  },
-  fromScenario: (scenario) => new MapRun(glue.Map.fromScenario(JSON.stringify(scenario)), JSON.parse(glue.Map.codes()).fates),
+  presets() { return stories ??= JSON.parse(Overlay.presets()); },
+  fromScenario: (scenario) => new MapRun(Overlay.fromScenario(JSON.stringify(scenario)), JSON.parse(Overlay.codes()).fates),
   fromTrace() { throw new Error(t('map.trace')); },
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];

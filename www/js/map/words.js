@@ -1,7 +1,7 @@
 /** What things on the map are called, in a few words and in a sentence. */
-import { clock, count } from '../format.js';
-import { known, t } from '../strings.js';
-import { KINDS } from './look.js';
+import { clock, count } from '#lab/format.js';
+import { known, t } from '#lab/strings.js';
+import { KINDS } from '#lab/map/look.js';
 
 /** @import { MapRun } from './run.js' */
 /** @import { Thing } from './stage.js' */

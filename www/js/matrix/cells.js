@@ -1,6 +1,6 @@
 /** The cells: who has which piece, and which one is on its way. */
-import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD, MISSING } from './run.js';
-import { channels } from './look.js';
+import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD, MISSING } from '#lab/matrix/run.js';
+import { channels } from '#lab/matrix/look.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,6 +1,6 @@
 /** How far the swarm is, against what no swarm can beat: two curves, and between them what was lost. */
 
-import { t } from '../strings.js';
+import { t } from '#lab/strings.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,5 +1,5 @@
 /** Who sends to whom: from the row of the giver to the row of the taker, in the column of the piece. */
-import { SOURCE } from './sheet.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,7 +1,7 @@
 /** The form of a scenario of one's own. */
-import { el } from '../dom.js';
-import { number } from '../panels/fields.js';
-import { t } from '../strings.js';
+import { el } from '#lab/dom.js';
+import { number } from '#lab/panels/fields.js';
+import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 

@@ -1,8 +1,8 @@
 /** How a transfer was chosen: what each clause left over, from what was needed to whom was asked. */
-import { el } from '../dom.js';
-import { count } from '../format.js';
-import { known, t } from '../strings.js';
-import { nameOf } from './words.js';
+import { el } from '#lab/dom.js';
+import { count } from '#lab/format.js';
+import { known, t } from '#lab/strings.js';
+import { nameOf } from '#lab/matrix/words.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import * as T from './types' */

@@ -1,7 +1,7 @@
 /** What can be done to a client, or to the way between two. */
-import { t } from '../strings.js';
-import { nameOf } from './words.js';
-import { SOURCE } from './sheet.js';
+import { t } from '#lab/strings.js';
+import { nameOf } from '#lab/matrix/words.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
 
 /** @import * as T from './types' */
 /** @import { MatrixRun } from './run.js' */

@@ -1,7 +1,7 @@
 /** The head of a swarm: its rules, what came of them so far, and its curve against the bound. */
-import { el, setAttr, setText } from '../dom.js';
-import { t } from '../strings.js';
-import { paintChart } from './chart.js';
+import { el, setAttr, setText } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { paintChart } from '#lab/matrix/chart.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,8 +1,8 @@
 /** What is said of each client beside its cells: how it can be met, its name, its ratio, and what it does. */
-import { count } from '../format.js';
-import { t } from '../strings.js';
-import { brief } from './words.js';
-import { SOURCE } from './sheet.js';
+import { count } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { brief } from '#lab/matrix/words.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,8 +1,8 @@
 /** One swarm as a matrix: its sheet, its layers, and what lies under a pointer. */
-import { paintCells } from './cells.js';
-import { paintBands, paintFlows, paintFrame } from './flows.js';
-import { paintHeads, paintRarity } from './heads.js';
-import { SOURCE, Sheet } from './sheet.js';
+import { paintCells } from '#lab/matrix/cells.js';
+import { paintBands, paintFlows, paintFrame } from '#lab/matrix/flows.js';
+import { paintHeads, paintRarity } from '#lab/matrix/heads.js';
+import { SOURCE, Sheet } from '#lab/matrix/sheet.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Palette } from './look.js' */

@@ -1,6 +1,6 @@
 /** Colours and textures of the matrix, taken from the style sheet. */
 
-import { inks } from '../theme.js';
+import { inks } from '#lab/theme.js';
 
 const NAMES = /** @type {const} */ (['ink', 'ink-soft', 'line', 'line-strong', 'surface', 'paper', 'sunken', 'accent', 'accent-wash', 'lost', 'lost-wash', 'bad-ink', 'good-ink', 'held', 'flight', 'flight-wash', 'missing', 'seed', 'stalled', 'bound']);
 

@@ -1,17 +1,17 @@
 /** `<matrix-pane>`: one swarm as a matrix, or two beside each other on one clock. */
-import { announce, el, setAttr, setText } from '../dom.js';
-import { t } from '../strings.js';
-import { clientOf, selectionOf } from './gestures.js';
-import { Head } from './head.js';
-import { Lane } from './lane.js';
-import { palette } from './look.js';
-import { point } from './point.js';
-import { ROWS, fitting, roomFor, zoomed } from './room.js';
-import { SOURCE } from './sheet.js';
-import { legend } from './signs.js';
-import { stillOf } from './still.js';
-import { MatrixTable } from './table.js';
-import { sentence } from './words.js';
+import { announce, el, setAttr, setText } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { clientOf, selectionOf } from '#lab/matrix/gestures.js';
+import { Head } from '#lab/matrix/head.js';
+import { Lane } from '#lab/matrix/lane.js';
+import { palette } from '#lab/matrix/look.js';
+import { point } from '#lab/matrix/point.js';
+import { ROWS, fitting, roomFor, zoomed } from '#lab/matrix/room.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
+import { legend } from '#lab/matrix/signs.js';
+import { stillOf } from '#lab/matrix/still.js';
+import { MatrixTable } from '#lab/matrix/table.js';
+import { sentence } from '#lab/matrix/words.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Place } from './sheet.js' */

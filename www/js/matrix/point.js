@@ -1,9 +1,9 @@
 /** What the pointer does in the matrix: point, choose, open the menu. */
-import { setText } from '../dom.js';
-import { openMenu } from '../panels/menu.js';
-import { t } from '../strings.js';
-import { gesturesOf } from './gestures.js';
-import { sentence } from './words.js';
+import { setText } from '#lab/dom.js';
+import { openMenu } from '#lab/panels/menu.js';
+import { t } from '#lab/strings.js';
+import { gesturesOf } from '#lab/matrix/gestures.js';
+import { sentence } from '#lab/matrix/words.js';
 
 /** @import { MatrixPane } from './pane.js' */
 

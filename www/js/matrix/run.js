@@ -1,6 +1,6 @@
 /** A run of a swarm: rows, cells and transfers at the cursor, and how far the swarm is over time. */
-import { Run } from '../run.js';
-import { SOURCE } from './sheet.js';
+import { Run } from '#lab/run.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
 
 /** @import * as T from './types' */
 

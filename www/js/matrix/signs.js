@@ -1,6 +1,6 @@
 /** The signs of the matrix, explained: below the picture, and in the sheet of keys. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
 
 const CELLS = /** @type {const} */ (['missing', 'flight', 'held', 'seed', 'bad']);
 const CLIENTS = /** @type {const} */ (['active', 'passive', 'walled', 'ratio', 'stalled']);

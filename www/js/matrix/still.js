@@ -1,7 +1,7 @@
 /** What is said on the picture itself: that nothing has happened yet, or that nothing will any more. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
-import { length } from './words.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { length } from '#lab/matrix/words.js';
 
 /** @import { Lane } from './lane.js' */
 

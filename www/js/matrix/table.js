@@ -1,9 +1,9 @@
 /** The same as a table: for whoever does not see the picture, or would rather read. */
-import { el, fill, setAttr, setText } from '../dom.js';
-import { count, percent } from '../format.js';
-import { t } from '../strings.js';
-import { GIVEN, HELD } from './run.js';
-import { brief, nameOf } from './words.js';
+import { el, fill, setAttr, setText } from '#lab/dom.js';
+import { count, percent } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { GIVEN, HELD } from '#lab/matrix/run.js';
+import { brief, nameOf } from '#lab/matrix/words.js';
 
 /** @import { MatrixRun } from './run.js' */
 

@@ -1,37 +1,26 @@
 /** The swarm: clients, pieces, and who gives which one to whom. */
-import { load } from '../core.js';
-import { el } from '../dom.js';
-import { bytes, clock, percent } from '../format.js';
-import { t } from '../strings.js';
-import { matrix as strings } from '../strings/matrix.js';
-import { fitting, form } from './form.js';
-import { funnelOf } from './funnel.js';
-import { deed, flowOf, gesturesOf, runOf, selectionOf } from './gestures.js';
-import { MatrixRun } from './run.js';
-import { SOURCE } from './sheet.js';
-import { signs } from './signs.js';
-import { brief, nameOf } from './words.js';
-import './pane.js';
+import { Matrix } from '#servent';
+import { el } from '#lab/dom.js';
+import { bytes, clock, percent } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { matrix as strings } from '#lab/strings/matrix.js';
+import { fitting, form } from '#lab/matrix/form.js';
+import { funnelOf } from '#lab/matrix/funnel.js';
+import { deed, flowOf, gesturesOf, runOf, selectionOf } from '#lab/matrix/gestures.js';
+import { MatrixRun } from '#lab/matrix/run.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
+import { signs } from '#lab/matrix/signs.js';
+import { brief, nameOf } from '#lab/matrix/words.js';
+import '#lab/matrix/pane.js';
 
 /** @import * as T from './types' */
 /** @import { View } from '../views.js' */
 
-/** @type {any} */
-let glue = null;
-/** Stories do not change. @type {any[]|null} */
-let stories = null;
+/** Stories do not change. @type {any[]|undefined} */
+let stories;
 const POLICIES = /** @type {T.Policy[]} */ (['seed2004', 'adaptive']);
 /** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
 const [AHEAD, SLICE_MS] = [20, 20];
-
-/** The style sheet of this view; the single-file page has it already. */
-async function style() {
-  if (document.querySelector('link[href="css/matrix.css"], style')) return;
-  const link = /** @type {HTMLLinkElement} */ (el('link', { rel: 'stylesheet', href: 'css/matrix.css' }));
-  const ready = new Promise((done, failed) => Object.assign(link, { onload: done, onerror: () => failed(new Error('matrix.css')) }));
-  document.head.append(link);
-  await ready;
-}
 
 const paneOf = () => /** @type {import('./pane.js').MatrixPane|null} */ (document.querySelector('matrix-pane'));
 
@@ -83,14 +72,8 @@ export const matrix = {
   id: 'matrix',
   speed: 1,
   strings,
-  async load() {
-    [glue] = await Promise.all([load('matrix'), style()]);
-  },
-  presets() {
-    if (glue) stories ??= JSON.parse(glue.Matrix.presets());
-    return stories ?? [];
-  },
-  fromScenario: (scenario) => new MatrixRun(glue.Matrix.fromScenario(JSON.stringify(scenario))),
+  presets() { return stories ??= JSON.parse(Matrix.presets()); },
+  fromScenario: (scenario) => new MatrixRun(Matrix.fromScenario(JSON.stringify(scenario))),
   fromTrace() { throw new Error(t('matrix.trace')); },
   variants(scenario, told = false) {
     // A story under the old rules is about them, so it is told beside the others.

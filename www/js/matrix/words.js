@@ -1,8 +1,8 @@
 /** What a client, a cell or a transfer is, in words. */
-import { bytes, percent } from '../format.js';
-import { t } from '../strings.js';
-import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD } from './run.js';
-import { SOURCE } from './sheet.js';
+import { bytes, percent } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD } from '#lab/matrix/run.js';
+import { SOURCE } from '#lab/matrix/sheet.js';
 
 /** @import { MatrixRun } from './run.js' */
 /** @import { Place } from './sheet.js' */

@@ -1,6 +1,6 @@
 /** A dialog with a head, a close button and a body. */
-import { el, icon } from '../dom.js';
-import { t } from '../strings.js';
+import { el, icon } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
 
 /**
  * @param {string} title

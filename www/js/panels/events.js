@@ -1,7 +1,7 @@
 /** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
-import { announce, el, setText } from '../dom.js';
-import { clock, count } from '../format.js';
-import { t, tell } from '../strings.js';
+import { announce, el, setText } from '#lab/dom.js';
+import { clock, count } from '#lab/format.js';
+import { t, tell } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */

@@ -1,6 +1,6 @@
 /** Fields that all forms of scenarios use. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
 
 /**
  * A number field that writes back what it holds, in the core's unit.

@@ -1,8 +1,8 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
-import { el, fill, setAttr, setText } from '../dom.js';
-import { clock } from '../format.js';
-import { reason, t, tell } from '../strings.js';
-import { show, tree } from './tree.js';
+import { el, fill, setAttr, setText } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
+import { reason, t, tell } from '#lab/strings.js';
+import { show, tree } from '#lab/panels/tree.js';
 
 /** @import * as T from '../types' */
 /** @import { Run } from '../run.js' */

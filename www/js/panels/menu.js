@@ -1,5 +1,5 @@
 /** A menu at a button: what can be done there. */
-import { el } from '../dom.js';
+import { el } from '#lab/dom.js';
 
 /**
  * A menu at a button.

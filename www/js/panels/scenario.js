@@ -1,8 +1,8 @@
 /** The scenario dialog: stories to begin with, and a form for one's own. */
-import { el } from '../dom.js';
-import { t } from '../strings.js';
-import { openDialog } from './dialog.js';
-import { world } from './fields.js';
+import { el } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+import { openDialog } from '#lab/panels/dialog.js';
+import { world } from '#lab/panels/fields.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */

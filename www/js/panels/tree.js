@@ -1,6 +1,6 @@
 /** Data as a tree that folds. */
-import { el } from '../dom.js';
-import { clock } from '../format.js';
+import { el } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
 
 /** Members of a list shown at once. */
 const MOST = 100;

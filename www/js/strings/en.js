@@ -3,7 +3,7 @@
  * of this shape. The core gives keys and arguments; a sentence is text with
  * `{argument}` marks, or a function of the arguments.
  */
-import { bytes, count, span } from '../format.js';
+import { bytes, count, span } from '#lab/format.js';
 
 /** @typedef {Record<string, any>} Args */
 

@@ -1,5 +1,5 @@
 /** Sentences of the routing map; they come with it. */
-import { count } from '../format.js';
+import { count } from '#lab/format.js';
 
 /** @import { Args } from './en.js' */
 

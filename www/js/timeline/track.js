@@ -1,7 +1,7 @@
 /** `<time-track>`: the density of events over time, a slider over it, pins and branches below. */
-import { el, icon, setAttr } from '../dom.js';
-import { clock, count } from '../format.js';
-import { known, t } from '../strings.js';
+import { el, icon, setAttr } from '#lab/dom.js';
+import { clock, count } from '#lab/format.js';
+import { known, t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */

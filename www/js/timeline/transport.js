@@ -1,7 +1,7 @@
 /** `<time-transport>`: play, step, speed, the clock, and what the state is worth. */
-import { el, icon, setAttr, setText } from '../dom.js';
-import { clock, times } from '../format.js';
-import { t } from '../strings.js';
+import { el, icon, setAttr, setText } from '#lab/dom.js';
+import { clock, times } from '#lab/format.js';
+import { t } from '#lab/strings.js';
 
 /** @import { Session } from '../session.js' */
 

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use crate::paths;
 use crate::run::{Tool, cargo};
+use crate::{paths, wasm};
 
 /// Measure: ours beside a peer or the physical limit, in the same run.
 ///
@@ -30,8 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let wants = |area| args.name.as_deref().is_none_or(|name| name == area);
     if wants("sim") || wants("page") {
-        super::page::build()?;
-        super::dist::single()?;
+        wasm::build()?;
     }
     if wants("queue") || wants("swarm") {
         super::demo::program()?;

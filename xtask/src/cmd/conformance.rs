@@ -132,7 +132,7 @@ fn parse(id: &str) -> Option<Id> {
 fn unlisted(root: &Path, known: &BTreeSet<&Id>) -> Vec<String> {
     let built: BTreeSet<&str> = known.iter().map(|id| id.0.as_str()).collect();
     let row = Regex::new(r"(?m)^\| ([A-Z]{2}-[0-9]+) \|").expect("a constant pattern");
-    let Ok(files) = crate::sizes::files(&root.join("../shared/reference")) else {
+    let Ok(files) = crate::paths::files(&root.join("../shared/reference")) else {
         return Vec::new();
     };
     let texts: Vec<_> =

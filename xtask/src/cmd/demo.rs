@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use crate::paths;
 use crate::run::{Tool, cargo};
+use crate::{paths, wasm};
 
 /// Build the page and the program, then show both: `servent demo`.
 ///
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    super::page::build()?;
+    wasm::build()?;
     program()?;
     let demo = Tool::new(paths::target().join("release/servent")).arg("demo").interactive();
     args.args.iter().fold(demo, Tool::arg).run()

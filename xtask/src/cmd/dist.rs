@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
-use crate::{bundle, paths, sizes};
+use crate::paths;
 
 /// Build what is given away: the program, and the page as one offline file.
 ///
@@ -12,8 +12,7 @@ use crate::{bundle, paths, sizes};
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args) -> Result<()> {
-    super::page::build()?;
-    single()?;
+    println!("{}", super::page::build()?);
     super::demo::program()?;
     let program = paths::root().join("dist/servent");
     let built = paths::target().join("release/servent");
@@ -22,16 +21,5 @@ pub(crate) fn run(_: &Args) -> Result<()> {
     for file in [program, paths::single_file()] {
         println!("{:>9} {}", std::fs::metadata(&file)?.len(), paths::shown(&file));
     }
-    println!("after gzip: {}", sizes::check()?);
     Ok(())
-}
-
-/// Writes the single file from the bindings that were built.
-///
-/// # Errors
-/// When they are not built or the file cannot be written.
-pub(crate) fn single() -> Result<()> {
-    let file = paths::single_file();
-    std::fs::write(&file, bundle::single(&paths::www(), &paths::www().join("pkg"))?)
-        .with_context(|| format!("{} cannot be written", file.display()))
 }

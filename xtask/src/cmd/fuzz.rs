@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// The targets, as the fuzz workspace lists them.
 fn targets() -> Result<Vec<String>> {
     let folder = paths::root().join("fuzz/targets");
-    let mut names: Vec<_> = crate::sizes::files(&folder)?
+    let mut names: Vec<_> = crate::paths::files(&folder)?
         .iter()
         .filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()))
         .collect();

@@ -1,35 +1,53 @@
 //! `cargo xtask page`
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
-use crate::{bundle, paths, wasm};
+use crate::paths::files;
+use crate::single::single;
+use crate::{paths, wasm};
 
-/// Build the page: the core as WebAssembly, its bindings, one script, one style sheet.
+/// Build the page: the core as WebAssembly with its bindings, and the single file.
 ///
-/// Leaves the bindings in `www/pkg` (then `www/` can be served as it is while
-/// you work on it) and the page as the program embeds it in `dist/www`.
+/// Leaves the bindings in `www/pkg`. Then `www/` can be served as it is, and
+/// the program embeds these very files. `dist/servent-lab.html` carries them
+/// all and opens without a server.
 #[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Only the core of one view, into `www/pkg`: queue, trace, ladder, map, matrix.
-    #[arg(long, value_name = "VIEW")]
-    only: Option<String>,
-}
+pub(crate) struct Args {}
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    if let Some(view) = &args.only {
-        return wasm::build_view(view);
-    }
-    for (name, bytes) in build()? {
-        println!("{bytes:>9} {}", paths::shown(&paths::page().join(name)));
-    }
+pub(crate) fn run(_: &Args) -> Result<()> {
+    println!("{}", build()?);
     Ok(())
 }
 
-/// Builds everything; answers with the names and sizes of the files.
+/// Builds both; answers with what they weigh, uncompressed.
 ///
 /// # Errors
 /// When the module does not compile or a file cannot be written.
-pub(crate) fn build() -> Result<Vec<(String, u64)>> {
+pub(crate) fn build() -> Result<String> {
     wasm::build()?;
-    bundle::page(&paths::www(), &paths::www().join("pkg"), &paths::page())
+    let file = paths::single_file();
+    std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
+    std::fs::write(&file, single(&paths::www())?)
+        .with_context(|| format!("{} cannot be written", file.display()))?;
+    weight()
+}
+
+fn weight() -> Result<String> {
+    let of = |folder: &str, ending: &str| -> Result<(usize, u64)> {
+        let (mut count, mut bytes) = (0, 0);
+        for file in files(&paths::www().join(folder))? {
+            if file.extension().is_some_and(|e| e == ending) {
+                count += 1;
+                bytes += std::fs::metadata(&file)?.len();
+            }
+        }
+        Ok((count, bytes.div_ceil(1024)))
+    };
+    let module = std::fs::metadata(wasm::module())?.len().div_ceil(1024);
+    let ((scripts, js), (sheets, css), (_, glue)) =
+        (of("js", "js")?, of("css", "css")?, of("pkg", "js")?);
+    Ok(format!(
+        "module {module} KiB, bindings {glue} KiB, {scripts} scripts {js} KiB, \
+         {sheets} style sheets {css} KiB"
+    ))
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
 use crate::steps::{self, Context, Outcome, Step};
-use crate::{cmd, digests, machine, paths, second, sizes, tidy};
+use crate::{cmd, digests, machine, paths, second, tidy};
 
 /// Run every check, cheapest first, and stop at the first that fails.
 ///
@@ -46,9 +46,8 @@ const STEPS: &[Step] = &[
     },
     Step { name: "docs", what: "the documentation builds and its examples run", run: docs },
     Step { name: "no_std", what: "core and sim on a target without std", run: no_std },
-    Step { name: "page", what: "module, bindings, bundle, single file", run: page },
+    Step { name: "page", what: "module, bindings, single file", run: page },
     Step { name: "types", what: "the page's types", run: types },
-    Step { name: "sizes", what: "size budgets", run: |_| Ok(Outcome::Done(sizes::check()?)) },
     Step { name: "browser", what: "the page in Chromium and Firefox", run: browser },
     Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step },
 ];
@@ -115,9 +114,7 @@ fn no_std(_: &Context) -> Result<Outcome> {
 }
 
 fn page(_: &Context) -> Result<Outcome> {
-    let files = cmd::page::build()?;
-    cmd::dist::single()?;
-    Ok(Outcome::Done(format!("{} files and the single file", files.len())))
+    Ok(Outcome::Done(cmd::page::build()?))
 }
 
 fn types(_: &Context) -> Result<Outcome> {
@@ -156,7 +153,6 @@ fn browser(context: &Context) -> Result<Outcome> {
             let node = Tool::new("node").arg("--test").arg(&file).within(paths::www());
             let node = where_it_is.iter().fold(node, |node, (name, path)| node.env(name, path));
             node.env("BROWSERS", here.join(","))
-                .env("SERVENT_PAGE", paths::page())
                 .env("SERVENT_SINGLE", paths::single_file())
                 .env("SERVENT_TRACE", &trace)
                 .run()

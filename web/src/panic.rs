@@ -1,0 +1,23 @@
+//! What a panic says in the browser.
+
+use std::panic::PanicHookInfo;
+
+use js_sys::Error;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::throw_val;
+
+/// Runs when the module is instantiated.
+#[wasm_bindgen(start)]
+fn start() {
+    std::panic::set_hook(Box::new(say));
+}
+
+/// Writes the words to the console, with the calls that led there, and throws
+/// them to whoever called the module, as an error of the name `Panic`. The
+/// instance is of no use afterwards.
+fn say(panic: &PanicHookInfo<'_>) {
+    let error = Error::new(&panic.to_string());
+    error.set_name("Panic");
+    web_sys::console::error_1(&error);
+    throw_val(error.into());
+}
