@@ -78,7 +78,7 @@ fn so_many_follow_the_tape_and_the_next_one_may_come_again() {
 }
 
 #[test]
-fn the_board_tells_the_line_by_its_lanes() {
+fn the_queue_is_told_by_its_lanes() {
     let place = Place::new();
     place.share("file", 3_000_000);
     let running = place.sharing(&["--slots", "1", "--set", "upload_rate=100000"]);
@@ -91,13 +91,13 @@ fn the_board_tells_the_line_by_its_lanes() {
             wire
         })
         .collect();
-    let board = lab_get(lab, "/api/board?sync=1&count=1").json();
-    assert_eq!(board["lanes"]["sync"], 2);
-    assert_eq!(board["queue"]["uploads"].as_array().unwrap().len(), 1);
-    let cards = board["queue"]["cards"].as_array().unwrap();
+    let told = lab_get(lab, "/api/queue?sync=1&count=1").json();
+    assert_eq!(told["lanes"]["sync"], 2);
+    assert_eq!(told["queue"]["uploads"].as_array().unwrap().len(), 1);
+    let cards = told["queue"]["cards"].as_array().unwrap();
     assert_eq!((cards.len(), &cards[0]["position"]), (1, &Value::from(2)));
-    assert!(board["at"].as_u64().unwrap() > 1_600_000_000_000_000);
-    assert_eq!(lab_get(lab, "/api/board?servent=nobody").status, 404);
+    assert!(told["at"].as_u64().unwrap() > 1_600_000_000_000_000);
+    assert_eq!(lab_get(lab, "/api/queue?servent=nobody").status, 404);
     wires.clear();
 }
 

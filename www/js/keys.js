@@ -1,4 +1,4 @@
-/** The keyboard: one key, one deed. Single keys can be switched off in the sheet. */
+/** The keyboard: one key, one action. Single keys can be switched off in the sheet. */
 import { el } from '#lab/dom.js';
 import { remember } from '#lab/theme.js';
 import { openDialog } from '#lab/panels/dialog.js';
@@ -29,10 +29,10 @@ export function listen(session, deeds) {
     if (event.key === ' ' && target.closest('button, summary, a')) return;
     if (event.key === '?') return void sheet(session);
     if (!session.keys) return undefined;
-    const deed = deedOf(event, session, deeds);
-    if (!deed) return undefined;
+    const action = deedOf(event, session, deeds);
+    if (!action) return undefined;
     event.preventDefault();
-    deed();
+    action();
     return undefined;
   });
 }
@@ -52,8 +52,8 @@ function deedOf(event, session, deeds) {
     '[': () => session.changeSpeed(-1),
     ']': () => session.changeSpeed(1),
     ...session.view.keys(session),
-    e: () => session.setMode(session.mode === 'events' ? 'board' : 'events'),
-    v: () => session.setMode(session.mode === 'compare' ? 'board' : 'compare'),
+    e: () => session.setMode(session.mode === 'events' ? 'single' : 'events'),
+    v: () => session.setMode(session.mode === 'compare' ? 'single' : 'compare'),
     b: () => session.nextBranch(),
     u: () => session.parentBranch(),
     c: deeds.copyLink,

@@ -1,7 +1,7 @@
 /** A running servent's own tape, as it grows. */
 import { t } from '#lab/strings.js';
 
-/** @import { QueueRun } from './board/run.js' */
+/** @import { QueueRun } from './queue/run.js' */
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
@@ -9,7 +9,7 @@ import { t } from '#lab/strings.js';
 
 /** A tape line is handed on with its neighbours, at most so often, in milliseconds. */
 const GATHER_MS = 100;
-/** A board that cannot be worked out from the tape is asked for so often, in milliseconds. */
+/** A queue that cannot be worked out from the tape is asked for so often, in milliseconds. */
 const ASK_MS = 1000;
 /** After a lost connection it is tried again after this long; each failure doubles it, up to the last. */
 const AGAIN_MS = [1000, 15_000];
@@ -116,27 +116,27 @@ export class Live {
     session.emit('play');
   }
 
-  /** A tape whose first inputs are gone can be read, not run again: the board comes from the servent. @param {string[]} lines */
+  /** A tape whose first inputs are gone can be read, not run again: the queue comes from the servent. @param {string[]} lines */
   #cut(lines) {
     const first = lines.find((line) => /"servent:(gap|input)"/.test(line));
     if (this.#asking || !first?.includes('"servent:gap"') || !this.#run) return;
     const run = /** @type {QueueRun} */ (this.#run);
-    run.stands = () => (this.session.live?.follow ? this.#board : null);
+    run.stands = () => (this.session.live?.follow ? this.#queue : null);
     this.session.notice(t('time.live.cut', { name: this.name }));
     this.#asking = window.setInterval(() => this.#ask(run), ASK_MS);
     this.#ask(run);
   }
   #asking = 0;
-  /** @type {any} */ #board = null;
+  /** @type {any} */ #queue = null;
 
   /** @param {QueueRun} run */
   async #ask(run) {
     const wish = new URLSearchParams(Object.entries(run.sights).map(([k, v]) => [k, String(v)]));
     if (this.id) wish.set('servent', this.id);
-    const answer = await fetch(`api/board?${wish}`).catch(() => null);
+    const answer = await fetch(`api/queue?${wish}`).catch(() => null);
     if (run.freed) return clearInterval(this.#asking);
     if (!answer?.ok) return undefined;
-    this.#board = await answer.json();
+    this.#queue = await answer.json();
     return this.session.touch();
   }
 
@@ -180,6 +180,6 @@ export class Live {
     this.#lines = [];
     clearInterval(this.#asking);
     this.#asking = 0;
-    this.#board = null;
+    this.#queue = null;
   }
 }

@@ -25,7 +25,7 @@ const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
 /** The folded inspector has something new this often, in milliseconds. */
 const TELL_MS = 500;
 /** How a world is looked at. */
-const MODES = /** @type {const} */ (['board', 'compare', 'events']);
+const MODES = /** @type {const} */ (['single', 'compare', 'events']);
 
 class ServentLab extends HTMLElement {
   session = new Session(firstView);

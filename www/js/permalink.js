@@ -78,7 +78,7 @@ export async function linkTo(session, { now, index, selected, proof }) {
 
 /** What older links call a view. @type {Record<string, T.Mode>} */
 const OLDER = { compare: 'compare', events: 'events' };
-const MODES = ['board', 'compare', 'events'];
+const MODES = ['single', 'compare', 'events'];
 
 /** The view a fragment names. @param {string} fragment with its `#` */
 export function viewIn(fragment) {
@@ -100,7 +100,7 @@ export async function openLink(session, fragment) {
   const mode = /** @type {T.Mode|undefined} */ (MODES.find((m) => m === (args.get('m') ?? OLDER[view])));
   try {
     const packed = args.get('s');
-    session.mode = mode ?? 'board';
+    session.mode = mode ?? 'single';
     if (packed) session.openScenario(JSON.parse(await unpack(packed)));
     else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
     if (mode) session.setMode(mode);

@@ -34,7 +34,7 @@ export class Session extends EventTarget {
   /** @type {Run|null} */ run = null;
   /** The second run, when two are side by side. @type {Run|null} */ other = null;
   /** What is looked at. @type {View} */ view;
-  /** How: one picture, two side by side, or the events as a table. @type {T.Mode} */ mode = 'board';
+  /** How: one picture, two side by side, or the events as a table. @type {T.Mode} */ mode = 'single';
   playing = false;
   speed = 20;
   keys = true;
@@ -77,7 +77,7 @@ export class Session extends EventTarget {
     this.scenario = run.scenario;
     this.preset = null;
     this.live = null;
-    if (this.mode === 'compare') this.mode = 'board';
+    if (this.mode === 'compare') this.mode = 'single';
     this.#show([run], { title: this.scenario?.title || title, text: this.scenario?.text ?? '' });
     return run;
   }
@@ -104,7 +104,7 @@ export class Session extends EventTarget {
     const found = this.view.presets().find((p) => p.id === id);
     if (!found) return false;
     // A story told in two variants is told side by side.
-    this.mode = this.view.variants(found.scenario, true).length ? 'compare' : this.mode === 'compare' ? 'board' : this.mode;
+    this.mode = this.view.variants(found.scenario, true).length ? 'compare' : this.mode === 'compare' ? 'single' : this.mode;
     this.openScenario(found.scenario, { preset: id });
     return true;
   }
@@ -133,7 +133,7 @@ export class Session extends EventTarget {
     const before = this.#kept.get(view.id);
     this.view = view;
     speak(view.strings);
-    Object.assign(this, { run: null, other: null, scenario: null, preset: null, live: null, mode: 'board', title: '', text: '', speed: view.speed, log: [], branch: 0, twins: new Map(), selection: NOTHING }, before);
+    Object.assign(this, { run: null, other: null, scenario: null, preset: null, live: null, mode: 'single', title: '', text: '', speed: view.speed, log: [], branch: 0, twins: new Map(), selection: NOTHING }, before);
     this.#kept.delete(view.id);
     this.emit('run');
     this.emit('select');
@@ -305,21 +305,21 @@ export class Session extends EventTarget {
     const run = this.run;
     if (!run) return;
     if (run.kind === 'trace') return this.notice(t('gesture.trace'));
-    const deed = this.view.deed(gesture, target, this);
-    if (!deed) return this.notice(t(`${this.view.id}.gesture.none`));
+    const action = this.view.action(gesture, target, this);
+    if (!action) return this.notice(t(`${this.view.id}.gesture.none`));
     const before = run.branches().length;
-    if (deed.at !== undefined) {
+    if (action.at !== undefined) {
       this.pause();
-      this.seek(deed.at);
+      this.seek(action.at);
     }
     try {
-      this.inject(deed.fault);
+      this.inject(action.fault);
       // What is done at an instant can be seen right after it.
-      if (deed.past) this.seek(run.now + deed.past);
+      if (action.past) this.seek(run.now + action.past);
     } catch (why) {
       return this.notice(t('gesture.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
     }
-    announce(t('gesture.done', { gesture: t(deed.said ?? `gesture.${gesture}`), name: deed.name, branched: run.branches().length > before }));
+    announce(t('gesture.done', { gesture: t(action.said ?? `gesture.${gesture}`), name: action.name, branched: run.branches().length > before }));
     this.emit('faults');
     this.touch();
     return undefined;

@@ -1,7 +1,7 @@
 // Shapes of what the core answers. The core is the only source of these.
 
 export type DialectName = 'active' | 'parq' | 'parq11' | 'passive';
-export type Mode = 'board' | 'compare' | 'events';
+export type Mode = 'single' | 'compare' | 'events';
 export type LaneName = 'sync' | 'async' | 'grace';
 
 export interface NodeInfo { id: number; name: string; role: string; dialect: DialectName; up: boolean }
@@ -24,7 +24,7 @@ export interface SourceView { at: string; state: string; position: number | null
 export interface FetchView { fetch: number; name: string; size: number | null; have: number; sources: SourceView[]; state: string }
 export interface ClientView { node: number; name: string; dialect: DialectName; peer: string; fetch: FetchView | null }
 export interface Tally { absent: number; waiting: number; queued: number; receiving: number; done: number; failed: number }
-export interface Board {
+export interface QueueState {
   at: number; queue: QueueView; clients: ClientView[];
   tally: Tally; done: { node: number; name: string }[]; lanes?: Record<LaneName|'beyond', number>;
 }

@@ -2,7 +2,7 @@
  * The worlds one can look at. Each brings a class of the core, a picture, and
  * what can be done in it; time, events, inspector and links are the same for all.
  */
-import { queue } from '#lab/board/view.js';
+import { queue } from '#lab/queue/view.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -25,7 +25,7 @@ import { queue } from '#lab/board/view.js';
  * @property {(session: Session) => number|null} [event] the record the selection is about
  * @property {(session: Session) => Node|null} [about] more on the selection, below its facts
  * @property {(session: Session) => {gesture: string, text: string, key: string}[]} gestures what can be done to the selection
- * @property {(gesture: string, target: T.Selection, session: Session) => Deed|null} deed
+ * @property {(gesture: string, target: T.Selection, session: Session) => Action|null} action
  * @property {(session: Session, us: number) => number} [ahead] the instant to show after so much time, where the clock is not even
  * @property {(session: Session) => Record<string, () => void>} keys
  * @property {[string, string[]][]} sheet of its keys
@@ -35,16 +35,16 @@ import { queue } from '#lab/board/view.js';
  * @property {(session: Session) => string|null} [place] what a link keeps of the picture
  * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
  */
-/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Deed what is done to whom; `at` when not now, and how long `past` that it is looked at */
+/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Action what is done to whom; `at` when not now, and how long `past` that it is looked at */
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
 /** Views by the order of their keys. A view that is not here yet comes with its scripts. */
-export const VIEWS = /** @type {readonly string[]} */ (['queue', 'map', 'ladder', 'matrix']);
+export const VIEWS = /** @type {readonly string[]} */ (['queue', 'routing', 'unicast', 'swarm']);
 
 /** @type {Record<string, View>} */
 const known = { queue };
 /** @type {Record<string, () => Promise<Record<string, View>>>} */
-const later = { map: () => import('#lab/map/view.js'), ladder: () => import('#lab/ladder/view.js'), matrix: () => import('#lab/matrix/view.js') };
+const later = { routing: () => import('#lab/routing/view.js'), unicast: () => import('#lab/unicast/view.js'), swarm: () => import('#lab/swarm/view.js') };
 
 /** A view, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {

@@ -39,18 +39,18 @@ for (const name of BROWSERS) {
             await frame(page);
             assert.deepEqual(await violations(page), [], view);
           }
-          await press(page, '[data-view="map"]');
-          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('map-pane'))?.stages[0]?.run.flights.count);
+          await press(page, '[data-view="routing"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('routing-pane'))?.stages[0]?.run.flights.count);
           await frame(page);
-          assert.deepEqual(await violations(page), [], 'map');
-          await page.focus('.map-list');
+          assert.deepEqual(await violations(page), [], 'routing');
+          await page.focus('.routing-list');
           await page.keyboard.press('ArrowDown');
           await frame(page);
           assert.deepEqual(await violations(page), [], 'a node is selected');
-          await press(page, '[data-view="ladder"]');
-          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length);
+          await press(page, '[data-view="unicast"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length);
           await frame(page);
-          assert.deepEqual(await violations(page), [], 'ladder');
+          assert.deepEqual(await violations(page), [], 'unicast');
           await page.keyboard.press('ArrowDown');
           await page.focus('.arrow-list');
           await frame(page);
@@ -63,14 +63,14 @@ for (const name of BROWSERS) {
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'scenario');
           await page.keyboard.press('Escape');
-          await press(page, '[data-view="matrix"]');
-          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('matrix-pane'))?.lanes[0]?.run.stamp);
+          await press(page, '[data-view="swarm"]');
+          await page.waitForFunction(() => /** @type {any} */ (document.querySelector('swarm-pane'))?.lanes[0]?.run.stamp);
           await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(4e6); });
           await frame(page);
-          assert.deepEqual(await violations(page), [], 'matrix');
+          assert.deepEqual(await violations(page), [], 'swarm');
           await page.evaluate(() => {
             const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-            const pane = /** @type {any} */ (document.querySelector('matrix-pane'));
+            const pane = /** @type {any} */ (document.querySelector('swarm-pane'));
             const [flow] = session.run.transfers;
             pane.cursor = { row: flow.taker, piece: flow.piece };
             pane.scroller.focus();
@@ -82,8 +82,8 @@ for (const name of BROWSERS) {
           // A phone shows either the inspector or what stands around the picture.
           if (width < 700) await page.click('[data-unfold="side"]');
           await page.click('[data-table]');
-          await page.waitForSelector('.matrix-table button');
-          assert.deepEqual(await violations(page), [], 'matrix as a table');
+          await page.waitForSelector('.swarm-table button');
+          assert.deepEqual(await violations(page), [], 'swarm as a table');
           await press(page, '[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
           assert.deepEqual(await violations(page), [], 'scenario of a swarm');
@@ -136,7 +136,7 @@ for (const name of BROWSERS) {
     });
 
     test('every target has 24 px', async () => {
-      for (const [width, hash] of /** @type {const} */ ([[320, '#1/queue?p=rush-hour&t=60000'], [1280, '#1/queue?p=rush-hour&t=60000'], [320, '#1/ladder?p=lose-middle&t=100'], [1280, '#1/ladder?p=lose-middle&t=100']])) {
+      for (const [width, hash] of /** @type {const} */ ([[320, '#1/queue?p=rush-hour&t=60000'], [1280, '#1/queue?p=rush-hour&t=60000'], [320, '#1/unicast?p=lose-middle&t=100'], [1280, '#1/unicast?p=lose-middle&t=100']])) {
         const { page } = await open(started, hash, { width });
         await frame(page);
         const small = await page.$$eval('button, input, select, summary, [role="slider"]', (all) => all

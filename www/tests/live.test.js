@@ -8,8 +8,8 @@ import { PAGE } from './serve.js';
 
 const TRACE = process.env.SERVENT_TRACE;
 
-/** One upload, nobody in line: how `/api/board` tells it. */
-const BOARD = {
+/** One upload, nobody in line: how `/api/queue` tells it. */
+const QUEUE = {
   at: 2e15,
   queue: {
     slots: 1, free: 0, length: 0, capacity: 9, from: 1, cards: [], kept: [],
@@ -21,7 +21,7 @@ const BOARD = {
 /**
  * Answers like `servent`, with a recorded tape that arrives piece by piece.
  * @param {string[]} lines
- * @param {{servents?: {id: string, name: string}[], asked?: string[], boards?: string[], down?: boolean, streams?: Set<any>}} [how] `down`: no tape is given
+ * @param {{servents?: {id: string, name: string}[], asked?: string[], queues?: string[], down?: boolean, streams?: Set<any>}} [how] `down`: no tape is given
  */
 function servent(lines, how = {}) {
   return (/** @type {any} */ req, /** @type {any} */ res) => {
@@ -30,9 +30,9 @@ function servent(lines, how = {}) {
       res.writeHead(200, { 'content-type': 'text/html' }).end(index);
     } else if (req.url === '/api/info') {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ name: 'here', version: '0', live: true, traces: [], servents: how.servents }));
-    } else if (req.url.startsWith('/api/board')) {
-      how.boards?.push(req.url);
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(BOARD));
+    } else if (req.url.startsWith('/api/queue')) {
+      how.queues?.push(req.url);
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(QUEUE));
     } else if (req.url.startsWith('/api/tape')) {
       how.asked?.push(req.url);
       if (how.down) {
@@ -101,17 +101,17 @@ for (const name of BROWSERS) {
       const whole = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
       const gap = JSON.stringify({ time: 0, name: 'servent:gap', data: { us: 1, why: 'older lines are not kept in memory' } });
       const lines = [...whole.slice(0, 2), gap, ...whole.slice(Math.floor(whole.length / 2))];
-      const how = { asked: /** @type {string[]} */ ([]), boards: /** @type {string[]} */ ([]) };
+      const how = { asked: /** @type {string[]} */ ([]), queues: /** @type {string[]} */ ([]) };
       const started = await start(name, { extra: servent(lines, how) });
       ctx.after(() => started.close());
       const { page, complaints } = await open(started);
-      await page.waitForFunction(() => document.querySelector('queue-board .lane-scroll')?.textContent?.includes('10.9.8.7'));
+      await page.waitForFunction(() => document.querySelector('server-queue .lane-scroll')?.textContent?.includes('10.9.8.7'));
       assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /nothing is replayed/);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.count > 5);
-      assert.match(how.boards[0], /^\/api\/board\?.*count=\d+/);
-      // Whoever looks back sees what is known of then, and that is no board.
+      assert.match(how.queues[0], /^\/api\/queue\?.*count=\d+/);
+      // Whoever looks back sees what is known of then, and that is not how it stands.
       await page.click('[data-do="back"]');
-      await page.waitForFunction(() => !document.querySelector('queue-board .lane-scroll')?.textContent?.includes('10.9.8.7'));
+      await page.waitForFunction(() => !document.querySelector('server-queue .lane-scroll')?.textContent?.includes('10.9.8.7'));
       assert.deepEqual(complaints, []);
     });
 

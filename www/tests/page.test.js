@@ -174,7 +174,7 @@ for (const name of BROWSERS) {
     });
 
     test('a file that is no trace is refused with a sentence, and what was looked at stays', async () => {
-      const { page } = await open(started, '#1/ladder?p=lose-middle&t=100');
+      const { page } = await open(started, '#1/unicast?p=lose-middle&t=100');
       const before = await state(page);
       await page.evaluate(() => {
         const carried = new DataTransfer();
@@ -184,8 +184,8 @@ for (const name of BROWSERS) {
       await page.waitForSelector('.notice.bad');
       assert.match(await page.$eval('.notice.bad', (n) => n.textContent ?? ''), /not a trace the lab can read/);
       const after = await state(page);
-      assert.deepEqual([after.view, after.digest, after.now], ['ladder', before.digest, before.now]);
-      assert.ok(await page.$eval('ladder-pane', (n) => n.checkVisibility()));
+      assert.deepEqual([after.view, after.digest, after.now], ['unicast', before.digest, before.now]);
+      assert.ok(await page.$eval('unicast-pane', (n) => n.checkVisibility()));
       await page.close();
     });
 
@@ -224,7 +224,7 @@ for (const name of BROWSERS) {
 
     test('two rules side by side follow one clock', async () => {
       const { page } = await open(started, '#1/compare?p=aq-vs-parq&t=120000');
-      await page.waitForFunction(() => document.querySelectorAll('queue-board:not([hidden])').length === 2);
+      await page.waitForFunction(() => document.querySelectorAll('server-queue:not([hidden])').length === 2);
       const [a, b, dialects] = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const of = (/** @type {any} */ run) => [...new Set(run.nodes.filter((/** @type {any} */ n) => n.role === 'client').map((/** @type {any} */ n) => n.dialect))].join();
@@ -294,7 +294,7 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    test('nothing is left in the air, and nothing flies at high speed', async () => {
+    test('nothing is left on its way, and nothing flies at high speed', async () => {
       const { page } = await open(started, `${STORY}&t=20000`);
       await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 50 }); });
       await page.click('[data-do="play"]');

@@ -6,9 +6,9 @@ import { BROWSERS, frame, open, press, start, state } from './browser.js';
 /** A moment of every view, and of what its picture consists. */
 const VIEWS = /** @type {const} */ ([
   ['queue', '#1/queue?p=rush-hour&t=60000', '.lanes'],
-  ['map', '#1/map?p=route-expired&t=100', '.map-body'],
-  ['ladder', '#1/ladder?p=lose-middle&t=100', '.ladder-heads, .ladder-body'],
-  ['matrix', '#1/matrix?p=deadlock&t=3000', '.matrix-heads, .matrix-body'],
+  ['routing', '#1/routing?p=route-expired&t=100', '.routing-body'],
+  ['unicast', '#1/unicast?p=lose-middle&t=100', '.unicast-heads, .unicast-body'],
+  ['swarm', '#1/swarm?p=deadlock&t=3000', '.swarm-heads, .swarm-body'],
 ]);
 const PHONE = { width: 360, height: 640 };
 const SMALL = { width: 320, height: 568 };
@@ -67,7 +67,7 @@ for (const name of BROWSERS) {
     test('what is folded says so, opens where its button stands, and cannot be reached before', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await frame(page);
-      for (const [part, inside] of [['menu', '[data-view="map"]'], ['story', '.story p'], ['time', '[data-do="first"]'], ['side', 'lab-inspector h2']]) {
+      for (const [part, inside] of [['menu', '[data-view="routing"]'], ['story', '.story p'], ['time', '[data-do="first"]'], ['side', 'lab-inspector h2']]) {
         const look = () => page.evaluate((part, inside) => {
           const button = document.querySelector(`[data-unfold="${part}"]`);
           const folded = document.getElementById(button?.getAttribute('aria-controls') ?? '');
@@ -109,8 +109,8 @@ for (const name of BROWSERS) {
       await page.keyboard.press('Escape');
       await page.waitForFunction(() => !document.querySelector('dialog'));
       assert.deepEqual(await expanded(), ['false', true], 'the dialog gives the focus back');
-      await press(page, '[data-view="ladder"]');
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.view.id === 'ladder');
+      await press(page, '[data-view="unicast"]');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.view.id === 'unicast');
       assert.equal(await page.$eval('[data-unfold="menu"]', (n) => n.textContent), 'Retransmission');
       await page.close();
     });
@@ -129,12 +129,12 @@ for (const name of BROWSERS) {
     });
 
     test('what is selected stays in sight when the inspector takes half of the picture', async () => {
-      const { page } = await open(started, '#1/ladder?p=five-percent&m=board&t=900', PHONE);
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('ladder-pane'))?.lanes[0]?.run.arrows.length > 80);
-      await page.evaluate(() => /** @type {any} */ (document.querySelector('ladder-pane')).move(1));
+      const { page } = await open(started, '#1/unicast?p=five-percent&m=single&t=900', PHONE);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length > 80);
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('unicast-pane')).move(1));
       await page.click('[data-unfold="side"]');
       await page.waitForFunction(() => {
-        const pane = /** @type {any} */ (document.querySelector('ladder-pane'));
+        const pane = /** @type {any} */ (document.querySelector('unicast-pane'));
         const { scrollTop, clientHeight } = pane.scroller;
         const { y0, y1 } = pane.lanes[0].line(pane.lanes[0].run.arrow(pane.session.selection.arrow), pane.axis);
         return y0 >= scrollTop && y1 <= scrollTop + clientHeight;
@@ -143,10 +143,10 @@ for (const name of BROWSERS) {
     });
 
     test('a whole map stays whole when a node at its edge is selected', async () => {
-      const { page } = await open(started, '#1/map?p=route-expired&m=board&t=100', SMALL);
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('map-pane'))?.stages[0]?.sight);
+      const { page } = await open(started, '#1/routing?p=route-expired&m=single&t=100', SMALL);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('routing-pane'))?.stages[0]?.sight);
       const camera = await page.evaluate(() => {
-        const pane = /** @type {any} */ (document.querySelector('map-pane'));
+        const pane = /** @type {any} */ (document.querySelector('routing-pane'));
         pane.move(0, 0);
         const { x, y, zoom } = pane.stages[0].camera;
         return [pane.session.selection.name, x, y, zoom];
@@ -195,7 +195,7 @@ for (const name of BROWSERS) {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000');
       await frame(page);
       assert.deepEqual(await page.$$eval('[data-unfold]', (all) => all.filter((n) => n.checkVisibility()).map((n) => n.className)), []);
-      for (const part of ['[data-view="map"]', '[data-mode="events"]', '.story p', '[data-do="first"]', 'lab-inspector h2', 'code.readout']) assert.ok(await page.$eval(part, (n) => n.checkVisibility()), part);
+      for (const part of ['[data-view="routing"]', '[data-mode="events"]', '.story p', '[data-do="first"]', 'lab-inspector h2', 'code.readout']) assert.ok(await page.$eval(part, (n) => n.checkVisibility()), part);
       await page.close();
     });
   });

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
-import { ladder } from '../js/strings/ladder.js';
-import { map } from '../js/strings/map.js';
-import { matrix } from '../js/strings/matrix.js';
+import { unicast } from '../js/strings/unicast.js';
+import { routing } from '../js/strings/routing.js';
+import { swarm } from '../js/strings/swarm.js';
 import { known, reason, speak, tell } from '../js/strings.js';
 import { inNode } from './digest.js';
 import { WWW } from './serve.js';
 
-for (const [name, strings] of /** @type {[string, any][]} */ ([['Lab', {}], ['Map', map], ['Ladder', ladder], ['Matrix', matrix]])) {
+for (const [name, strings] of /** @type {[string, any][]} */ ([['Lab', {}], ['Map', routing], ['Ladder', unicast], ['Matrix', swarm]])) {
   describe(name, () => {
     /** @type {any} */
     let Lab;
@@ -52,10 +52,10 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Lab', {}], ['Ma
 /** Kinds of events as the core declares them, by area, with the sentences of the view they are told in. */
 const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['queue', 'queue/event.rs', 'Event', {}], ['conn', 'node/event.rs', 'ConnEvent', {}], ['fetch', 'fetch/event.rs', 'Event', {}], ['world', 'sim/event.rs', 'WorldEvent', {}],
-  ['unicast', 'unicast/event.rs', 'Event', ladder], ['datagram', 'sim/ladder/event.rs', 'DatagramEvent', ladder], ['app', 'sim/ladder/event.rs', 'AppEvent', ladder],
-  ['world', 'sim/ladder/event.rs', 'Happening', ladder], ['node', 'node/messenger/event.rs', 'NodeEvent', ladder],
-  ['message', 'sim/overlay/event.rs', 'MessageEvent', map], ['app', 'sim/overlay/event.rs', 'AppEvent', map], ['world', 'sim/overlay/event.rs', 'Happening', map], ['routing', 'routing/event.rs', 'Event', map],
-  ['swarm', 'swarm/event.rs', 'Event', matrix], ['client', 'swarm/client/io.rs', 'Event', matrix], ['world', 'sim/pieces/event.rs', 'Happening', matrix],
+  ['unicast', 'unicast/event.rs', 'Event', unicast], ['datagram', 'sim/ladder/event.rs', 'DatagramEvent', unicast], ['app', 'sim/ladder/event.rs', 'AppEvent', unicast],
+  ['world', 'sim/ladder/event.rs', 'Happening', unicast], ['node', 'node/messenger/event.rs', 'NodeEvent', unicast],
+  ['message', 'sim/overlay/event.rs', 'MessageEvent', routing], ['app', 'sim/overlay/event.rs', 'AppEvent', routing], ['world', 'sim/overlay/event.rs', 'Happening', routing], ['routing', 'routing/event.rs', 'Event', routing],
+  ['swarm', 'swarm/event.rs', 'Event', swarm], ['client', 'swarm/client/io.rs', 'Event', swarm], ['world', 'sim/pieces/event.rs', 'Happening', swarm],
 ]);
 
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
@@ -76,17 +76,17 @@ test('every kind of event the core declares has a sentence', async () => {
   }
 });
 
-test('every rule the core can find broken in the ladder has a sentence', async () => {
+test('every rule the core can find broken in the unicast has a sentence', async () => {
   const keys = [...(await core('sim/ladder/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
   assert.ok(keys.length >= 8, keys.join());
-  speak(ladder);
+  speak(unicast);
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
 test('every rule the core can find broken in an overlay has a sentence', async () => {
   const keys = [...(await core('sim/overlay/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
   assert.ok(keys.length >= 8, keys.join());
-  speak(map);
+  speak(routing);
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
@@ -94,7 +94,7 @@ test('every rule the core can find broken in a swarm has a sentence', async () =
   const sources = await Promise.all(['check.rs', 'check/credit.rs', 'check/slots.rs'].map((file) => core(`sim/pieces/${file}`)));
   const keys = [...sources.join('').matchAll(/violation\(\s*"\w+",\s*"(?:check\.)?(\w+)"/g)].map(([, key]) => `check.${key}`);
   assert.ok(keys.length >= 4, keys.join());
-  speak(matrix);
+  speak(swarm);
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
@@ -102,9 +102,9 @@ test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
     ['queue/event.rs', 'Loss', 'queue', 'lost', {}], ['queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['node/io.rs', 'DialError', 'conn', 'dial_failed', {}],
     ['fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
-    ['unicast/event.rs', 'Why', 'unicast', 'resent', ladder], ['unicast/event.rs', 'Rejection', 'unicast', 'rejected', ladder], ['unicast/event.rs', 'Ending', 'unicast', 'closed', ladder],
-    ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', ladder], ['sim/overlay/event.rs', 'Loss', 'message', 'lost', map], ['routing/io.rs', 'Why', 'message', 'judged', map], ['routing/io.rs', 'Why', 'routing', 'limit', map],
-    ['swarm/event.rs', 'Pick', 'swarm', 'assigned', matrix], ['swarm/event.rs', 'Failure', 'swarm', 'failed', matrix], ['swarm/event.rs', 'Refusal', 'swarm', 'refused', matrix], ['swarm/client/io.rs', 'Ignored', 'client', 'ignored', matrix],
+    ['unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
+    ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/overlay/event.rs', 'Loss', 'message', 'lost', routing], ['routing/io.rs', 'Why', 'message', 'judged', routing], ['routing/io.rs', 'Why', 'routing', 'limit', routing],
+    ['swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['swarm/event.rs', 'Refusal', 'swarm', 'refused', swarm], ['swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
   ]);
   for (const [file, name, area, what, strings] of reasons) {
     const kinds = variants(await core(file), name);

@@ -13,10 +13,10 @@ use crate::report::{Report, Target};
 
 /// Stories that must move smoothly: what they show, where, and how fast.
 const SMOOTH: [(&str, &str, f64); 2] = [
-    ("the flash crowd, 1 000 clients", "#1/matrix?p=flash-crowd&m=board&t=20000", 1.0),
+    ("the flash crowd, 1 000 clients", "#1/swarm?p=flash-crowd&m=single&t=20000", 1.0),
     (
         "a flood of 10 000 servents where it is densest",
-        "#1/map?p=ten-thousand&m=board&t=8100",
+        "#1/routing?p=ten-thousand&m=single&t=8100",
         0.05,
     ),
 ];

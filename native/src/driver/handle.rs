@@ -27,7 +27,7 @@ pub(crate) enum Control {
     Command(Command),
     /// What does the node look like?
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
-    /// What does the board of its queue look like?
+    /// What does its queue look like, by lanes?
     Board { windows: Windows, reply: oneshot::Sender<Board> },
     /// What does its part in the overlay look like?
     Neighbourhood { reply: oneshot::Sender<Option<Neighbourhood>> },
@@ -45,7 +45,7 @@ pub struct Neighbourhood {
     pub hosts: usize,
 }
 
-/// The board of a servent's queue at an instant: the line sorted into lanes.
+/// A servent's queue at an instant: the line sorted into lanes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Board {
     /// When.
@@ -121,15 +121,15 @@ impl Handle {
         view.await.map_err(|_| RunError::Gone)
     }
 
-    /// The board of its queue, with those places of each lane.
+    /// Its queue, with those places of each lane.
     ///
     /// # Errors
     /// The servent has ended.
-    pub async fn board(&self, windows: Windows) -> Result<Board, RunError> {
-        let (reply, board) = oneshot::channel();
+    pub async fn lanes(&self, windows: Windows) -> Result<Board, RunError> {
+        let (reply, lanes) = oneshot::channel();
         let ask = Control::Board { windows, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        board.await.map_err(|_| RunError::Gone)
+        lanes.await.map_err(|_| RunError::Gone)
     }
 
     /// Its part in the overlay; `None` when it takes none.

@@ -36,7 +36,7 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>) -> Json<Value> {
     }))
 }
 
-/// `GET /api/view`: a servent's board, a window of its line.
+/// `GET /api/view`: a servent's state, a window of its line.
 pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
     let Some(live) = hub.servent(window.servent.as_deref()) else {
         return missing("no such servent");
@@ -60,9 +60,9 @@ pub(super) struct Sights {
     count: u32,
 }
 
-/// `GET /api/board`: a servent's board as it stands, for a page whose tape
+/// `GET /api/queue`: a servent's queue as it stands, for a page whose tape
 /// does not reach back to the start.
-pub(super) async fn board(State(hub): State<Arc<Hub>>, Query(sights): Query<Sights>) -> Response {
+pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(sights): Query<Sights>) -> Response {
     let Some(live) = hub.servent(sights.servent.as_deref()) else {
         return missing("no such servent");
     };
@@ -72,8 +72,8 @@ pub(super) async fn board(State(hub): State<Arc<Hub>>, Query(sights): Query<Sigh
         asynchronous: (sights.asynchronous, count),
         grace: (sights.grace, count),
     };
-    match live.handle.board(windows).await {
-        Ok(board) => Json(board).into_response(),
+    match live.handle.lanes(windows).await {
+        Ok(lanes) => Json(lanes).into_response(),
         Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
     }
 }

@@ -93,7 +93,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/info", get(api::info))
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
-        .route("/api/board", get(api::board))
+        .route("/api/queue", get(api::queue))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))

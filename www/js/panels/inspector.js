@@ -159,7 +159,7 @@ export class LabInspector extends HTMLElement {
       ...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, text, title: key || null, on: { click: () => session.gesture(gesture) } })));
   }
 
-  /** Any node, also one that stands on no board. */
+  /** Any node, also one that is not in the picture. */
   #picker() {
     const session = /** @type {Session} */ (this.session);
     const nodes = session.run?.nodes ?? [];

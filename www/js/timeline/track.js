@@ -165,7 +165,7 @@ export class TimeTrack extends HTMLElement {
     // A key with a reason at its end may be said without it.
     const said = (/** @type {string} */ tail) => [pin.key, pin.key.replace(/\.[^.]+$/, '')].find((key) => known(key + tail)) ?? pin.key;
     const text = t(said(''), { ...pin.args, node, other, who: called(pin.args.to ?? pin.args.peer ?? pin.args.from) || undefined });
-    const short = pin.kind === 'fault' ? t('time.pin.short', { deed: t(`${said('.short')}.short`), node: other || node }) : text;
+    const short = pin.kind === 'fault' ? t('time.pin.short', { action: t(`${said('.short')}.short`), node: other || node }) : text;
     const words = room > PIN_WORDS;
     const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text }) + (words && short !== text ? ` – ${short}` : '');
     const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.seekEvent(pin.seq) } },

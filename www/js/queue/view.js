@@ -1,0 +1,140 @@
+/** The queue: upload slots, the line before them, and what can happen to those in it. */
+import { Lab, Tape } from '#servent';
+import { el } from '#lab/dom.js';
+import { clock, span } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { badge } from '#lab/queue/card.js';
+import { form } from '#lab/queue/form.js';
+import { GESTURES } from '#lab/queue/menu.js';
+import { QueueRun } from '#lab/queue/run.js';
+import '#lab/queue/pane.js';
+
+/** @import * as T from '../types' */
+/** @import { Session } from '../session.js' */
+/** @import { View } from '../views.js' */
+
+/** Stories do not change. @type {T.Preset[]|undefined} */
+let stories;
+
+/** Ten minutes. */
+const SLEEP_US = 600e6;
+
+/** @param {Session} session */
+const runOf = (session) => /** @type {QueueRun|null} */ (session.run);
+
+/** @param {string} gesture @param {number} node @param {number} server @returns {T.Fault} */
+function faultOf(gesture, node, server) {
+  if (gesture === 'cut') return { cut: { a: server, b: node } };
+  if (gesture === 'sleep') return { sleep: { node, length: SLEEP_US } };
+  return { [gesture]: { node } };
+}
+
+/** True when the selection was stalled on this branch and goes on no more. @param {Session} session */
+function stalled(session) {
+  const { node } = session.selection;
+  return Boolean(session.faults().findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+}
+
+/** The same arrivals with everybody speaking one language. @param {any} scenario @param {boolean} [told] */
+function variants(scenario, told = false) {
+  const [a, b] = scenario.variants ?? [];
+  if (told && !a) return [];
+  return [a?.dialect ?? 'active', b?.dialect ?? 'parq'].map((dialect) => ({
+    name: t(`compare.${dialect}`),
+    scenario: { ...scenario, clients: scenario.clients.map((/** @type {T.ScenarioGroup} */ group) => ({ ...group, dialect })) },
+  }));
+}
+
+/** @param {QueueRun} run @param {Session} session @returns {[string, string][]} */
+function placeOf(run, { selection }) {
+  const { queue } = run.inspect(run.server.id) ?? { queue: { cards: [], uploads: [] } };
+  const name = (/** @type {{ticket: string, peer: string}} */ c) => c.ticket === selection.ticket || run.nameOf(c.ticket, c.peer) === selection.name;
+  const card = /** @type {T.Card|undefined} */ (queue.cards.find(name));
+  const slot = /** @type {T.SlotCard|undefined} */ (queue.uploads.find(name));
+  const peer = card?.peer ?? slot?.peer;
+  /** @type {[string, string][]} */
+  const facts = peer ? [[t('inspect.address'), peer]] : [];
+  if (card) {
+    facts.push([t('inspect.position'), t('inspect.position.of', { position: card.position, length: queue.length, told: card.told })],
+      [t('inspect.window'), t('inspect.window.of', { from: clock(card.not_before - run.origin), to: clock(card.deadline - run.origin) })],
+      [t('inspect.wire'), t(card.present ? 'inspect.wire.kept' : 'inspect.wire.none')],
+      [t('inspect.id'), card.ticket]);
+  } else if (slot) {
+    facts.push([t('inspect.position'), `${t('lane.slots')}, ${span(run.now - slot.since)}`], [t('inspect.file'), slot.file], [t('inspect.id'), slot.ticket]);
+  }
+  return facts;
+}
+
+/** @type {View} */
+export const queue = {
+  id: 'queue',
+  speed: 20,
+  presets() { return stories ??= JSON.parse(Lab.presets()); },
+  fromScenario: (scenario) => new QueueRun(Lab.fromScenario(JSON.stringify(scenario))),
+  /** A file of a simulated world is simulated again. */
+  fromTrace(bytes) {
+    const world = Tape.world(bytes);
+    return new QueueRun(world ? Lab.fromWorld(world) : Tape.fromTrace(bytes));
+  },
+  variants,
+  pane: () => el('queue-pane'),
+
+  facts(session) {
+    const run = runOf(session);
+    if (!run) return [];
+    const facts = placeOf(run, session);
+    const { node } = session.selection;
+    const fetch = /** @type {T.FetchView|undefined} */ (node === null ? undefined : run.inspect(node)?.fetches?.[0]);
+    if (fetch) {
+      facts.push([t('inspect.download'), t('inspect.download.of', { have: fetch.have, size: fetch.size, state: fetch.state })]);
+      for (const source of fetch.sources) facts.push([t('inspect.source'), source.state]);
+    }
+    return facts;
+  },
+  sign({ run, selection }) {
+    const node = selection.node === null ? undefined : run?.node(selection.node);
+    return node?.role === 'client' ? badge(node.dialect) : null;
+  },
+  gestures({ selection, run }) {
+    if (selection.node === null && selection.ticket === null) return run ? [{ gesture: 'restart', text: t('gesture.restart.server'), key: 'X' }] : [];
+    return GESTURES.map(([gesture, key]) => ({ gesture, text: t(`gesture.${gesture}`), key }));
+  },
+  action(gesture, target, session) {
+    const run = runOf(session);
+    const node = target.node ?? (gesture === 'restart' ? run?.server.id : null);
+    if (!run || node === null || node === undefined) return null;
+    const ofServer = gesture === 'restart' && node === run.server.id;
+    return { fault: faultOf(gesture, node, run.server.id), name: run.node(node)?.name ?? '', said: ofServer ? 'gesture.restart.server' : undefined };
+  },
+
+  keys: (session) => ({
+    d: () => session.gesture('cut'),
+    a: () => session.gesture('ask_now'),
+    z: () => session.gesture('sleep'),
+    t: () => session.gesture(stalled(session) ? 'resume' : 'stall'),
+    x: () => session.gesture('restart'),
+  }),
+  sheet: [['cut', ['D']], ['ask', ['A']], ['sleep', ['Z']], ['stall', ['T']], ['restart', ['X']], ['cards', ['↑', '↓']]],
+  signs: () => [
+    el('p', { text: t('keys.signs.window') }),
+    el('ul', { class: 'signs' }, ...['early', 'open', 'lost'].map((kind) => el('li', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`queue.legend.${kind}`))),
+      ...(/** @type {const} */ (['active', 'parq', 'parq11', 'passive'])).map((d) => el('li', {}, badge(d), t(`dialect.${d}.long`)))),
+  ],
+  form,
+  /** Faults that name nodes which still exist. */
+  fitting(draft) {
+    const nodes = draft.servers.length + draft.clients.reduce((/** @type {number} */ sum, /** @type {T.ScenarioGroup} */ g) => sum + g.count, 0);
+    const faults = draft.faults.filter((/** @type {T.Fault} */ { at: _, ...fault }) => Object.values(fault).every((f) => [f.node, f.a, f.b].every((n) => n === undefined || n < nodes)));
+    return { ...draft, faults };
+  },
+
+  place(session) {
+    const run = runOf(session);
+    return run && run.servers.length > 1 && run.server !== run.servers[0] ? String(run.server.id) : null;
+  },
+  replace(session, place) {
+    const run = runOf(session);
+    if (run) run.shown = Number(place);
+    session.emit('run');
+  },
+};

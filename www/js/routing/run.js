@@ -1,0 +1,149 @@
+/** A run of an overlay: who is linked to whom, what travels, what was searched for. */
+import { Run } from '#lab/run.js';
+import { Flights } from '#lab/routing/flights.js';
+import { layout, neighbours } from '#lab/routing/layout.js';
+
+/** @import * as T from './types' */
+
+/** While the future is being found out, what became known is taken up this often, in milliseconds. */
+const LEARN_MS = 120;
+/** Records of one instant that are looked through. */
+const INSTANT = 500;
+
+export class RoutingRun extends Run {
+  flights = new Flights();
+  /** @type {T.Search[]} */ searches = [];
+  /** Ends of each link, and whether it is whole. */
+  links = { a: new Uint32Array(0), b: new Uint32Array(0), up: new Uint8Array(0), count: 0 };
+  /** Whether each node runs. @type {Uint8Array} */ up = new Uint8Array(0);
+  /** Counts up whenever a link or node is otherwise than before. */
+  edition = 0;
+  #links = -1;
+  #searched = '';
+  #learnt = 0;
+  #generation = 0;
+
+  /** @param {any} raw @param {Record<string, string>} fates the names of what may become of a message, by number */
+  constructor(raw, fates) {
+    super(raw);
+    this.fates = fates;
+    /** @type {T.RoutingScenario} */ this.told = this.scenario;
+    this.refreshLinks();
+    const root = this.told.script.find((/** @type {any} */ step) => step.search)?.search.node ?? 0;
+    this.places = layout(this.told.shape, this.nodes.length, this.links, Math.min(root, this.nodes.length - 1));
+    this.near = neighbours(this.nodes.length, this.links);
+  }
+
+  /** @returns {T.RawRouting} */
+  get routing() { return /** @type {T.RawRouting} */ (this.raw); }
+  /** @override */
+  get home() { return this.nodes.find((n) => n.role === 'asks' || n.role === 'both') ?? this.nodes[0]; }
+  /** Nodes are numbered in order. @param {number} id @override */
+  node(id) { return this.nodes[id]; }
+  /** @param {number} id */
+  name(id) { return this.nodes[id]?.name ?? ''; }
+
+  /** Links and nodes as they are now; true when something is otherwise. */
+  refreshLinks() {
+    const version = this.routing.linksVersion();
+    if (version === this.#links) return false;
+    this.#links = version;
+    const rows = this.routing.links();
+    const count = rows.length / 3;
+    const { links } = this;
+    if (links.count !== count) Object.assign(links, { a: new Uint32Array(count), b: new Uint32Array(count), up: new Uint8Array(count), count });
+    for (let i = 0; i < count; i += 1) [links.a[i], links.b[i], links.up[i]] = [rows[i * 3], rows[i * 3 + 1], rows[i * 3 + 2]];
+    this.up = this.routing.up();
+    this.edition += 1;
+    return true;
+  }
+
+  /** Takes up what became known; with `now` at once. @param {boolean} [now] */
+  learn(now = false) {
+    const frontier = this.raw.frontier();
+    if (frontier <= this.flights.known && this.explored === this.#all) return;
+    // What is shown must be known; what is ahead can wait.
+    if (!now && this.flights.known > this.now && !this.explored && performance.now() - this.#learnt < LEARN_MS) return;
+    this.#learnt = performance.now();
+    this.flights.learn(this.routing, frontier);
+    this.#all = this.explored;
+    const shape = `${this.#generation}|${this.count}`;
+    if (shape !== this.#searched) {
+      this.#searched = shape;
+      this.searches = JSON.parse(this.routing.searches());
+    }
+  }
+  #all = false;
+
+  /** The search or push with this number. @param {number} guid */
+  search(guid) { return this.searches.find((s) => s.guid === guid); }
+
+  /** What is followed when nobody chose: the newest search or push by now, else the first to come. */
+  newest() {
+    let best = this.searches[0];
+    for (const one of this.searches) if (one.at <= this.now && one.at >= best.at) best = one;
+    return best?.guid ?? -1;
+  }
+
+  /** The link between two nodes, or −1. @param {number} a @param {number} b */
+  linkOf(a, b) {
+    for (let i = this.near.from[a]; i < this.near.from[a + 1]; i += 1) if (this.near.to[i] === b) return this.near.link[i];
+    return -1;
+  }
+
+  /** @param {T.Fault} fault @override */
+  fault(fault) {
+    const branch = super.fault(fault);
+    this.#another();
+    return branch;
+  }
+  /** @param {number} id @param {number} now @override */
+  useBranch(id, now) {
+    super.useBranch(id, now);
+    this.#another();
+  }
+  #another() {
+    this.#generation += 1;
+    this.#links = -1;
+    this.flights.clear();
+  }
+  /** Another branch, another future. */
+  get generation() { return this.#generation; }
+  /** The thousands of nodes of an overlay are asked for once. @override */
+  refreshNodes() {}
+
+  /** @param {number} node @returns {T.Tables} */
+  tables(node) { return JSON.parse(this.routing.tables(node, 0, 12)); }
+  /** @param {number} node or −1 for all @returns {T.Counters} */
+  counters(node) { return JSON.parse(this.routing.counters(node)); }
+
+  /**
+   * The record of the verdict about a message, or of its departure while there
+   * is none.
+   * @param {number} i
+   */
+  verdict(i) {
+    const { due, seq, id } = this.flights;
+    const { count } = this;
+    let [low, high] = [seq[i], count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.record(middle).at < due[i]) low = middle + 1;
+      else high = middle;
+    }
+    for (let at = low; at < Math.min(count, low + INSTANT); at += 1) {
+      const { at: when, event } = this.record(at);
+      if (when > due[i]) break;
+      const body = event.message;
+      if (body && body.id === id[i] && body.what !== 'sent') return at;
+    }
+    return seq[i];
+  }
+
+  /** The name of the node a hit comes from or a push wants. @param {T.LabRecord} record @override */
+  named(record) {
+    const [body] = Object.values(record.event);
+    if (typeof body.of === 'number') body.of_name = this.name(body.of);
+    return super.named(record);
+  }
+}

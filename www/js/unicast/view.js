@@ -1,0 +1,115 @@
+/** Retransmission: two ends, a lossy way between them, and every datagram as an arrow. */
+import { Ladder } from '#servent';
+import { el } from '#lab/dom.js';
+import { clock } from '#lab/format.js';
+import { t } from '#lab/strings.js';
+import { unicast as strings } from '#lab/strings/unicast.js';
+import { form } from '#lab/unicast/form.js';
+import { arrowOf, action, gesturesOf, selectionOf, stalled } from '#lab/unicast/gestures.js';
+import { UnicastRun } from '#lab/unicast/run.js';
+import { signs } from '#lab/unicast/signs.js';
+import { cargo, fate, kindOf, ranges } from '#lab/unicast/words.js';
+import '#lab/unicast/pane.js';
+
+/** @import * as T from './types' */
+/** @import { Session } from '../session.js' */
+/** @import { View } from '../views.js' */
+
+/** Stories do not change. @type {any[]|undefined} */
+let stories;
+
+/** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
+const [AHEAD, SLICE_MS] = [20, 20];
+
+/** @param {Session} session */
+const laneOf = ({ selection, run, other }) => /** @type {UnicastRun|null} */ (selection.lane === 1 ? other : run);
+
+/** @param {T.Arrow} arrow @param {UnicastRun} run @returns {[string, string][]} */
+function arrowFacts(arrow, run) {
+  const name = (/** @type {number} */ id) => run.node(id)?.name ?? '';
+  return [
+    [t('fact.way'), t('fact.way.of', { from: name(arrow.from), to: name(arrow.to), n: arrow.n })],
+    [t('fact.carries'), cargo(arrow)],
+    [t('fact.sent'), clock(arrow.sent - run.origin)],
+    [t('fact.fate'), fate(arrow, run.origin)],
+    [t('fact.bytes'), String(arrow.bytes)],
+  ];
+}
+
+/** @param {T.Margins} margins @returns {[string, string][]} */
+function nodeFacts({ peers }) {
+  return peers.flatMap(({ name, rtt, rto, sender, receiver }) => /** @type {[string, string][]} */ ([
+    [t('fact.peer'), name],
+    ...(sender ? [[t('fact.sender'), t('fact.sender.of', sender)], [t('fact.kept'), t('fact.kept.of', sender)]] : []),
+    ...(receiver ? [[t('fact.receiver'), t('fact.receiver.of', receiver)], [t('fact.missing'), receiver.missing_count ? ranges(receiver.missing, 8) : t('fact.none')]] : []),
+    [t('fact.rtt'), t('fact.rtt.of', { rtt, rto })],
+  ]));
+}
+
+/** @type {View} */
+export const unicast = {
+  id: 'unicast',
+  speed: 0.05,
+  strings,
+  presets() { return stories ??= JSON.parse(Ladder.presets()); },
+  fromScenario: (scenario) => new UnicastRun(Ladder.fromScenario(JSON.stringify(scenario))),
+  fromTrace() { throw new Error(t('unicast.trace')); },
+  variants(scenario, told = false) {
+    const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
+    return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));
+  },
+  pane: () => el('unicast-pane'),
+  ahead(session, us) {
+    const pane = /** @type {import('./pane.js').UnicastPane|null} */ (document.querySelector('unicast-pane'));
+    const pace = pane?.pace;
+    const now = session.run?.now ?? 0;
+    // Silence that is folded passes as quickly as it is long on the picture.
+    return pace ? Math.max(now + 1, pace.to(pace.of(now) + us * pace.scale)) : now + us;
+  },
+
+  facts(session) {
+    const run = laneOf(session);
+    const arrow = arrowOf(session);
+    if (!run) return [];
+    return arrow ? arrowFacts(arrow, run) : session.selection.node === null ? [] : nodeFacts(run.margins(session.selection.node));
+  },
+  sign(session) {
+    const arrow = arrowOf(session);
+    const run = laneOf(session);
+    const kind = arrow ? kindOf(arrow) : null;
+    return kind ? el('span', { class: 'badge', data: { arrow: kind }, text: t(`sign.${kind}`) }) : el('span', { class: 'badge', text: run ? t(`profile.${run.profile}`) : '' });
+  },
+  event: (session) => arrowOf(session)?.seq ?? null,
+  gestures: gesturesOf,
+  action,
+  keys(session) {
+    const pane = /** @type {import('./pane.js').UnicastPane|null} */ (document.querySelector('unicast-pane'));
+    const up = session.run?.node(session.selection.node ?? -1)?.up;
+    return {
+      d: () => session.gesture('drop'),
+      l: () => session.gesture('delay'),
+      m: () => session.gesture('duplicate'),
+      s: () => session.gesture('send'),
+      o: () => session.gesture('close'),
+      x: () => session.gesture(up ? 'crash' : 'restart'),
+      t: () => session.gesture(stalled(session) ? 'resume' : 'stall'),
+      ArrowDown: () => pane?.move(1),
+      ArrowUp: () => pane?.move(-1),
+    };
+  },
+  sheet: [['drop', ['D']], ['delay', ['L']], ['duplicate', ['M']], ['arrows', ['↑', '↓']], ['send', ['S']], ['close', ['O']], ['crash', ['X']], ['halt', ['T']]],
+  signs,
+  form,
+  fitting: (draft) => ({ ...draft, faults: [] }),
+
+  place: ({ selection }) => (selection.arrow === undefined ? null : `${selection.lane ?? 0}.${selection.arrow}`),
+  replace(session, place) {
+    const [lane, id] = place.split('.').map(Number);
+    const run = /** @type {UnicastRun|undefined} */ (session.runs()[lane]);
+    // The arrow may lie ahead of the moment of the link.
+    for (let tries = 0; run && tries < AHEAD && !run.explore(SLICE_MS); tries += 1);
+    run?.refresh();
+    const arrow = run?.arrow(id);
+    if (run && arrow) session.select(selectionOf(arrow, run, lane));
+  },
+};

@@ -1,0 +1,221 @@
+/** What a visitor does with the retransmission unicast, in real browsers. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from './browser.js';
+import { digests } from './digest.js';
+
+const STORY = '#1/unicast?p=lose-middle';
+
+/** Waits until the picture knows all there is to know. @param {import('puppeteer-core').Page} page */
+const drawn = (page) => page.waitForFunction(() => {
+  const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  const { lanes } = /** @type {any} */ (document.querySelector('unicast-pane')) ?? {};
+  return session.view.id === 'unicast' && session.run?.explored && lanes?.length && lanes.every((/** @type {any} */ l) => l.run.arrows.length > 0);
+});
+
+/** The arrows of a run, as the page has them. @param {import('puppeteer-core').Page} page */
+const arrows = (page) => page.evaluate(() => {
+  const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  session.run.refresh();
+  return session.run.arrows.map((/** @type {any} */ a) => ({ id: a.id, from: a.from, n: a.n, sent: a.sent, at: a.at, fate: a.fate, why: a.why, again: a.again, data: a.blocks.some((/** @type {any} */ b) => b.data) }));
+});
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    test('opens by a key, with its module only then, and leads back to where the queue was left', async () => {
+      started.server.requests.length = 0;
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000');
+      assert.deepEqual(started.server.requests.filter((r) => r.startsWith('/js/unicast/')), [], 'whoever looks at the queue loads nothing else');
+      await page.keyboard.press('3');
+      await drawn(page);
+      assert.ok(started.server.requests.some((r) => r === '/js/unicast/view.js'));
+      const words = await page.$eval('unicast-pane', (n) => n.textContent ?? '');
+      assert.match(words, /unicast3/);
+      assert.match(words, /adaptive/);
+      assert.doesNotMatch(words, /undefined|NaN|null|[a-z]+\.[a-z]+\.[a-z]/);
+      await page.keyboard.press('1');
+      await frame(page);
+      const back = await state(page);
+      assert.deepEqual([back.view, back.now], ['queue', 60e6]);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('a drop by key changes the future and keeps the old one', async () => {
+      const { page } = await open(started, `${STORY}&m=single&t=0`);
+      await drawn(page);
+      const old = await arrows(page);
+      const before = await state(page);
+      // The second of those that carry a message, and arrived.
+      const target = old.filter((a) => a.data && a.fate === 'arrived')[1];
+      const steps = old.findIndex((a) => a.id === target.id);
+      for (let i = 0; i <= steps; i += 1) await page.keyboard.press('ArrowDown');
+      assert.equal(await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.selection.arrow), target.id);
+      await page.keyboard.press('d');
+      await page.waitForSelector('.branch');
+      await drawn(page);
+      const after = await state(page);
+      assert.equal(after.branches, before.branches + 1);
+      assert.equal(after.now, target.sent, 'it is struck where it was sent');
+      const fresh = await arrows(page);
+      const struck = fresh.find((a) => a.id === target.id);
+      assert.deepEqual([struck?.fate, struck?.why], ['lost', 'drop']);
+      assert.ok(fresh.some((a) => a.again && a.sent > target.sent), 'the loss is mended');
+      await page.keyboard.press('u');
+      await drawn(page);
+      assert.deepEqual(await arrows(page), old, 'the old future is as it was');
+      await page.close();
+    });
+
+    test('the toolbar beside an arrow delays and doubles it', async () => {
+      const { page } = await open(started, `${STORY}&m=single&t=0`);
+      await drawn(page);
+      const [first] = await arrows(page);
+      await page.keyboard.press('ArrowDown');
+      await page.waitForSelector('.arrow-tools:not([hidden]) [data-gesture="delay"]');
+      await page.click('.arrow-tools [data-gesture="delay"]');
+      await drawn(page);
+      const late = (await arrows(page)).find((a) => a.id === first.id);
+      assert.ok(Number(late?.at) > Number(first.at), `${late?.at} is later than ${first.at}`);
+      await page.click('.arrow-tools [data-gesture="duplicate"]');
+      await drawn(page);
+      const { copies } = await page.evaluate(() => {
+        const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
+        run.refresh();
+        return { copies: run.arrows.filter((/** @type {any} */ a) => a.copy_of !== null).map((/** @type {any} */ a) => a.copy_of) };
+      });
+      assert.ok(copies.includes(first.id), JSON.stringify(copies));
+      await page.close();
+    });
+
+    test('both profiles meet the same losses on one clock', async () => {
+      const { page } = await open(started, `${STORY}&t=100`);
+      await drawn(page);
+      const both = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        return session.runs().map((/** @type {any} */ run) => ({ profile: run.profile, now: run.now, lost: run.arrows.filter((/** @type {any} */ a) => a.fate === 'lost').map((/** @type {any} */ a) => a.id) }));
+      });
+      assert.deepEqual(both.map((/** @type {any} */ b) => b.profile), ['unicast3', 'adaptive']);
+      assert.equal(both[0].now, both[1].now);
+      assert.ok(both[0].lost.length > 0);
+      assert.deepEqual(both[0].lost, both[1].lost);
+      await page.close();
+    });
+
+    test('every story has the digest it has in Node', async () => {
+      assert.deepEqual(await digests(name, ['Ladder']), await digests('node', ['Ladder']));
+    });
+
+    test('seeking leads to the state that running leads to', async () => {
+      const { page } = await open(started, '#1/unicast?p=five-percent&m=single&t=0');
+      await drawn(page);
+      const digests = await soughtAndRun(page);
+      assert.equal(digests[0], digests[1]);
+      await page.close();
+    });
+
+    test('a link leads back to view, moment, branch and profile', async () => {
+      const { page } = await open(started, `${STORY}&m=single&t=0`);
+      await drawn(page);
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('d');
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(150_000));
+      const before = await state(page);
+      const arrow = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.selection.arrow);
+      assert.ok(arrow > 0);
+      const hash = await copiedLink(page);
+      await page.close();
+      const again = await open(started, hash);
+      await drawn(again.page);
+      const after = await state(again.page);
+      for (const key of /** @type {const} */ (['now', 'index', 'digest', 'branch', 'branches', 'view', 'mode'])) assert.equal(after[key], before[key], key);
+      assert.equal(await again.page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.selection.arrow), arrow);
+      assert.equal(await again.page.$('.notice.bad'), null);
+      await again.page.close();
+    });
+
+    test('every story opens, and every event reads as a sentence', async () => {
+      const { page, complaints } = await open(started, `${STORY}&m=single&t=0`);
+      await drawn(page);
+      const { ids, odd } = await oddSentences(page);
+      assert.ok(ids.length >= 8, ids.join());
+      assert.deepEqual([...new Set(odd)], []);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('logical time and folds change the picture, not the moment', async () => {
+      const { page } = await open(started, `${STORY}&t=100`);
+      await drawn(page);
+      const heights = () => page.$eval('.unicast-room', (n) => /** @type {HTMLElement} */ (n).offsetHeight);
+      const before = await state(page);
+      const real = await heights();
+      await page.click('[data-fold]');
+      const whole = await heights();
+      assert.ok(whole > real, `${whole} is taller than ${real}`);
+      await page.click('[data-axis="logical"]');
+      assert.notEqual(await heights(), whole);
+      assert.equal((await state(page)).now, before.now);
+      await page.close();
+    });
+
+    test('on a phone one unicast is shown, and the other by its tab', async () => {
+      const { page } = await open(started, `${STORY}&t=100`, { width: 320, height: 640 });
+      await drawn(page);
+      await frame(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 320);
+      assert.equal((await page.$$('.unicast-head:not([hidden])')).length, 1);
+      await page.click('.unicast-tabs [data-lane="1"]');
+      await frame(page);
+      assert.match(await page.$eval('.unicast-tabs [aria-pressed="true"]', (n) => n.textContent ?? ''), /adaptive/);
+      await page.close();
+    });
+
+    test('thousands of arrows take hardly longer to draw than hundreds', async () => {
+      const { page } = await open(started, '#1/unicast?p=five-percent&m=single&t=0');
+      await drawn(page);
+      const [few, many] = await page.evaluate(async () => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const pane = /** @type {any} */ (document.querySelector('unicast-pane'));
+        const measure = async () => {
+          while (!session.run.explore(50));
+          await new Promise((done) => setTimeout(done, 400));
+          const took = [];
+          for (let i = 0; i < 41; i += 1) {
+            session.run.raw.seek((session.end * i) / 41);
+            const begun = performance.now();
+            pane.update();
+            took.push(performance.now() - begun);
+          }
+          // The middle of many: the longest say more of the machine's other work.
+          return { arrows: session.run.arrows.length, ms: took.sort((a, b) => a - b)[20] };
+        };
+        const hundreds = await measure();
+        const scenario = structuredClone(session.scenario);
+        for (const { send } of scenario.script) if (send) send.count = 4000;
+        session.openScenario({ ...scenario, horizon: 60e6 });
+        return [hundreds, await measure()];
+      });
+      console.log(`# ${name}: ${few.arrows} arrows in ${few.ms.toFixed(1)} ms, ${many.arrows} in ${many.ms.toFixed(1)} ms`);
+      assert.ok(many.arrows > 5 * few.arrows, `${many.arrows} arrows`);
+      assert.ok(many.ms < 4 * few.ms + 2, `${many.ms} ms, ${few.ms} ms`);
+      await page.close();
+    });
+
+    test('the single file has this view too', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {
+      const url = pathToFileURL(String(process.env.SERVENT_SINGLE)).href;
+      const { page, complaints } = await open(started, `${STORY}&t=100`, { url });
+      await drawn(page);
+      assert.ok((await state(page)).index > 0);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+  });
+}
