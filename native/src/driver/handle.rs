@@ -28,7 +28,7 @@ pub(crate) enum Control {
     /// What does the node look like?
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
     /// What does its queue look like, by lanes?
-    Board { windows: Windows, reply: oneshot::Sender<Board> },
+    QueueByLanes { windows: Windows, reply: oneshot::Sender<QueueByLanes> },
     /// What does its part in the overlay look like?
     Neighbourhood { reply: oneshot::Sender<Option<Neighbourhood>> },
     /// End at once, as if killed.
@@ -47,7 +47,7 @@ pub struct Neighbourhood {
 
 /// A servent's queue at an instant: the line sorted into lanes.
 #[derive(Debug, Clone, Serialize)]
-pub struct Board {
+pub struct QueueByLanes {
     /// When.
     pub at: Instant,
     /// The node; its cards are those inside the windows of the lanes.
@@ -125,9 +125,9 @@ impl Handle {
     ///
     /// # Errors
     /// The servent has ended.
-    pub async fn lanes(&self, windows: Windows) -> Result<Board, RunError> {
+    pub async fn lanes(&self, windows: Windows) -> Result<QueueByLanes, RunError> {
         let (reply, lanes) = oneshot::channel();
-        let ask = Control::Board { windows, reply };
+        let ask = Control::QueueByLanes { windows, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         lanes.await.map_err(|_| RunError::Gone)
     }

@@ -13,8 +13,8 @@ mod options;
 mod start;
 mod turn;
 
-pub use self::handle::{Board, Handle, Neighbourhood};
 pub(crate) use self::handle::{Control, Ended, Outside};
+pub use self::handle::{Handle, Neighbourhood, QueueByLanes};
 pub use self::options::Options;
 pub(crate) use self::start::random_seed;
 pub use self::start::{Driver, known_hosts};

@@ -13,7 +13,7 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::downloads::{Downloads, store_error};
-use super::{Board, Control, Ended, Neighbourhood, Outside};
+use super::{Control, Ended, Neighbourhood, Outside, QueueByLanes};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
@@ -251,11 +251,11 @@ impl Loop {
             Control::View { from, count, reply } => {
                 let _ = reply.send(self.node.view(from, count)); // The asker may be gone.
             }
-            Control::Board { windows, reply } => {
+            Control::QueueByLanes { windows, reply } => {
                 let (lanes, cards) = self.node.lanes(&windows);
                 let mut view = self.node.view(1, 0);
                 view.queue.cards = cards;
-                let _ = reply.send(Board { at: now, view, lanes }); // The asker may be gone.
+                let _ = reply.send(QueueByLanes { at: now, view, lanes }); // The asker may be gone.
             }
             Control::Neighbourhood { reply } => {
                 let hosts = self.node.hosts();
