@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { BROWSERS, open, start, state } from './browser.js';
-import { PAGE } from './serve.js';
+import { WWW } from './serve.js';
 
 const TRACE = process.env.SERVENT_TRACE;
 
@@ -26,7 +26,7 @@ const QUEUE = {
 function servent(lines, how = {}) {
   return (/** @type {any} */ req, /** @type {any} */ res) => {
     if (req.url === '/') {
-      const index = readFileSync(path.join(PAGE, 'index.html'), 'utf8').replace('name="servent-api" content="none"', 'name="servent-api" content="here"');
+      const index = readFileSync(path.join(WWW, 'index.html'), 'utf8').replace('name="servent-api" content="none"', 'name="servent-api" content="here"');
       res.writeHead(200, { 'content-type': 'text/html' }).end(index);
     } else if (req.url === '/api/info') {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ name: 'here', version: '0', live: true, traces: [], servents: how.servents }));
