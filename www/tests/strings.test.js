@@ -51,11 +51,11 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Lab', {}], ['Ma
 
 /** Kinds of events as the core declares them, by area, with the sentences of the view they are told in. */
 const DECLARED = /** @type {[string, string, string, any][]} */ ([
-  ['queue', 'queue/event.rs', 'Event', {}], ['conn', 'node/event.rs', 'ConnEvent', {}], ['fetch', 'fetch/event.rs', 'Event', {}], ['world', 'sim/event.rs', 'WorldEvent', {}],
-  ['unicast', 'unicast/event.rs', 'Event', unicast], ['datagram', 'sim/ladder/event.rs', 'DatagramEvent', unicast], ['app', 'sim/ladder/event.rs', 'AppEvent', unicast],
-  ['world', 'sim/ladder/event.rs', 'Happening', unicast], ['node', 'node/messenger/event.rs', 'NodeEvent', unicast],
-  ['message', 'sim/overlay/event.rs', 'MessageEvent', routing], ['app', 'sim/overlay/event.rs', 'AppEvent', routing], ['world', 'sim/overlay/event.rs', 'Happening', routing], ['routing', 'routing/event.rs', 'Event', routing],
-  ['swarm', 'swarm/event.rs', 'Event', swarm], ['client', 'swarm/client/io.rs', 'Event', swarm], ['world', 'sim/pieces/event.rs', 'Happening', swarm],
+  ['queue', 'core/src/queue/event.rs', 'Event', {}], ['conn', 'core/src/node/event.rs', 'ConnEvent', {}], ['fetch', 'core/src/fetch/event.rs', 'Event', {}], ['world', 'core/src/node/event.rs', 'WorldEvent', {}],
+  ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'AppEvent', unicast],
+  ['world', 'sim/src/unicast/event.rs', 'Happening', unicast], ['node', 'core/src/node/messenger/event.rs', 'NodeEvent', unicast],
+  ['message', 'sim/src/routing/event.rs', 'MessageEvent', routing], ['app', 'sim/src/routing/event.rs', 'AppEvent', routing], ['world', 'sim/src/routing/event.rs', 'Happening', routing], ['routing', 'core/src/routing/event.rs', 'Event', routing],
+  ['swarm', 'core/src/swarm/event.rs', 'Event', swarm], ['client', 'core/src/swarm/client/io.rs', 'Event', swarm], ['world', 'sim/src/swarm/event.rs', 'Happening', swarm],
 ]);
 
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
@@ -65,33 +65,33 @@ function variants(source, name) {
 }
 
 /** @param {string} file */
-const core = (file) => readFile(path.join(WWW, '..', 'core', 'src', file), 'utf8');
+const source = (file) => readFile(path.join(WWW, '..', file), 'utf8');
 
 test('every kind of event the core declares has a sentence', async () => {
   for (const [area, file, name, strings] of DECLARED) {
-    const kinds = variants(await core(file), name);
+    const kinds = variants(await source(file), name);
     assert.ok(kinds.length >= 2, `${area}: ${kinds}`);
     speak(strings);
     assert.deepEqual(kinds.filter((kind) => !known(`${area}.${kind}`)), [], area);
   }
 });
 
-test('every rule the core can find broken in the unicast has a sentence', async () => {
-  const keys = [...(await core('sim/ladder/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
+test('every rule the core can find broken in datagrams has a sentence', async () => {
+  const keys = [...(await source('sim/src/unicast/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
   assert.ok(keys.length >= 8, keys.join());
   speak(unicast);
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
 test('every rule the core can find broken in an overlay has a sentence', async () => {
-  const keys = [...(await core('sim/overlay/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
+  const keys = [...(await source('sim/src/routing/check.rs')).matchAll(/"(check\.\w+)"/g)].map(([, key]) => key);
   assert.ok(keys.length >= 8, keys.join());
   speak(routing);
   assert.deepEqual(keys.filter((key) => !known(key)), []);
 });
 
 test('every rule the core can find broken in a swarm has a sentence', async () => {
-  const sources = await Promise.all(['check.rs', 'check/credit.rs', 'check/slots.rs'].map((file) => core(`sim/pieces/${file}`)));
+  const sources = await Promise.all(['check.rs', 'check/credit.rs', 'check/slots.rs'].map((file) => source(`sim/src/swarm/${file}`)));
   const keys = [...sources.join('').matchAll(/violation\(\s*"\w+",\s*"(?:check\.)?(\w+)"/g)].map(([, key]) => `check.${key}`);
   assert.ok(keys.length >= 4, keys.join());
   speak(swarm);
@@ -100,14 +100,14 @@ test('every rule the core can find broken in a swarm has a sentence', async () =
 
 test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
-    ['queue/event.rs', 'Loss', 'queue', 'lost', {}], ['queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['node/io.rs', 'DialError', 'conn', 'dial_failed', {}],
-    ['fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
-    ['unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
-    ['sim/ladder/event.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/overlay/event.rs', 'Loss', 'message', 'lost', routing], ['routing/io.rs', 'Why', 'message', 'judged', routing], ['routing/io.rs', 'Why', 'routing', 'limit', routing],
-    ['swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['swarm/event.rs', 'Refusal', 'swarm', 'refused', swarm], ['swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
+    ['core/src/queue/event.rs', 'Loss', 'queue', 'lost', {}], ['core/src/queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
+    ['core/src/fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['core/src/fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
+    ['core/src/unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['core/src/unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['core/src/unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
+    ['sim/src/unicast/event.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'Loss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'Why', 'message', 'judged', routing], ['core/src/routing/io.rs', 'Why', 'routing', 'limit', routing],
+    ['core/src/swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['core/src/swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['core/src/swarm/event.rs', 'Refusal', 'swarm', 'refused', swarm], ['core/src/swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
   ]);
   for (const [file, name, area, what, strings] of reasons) {
-    const kinds = variants(await core(file), name);
+    const kinds = variants(await source(file), name);
     assert.ok(kinds.length > 2, name);
     speak(strings);
     for (const why of kinds) {

@@ -321,6 +321,7 @@ const EVENTS = {
   'conn.request': (a) => `${a.node} is asked: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} answers ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
   'conn.response': (a) => `${a.node} hears ${status(a.status)}.`,
+  'conn.garbled': (a) => `${a.node} gets a datagram it cannot read.`,
   'conn.line': (a) => `${a.node} hears “${a.line}”.`,
   'conn.sent': (a) => `${a.node} has sent ${bytes(a.bytes)}.`,
   'conn.limit': (a) => `${a.node} meets a limit: ${String(a.limit).replaceAll('_', ' ')}.`,
