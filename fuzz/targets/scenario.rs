@@ -1,7 +1,7 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_sim::{Course as _, unicast, routing, swarm};
+use servent_sim::{unicast, routing, swarm};
 use servent_sim::queue::{Scenario, World};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -32,7 +32,7 @@ fn flood(scenario: &routing::Scenario) {
     if scenario.nodes > 200 {
         return;
     }
-    let mut world = routing::World::begin(scenario);
+    let mut world = routing::World::new(scenario);
     let mut records = Vec::new();
     while records.len() < 10_000 && world.step(&mut records) {
         // A flood says everything at once: that is its right.
@@ -43,7 +43,7 @@ fn flood(scenario: &routing::Scenario) {
 }
 
 fn letters(scenario: &unicast::Scenario) {
-    let mut world = unicast::World::begin(scenario);
+    let mut world = unicast::World::new(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if !world.step(&mut records) {
@@ -56,7 +56,7 @@ fn divide(scenario: &swarm::Scenario) {
     if scenario.count() > 200 || scenario.pieces > 2_000 {
         return;
     }
-    let mut world = swarm::World::begin(scenario);
+    let mut world = swarm::World::new(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if world.finished() || !world.step(&mut records) {

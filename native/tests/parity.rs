@@ -93,7 +93,7 @@ fn simulated(seed: u64, late: time::Duration) -> Vec<Vec<String>> {
     };
     let scenario =
         Scenario { seed, servers: vec![server], clients: vec![client], ..Scenario::default() };
-    let mut world = World::new(&scenario);
+    let mut world: World = World::new(&scenario);
     let mut records = Vec::new();
     world.run_until(Instant::from_secs(60), &mut records);
     let of = |n| records.iter().filter(move |r| r.node == NodeId(n));

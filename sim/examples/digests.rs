@@ -3,7 +3,7 @@
 
 use servent_core::time::Instant;
 use servent_sim::queue::{World, presets};
-use servent_sim::{Course as _, routing, swarm, unicast};
+use servent_sim::{routing, swarm, unicast};
 
 fn main() {
     for scenario in presets::all() {
@@ -13,17 +13,17 @@ fn main() {
         println!("{} {:016x}", scenario.id, world.digest());
     }
     for scenario in unicast::presets::all() {
-        let mut world = unicast::World::begin(&scenario);
+        let mut world = unicast::World::new(&scenario);
         world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
         println!("{} {:016x}", scenario.id, world.digest());
     }
     for scenario in routing::presets::all() {
-        let mut world = routing::World::begin(&scenario);
+        let mut world = routing::World::new(&scenario);
         world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
         println!("{} {:016x}", scenario.id, world.digest());
     }
     for scenario in swarm::presets::all() {
-        let mut world = swarm::World::begin(&scenario);
+        let mut world = swarm::World::new(&scenario);
         world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
         println!("{} {:016x}", scenario.id, world.digest());
     }

@@ -11,7 +11,7 @@ use servent_core::time::Instant;
 
 /// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`;
 /// without `at` it is the beginning.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", bound(deserialize = "A: DeserializeOwned"))]
 pub struct At<A> {
     /// When.

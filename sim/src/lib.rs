@@ -19,17 +19,18 @@ extern crate alloc;
 extern crate std;
 
 mod act;
-mod agenda;
+mod calendar;
 mod check;
-mod course;
+mod links;
 pub mod queue;
 pub mod routing;
 mod seed;
 pub mod swarm;
 mod timeline;
 pub mod unicast;
+mod world;
 
 pub use self::act::At;
 pub use self::check::{LIMIT, Violation};
-pub use self::course::Course;
 pub use self::timeline::{Branch, Keyframes, Timeline};
+pub use self::world::{Life, Protocol, World};

@@ -10,13 +10,13 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::course::Course;
-use crate::queue::World;
+use crate::act::At;
+use crate::world::{Protocol, World};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId, Record};
 
-/// A record of a world.
-type RecordOf<W> = Record<<W as Course>::Event>;
+/// A record of a protocol's world.
+type RecordOf<P> = Record<<P as Protocol>::Event>;
 
 /// How closely keyframes stand, and how many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,39 +36,39 @@ impl Default for Keyframes {
 
 /// One line of history.
 #[derive(Debug, Clone)]
-pub struct Branch<W: Course = World> {
+pub struct Branch<P: Protocol> {
     /// The branch it left, its first record of its own, and the instant.
     pub parent: Option<(usize, u64, Instant)>,
     /// What it is called.
     pub name: String,
-    frontier: W,
-    records: Vec<RecordOf<W>>,
-    keyframes: Vec<W>,
+    frontier: World<P>,
+    records: Vec<RecordOf<P>>,
+    keyframes: Vec<World<P>>,
     every: u64,
 }
 
 /// A world with its past and its possible futures.
 #[derive(Debug, Clone)]
-pub struct Timeline<W: Course = World> {
-    branches: Vec<Branch<W>>,
+pub struct Timeline<P: Protocol> {
+    branches: Vec<Branch<P>>,
     pace: Keyframes,
     branch: usize,
-    cursor: W,
+    cursor: World<P>,
     /// Records that have happened for whoever looks: a part of the cursor's
     /// last batch may still be to come.
     index: u64,
     now: Instant,
-    scratch: Vec<RecordOf<W>>,
+    scratch: Vec<RecordOf<P>>,
 }
 
-impl<W: Course> Timeline<W> {
+impl<P: Protocol> Timeline<P> {
     /// Most branches at a time.
     pub const BRANCHES: usize = 16;
 
     /// At the beginning of a scenario.
     #[must_use]
-    pub fn new(scenario: &W::Scenario, pace: Keyframes) -> Self {
-        let world = W::begin(scenario);
+    pub fn new(scenario: &P::Scenario, pace: Keyframes) -> Self {
+        let world = World::new(scenario);
         let root = Branch {
             parent: None,
             name: String::from("main"),
@@ -90,7 +90,7 @@ impl<W: Course> Timeline<W> {
 
     /// The world at the cursor.
     #[must_use]
-    pub const fn world(&self) -> &W {
+    pub const fn world(&self) -> &World<P> {
         &self.cursor
     }
 
@@ -120,7 +120,7 @@ impl<W: Course> Timeline<W> {
 
     /// The world at the end of what is known of this branch.
     #[must_use]
-    pub fn farthest(&self) -> &W {
+    pub fn farthest(&self) -> &World<P> {
         &self.branches[self.branch].frontier
     }
 
@@ -132,25 +132,25 @@ impl<W: Course> Timeline<W> {
 
     /// The branches, the current one's number.
     #[must_use]
-    pub fn branches(&self) -> (&[Branch<W>], usize) {
+    pub fn branches(&self) -> (&[Branch<P>], usize) {
         (&self.branches, self.branch)
     }
 
     /// The faults of the current branch, those of the scenario first.
     #[must_use]
-    pub fn faults(&self) -> &[W::Fault] {
+    pub fn faults(&self) -> &[At<P::Fault>] {
         self.branches[self.branch].frontier.faults()
     }
 
     /// A record of the current branch.
     #[must_use]
-    pub fn record(&self, i: u64) -> Option<&RecordOf<W>> {
+    pub fn record(&self, i: u64) -> Option<&RecordOf<P>> {
         self.record_of(self.branch, i)
     }
 
     /// A record of any branch.
     #[must_use]
-    pub fn record_of(&self, mut branch: usize, i: u64) -> Option<&RecordOf<W>> {
+    pub fn record_of(&self, mut branch: usize, i: u64) -> Option<&RecordOf<P>> {
         loop {
             let b = self.branches.get(branch)?;
             let Some((parent, base, _)) = b.parent else {
@@ -272,7 +272,7 @@ impl<W: Course> Timeline<W> {
     /// The world just after record `i` of this branch, or before everything,
     /// without moving the cursor.
     #[must_use]
-    pub fn world_at(&self, i: Option<u64>) -> W {
+    pub fn world_at(&self, i: Option<u64>) -> World<P> {
         let faults = self.branches[self.branch].frontier.faults();
         let records = i.map_or(0, |i| i + 1);
         let start = self.nearest(|w| w.records() < records.max(1));
@@ -286,7 +286,7 @@ impl<W: Course> Timeline<W> {
     /// The world just before record `i` of this branch is made, without moving
     /// the cursor: what happens next makes it, and maybe others with it.
     #[must_use]
-    pub fn world_before(&self, i: u64) -> W {
+    pub fn world_before(&self, i: u64) -> World<P> {
         let made = self.world_at(i.checked_sub(1));
         if made.records() <= i {
             return made;
@@ -346,7 +346,7 @@ impl<W: Course> Timeline<W> {
     /// A fault now. Where the future is already known it opens a branch,
     /// otherwise it becomes part of this one. The branch it is in; `None`
     /// when there are [`Timeline::BRANCHES`] already.
-    pub fn inject(&mut self, fault: W::Fault) -> Option<usize> {
+    pub fn inject(&mut self, fault: P::Fault) -> Option<usize> {
         let base = self.cursor.records();
         let known = self.cursor.now() < self.frontier() || base < self.count();
         if known && self.branches.len() >= Self::BRANCHES {
@@ -355,11 +355,11 @@ impl<W: Course> Timeline<W> {
         self.index = base;
         if !known {
             let frontier = &mut self.branches[self.branch].frontier;
-            frontier.inject(self.now, fault);
+            frontier.inject(At { at: self.now, act: fault });
             self.cursor.adopt(frontier.faults());
             return Some(self.branch);
         }
-        self.cursor.inject(self.now, fault);
+        self.cursor.inject(At { at: self.now, act: fault });
         let name = format!("what-if {}", self.branches.len());
         let branch = Branch {
             parent: Some((self.branch, base, self.now)),
@@ -393,12 +393,12 @@ impl<W: Course> Timeline<W> {
         self.now = Instant::ZERO;
     }
 
-    fn keyframe(&self, (branch, i): (usize, usize)) -> &W {
+    fn keyframe(&self, (branch, i): (usize, usize)) -> &World<P> {
         &self.branches[branch].keyframes[i]
     }
 
     /// The last keyframe on the way to here for which `before` holds.
-    fn nearest(&self, before: impl Fn(&W) -> bool) -> (usize, usize) {
+    fn nearest(&self, before: impl Fn(&World<P>) -> bool) -> (usize, usize) {
         let mut branch = self.branch;
         loop {
             let b = &self.branches[branch];
@@ -414,7 +414,7 @@ impl<W: Course> Timeline<W> {
     /// Makes the cursor stand at a keyframe, unless it already stands
     /// between that keyframe and the goal, on this branch. A keyframe from
     /// before a fault was injected learns of it here.
-    fn take_up(&mut self, start: (usize, usize), before: impl Fn(&W) -> bool) {
+    fn take_up(&mut self, start: (usize, usize), before: impl Fn(&World<P>) -> bool) {
         let faults = self.branches[self.branch].frontier.faults();
         let frame = self.keyframe(start);
         let here = Arc::ptr_eq(self.cursor.faults(), faults);
@@ -426,7 +426,7 @@ impl<W: Course> Timeline<W> {
     }
 }
 
-impl<W: Course> Branch<W> {
+impl<P: Protocol> Branch<P> {
     /// How many calendar events this branch is known for.
     #[must_use]
     pub fn events(&self) -> u64 {
@@ -447,7 +447,7 @@ impl<W: Course> Branch<W> {
 
     /// Keeps a keyframe when the last one is far enough behind.
     fn keep(&mut self, most: usize) {
-        let last = self.keyframes.last().map_or(0, W::events);
+        let last = self.keyframes.last().map_or(0, World::events);
         if self.frontier.events() < last + self.every {
             return;
         }

@@ -7,7 +7,7 @@ use std::time::Instant as Clock;
 
 use anyhow::{Context as _, Result, anyhow};
 use servent_core::time::Instant;
-use servent_sim::queue::{Scenario, World};
+use servent_sim::queue::{Queue, Scenario, World};
 use servent_sim::{Keyframes, Timeline};
 
 fn main() -> Result<()> {
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     drop((world, records));
 
     let began = now();
-    let mut timeline: Timeline = Timeline::new(&scenario, Keyframes::default());
+    let mut timeline: Timeline<Queue> = Timeline::new(&scenario, Keyframes::default());
     while !timeline.explore(horizon, 100_000) {}
     let lab = began.elapsed().as_secs_f64();
     println!(

@@ -8,7 +8,6 @@ mod rounds;
 
 use anyhow::Result;
 use servent_core::time::{Duration, Instant};
-use servent_sim::Course as _;
 use servent_sim::swarm::{Group, Scenario, World};
 
 pub(crate) use self::programs::Programs;
@@ -79,7 +78,7 @@ fn control(report: &mut Report, clients: u32) {
         ..Group::default()
     };
     let scenario = Scenario { pieces: 64, clients: vec![group], ..Scenario::default() };
-    let mut world = World::begin(&scenario);
+    let mut world = World::new(&scenario);
     let (end, mut scratch) = (Instant::ZERO + scenario.horizon, Vec::new());
     while !world.finished() && world.next_at().is_some_and(|at| at <= end) {
         world.step(&mut scratch);

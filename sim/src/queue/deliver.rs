@@ -2,14 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::calendar::Due;
-use super::disk::Content;
-use super::flow::{Flow, share};
-use super::link::{Intake, LinkRef, Packet, Side};
-use super::world::{Guest, World};
+use super::world::{Due, Guest, World};
+use crate::links::stream::Content;
+use crate::links::stream::flow::{Flow, share};
+use crate::links::stream::{Intake, LinkRef, Packet, Side};
 use servent_core::id::ConnId;
 use servent_core::node::{DialError, Input};
-use servent_core::trace::{Cause, Record};
+use servent_core::trace::{Cause, NodeId};
 
 /// Body bytes that nobody stores reach the node in pieces of this size.
 const PIECE: u64 = 4 * 1024;
@@ -18,61 +17,62 @@ const GLUED: u64 = 1_400;
 
 impl<N: Guest> World<N> {
     /// A dial reaches its listener.
-    pub(super) fn knock(&mut self, at: LinkRef, out: &mut Vec<Record>) {
-        let Some(link) = self.links.get_mut(at) else { return };
+    pub(super) fn knock(&mut self, at: LinkRef) {
+        let Some(link) = self.net.links.get(at) else { return };
         let (dialer, target) = (link.end(Side::Dialer).clone(), link.end(Side::Listener).host);
-        let there = &self.hosts[target as usize];
-        if there.node.is_none() || there.firewalled {
-            let boot = self.hosts[dialer.host as usize].boot;
-            let why = if there.firewalled { DialError::TimedOut } else { DialError::Refused };
-            let latency = link.latency;
-            let due = Due::DialFailed { host: dialer.host, conn: dialer.conn, why, boot };
-            self.calendar.plan(self.now + latency, due);
-            self.host_mut(dialer.host).conns.remove(&dialer.conn);
-            self.links.remove(at);
+        let latency = link.latency;
+        let firewalled = self.own(target).firewalled;
+        if !self.is_up(NodeId(target)) || firewalled {
+            let start = self.slot(dialer.host).starts;
+            let why = if firewalled { DialError::TimedOut } else { DialError::Refused };
+            let due = Due::DialFailed { host: dialer.host, conn: dialer.conn, why, start };
+            self.plan(self.now() + latency, due);
+            self.own_mut(dialer.host).conns.remove(&dialer.conn);
+            self.net.links.remove(at);
             return;
         }
-        link.open = true;
-        let latency = link.latency;
-        let h = self.host_mut(target);
+        let h = self.own_mut(target);
         let conn = ConnId(h.accepted * 2);
         h.accepted += 1;
         h.conns.insert(conn, (at, Side::Listener));
-        let cause = self.hosts[dialer.host as usize].causes.of_conn(dialer.conn);
-        if let Some(link) = self.links.get_mut(at) {
+        let cause = self.own(dialer.host).causes.of_conn(dialer.conn);
+        if let Some(link) = self.net.links.get_mut(at) {
+            link.open = true;
             let end = link.end_mut(Side::Listener);
             end.conn = conn;
             end.known = true;
         }
-        self.calendar.plan(self.now + latency, Due::Opened { link: at });
-        self.give(target, Input::Accepted { conn, peer: dialer.at }, cause, out);
+        self.plan(self.now() + latency, Due::Opened { link: at });
+        self.give(target, Input::Accepted { conn, peer: dialer.at }, cause);
     }
 
     /// The dialer hears that it is connected.
-    pub(super) fn opened(&mut self, at: LinkRef, out: &mut Vec<Record>) {
-        let Some(link) = self.links.get_mut(at) else { return };
+    pub(super) fn opened(&mut self, at: LinkRef) {
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let end = link.end_mut(Side::Dialer);
         if end.closed {
             return;
         }
         end.known = true;
         let (host, conn, local) = (end.host, end.conn, end.at);
-        self.give(host, Input::Dialed { conn, local }, None, out);
+        self.give(host, Input::Dialed { conn, local }, None);
         self.pump(at, Side::Dialer);
     }
 
     /// The next packet from one end arrives at the other.
-    pub(super) fn deliver(&mut self, at: LinkRef, from: Side, out: &mut Vec<Record>) {
-        let Some(link) = self.links.get_mut(at) else { return };
+    pub(super) fn deliver(&mut self, at: LinkRef, from: Side) {
         let side = from.other();
-        let (host, conn) = (link.end(side).host, link.end(side).conn);
-        if self.hosts[host as usize].stalled {
+        let Some(end) = self.net.links.get(at).map(|link| link.end(side)) else { return };
+        let (host, conn) = (end.host, end.conn);
+        let stalled = self.slot(host).stalled.is_some();
+        let Some(link) = self.net.links.get_mut(at) else { return };
+        if stalled {
             link.end_mut(side).held += 1;
             return;
         }
         let Some(packet) = link.end_mut(from).wire.pop_front() else { return };
         if let Packet::Fin { cause } = packet {
-            return self.gone(at, side, cause, out);
+            return self.gone(at, side, cause);
         }
         if link.end(side).closed {
             return;
@@ -80,39 +80,31 @@ impl<N: Guest> World<N> {
         match (packet, link.end(side).intake) {
             (_, Intake::Drop) | (Packet::Fin { .. }, _) => {}
             (Packet::Bytes { data, cause }, Intake::Node) => {
-                self.give(host, Input::Bytes { conn, data }, cause, out);
+                self.give(host, Input::Bytes { conn, data }, cause);
             }
             (Packet::Bytes { mut data, cause }, Intake::Store(store)) => {
                 let room = (store.bytes - store.got).min(data.len() as u64);
                 let content = Content { sha1: servent_core::id::Sha1([0; 20]), damaged: true };
                 let rest = data.split_off(usize::try_from(room).unwrap_or(usize::MAX));
-                self.stored(at, side, content, room, cause, out);
+                self.stored(at, side, content, room, cause);
                 if !rest.is_empty() {
-                    self.give(host, Input::Bytes { conn, data: rest }, cause, out);
+                    self.give(host, Input::Bytes { conn, data: rest }, cause);
                 }
             }
             (Packet::Body { content, bytes, cause }, Intake::Store(store)) => {
                 let room = (store.bytes - store.got).min(bytes);
-                self.stored(at, side, content, room, cause, out);
-                self.surplus(at, side, bytes - room, cause, out);
+                self.stored(at, side, content, room, cause);
+                self.surplus(at, side, bytes - room, cause);
             }
             (Packet::Body { bytes, cause, .. }, Intake::Node) => {
-                self.surplus(at, side, bytes, cause, out);
+                self.surplus(at, side, bytes, cause);
             }
         }
     }
 
     /// Bytes of a range are safe on disk.
-    fn stored(
-        &mut self,
-        at: LinkRef,
-        side: Side,
-        content: Content,
-        bytes: u64,
-        cause: Cause,
-        out: &mut Vec<Record>,
-    ) {
-        let Some(end) = self.links.get_mut(at).map(|l| l.end_mut(side)) else { return };
+    fn stored(&mut self, at: LinkRef, side: Side, content: Content, bytes: u64, cause: Cause) {
+        let Some(end) = self.net.links.get_mut(at).map(|l| l.end_mut(side)) else { return };
         let Intake::Store(store) = &mut end.intake else { return };
         store.got += bytes;
         let (fetch, got) = (store.fetch, store.got);
@@ -121,22 +113,15 @@ impl<N: Guest> World<N> {
         }
         let (host, conn) = (end.host, end.conn);
         if bytes > 0 {
-            self.host_mut(host).disk.stored(fetch, content);
+            self.own_mut(host).disk.stored(fetch, content);
         }
-        self.give(host, Input::Stored { conn, bytes: got }, cause, out);
+        self.give(host, Input::Stored { conn, bytes: got }, cause);
     }
 
     /// Body bytes for which the node has not asked to be stored.
-    fn surplus(
-        &mut self,
-        at: LinkRef,
-        side: Side,
-        mut bytes: u64,
-        cause: Cause,
-        out: &mut Vec<Record>,
-    ) {
+    fn surplus(&mut self, at: LinkRef, side: Side, mut bytes: u64, cause: Cause) {
         while bytes > 0 {
-            let Some(end) = self.links.get(at).map(|l| l.end(side)) else { return };
+            let Some(end) = self.net.links.get(at).map(|l| l.end(side)) else { return };
             if end.closed || !matches!(end.intake, Intake::Node) {
                 return;
             }
@@ -144,14 +129,14 @@ impl<N: Guest> World<N> {
             let piece = bytes.min(PIECE);
             bytes -= piece;
             let data = alloc::vec![0; usize::try_from(piece).unwrap_or(0)];
-            self.give(host, Input::Bytes { conn, data }, cause, out);
+            self.give(host, Input::Bytes { conn, data }, cause);
         }
     }
 
     /// An end is told that it is gone; the other end hears of it in time.
-    pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: Cause, out: &mut Vec<Record>) {
+    pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: Cause) {
         self.stop_flow(at, side);
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let latency = link.latency;
         let end = link.end_mut(side);
         let was_open = !end.closed;
@@ -161,25 +146,25 @@ impl<N: Guest> World<N> {
         let (host, conn) = (end.host, end.conn);
         if was_open && link.end(side.other()).known {
             // It did not hang up itself; the other side's bytes go nowhere.
-            self.calendar.plan(self.now + latency, Due::Gone { link: at, side: side.other() });
+            self.plan(self.now() + latency, Due::Gone { link: at, side: side.other() });
         }
         if known {
-            self.host_mut(host).conns.remove(&conn);
-            self.give(host, Input::Closed { conn }, cause, out);
+            self.own_mut(host).conns.remove(&conn);
+            self.give(host, Input::Closed { conn }, cause);
         }
-        if let Some(link) = self.links.get(at)
+        if let Some(link) = self.net.links.get(at)
             && !link.end(side).known
             && !link.end(side.other()).known
         {
-            self.links.remove(at);
+            self.net.links.remove(at);
         }
     }
 
-    pub(super) fn backlog(&mut self, at: LinkRef, side: Side, out: &mut Vec<Record>) {
-        let Some(end) = self.links.get(at).map(|l| l.end(side)) else { return };
+    pub(super) fn backlog(&mut self, at: LinkRef, side: Side) {
+        let Some(end) = self.net.links.get(at).map(|l| l.end(side)) else { return };
         let (host, conn, bytes) = (end.host, end.conn, end.waiting());
         if end.known && !end.closed {
-            self.give(host, Input::Backlog { conn, bytes }, None, out);
+            self.give(host, Input::Backlog { conn, bytes }, None);
         }
     }
 
@@ -193,8 +178,8 @@ impl<N: Guest> World<N> {
         bytes: u64,
         cause: Cause,
     ) {
-        let now = self.now;
-        let Some(link) = self.links.get_mut(at) else { return };
+        let now = self.now();
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let glued = if link.rng.chance(1, 4) { link.rng.between(1, GLUED).min(bytes) } else { 0 };
         let end = link.end_mut(side);
         let mut done = 0;
@@ -205,20 +190,20 @@ impl<N: Guest> World<N> {
         end.flows += 1;
         end.flow = Some(Flow::new(content, bytes, done, end.flows, now, cause));
         let (host, to) = (end.host, link.end(side.other()).host);
-        self.host_mut(host).sending.push((at, side));
-        self.host_mut(to).receiving.push((at, side));
+        self.own_mut(host).sending.push((at, side));
+        self.own_mut(to).receiving.push((at, side));
         self.share_out(host, to);
     }
 
     /// A flow ends, whole or not.
     pub(super) fn stop_flow(&mut self, at: LinkRef, side: Side) {
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.net.links.get_mut(at) else { return };
         if link.end_mut(side).flow.take().is_none() {
             return;
         }
         let (host, to) = (link.end(side).host, link.end(side.other()).host);
-        self.host_mut(host).sending.retain(|f| *f != (at, side));
-        self.host_mut(to).receiving.retain(|f| *f != (at, side));
+        self.own_mut(host).sending.retain(|f| *f != (at, side));
+        self.own_mut(to).receiving.retain(|f| *f != (at, side));
         self.share_out(host, to);
     }
 
@@ -226,10 +211,11 @@ impl<N: Guest> World<N> {
     /// from `host` to `to`.
     pub(super) fn share_out(&mut self, host: u32, to: u32) {
         self.share_uplink(host);
-        let others: Vec<u32> = self.hosts[to as usize]
+        let others: Vec<u32> = self
+            .own(to)
             .receiving
             .iter()
-            .filter_map(|(at, side)| self.links.get(*at).map(|l| l.end(*side).host))
+            .filter_map(|(at, side)| self.net.links.get(*at).map(|l| l.end(*side).host))
             .filter(|h| *h != host)
             .collect();
         for other in others {
@@ -238,48 +224,43 @@ impl<N: Guest> World<N> {
     }
 
     pub(super) fn share_uplink(&mut self, host: u32) {
-        let h = &self.hosts[host as usize];
+        let h = self.own(host);
         let flows = h.sending.clone();
         let caps: Vec<u64> = flows
             .iter()
             .map(|(at, side)| {
-                let Some(link) = self.links.get(*at) else { return 0 };
+                let Some(link) = self.net.links.get(*at) else { return 0 };
                 let to = link.end(side.other()).host;
-                let there = &self.hosts[to as usize];
-                if h.stalled || there.stalled {
+                let there = self.own(to);
+                if self.slot(host).stalled.is_some() || self.slot(to).stalled.is_some() {
                     return 0;
                 }
-                self.plan.profile(to).down / there.receiving.len().max(1) as u64
+                self.net.plan.profile(to).down / there.receiving.len().max(1) as u64
             })
             .collect();
-        let rates = share(self.plan.profile(host).up, &caps);
+        let now = self.now();
+        let rates = share(self.net.plan.profile(host).up, &caps);
         for ((at, side), rate) in flows.into_iter().zip(rates) {
-            let Some(end) = self.links.get_mut(at).map(|l| l.end_mut(side)) else { continue };
+            let Some(end) = self.net.links.get_mut(at).map(|l| l.end_mut(side)) else { continue };
             let Some(flow) = &mut end.flow else { continue };
             if flow.rate == rate && rate != 0 {
                 continue;
             }
-            flow.settle(self.now);
+            flow.settle(now);
             flow.rate = rate;
             end.flows += 1;
             flow.generation = end.flows;
             if let Some(next) = flow.next_report() {
                 let due = Due::Progress { link: at, from: side, generation: end.flows };
-                self.calendar.plan(next, due);
+                self.plan(next, due);
             }
         }
     }
 
     /// A flow has come to a point worth reporting.
-    pub(super) fn progress(
-        &mut self,
-        at: LinkRef,
-        side: Side,
-        generation: u32,
-        out: &mut Vec<Record>,
-    ) {
-        let now = self.now;
-        let Some(link) = self.links.get_mut(at) else { return };
+    pub(super) fn progress(&mut self, at: LinkRef, side: Side, generation: u32) {
+        let now = self.now();
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let end = link.end_mut(side);
         let (host, conn) = (end.host, end.conn);
         let Some(flow) = end.flow.as_mut().filter(|f| f.generation == generation) else { return };
@@ -290,14 +271,14 @@ impl<N: Guest> World<N> {
         let next = if whole { None } else { flow.next_report() };
         let body = Packet::Body { content: flow.content, bytes: fresh, cause };
         let arrives = link.send(side, now, 1, body);
-        self.calendar.plan(arrives, Due::Deliver { link: at, from: side });
+        self.plan(arrives, Due::Deliver { link: at, from: side });
         if let Some(next) = next {
-            self.calendar.plan(next, Due::Progress { link: at, from: side, generation });
+            self.plan(next, Due::Progress { link: at, from: side, generation });
         }
         if whole {
             self.stop_flow(at, side);
         }
-        self.give(host, Input::Served { conn, bytes: done }, cause, out);
+        self.give(host, Input::Served { conn, bytes: done }, cause);
         self.pump(at, side);
     }
 }

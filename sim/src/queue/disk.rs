@@ -4,7 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use servent_core::id::{FetchId, Guid, Sha1};
+use crate::links::stream::Content;
+use servent_core::id::{FetchId, Guid};
 use servent_core::node::{Op, PartRow, Restored};
 use servent_core::queue::Row;
 use servent_core::time::{Duration, Instant};
@@ -23,24 +24,6 @@ pub(super) struct Disk {
     /// Contents of downloads: virtual, so all there is to know is which file
     /// it is and whether a damaged source wrote to it.
     contents: BTreeMap<FetchId, Content>,
-}
-
-/// Bytes without their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Content {
-    pub(super) sha1: Sha1,
-    pub(super) damaged: bool,
-}
-
-impl Content {
-    /// The SHA-1 that hashing it would find.
-    pub(super) fn found(self) -> Sha1 {
-        let mut sha1 = self.sha1;
-        if self.damaged {
-            sha1.0[0] ^= 0xff;
-        }
-        sha1
-    }
 }
 
 impl Disk {

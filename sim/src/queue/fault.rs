@@ -3,19 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::act::At;
-use servent_core::time::{Duration, Instant};
+use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
 /// A fault with its instant. In JSON `{"at": µs, "cut": {…}}`; without `at`
 /// it is the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "At<Fault>", into = "At<Fault>")]
-pub struct FaultAt {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub fault: Fault,
-}
+pub type FaultAt = At<Fault>;
 
 /// A fault, its end, or something a user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,23 +87,12 @@ impl Fault {
     }
 }
 
-impl From<At<Fault>> for FaultAt {
-    fn from(At { at, act: fault }: At<Fault>) -> Self {
-        Self { at, fault }
-    }
-}
-
-impl From<FaultAt> for At<Fault> {
-    fn from(FaultAt { at, fault: act }: FaultAt) -> Self {
-        Self { at, act }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString as _;
 
     use super::*;
+    use servent_core::time::Instant;
 
     #[test]
     fn every_fault_comes_back_from_its_text() {
@@ -127,7 +109,7 @@ mod tests {
             Fault::AskNow { node },
             Fault::Sleep { node, length: Duration::from_secs(1) },
         ] {
-            let fault = FaultAt { at: Instant::from_secs(7), fault };
+            let fault = FaultAt { at: Instant::from_secs(7), act: fault };
             let text = serde_json::to_string(&fault).unwrap();
             assert_eq!(serde_json::from_str::<FaultAt>(&text).unwrap(), fault, "{text}");
         }

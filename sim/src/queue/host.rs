@@ -8,14 +8,14 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::disk::Disk;
-use super::link::{LinkRef, Side};
 use super::scenario::Scenario;
+use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
-use servent_core::node::{Config, FileInfo, Get, Input, Source};
+use servent_core::node::{Config, FileInfo, Get, Source};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, Causes};
+use servent_core::trace::Causes;
 
 /// The port every node listens on.
 pub(super) const PORT: u16 = 6346;
@@ -54,6 +54,7 @@ pub struct Profile {
 /// A world's plan: everything about it that never changes.
 #[derive(Debug)]
 pub(super) struct Plan {
+    pub(super) scenario: Scenario,
     pub(super) profiles: Vec<Profile>,
     pub(super) files: Vec<FileInfo>,
     pub(super) addresses: BTreeMap<IpAddr, u32>,
@@ -111,7 +112,7 @@ impl Plan {
             }
         }
         let addresses = profiles.iter().enumerate().map(|(i, p)| (p.at.ip(), i as u32)).collect();
-        Self { profiles, files, addresses, dice }
+        Self { scenario: scenario.clone(), profiles, files, addresses, dice }
     }
 
     pub(super) fn profile(&self, host: u32) -> &Profile {
@@ -155,25 +156,14 @@ fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {
     Get { name: file.name.clone(), sha1: file.sha1, sources }
 }
 
-/// What changes about a node.
+/// What a node has beside its engine: connections, a disk, downloads.
 #[derive(Debug, Clone)]
-pub(super) struct Host<N> {
-    /// Absent before it arrives and while it is down.
-    pub(super) node: Option<N>,
-    pub(super) boot: u32,
-    pub(super) stalled: bool,
+pub struct Machine {
     pub(super) firewalled: bool,
-    pub(super) offset: i64,
-    /// What its clock showed last; it never goes back within a run.
-    pub(super) clock: Instant,
-    /// When a timer is planned for it.
-    pub(super) armed: Option<Instant>,
     pub(super) conns: BTreeMap<ConnId, (LinkRef, Side)>,
     pub(super) accepted: u64,
     pub(super) dialed: u16,
     pub(super) disk: Disk,
-    /// What came in while it stood still.
-    pub(super) inbox: Vec<(Input, Cause)>,
     /// Transfers it sends, and those it receives.
     pub(super) sending: Vec<(LinkRef, Side)>,
     pub(super) receiving: Vec<(LinkRef, Side)>,
@@ -183,21 +173,14 @@ pub(super) struct Host<N> {
     pub(super) failed: u32,
 }
 
-impl<N> Host<N> {
+impl Machine {
     pub(super) fn new(firewalled: bool) -> Self {
         Self {
-            node: None,
-            boot: 0,
-            stalled: false,
             firewalled,
-            offset: 0,
-            clock: Instant::ZERO,
-            armed: None,
             conns: BTreeMap::new(),
             accepted: 0,
             dialed: 0,
             disk: Disk::default(),
-            inbox: Vec::new(),
             sending: Vec::new(),
             receiving: Vec::new(),
             causes: Causes::default(),
@@ -205,35 +188,5 @@ impl<N> Host<N> {
             finished: 0,
             failed: 0,
         }
-    }
-
-    /// What its clock shows when the world's shows `now`.
-    pub(super) fn read_clock(&mut self, now: Instant) -> Instant {
-        let shown = now.as_micros().saturating_add_signed(self.offset);
-        self.clock = self.clock.max(Instant::from_micros(shown));
-        self.clock
-    }
-
-    /// When the world's clock will show what this one calls `local`.
-    pub(super) fn in_world(&self, local: Instant, now: Instant) -> Instant {
-        let world = local.as_micros().saturating_add_signed(self.offset.saturating_neg());
-        Instant::from_micros(world).max(now)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_set_back_stands_still_and_never_goes_back() {
-        let mut host = Host::<()>::new(false);
-        assert_eq!(host.read_clock(Instant::from_secs(100)), Instant::from_secs(100));
-        host.offset = -30_000_000;
-        assert_eq!(host.read_clock(Instant::from_secs(110)), Instant::from_secs(100));
-        assert_eq!(host.read_clock(Instant::from_secs(140)), Instant::from_secs(110));
-        let alarm = host.in_world(Instant::from_secs(120), Instant::from_secs(140));
-        assert_eq!(alarm, Instant::from_secs(150));
-        assert_eq!(host.read_clock(alarm), Instant::from_secs(120));
     }
 }

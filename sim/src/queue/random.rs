@@ -34,7 +34,7 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let nodes = scenario.nodes();
     for _ in 0..choose.below(10) {
         let at = Instant::from_micros(choose.below(SAFETY * 1_000_000));
-        scenario.faults.push(FaultAt { at, fault: fault(choose, nodes) });
+        scenario.faults.push(FaultAt { at, act: fault(choose, nodes) });
     }
     scenario.faults.sort_by_key(|f| f.at);
     calm(&mut scenario.faults, nodes);
@@ -91,7 +91,7 @@ fn calm(faults: &mut Vec<FaultAt>, nodes: u64) {
     for node in (0..nodes as u32).map(NodeId) {
         let mut state = (false, false, false);
         for f in faults.iter() {
-            match f.fault {
+            match f.act {
                 Fault::Crash { node: n } if n == node => state = (true, false, state.2),
                 Fault::Restart { node: n } if n == node => state = (false, false, state.2),
                 Fault::Stall { node: n } if n == node => state.1 = true,
@@ -110,5 +110,5 @@ fn calm(faults: &mut Vec<FaultAt>, nodes: u64) {
             undo.push(Fault::Firewall { node, closed: false });
         }
     }
-    faults.extend(undo.into_iter().map(|fault| FaultAt { at, fault }));
+    faults.extend(undo.into_iter().map(|act| FaultAt { at, act }));
 }

@@ -187,8 +187,7 @@ impl Scenario {
                 return Err(alloc::format!("{} asks a server that is not there", g.name));
             }
         }
-        if let Some(f) =
-            self.faults.iter().find(|f| f.fault.nodes().any(|n| u64::from(n.0) >= nodes))
+        if let Some(f) = self.faults.iter().find(|f| f.act.nodes().any(|n| u64::from(n.0) >= nodes))
         {
             return Err(alloc::format!("a fault at {:?} names a node that is not there", f.at));
         }

@@ -3,22 +3,24 @@
 use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::marker::PhantomData;
 use core::net::IpAddr;
 
-use super::calendar::{Calendar, Due};
-use super::fault::FaultAt;
-use super::host::{Host, Plan, Profile};
-use super::link::Links;
+use super::fault::{Fault, FaultAt};
+use super::host::{Machine, Plan, Profile};
 use super::scenario::Scenario;
-use servent_core::engine::{Engine, Fx};
-use servent_core::id::ConnId;
-use servent_core::node::{self, Config, Input, Node, Output};
+use crate::links::stream::{LinkRef, Links, Side};
+use crate::world::{Life, Protocol};
+use servent_core::engine::Engine;
+use servent_core::id::{ConnId, FetchId};
+use servent_core::node::{self, Config, DialError, Input, Node, Output, WorldEvent};
 use servent_core::time::Instant;
-use servent_core::trace::{Cause, Event, NodeId, Record, Recorder};
+use servent_core::trace::{Cause, Event, NodeId};
 
 /// What a world can host: a node, or in tests something simpler behind the
 /// same boundary.
-pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone {
+pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone + Debug {
     /// A guest that has not been started.
     fn born(config: Arc<Config>, seed: u64) -> Self;
 }
@@ -44,49 +46,45 @@ pub enum Standing {
     Failed,
 }
 
-/// A world of nodes. A clone is a keyframe: it shares with the original
-/// whatever neither of them changes afterwards.
+/// What lies between servents: links, and the plan they follow.
 #[derive(Debug, Clone)]
-pub struct World<N: Guest = Node> {
-    pub(super) now: Instant,
-    pub(super) calendar: Calendar,
-    pub(super) hosts: Vec<Rc<Host<N>>>,
+pub struct Queue<N: Guest = Node> {
     pub(super) links: Links,
     pub(super) plan: Rc<Plan>,
-    pub(crate) faults: Arc<Vec<FaultAt>>,
-    pub(super) recorder: Recorder,
-    pub(super) events: u64,
-    pub(super) scratch: Scratch,
-}
-
-/// What is empty between two events and kept for its memory alone: there is
-/// nothing to clone.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    pub(super) fx: Fx<Output, Event>,
+    /// Empty between two events: kept for its memory alone.
     pub(super) about: Vec<(ConnId, u64)>,
+    guest: PhantomData<N>,
 }
 
-impl Clone for Scratch {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
+/// A world of servents.
+pub type World<N = Node> = crate::World<Queue<N>>;
+
+/// Something that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The fields of a variant are named by what they hold.
+pub enum Due {
+    /// A node comes into the world.
+    Arrive { node: u32 },
+    /// The next thing on the wire reaches the end that did not send it.
+    Deliver { link: LinkRef, from: Side },
+    /// A transfer has come to a point worth reporting.
+    Progress { link: LinkRef, from: Side, generation: u32 },
+    /// A dial reaches the node that listens.
+    Knock { link: LinkRef },
+    /// The dialer hears that it is connected.
+    Opened { link: LinkRef },
+    /// A dial failed.
+    DialFailed { host: u32, conn: ConnId, why: DialError, start: u32 },
+    /// An end learns that it is gone.
+    Gone { link: LinkRef, side: Side },
+    /// Unsent bytes are reported.
+    Backlog { link: LinkRef, side: Side },
+    /// A finished download has been hashed.
+    Hashed { host: u32, fetch: FetchId, start: u32 },
 }
 
 impl World<Node> {
-    /// The world of a scenario, before anything has happened.
-    #[must_use]
-    pub fn new(scenario: &Scenario) -> Self {
-        Self::with(scenario)
-    }
-
-    /// A node, unless it has not arrived or is down.
-    #[must_use]
-    pub fn node(&self, id: NodeId) -> Option<&Node> {
-        self.host(id).node.as_ref()
-    }
-
-    /// A node as it looks from outside.
+    /// A node as it looks from outside; `None` while it is not there.
     #[must_use]
     pub fn view(&self, id: NodeId, from: u32, count: u32) -> Option<node::NodeView> {
         self.node(id).map(|n| n.view(from, count))
@@ -94,94 +92,28 @@ impl World<Node> {
 }
 
 impl<N: Guest> World<N> {
-    /// The world of a scenario, with guests of any kind.
-    #[must_use]
-    pub fn with(scenario: &Scenario) -> Self {
-        let plan = Plan::new(scenario);
-        let mut calendar = Calendar::default();
-        for (i, fault) in scenario.faults.iter().enumerate() {
-            calendar.plan(fault.at, Due::Fault(i as u32));
-        }
-        for (i, profile) in plan.profiles.iter().enumerate() {
-            calendar.plan(profile.arrives, Due::Arrive { host: i as u32 });
-        }
-        Self {
-            now: Instant::ZERO,
-            calendar,
-            hosts: plan.profiles.iter().map(|p| Rc::new(Host::new(p.firewalled))).collect(),
-            links: Links::default(),
-            plan: Rc::new(plan),
-            faults: Arc::new(scenario.faults.clone()),
-            recorder: Recorder::default(),
-            events: 0,
-            scratch: Scratch::default(),
-        }
-    }
-
-    /// The world's clock.
-    #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// The fingerprint of everything recorded so far.
-    #[must_use]
-    pub const fn digest(&self) -> u64 {
-        self.recorder.digest().value()
-    }
-
-    /// How many records there were so far.
-    #[must_use]
-    pub const fn records(&self) -> u64 {
-        self.recorder.next()
-    }
-
-    /// How many things on the calendar have happened so far.
-    #[must_use]
-    pub const fn events(&self) -> u64 {
-        self.events
-    }
-
-    /// When the next thing happens; `None` when nothing ever will.
-    #[must_use]
-    pub fn next_at(&self) -> Option<Instant> {
-        self.calendar.next()
-    }
-
-    /// How much is planned.
-    #[must_use]
-    pub fn planned(&self) -> usize {
-        self.calendar.len()
-    }
-
     /// What never changes about the nodes, in order of their numbers.
     #[must_use]
     pub fn profiles(&self) -> &[Profile] {
-        &self.plan.profiles
-    }
-
-    /// True when a node has arrived and runs.
-    #[must_use]
-    pub fn is_up(&self, id: NodeId) -> bool {
-        self.host(id).node.is_some()
+        &self.net.plan.profiles
     }
 
     /// How many downloads of a node are whole, and how many failed.
     #[must_use]
     pub fn outcome(&self, id: NodeId) -> (u32, u32) {
-        let host = self.host(id);
-        (host.finished, host.failed)
+        let machine = self.own(id.0);
+        (machine.finished, machine.failed)
     }
 
     /// What a node is at: for the counters beside a board.
     #[must_use]
     pub fn standing(&self, id: NodeId) -> Standing {
-        let host = self.host(id);
-        match (&host.node, host.finished, host.failed) {
+        let machine = self.own(id.0);
+        match (self.node(id), machine.finished, machine.failed) {
             (_, 1.., _) => Standing::Done,
             (_, _, 1..) => Standing::Failed,
             (None, ..) => Standing::Absent,
-            _ if !host.receiving.is_empty() => Standing::Receiving,
+            _ if !machine.receiving.is_empty() => Standing::Receiving,
             _ => Standing::Waiting,
         }
     }
@@ -189,147 +121,112 @@ impl<N: Guest> World<N> {
     /// The node that an address belongs to.
     #[must_use]
     pub fn node_at(&self, ip: IpAddr) -> Option<NodeId> {
-        self.plan.addresses.get(&ip.to_canonical()).map(|host| NodeId(*host))
+        self.net.plan.addresses.get(&ip).map(|host| NodeId(*host))
+    }
+}
+
+impl<N: Guest> Protocol for Queue<N> {
+    type Scenario = Scenario;
+    type Fault = Fault;
+    type Event = Event;
+    type Host = N;
+    type Node = Machine;
+    type Due = Due;
+
+    fn new(scenario: &Scenario) -> (Self, Vec<Machine>) {
+        let plan = Rc::new(Plan::new(scenario));
+        let machines = plan.profiles.iter().map(|p| Machine::new(p.firewalled)).collect();
+        let (links, about, guest) = (Links::default(), Vec::new(), PhantomData);
+        (Self { links, plan, about, guest }, machines)
     }
 
-    /// Lets the next thing happen, adding what was recorded to `out`; false
-    /// when nothing ever will.
-    pub fn step(&mut self, out: &mut Vec<Record>) -> bool {
-        let Some((at, due)) = self.calendar.pop() else { return false };
-        debug_assert!(at >= self.now);
-        self.now = at;
-        self.events += 1;
-        self.happen(due, out);
-        true
+    fn scenario(&self) -> &Scenario {
+        &self.plan.scenario
     }
 
-    /// Lets everything happen that is due until `until`, that instant
-    /// included, and moves the clock there.
-    pub fn run_until(&mut self, until: Instant, out: &mut Vec<Record>) {
-        while self.calendar.next().is_some_and(|at| at <= until) {
-            self.step(out);
+    fn faults(scenario: &Scenario) -> &[FaultAt] {
+        &scenario.faults
+    }
+
+    fn concerns(fault: &Fault) -> [Option<u32>; 2] {
+        let mut nodes = fault.nodes().map(|node| node.0);
+        [nodes.next(), nodes.next()]
+    }
+
+    fn begin(world: &mut World<N>) {
+        let plan = Rc::clone(&world.net.plan);
+        for (node, profile) in (0..).zip(&plan.profiles) {
+            world.plan(profile.arrives, Due::Arrive { node });
         }
-        self.now = self.now.max(until);
     }
 
-    /// Plans a fault. One for the past, or for now, happens within the next
-    /// microsecond. Gives back the instant at which it happens: in a scenario
-    /// with this fault at that instant everything goes the same way.
-    pub fn inject(&mut self, mut fault: FaultAt) -> FaultAt {
-        fault.at = fault.at.max(Instant::from_micros(self.now.as_micros() + 1));
-        let index = self.faults.len() as u32;
-        Arc::make_mut(&mut self.faults).push(fault);
-        self.calendar.plan(fault.at, Due::Fault(index));
-        fault
+    fn engine(world: &World<N>, node: u32, start: u32) -> N {
+        let plan = &world.net.plan;
+        let dice = plan.dice.fork("node", u64::from(node));
+        // Odd numbers: between two starts lies an end.
+        let seed = dice.fork("boot", u64::from(2 * start - 1)).next_u64();
+        N::born(Arc::clone(&plan.profile(node).config), seed)
     }
 
-    /// Learns of faults that were injected after this world was kept; all of
-    /// them are still to come for it.
-    pub(crate) fn adopt(&mut self, faults: &Arc<Vec<FaultAt>>) {
-        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
-            debug_assert!(fault.at > self.now);
-            self.calendar.plan(fault.at, Due::Fault(i as u32));
+    /// A node starts from its disk.
+    fn started(world: &mut World<N>, node: u32, _: Cause) {
+        let profile = world.net.plan.profile(node);
+        let (listen, get) = (Some(profile.at), profile.get.clone());
+        let shared = if get.is_none() { world.net.plan.files.clone() } else { Vec::new() };
+        let machine = world.own(node);
+        let wanted = machine.finished + machine.failed == 0;
+        let restored = node::Restored { listen, shared, ..machine.disk.restored() };
+        world.give(node, Input::Start(restored), None);
+        if let (Some(get), true) = (get, wanted) {
+            world.give(node, Input::Command(node::Command::Get(get)), None);
         }
-        self.faults = Arc::clone(faults);
     }
 
-    fn happen(&mut self, due: Due, out: &mut Vec<Record>) {
+    fn happen(world: &mut World<N>, due: Due) {
         match due {
-            Due::Fault(index) => self.fault(index, out),
-            Due::Arrive { host } => self.boot(host, out),
-            Due::Timer { host } => self.timer(host, out),
-            Due::Deliver { link, from } => self.deliver(link, from, out),
-            Due::Progress { link, from, generation } => {
-                self.progress(link, from, generation, out);
-            }
-            Due::Knock { link } => self.knock(link, out),
-            Due::Opened { link } => self.opened(link, out),
-            Due::DialFailed { host, conn, why, boot } => {
-                if self.hosts[host as usize].boot == boot {
-                    self.give(host, Input::DialFailed { conn, why }, None, out);
+            Due::Arrive { node } => world.boot(node, None),
+            Due::Deliver { link, from } => world.deliver(link, from),
+            Due::Progress { link, from, generation } => world.progress(link, from, generation),
+            Due::Knock { link } => world.knock(link),
+            Due::Opened { link } => world.opened(link),
+            Due::DialFailed { host, conn, why, start } => {
+                if world.slot(host).starts == start {
+                    world.give(host, Input::DialFailed { conn, why }, None);
                 }
             }
-            Due::Gone { link, side } => self.gone(link, side, None, out),
-            Due::Backlog { link, side } => self.backlog(link, side, out),
-            Due::Hashed { host, fetch, boot } => self.hashed(host, fetch, boot, out),
+            Due::Gone { link, side } => world.gone(link, side, None),
+            Due::Backlog { link, side } => world.backlog(link, side),
+            Due::Hashed { host, fetch, start } => world.hashed(host, fetch, start),
         }
     }
 
-    pub(super) fn host(&self, id: NodeId) -> &Host<N> {
-        &self.hosts[id.0 as usize]
+    fn strike(world: &mut World<N>, fault: u32) {
+        let fault = world.faults()[fault as usize].act;
+        world.perform(fault);
     }
 
-    pub(super) fn host_mut(&mut self, host: u32) -> &mut Host<N> {
-        Rc::make_mut(&mut self.hosts[host as usize])
+    fn carry_out(world: &mut World<N>, node: u32, cause: Cause) {
+        world.carry(node, cause);
     }
 
-    /// Starts a node from its disk.
-    pub(super) fn boot(&mut self, host: u32, out: &mut Vec<Record>) {
-        let profile = self.plan.profile(host);
-        let (at, config, get) = (profile.at, profile.config.clone(), profile.get.clone());
-        let shares = profile.get.is_none();
-        let shared = if shares { self.plan.files.clone() } else { Vec::new() };
-        let dice = self.plan.dice.fork("node", u64::from(host));
-        let h = self.host_mut(host);
-        h.boot += 1;
-        h.node = Some(N::born(config, dice.fork("boot", u64::from(h.boot)).next_u64()));
-        let restored = node::Restored { listen: Some(at), shared, ..h.disk.restored() };
-        let wanted = h.finished + h.failed == 0;
-        self.give(host, Input::Start(restored), None, out);
-        if let (Some(get), true) = (get, wanted) {
-            self.give(host, Input::Command(node::Command::Get(get)), None, out);
-        }
+    fn told(life: Life) -> Event {
+        Event::World(match life {
+            Life::Crashed => WorldEvent::Crashed,
+            Life::Restarted => WorldEvent::Restarted,
+            Life::Stalled => WorldEvent::Stalled,
+            Life::Resumed => WorldEvent::Resumed,
+        })
     }
 
-    /// Hands an input to a node, or keeps it while the node stands still.
-    pub(super) fn give(&mut self, host: u32, input: Input, cause: Cause, out: &mut Vec<Record>) {
-        let now = self.now;
-        let mut fx = core::mem::take(&mut self.scratch.fx);
-        let h = self.host_mut(host);
-        if h.stalled {
-            h.inbox.push((input, cause));
-        } else {
-            let local = h.read_clock(now);
-            if let Some(node) = &mut h.node {
-                node.handle(local, input, &mut fx);
-            }
-        }
-        self.scratch.fx = fx;
-        self.settle(host, cause, out);
+    fn crashed(world: &mut World<N>, node: u32, _: Cause) {
+        world.disconnect(node);
     }
 
-    fn timer(&mut self, host: u32, out: &mut Vec<Record>) {
-        let now = self.now;
-        if self.hosts[host as usize].armed != Some(now) {
-            return; // An earlier one took its place.
-        }
-        let mut fx = core::mem::take(&mut self.scratch.fx);
-        let h = self.host_mut(host);
-        h.armed = None;
-        let local = h.read_clock(now);
-        if !h.stalled
-            && let Some(node) = &mut h.node
-            && node.poll_timeout().is_some_and(|(at, _)| at <= local)
-        {
-            node.handle_timeout(local, &mut fx);
-        }
-        self.scratch.fx = fx;
-        self.settle(host, None, out);
+    fn stalled(world: &mut World<N>, node: u32, _: Cause) {
+        world.share_around(node);
     }
 
-    /// Carries out what a node asked for, then plans its next timer.
-    fn settle(&mut self, host: u32, cause: Cause, out: &mut Vec<Record>) {
-        self.carry(host, cause, out);
-        let now = self.now;
-        let h = &self.hosts[host as usize];
-        if h.stalled {
-            return;
-        }
-        let Some((at, _)) = h.node.as_ref().and_then(Engine::poll_timeout) else { return };
-        let at = h.in_world(at, now);
-        if h.armed.is_none_or(|armed| at < armed) {
-            self.host_mut(host).armed = Some(at);
-            self.calendar.plan(at, Due::Timer { host });
-        }
+    fn resumed(world: &mut World<N>, node: u32, _: Instant, _: Cause) {
+        world.release(node);
     }
 }

@@ -1,26 +1,24 @@
 //! Nodes that come and go.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use super::event::Event;
 use super::world::{Due, World};
 use servent_core::time::Instant;
-use servent_core::trace::Record;
+use servent_core::trace::NodeId;
 
 impl World {
     /// One of those who are there goes, to come back later.
-    pub(super) fn churn(&mut self, out: &mut Vec<Record<Event>>) {
-        let stage = Arc::clone(&self.stage);
+    pub(super) fn churn(&mut self) {
+        let stage = Arc::clone(&self.net.stage);
         let Some(churn) = &stage.plan.churn else { return };
-        let host = self.dice.below(stage.plan.nodes.into()) as u32;
-        if self.hosts[host as usize].router.is_some() {
-            self.kill(host, out);
-            let boot = self.hosts[host as usize].boot;
-            self.plan(self.agenda.now() + churn.down, Due::Return { host, boot });
+        let host = self.net.dice.below(stage.plan.nodes.into()) as u32;
+        if self.is_up(NodeId(host)) {
+            self.crash(host);
+            let boot = self.slot(host).starts;
+            self.plan(self.now() + churn.down, Due::Return { host, boot });
         }
-        if self.agenda.now() + churn.every <= Instant::ZERO + churn.until {
-            self.plan(self.agenda.now() + churn.every, Due::Churn);
+        if self.now() + churn.every <= Instant::ZERO + churn.until {
+            self.plan(self.now() + churn.every, Due::Churn);
         }
     }
 }

@@ -1,24 +1,17 @@
-//! What a world keeps for each of its nodes.
+//! What a world keeps for each of its nodes, and where they listen.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use super::tally::Tally;
-use servent_core::routing::Router;
-use servent_core::time::Instant;
 
 /// The port every node listens on.
 const PORT: u16 = 6346;
 
-/// A node.
+/// What a world keeps for a node beside its router.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Host {
-    /// Absent while it is down.
-    pub(super) router: Option<Router>,
-    pub(super) boot: u32,
-    /// When a timer is planned for it.
-    pub(super) armed: Option<Instant>,
+pub struct Beside {
     pub(super) tally: Tally,
     /// The neighbour who brought the last hit of a node.
     pub(super) brought: BTreeMap<u32, u32>,

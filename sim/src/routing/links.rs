@@ -4,14 +4,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::event::{Event, Loss};
+use super::event::Loss;
 use super::host::{address, agent};
 use super::net::Net;
-use super::world::{Due, World};
-use servent_core::engine::{Effect, Engine as _};
+use super::world::{Due, Routing, World};
+use crate::world::Protocol as _;
+use servent_core::engine::Effect;
 use servent_core::id::ConnId;
-use servent_core::routing::{Input, Neighbour, Output, Router};
-use servent_core::trace::{Cause, Record};
+use servent_core::routing::{Input, Neighbour, Output};
+use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::gnutella::Payload;
 
 /// The end `a` of a link is open, and the end `b`.
@@ -99,84 +100,73 @@ fn opened(conn: ConnId, peer: u32) -> Input {
 impl World {
     /// Starts all nodes and joins them; what their routers say first.
     pub(super) fn join_all(&mut self) -> Vec<(u32, u32, Payload)> {
-        let stage = Arc::clone(&self.stage);
-        (0..stage.plan.nodes).for_each(|host| self.boot(host));
+        let stage = Arc::clone(&self.net.stage);
+        for host in 0..stage.plan.nodes {
+            let router = Routing::engine(self, host, 1);
+            let slot = self.slot_mut(host);
+            (slot.engine, slot.starts) = (Some(router), 1);
+        }
         let mut said = Vec::new();
-        let mut fx = core::mem::take(&mut self.fx);
         let wires = stage.net.wires();
-        (0..wires.len() as u32).for_each(|wire| Arc::make_mut(&mut self.lines).open(wire));
+        (0..wires.len() as u32).for_each(|wire| Arc::make_mut(&mut self.net.lines).open(wire));
         for host in 0..stage.plan.nodes {
             for wire in stage.net.around(host) {
-                let input = opened(self.lines.conn(*wire), wires[*wire as usize].other(host));
-                let now = self.agenda.now();
-                if let Some(router) = &mut self.host(host).router {
-                    router.handle(now, input, &mut fx);
-                }
-                for effect in fx.drain() {
+                let input = opened(self.net.lines.conn(*wire), wires[*wire as usize].other(host));
+                self.handle(host, input);
+                for effect in self.fx.drain() {
                     if let Effect::Output(Output::Send { message, .. }) = effect {
                         said.push((host, *wire, message.to_bytes().into()));
                     }
                 }
             }
-            let timer = self.hosts[host as usize].router.as_ref().and_then(Router::poll_timeout);
-            if let Some((at, _)) = timer {
-                self.host(host).armed = Some(at);
-                self.plan(at, Due::Timer { host });
-            }
+            self.arm(host);
         }
-        self.fx = fx;
         said
     }
 
     /// Joins two nodes that run, unless somebody has cut them apart.
-    pub(super) fn join(&mut self, wire: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
-        let link = self.stage.net.wires()[wire as usize];
-        let runs = |node: u32| self.hosts[node as usize].router.is_some();
-        let severed = self.lines.states[wire as usize] & SEVERED != 0;
+    pub(super) fn join(&mut self, wire: u32, cause: Cause) {
+        let link = self.net.stage.net.wires()[wire as usize];
+        let runs = |node: u32| self.is_up(NodeId(node));
+        let severed = self.net.lines.states[wire as usize] & SEVERED != 0;
         if severed || !runs(link.a) || !runs(link.b) {
             return;
         }
-        self.sever(wire, Loss::Closed, cause, out);
-        Arc::make_mut(&mut self.lines).open(wire);
-        let conn = self.lines.conn(wire);
-        self.give(link.a, opened(conn, link.b), cause, out);
-        self.give(link.b, opened(conn, link.a), cause, out);
+        self.sever(wire, Loss::Closed, cause);
+        Arc::make_mut(&mut self.net.lines).open(wire);
+        let conn = self.net.lines.conn(wire);
+        self.give(link.a, opened(conn, link.b), cause);
+        self.give(link.b, opened(conn, link.a), cause);
     }
 
     /// Marks a link as cut, or as whole; true when that is new.
     pub(super) fn mark_severed(&mut self, wire: u32, cut: bool) -> bool {
-        let state = &mut Arc::make_mut(&mut self.lines).states[wire as usize];
+        let state = &mut Arc::make_mut(&mut self.net.lines).states[wire as usize];
         let before = core::mem::replace(state, *state & !SEVERED | if cut { SEVERED } else { 0 });
         before != *state
     }
 
     /// Ends a connection at once, with everything on it.
-    pub(super) fn sever(
-        &mut self,
-        wire: u32,
-        why: Loss,
-        cause: Cause,
-        out: &mut Vec<Record<Event>>,
-    ) {
-        let stage = Arc::clone(&self.stage);
+    pub(super) fn sever(&mut self, wire: u32, why: Loss, cause: Cause) {
+        let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
-        let (conn, epoch) = (self.lines.conn(wire), self.lines.epoch(wire));
-        let ends = [link.a, link.b].map(|node| self.lines.takes(&stage.net, wire, node, epoch));
+        let (conn, epoch) = (self.net.lines.conn(wire), self.net.lines.epoch(wire));
+        let ends = [link.a, link.b].map(|node| self.net.lines.takes(&stage.net, wire, node, epoch));
         if ends == [false, false] {
             return;
         }
         let flying: Vec<u64> =
-            self.flights.iter().filter(|(_, f)| f.wire == wire).map(|(id, _)| *id).collect();
+            self.net.flights.iter().filter(|(_, f)| f.wire == wire).map(|(id, _)| *id).collect();
         for id in flying {
-            if let Some(flight) = self.flights.remove(&id) {
-                self.lose(id, flight, why, out);
+            if let Some(flight) = self.net.flights.remove(&id) {
+                self.lose(id, flight, why);
             }
         }
         for (node, open) in [link.a, link.b].into_iter().zip(ends) {
             if open {
-                Arc::make_mut(&mut self.lines).close(&stage.net, wire, node);
-                if self.hosts[node as usize].router.is_some() {
-                    self.give(node, Input::Closed { conn }, cause, out);
+                Arc::make_mut(&mut self.net.lines).close(&stage.net, wire, node);
+                if self.is_up(NodeId(node)) {
+                    self.give(node, Input::Closed { conn }, cause);
                 }
             }
         }
@@ -185,24 +175,24 @@ impl World {
     /// A router closes: the other end hears of it after what was sent before.
     pub(super) fn hang_up(&mut self, host: u32, conn: ConnId) {
         let (wire, epoch) = wire_of(conn);
-        let stage = Arc::clone(&self.stage);
-        if !self.lines.takes(&stage.net, wire, host, epoch) {
+        let stage = Arc::clone(&self.net.stage);
+        if !self.net.lines.takes(&stage.net, wire, host, epoch) {
             return;
         }
-        Arc::make_mut(&mut self.lines).close(&stage.net, wire, host);
+        Arc::make_mut(&mut self.net.lines).close(&stage.net, wire, host);
         let link = stage.net.wires()[wire as usize];
         let to = link.other(host);
-        if self.lines.takes(&stage.net, wire, to, epoch) {
-            self.plan(self.agenda.now() + link.latency, Due::Hangup { wire, to, epoch });
+        if self.net.lines.takes(&stage.net, wire, to, epoch) {
+            self.plan(self.now() + link.latency, Due::Hangup { wire, to, epoch });
         }
     }
 
-    pub(super) fn hung_up(&mut self, wire: u32, to: u32, epoch: u32, out: &mut Vec<Record<Event>>) {
-        let stage = Arc::clone(&self.stage);
-        if self.lines.takes(&stage.net, wire, to, epoch) {
-            let conn = self.lines.conn(wire);
-            Arc::make_mut(&mut self.lines).close(&stage.net, wire, to);
-            self.give(to, Input::Closed { conn }, None, out);
+    pub(super) fn hung_up(&mut self, wire: u32, to: u32, epoch: u32) {
+        let stage = Arc::clone(&self.net.stage);
+        if self.net.lines.takes(&stage.net, wire, to, epoch) {
+            let conn = self.net.lines.conn(wire);
+            Arc::make_mut(&mut self.net.lines).close(&stage.net, wire, to);
+            self.give(to, Input::Closed { conn }, None);
         }
     }
 
@@ -210,6 +200,6 @@ impl World {
     #[must_use]
     pub fn peer(&self, host: u32, conn: ConnId) -> Option<u32> {
         let (wire, _) = wire_of(conn);
-        self.stage.net.wires().get(wire as usize).map(|link| link.other(host))
+        self.net.stage.net.wires().get(wire as usize).map(|link| link.other(host))
     }
 }

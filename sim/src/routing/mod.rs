@@ -10,15 +10,15 @@
 //! changes, so that keyframes of a large one cost what happened between them.
 
 mod act;
-mod carry;
 mod chart;
 pub mod check;
 mod churn;
-mod deed;
 mod event;
 mod host;
 mod links;
 mod net;
+mod outputs;
+mod perform;
 pub mod presets;
 pub mod random;
 mod scenario;
@@ -35,4 +35,4 @@ pub use self::scenario::{Churn, File, Scenario, Shape};
 pub use self::tables::{Row, Tables};
 pub use self::tally::{KindTally, Tally, TallyView};
 pub use self::why::of as why;
-pub use self::world::World;
+pub use self::world::{Routing, World};

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::chart::{Chart, Thing};
 use super::world::World;
-use crate::course::Course as _;
 use servent_core::id::Guid;
 use servent_core::routing::{Config, Remembered, TableView, Via, Which};
 use servent_core::time::{Duration, Instant};
@@ -63,14 +62,14 @@ impl Tables {
     /// `count`. `None` when there is no such node.
     #[must_use]
     pub fn of(world: &World, chart: &Chart, node: NodeId, from: u32, count: u32) -> Option<Self> {
-        let host = world.hosts.get(node.0 as usize)?;
-        let config = &world.stage.config;
+        let slot = world.nodes.get(node.0 as usize)?;
+        let config = &world.net.stage.config;
         let lives = |config: &Config| Lives {
             query: config.query_life.scaled(config.time_scale),
             push: config.push_life.scaled(config.time_scale),
             duplicate: config.duplicate_life.scaled(config.time_scale),
         };
-        let tables = host.router.as_ref().map(|router| router.view().tables);
+        let tables = slot.engine.as_ref().map(|router| router.view().tables);
         let mut known: BTreeSet<(u64, u64)> = BTreeSet::new();
         let (mut total, mut rows) = (0, Vec::new());
         for seen in chart.seen(node.0, world.now()).iter().rev() {
@@ -88,7 +87,7 @@ impl Tables {
             }
             total += 1;
         }
-        let (at, up) = (world.now(), host.router.is_some());
+        let (at, up) = (world.now(), slot.engine.is_some());
         let tables = tables.unwrap_or_default();
         Some(Self { at, up, total, life: lives(config), tables, rows })
     }
@@ -104,7 +103,7 @@ fn row(world: &World, chart: &Chart, node: u32, (at, thing): (Instant, Thing)) -
     };
     let journey = guid.and_then(|number| chart.journeys().get(number as usize));
     let (id, words) = match (thing, journey) {
-        (Thing::Servent(of), _) => (world.stage.servents[of as usize], name(of)),
+        (Thing::Servent(of), _) => (world.net.stage.servents[of as usize], name(of)),
         (_, Some(journey)) => {
             let wanted = journey.of.map(|of| name(of.0));
             (journey.id, wanted.unwrap_or_else(|| journey.words.clone()))

@@ -14,7 +14,7 @@ mod act;
 mod bound;
 pub mod check;
 mod event;
-mod link;
+mod host;
 pub mod presets;
 pub mod random;
 mod scenario;
@@ -28,7 +28,7 @@ pub use self::event::{Event, Happening, client_of};
 pub use self::scenario::{Group, Habit, Scenario, Variant};
 pub use self::tally::{Result, Tally};
 pub use self::view::{Again, Cell, ClientRow, ClientView, CoordinatorView, Glance, Moving, name};
-pub use self::world::{Outcome, Running, World};
+pub use self::world::{Outcome, Running, Swarm, World};
 
 /// The first client's address; the others follow.
 const FIRST: u32 = 0x5000_0001;

@@ -109,7 +109,7 @@ impl Tally {
         let moved = self.moved?;
         let (_, piece_time) = known.manager().pace(0)?;
         let long = piece_time.ratio(STILL, 1).max(STILL_AT_LEAST);
-        let quiet = crate::Course::now(known).since(moved) >= long;
+        let quiet = known.now().since(moved) >= long;
         let idle = known.running().next().is_none();
         (quiet && idle && !known.finished() && known.somebody_waits()).then_some(moved)
     }

@@ -116,7 +116,7 @@ impl World {
     /// Clients and pieces.
     #[must_use]
     pub fn size(&self) -> (u32, u32) {
-        (self.peers.len() as u32, self.plan.pieces)
+        (self.coordinator().0, self.net.scenario.pieces)
     }
 
     /// Every piece at every client, row by row.
@@ -127,18 +127,18 @@ impl World {
         let mut set = |client: u32, piece: u32, cell: Cell| {
             cells[(client * pieces + piece) as usize] = cell as u8;
         };
-        for (client, peer) in (0..).zip(&self.peers) {
+        for (client, peer) in (0..).zip(self.peers()) {
             for piece in self.wrong(client) {
                 set(client, piece, Cell::Wrong);
             }
-            for (_, piece) in self.manager.failed(self.connection(client), 0) {
+            for (_, piece) in self.manager().failed(self.connection(client), 0) {
                 set(client, piece, Cell::Failed);
             }
             peer.kept.iter().for_each(|piece| set(client, piece, Cell::Held));
         }
         for (taker, piece, running) in self.running() {
-            let flows = running.flows.is_some_and(|(begin, _)| begin <= self.agenda.now());
-            if !self.peers[taker as usize].kept.contains(piece) {
+            let flows = running.flows.is_some_and(|(begin, _)| begin <= self.now());
+            if !self.peer(taker).kept.contains(piece) {
                 set(taker, piece, if flows { Cell::Coming } else { Cell::Assigned });
                 if let Some(giver) = running.giver.filter(|_| flows) {
                     set(giver, piece, Cell::Sent);
@@ -152,19 +152,19 @@ impl World {
     /// there.
     #[must_use]
     pub fn standing(&self, client: u32) -> Option<Standing> {
-        let peer = self.peers.get(client as usize)?;
-        self.manager.standing(connection(client, peer.life), 0)
+        let peer = self.nodes.get(client as usize)?.own.as_ref()?;
+        self.manager().standing(connection(client, peer.life), 0)
     }
 
     /// A client at a glance; `None` when there is no such client.
     #[must_use]
     pub fn glance(&self, client: u32) -> Option<Glance> {
-        let peer = self.peers.get(client as usize)?;
+        let peer = self.nodes.get(client as usize)?.own.as_ref()?;
         Some(Glance {
             habit: peer.habit,
-            up: peer.up,
+            up: self.up(client),
             expected: !peer.came,
-            still: peer.stalled.is_some(),
+            still: self.still(client),
             passive: peer.passive,
             firewalled: self.group(client).firewalled && !peer.passive,
             held: peer.held,
@@ -197,7 +197,7 @@ impl World {
     #[must_use]
     pub fn client_view(&self, client: u32) -> Option<ClientView> {
         let row = self.row(client)?;
-        let again = self.manager.failed(self.connection(client), 0);
+        let again = self.manager().failed(self.connection(client), 0);
         let (mut receiving_now, mut sending_now) = (Vec::new(), Vec::new());
         for (taker, piece, running) in self.running() {
             let moving = |with| Moving { id: running.id, piece, with, at: running.at };
@@ -215,13 +215,13 @@ impl World {
     /// The coordinator from near.
     #[must_use]
     pub fn coordinator_view(&self) -> CoordinatorView {
-        let (ratio, piece_time) = self.manager.pace(0).unwrap_or((0, Duration::ZERO));
+        let (ratio, piece_time) = self.manager().pace(0).unwrap_or((0, Duration::ZERO));
         CoordinatorView {
-            counters: self.manager.counters(),
+            counters: self.manager().counters(),
             ratio,
             piece_time,
-            clients: self.peers.iter().filter(|peer| peer.up).count() as u32,
-            transfers: self.running.len() as u32,
+            clients: (0..self.coordinator().0).filter(|client| self.up(*client)).count() as u32,
+            transfers: self.net.running.len() as u32,
         }
     }
 }

@@ -12,44 +12,43 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::act::{Act, ActAt};
 use super::event::{Event, Happening};
-use super::link::{Content, Link};
+use super::host::Host;
 use super::scenario::{Habit, Scenario};
-use crate::agenda::{Agenda, by_agenda};
-use crate::course::Course;
-use servent_core::engine::Fx;
+use crate::links::piece::{Content, Link};
+use crate::world::{Life, Protocol};
 use servent_core::rng::Rng;
 use servent_core::swarm::bits::Bits;
 use servent_core::swarm::client::{self, Client, Job, Request};
 use servent_core::swarm::{Manager, Row};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, NodeId, Record, Recorder};
-use servent_core::wire::pdtp::{Hash, Message, Span, Text};
+use servent_core::trace::{Cause, NodeId};
+use servent_core::wire::pdtp::{Hash, Message, Reason, Span, Text};
 
 /// Where the source is.
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
 /// A connect that nobody answers is given up after this long.
 const KNOCK: Duration = Duration::from_secs(3);
 
+/// Where a client listens when it is told to.
+const PORT: u16 = 1_000;
+
 /// Something that will happen.
 #[derive(Debug, Clone)]
-pub(super) enum Due {
-    Fault(u32),
-    Open { again: bool },
+pub enum Due {
+    Open,
+    OpenAgain,
     Arrive(u32),
     Vanish { client: u32, life: u16 },
     ToServer { client: u32, life: u16, message: Message, cause: Cause },
     ToClient { client: u32, life: u16, message: Message, cause: Cause },
     Incoming { client: u32, request: Request },
-    Ended { client: u32, boot: u32, job: Job, outcome: client::Outcome },
+    Ended { client: u32, start: u32, job: Job, outcome: client::Outcome },
     Left { wire: u64 },
-    Timer { client: u32 },
-    ServerTimer,
 }
 
-/// A client and its machine.
+/// A client's machine.
 #[derive(Debug, Clone)]
-pub(super) struct Peer {
-    pub(super) engine: Client,
+pub struct Peer {
     pub(super) link: Link,
     /// What of a piece is on its disk while it is not whole.
     disk: BTreeMap<u32, Content>,
@@ -58,19 +57,12 @@ pub(super) struct Peer {
     /// Counts its connections to the coordinator; what belongs to an earlier
     /// one is lost.
     pub(super) life: u16,
-    /// Counts its starts.
-    boot: u32,
-    pub(super) up: bool,
     online: bool,
     pub(super) came: bool,
     pub(super) done: Option<Instant>,
-    /// When a timer is planned for it.
-    armed: Option<Instant>,
     pub(super) habit: Habit,
     /// It knows that nobody can connect to it.
     pub(super) passive: bool,
-    /// While it stands still: what came in, and since when.
-    pub(super) stalled: Option<(Instant, Vec<(client::Input, Cause)>)>,
     /// The last record about it.
     last: Cause,
 }
@@ -126,26 +118,20 @@ pub struct Outcome {
     pub frames: u64,
 }
 
-/// A coordinator, its source and its clients. A clone is a keyframe.
+/// What lies between a coordinator, its source and its clients.
 #[derive(Debug, Clone)]
-pub struct World {
-    pub(super) plan: Arc<Scenario>,
-    pub(super) manager: Manager,
-    pub(super) peers: Vec<Peer>,
+pub struct Swarm {
+    pub(super) scenario: Arc<Scenario>,
     /// The group of each client.
     groups: Arc<[u32]>,
     source: Link,
     store: BTreeMap<IpAddr, Row>,
-    pub(super) agenda: Agenda<Due, Act>,
     wires: BTreeMap<u64, Wire>,
     next_wire: u64,
     /// By taker and piece.
     pub(super) running: BTreeMap<(u32, u32), Running>,
     /// Pairs of clients that are cut off from each other.
     cuts: BTreeSet<(u32, u32)>,
-    armed: Option<Instant>,
-    /// How often the coordinator was started.
-    starts: u64,
     frames: u64,
     /// The coordinator's turn, and whom it has told something in it.
     turn: Instant,
@@ -153,10 +139,10 @@ pub struct World {
     /// Clients that have everything, of those that should.
     served: u32,
     wanting: u32,
-    recorder: Recorder,
-    /// Records of the event that is happening; empty between two.
-    log: Vec<Record<Event>>,
 }
+
+/// A coordinator and its clients; the coordinator is the last node.
+pub type World = crate::World<Swarm>;
 
 /// The digest of a piece that is right.
 fn right(piece: u32) -> Hash {
@@ -171,55 +157,74 @@ fn url() -> Text {
 }
 
 impl World {
-    /// What it was made of.
-    #[must_use]
-    pub fn scenario(&self) -> &Scenario {
-        &self.plan
-    }
-
     /// The coordinator.
     #[must_use]
-    pub const fn manager(&self) -> &Manager {
-        &self.manager
+    pub fn manager(&self) -> &Manager {
+        match self.node(self.coordinator()) {
+            Some(Host::Coordinator(manager)) => manager,
+            _ => panic!("the last node of a swarm is its coordinator, and always runs"),
+        }
     }
 
     /// Tells from now on with each choice how it was made: the same run, with
     /// more to say.
-    pub const fn explain(&mut self) {
-        self.manager.explain(true);
+    pub fn explain(&mut self) {
+        let coordinator = self.coordinator().0;
+        if let Some(Host::Coordinator(manager)) = &mut self.slot_mut(coordinator).engine {
+            manager.explain(true);
+        }
     }
 
     /// Transfers that run: their taker and piece, and the rest.
     pub fn running(&self) -> impl Iterator<Item = (u32, u32, &Running)> {
-        self.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
+        self.net.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
     }
 
     /// The node number of the coordinator: the one behind all clients.
     #[must_use]
-    pub fn coordinator(&self) -> NodeId {
-        NodeId(self.peers.len() as u32)
+    pub const fn coordinator(&self) -> NodeId {
+        NodeId(self.count() - 1)
     }
 
-    fn plan(&mut self, at: Instant, due: Due) {
-        self.agenda.plan(at, due);
+    /// The machines of all clients, in order of their numbers.
+    pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.nodes.iter().filter_map(|slot| slot.own.as_ref())
     }
 
-    /// Records something about a client.
-    fn note(&mut self, client: u32, cause: Cause, event: Event) -> u64 {
-        let seq =
-            self.recorder.record(self.agenda.now(), NodeId(client), cause, event, &mut self.log);
-        if let Some(peer) = self.peers.get_mut(client as usize) {
+    /// A client's machine.
+    pub(super) fn peer(&self, client: u32) -> &Peer {
+        self.own(client).as_ref().expect("this node is a client")
+    }
+
+    pub(super) fn peer_mut(&mut self, client: u32) -> &mut Peer {
+        self.own_mut(client).as_mut().expect("this node is a client")
+    }
+
+    /// True while a client runs.
+    pub(super) fn up(&self, client: u32) -> bool {
+        self.slot(client).engine.is_some()
+    }
+
+    /// True while it stands still.
+    pub(super) fn still(&self, client: u32) -> bool {
+        self.slot(client).stalled.is_some()
+    }
+
+    /// Records something about a client, or about the coordinator.
+    fn tell(&mut self, node: u32, cause: Cause, event: Event) -> u64 {
+        let seq = self.note(node, cause, event);
+        if let Some(peer) = self.own_mut(node) {
             peer.last = Some(seq);
         }
         seq
     }
 
     fn happened(&mut self, client: u32, event: Happening) -> u64 {
-        self.note(client, None, Event::World(event))
+        self.tell(client, None, Event::World(event))
     }
 
     pub(super) fn group(&self, client: u32) -> &super::Group {
-        &self.plan.clients[self.groups[client as usize] as usize]
+        &self.net.scenario.clients[self.net.groups[client as usize] as usize]
     }
 
     /// Who does what it should and stays, or comes again, must get all.
@@ -230,32 +235,33 @@ impl World {
     /// True when everybody that must get everything has it.
     #[must_use]
     pub const fn finished(&self) -> bool {
-        self.served >= self.wanting
+        self.net.served >= self.net.wanting
     }
 
     /// How it went so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let all = (0..).zip(&self.peers).filter(|(client, _)| self.expected(*client));
+        let all = (0..).zip(self.peers()).filter(|(client, _)| self.expected(*client));
         let last = all.filter_map(|(_, peer)| peer.done).max();
-        let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.agenda.now() };
-        let counters = self.manager.counters();
+        let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.now() };
+        let counters = self.manager().counters();
         let per = |n: u64| n * 1_000 / counters.arrived.max(1);
         Outcome {
             makespan: last.since(Instant::ZERO),
-            bound: self.plan.bound(),
-            wanting: self.wanting,
-            whole: self.served,
-            source_copies: counters.arrived_from_source * 1_000 / u64::from(self.plan.pieces),
+            bound: self.net.scenario.bound(),
+            wanting: self.net.wanting,
+            whole: self.net.served,
+            source_copies: counters.arrived_from_source * 1_000
+                / u64::from(self.net.scenario.pieces),
             messages: per(counters.sent + counters.heard),
-            frames: per(self.frames),
+            frames: per(self.net.frames),
         }
     }
 
     /// Runs until everybody is served or nothing more comes of it, the oracles
     /// watching; true when everybody is.
     pub fn run(&mut self, oracles: &mut super::check::Oracles) -> bool {
-        let end = Instant::ZERO + self.plan.horizon;
+        let end = Instant::ZERO + self.net.scenario.horizon;
         let mut fresh = Vec::new();
         while !self.finished() && self.next_at().is_some_and(|at| at <= end) {
             self.step(&mut fresh);
@@ -263,103 +269,176 @@ impl World {
         }
         self.finished()
     }
-
-    fn happen(&mut self, due: Due) {
-        match due {
-            Due::Fault(index) => self.act(index),
-            Due::Open { again } => self.open(again),
-            Due::Arrive(client) => self.arrive(client),
-            Due::Vanish { client, life } => {
-                let peer = &self.peers[client as usize];
-                if peer.up && peer.life == life {
-                    self.happened(client, Happening::Gone);
-                    self.vanish(client);
-                    self.comes_again(client);
-                }
-            }
-            Due::ToServer { client, life, message, cause } => {
-                self.deliver(client, life, message, cause);
-            }
-            Due::ToClient { client, life, message, cause } => {
-                if self.alive(client, life) {
-                    self.client(client, client::Input::Message(message), cause);
-                }
-            }
-            Due::Incoming { client, request } => {
-                if self.peers[client as usize].up {
-                    self.client(client, client::Input::Incoming(request), None);
-                } else {
-                    self.break_wire(request.conn.0, servent_core::wire::pdtp::Reason::Connect);
-                }
-            }
-            Due::Ended { client, boot, job, outcome } => {
-                if self.peers[client as usize].boot == boot {
-                    self.client(client, client::Input::Ended { job, outcome }, None);
-                }
-            }
-            Due::Left { wire } => self.arrived(wire),
-            Due::Timer { client } => self.timer(client),
-            Due::ServerTimer => self.server_timer(),
-        }
-    }
 }
 
-impl Course for World {
+impl Protocol for Swarm {
     type Scenario = Scenario;
-    type Fault = ActAt;
+    type Fault = Act;
     type Event = Event;
+    type Host = Host;
+    /// Nothing beside its engine for the coordinator.
+    type Node = Option<Peer>;
+    type Due = Due;
 
-    fn begin(scenario: &Scenario) -> Self {
+    fn new(scenario: &Scenario) -> (Self, Vec<Option<Peer>>) {
         let groups = (0..).zip(&scenario.clients);
         let groups = groups.flat_map(|(n, group)| (0..group.count).map(move |_| n)).collect();
-        let rng = Rng::new(scenario.seed).fork("pieces", 0);
-        let mut world = Self {
-            manager: Manager::new(scenario.swarm.clone(), &rng),
-            peers: Vec::new(),
+        let net = Self {
             groups,
             source: Link::new(scenario.source_up, u64::MAX / 4),
             store: BTreeMap::new(),
-            agenda: Agenda::new(&scenario.faults, Due::Fault),
             wires: BTreeMap::new(),
             next_wire: 0,
             running: BTreeMap::new(),
             cuts: BTreeSet::new(),
-            armed: None,
-            starts: 0,
             frames: 0,
             turn: Instant::MAX,
             told: Bits::default(),
             served: 0,
             wanting: scenario.wanting(),
-            recorder: Recorder::default(),
-            log: Vec::new(),
-            plan: Arc::new(scenario.clone()),
+            scenario: Arc::new(scenario.clone()),
         };
-        world.plan(Instant::ZERO, Due::Open { again: false });
+        let clients = scenario.clients.iter();
+        let clients = clients.flat_map(|group| (0..group.count).map(move |_| group));
+        let machines = clients.map(|group| Some(Peer::new(group, scenario.pieces)));
+        (net, machines.chain([None]).collect())
+    }
+
+    fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    fn faults(scenario: &Scenario) -> &[ActAt] {
+        &scenario.faults
+    }
+
+    fn concerns(fault: &Act) -> [Option<u32>; 2] {
+        fault.clients().map(|client| client.map(|client| client.0))
+    }
+
+    fn begin(world: &mut World) {
+        // The coordinator can be looked at before anything has happened.
+        let coordinator = world.coordinator().0;
+        let engine = Self::engine(world, coordinator, 1);
+        let slot = world.slot_mut(coordinator);
+        (slot.engine, slot.starts) = (Some(engine), 1);
+        world.plan(Instant::ZERO, Due::Open);
+        let scenario = Arc::clone(&world.net.scenario);
+        let mut client = 0;
         for group in &scenario.clients {
             for index in 0..group.count {
-                let client = world.peers.len() as u32;
-                world.peers.push(world.machine(client));
                 let at = Instant::ZERO + Scenario::comes(group, index);
                 world.plan(at, Due::Arrive(client));
+                client += 1;
             }
         }
         if let Some(after) = scenario.restart {
-            world.plan(Instant::ZERO + after, Due::Open { again: true });
+            world.plan(Instant::ZERO + after, Due::OpenAgain);
         }
-        world
     }
 
-    by_agenda!();
+    fn engine(world: &World, node: u32, start: u32) -> Host {
+        if node == world.coordinator().0 {
+            let dice = Rng::new(world.net.scenario.seed);
+            let dice = match start {
+                1 => dice.fork("pieces", 0),
+                again => dice.fork("coordinator", u64::from(again - 1)),
+            };
+            return Host::Coordinator(Manager::new(world.net.scenario.swarm.clone(), &dice));
+        }
+        let most = world.group(node).most;
+        Host::Client(Client::new(client::Config {
+            id: alloc::format!("c{node}").into(),
+            listen_port: Some(PORT).filter(|_| !world.peer(node).passive),
+            max_download: most.map(|(down, _)| down),
+            max_upload: most.map(|(_, up)| up),
+            ..client::Config::default()
+        }))
+    }
 
-    fn step(&mut self, out: &mut Vec<Record<Event>>) -> bool {
-        let Some(due) = self.agenda.pop() else { return false };
-        core::mem::swap(out, &mut self.log);
-        self.happen(due);
-        core::mem::swap(out, &mut self.log);
-        true
+    fn started(world: &mut World, node: u32, cause: Cause) {
+        if node == world.coordinator().0 {
+            world.opened(cause);
+        } else {
+            world.came(node);
+        }
+    }
+
+    fn happen(world: &mut World, due: Due) {
+        match due {
+            Due::Open => world.opened(None),
+            Due::OpenAgain => world.open_again(),
+            Due::Arrive(client) => world.arrive(client),
+            Due::Vanish { client, life } => {
+                if world.up(client) && world.peer(client).life == life {
+                    let gone = world.happened(client, Happening::Gone);
+                    world.end(client, Some(gone));
+                    world.comes_again(client);
+                }
+            }
+            Due::ToServer { client, life, message, cause } => {
+                world.deliver(client, life, message, cause);
+            }
+            Due::ToClient { client, life, message, cause } => {
+                if world.alive(client, life) {
+                    world.client(client, client::Input::Message(message), cause);
+                }
+            }
+            Due::Incoming { client, request } => {
+                if world.up(client) {
+                    world.client(client, client::Input::Incoming(request), None);
+                } else {
+                    world.break_wire(request.conn.0, Reason::Connect);
+                }
+            }
+            Due::Ended { client, start, job, outcome } => {
+                if world.slot(client).starts == start {
+                    world.client(client, client::Input::Ended { job, outcome }, None);
+                }
+            }
+            Due::Left { wire } => world.arrived(wire),
+        }
+    }
+
+    fn strike(world: &mut World, fault: u32) {
+        world.act(fault);
+    }
+
+    fn carry_out(world: &mut World, node: u32, cause: Cause) {
+        if node == world.coordinator().0 {
+            world.follow_server(cause);
+        } else {
+            world.follow(node, cause);
+        }
+    }
+
+    fn told(life: Life) -> Event {
+        Event::World(match life {
+            Life::Crashed => Happening::Killed,
+            Life::Restarted => Happening::Restarted,
+            Life::Stalled => Happening::Stalled,
+            Life::Resumed => Happening::Resumed,
+        })
+    }
+
+    fn crashed(world: &mut World, node: u32, cause: Cause) {
+        if node == world.coordinator().0 {
+            world.net.running.clear();
+        } else {
+            world.vanished(node, cause);
+        }
+    }
+
+    fn stalled(world: &mut World, node: u32, cause: Cause) {
+        world.peer_mut(node).last = cause;
+        world.hold_wires(node);
+    }
+
+    fn resumed(world: &mut World, node: u32, since: Instant, cause: Cause) {
+        let by = world.now().since(since);
+        let peer = world.peer_mut(node);
+        peer.last = cause;
+        peer.link.delay(by);
+        world.release_wires(node);
     }
 }
-
-/// An engine's effects, in a list that is used again.
-type Effects<O, E> = Fx<O, E>;

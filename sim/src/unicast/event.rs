@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use crate::links::datagram::Loss;
 use servent_core::node::messenger::NodeEvent;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
@@ -56,26 +57,6 @@ pub enum DatagramEvent {
     Duplicated { id: DatagramId, to: NodeId, copy: DatagramId, due: Instant },
     /// It will arrive later than it would have.
     Delayed { id: DatagramId, to: NodeId, due: Instant },
-}
-
-/// Why a datagram does not arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Loss {
-    /// A fault named it.
-    Drop,
-    /// The dice of the link.
-    Chance,
-    /// The link is in its bad state.
-    Burst,
-    /// Too much waits for the link.
-    Queue,
-    /// It is longer than the link takes.
-    Mtu,
-    /// The link is cut.
-    Cut,
-    /// Nobody is there.
-    Down,
 }
 
 /// What a block says, in short.

@@ -1,10 +1,8 @@
-//! What a world keeps for each of its nodes, its application included.
+//! What an application keeps: what it has still to send, and to whom.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use servent_core::node::messenger::{Input, Messenger};
-use servent_core::time::Instant;
 use servent_core::trace::Cause;
 use servent_core::unicast::Order;
 
@@ -32,43 +30,23 @@ pub(super) struct Talk {
     pub(super) last: Cause,
 }
 
-/// A node.
+/// A node's application.
 #[derive(Debug, Clone)]
-pub(super) struct Host {
-    /// Absent while it is down.
-    pub(super) messenger: Option<Messenger>,
-    pub(super) boot: u32,
-    pub(super) stalled: bool,
-    /// Its application reads.
+pub struct Application {
+    /// It reads.
     pub(super) reads: bool,
-    /// What came in while it stood still.
-    pub(super) inbox: VecDeque<(Input, Cause)>,
-    /// When a timer is planned for it.
-    pub(super) armed: Option<Instant>,
     /// By the number of the other node.
     pub(super) talks: Vec<Talk>,
 }
 
-impl Host {
+impl Application {
     pub(super) fn new(nodes: usize) -> Self {
-        Self {
-            messenger: None,
-            boot: 0,
-            stalled: false,
-            reads: true,
-            inbox: VecDeque::new(),
-            armed: None,
-            talks: (0..nodes).map(|_| Talk::default()).collect(),
-        }
+        Self { reads: true, talks: (0..nodes).map(|_| Talk::default()).collect() }
     }
 
     /// Everything it knew is gone; only the numbers of its messages go on, so
     /// that no two are alike.
     pub(super) fn crash(&mut self) {
-        self.messenger = None;
-        self.inbox.clear();
-        self.armed = None;
-        self.stalled = false;
         self.reads = true;
         for talk in &mut self.talks {
             *talk = Talk { numbered: talk.numbered, last: talk.last, ..Talk::default() };

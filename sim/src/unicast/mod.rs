@@ -8,25 +8,23 @@
 //! same datagrams.
 
 mod act;
-mod app;
+mod application;
 pub mod check;
-mod deed;
+mod diagram;
 mod event;
 mod host;
-mod link;
+mod perform;
 pub mod presets;
 pub mod random;
 mod scenario;
-mod sheet;
 mod view;
-mod way;
 pub mod why;
 mod world;
 
 pub use self::act::{Act, ActAt, Send};
-pub use self::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label, Loss};
-pub use self::link::{Burst, Link, Ratio};
+pub use self::diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason};
+pub use self::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
 pub use self::scenario::{Party, Scenario, Variant, Way};
-pub use self::sheet::{Arrow, Cause, Fate, Mark, Reason, Sheet};
 pub use self::view::{Margin, Margins, Receiving, Sending, State, Window};
-pub use self::world::World;
+pub use self::world::{Unicast, World};
+pub use crate::links::datagram::{Burst, Link, Loss, Ratio};

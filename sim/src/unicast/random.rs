@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::act::{Act, ActAt, Send};
-use super::link::{Burst, Link};
 use super::scenario::{Party, Scenario};
+use crate::links::datagram::{Burst, Link};
 use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;

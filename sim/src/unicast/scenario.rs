@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt, Send};
-use super::link::Link;
+use crate::links::datagram::Link;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Profile};

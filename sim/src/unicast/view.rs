@@ -129,14 +129,10 @@ impl World {
     /// node.
     #[must_use]
     pub fn margins(&self, node: NodeId) -> Option<Margins> {
-        let host = self.hosts.get(node.0 as usize)?;
-        let mut margins = Margins {
-            node,
-            up: host.messenger.is_some(),
-            stalled: host.stalled,
-            peers: Vec::new(),
-        };
-        let Some(messenger) = &host.messenger else { return Some(margins) };
+        let slot = self.nodes.get(node.0 as usize)?;
+        let (up, stalled) = (slot.engine.is_some(), slot.stalled.is_some());
+        let mut margins = Margins { node, up, stalled, peers: Vec::new() };
+        let Some(messenger) = &slot.engine else { return Some(margins) };
         let endpoint = messenger.endpoint();
         for PeerView { peer: at, rtt, rto, sender, receiver } in endpoint.view() {
             let Some(peer) = self.node_at(at) else { continue };

@@ -1,7 +1,8 @@
 //! Why a record is there, and whom it is about.
 
-use super::event::{AppEvent, DatagramEvent, Event, Happening, Loss};
+use super::event::{AppEvent, DatagramEvent, Event, Happening};
 use super::world::World;
+use crate::links::datagram::Loss;
 use servent_core::node::messenger::NodeEvent;
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{NodeId, Record};

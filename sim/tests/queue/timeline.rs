@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::queue::{Fault, FaultAt, Group, Scenario, World};
+use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, World};
 use servent_sim::{Keyframes, Timeline};
 
 use crate::parrot::Parrot;
@@ -21,13 +21,13 @@ fn scenario(seed: u64, faults: Vec<FaultAt>) -> Scenario {
     Scenario { seed, clients: vec![group], faults, ..Scenario::default() }
 }
 
-fn timeline(s: &Scenario) -> Timeline<World<Parrot>> {
+fn timeline(s: &Scenario) -> Timeline<Queue<Parrot>> {
     Timeline::new(s, Keyframes { every: 16, most: 8 })
 }
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> (u64, u64, String) {
-    let mut world = World::<Parrot>::with(s);
+    let mut world = World::<Parrot>::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
@@ -51,7 +51,7 @@ fn any_fault() -> impl Strategy<Value = FaultAt> {
         node().prop_map(|node| Fault::AskNow { node }),
     ];
     (0..100_000_000u64, fault)
-        .prop_map(|(at, fault)| FaultAt { at: Instant::from_micros(at), fault })
+        .prop_map(|(at, fault)| FaultAt { at: Instant::from_micros(at), act: fault })
 }
 
 fn faults() -> impl Strategy<Value = Vec<FaultAt>> {
@@ -96,7 +96,7 @@ proptest! {
         let mut t = timeline(&s);
         t.explore(END, u64::MAX);
         t.seek(fault.at);
-        let branch = t.inject(fault);
+        let branch = t.inject(fault.act);
         prop_assert_eq!(branch, Some(1));
         t.explore(END, u64::MAX);
         let planned = Scenario { faults: t.faults().to_vec(), ..s.clone() };
@@ -114,7 +114,7 @@ proptest! {
         let s = scenario(seed, vec![]);
         let mut t = timeline(&s);
         t.advance(fault.at, u64::MAX);
-        prop_assert_eq!(t.inject(fault), Some(0));
+        prop_assert_eq!(t.inject(fault.act), Some(0));
         let planned = Scenario { faults: t.faults().to_vec(), ..s };
         t.advance(END, u64::MAX);
         for to in [END, Instant::from_micros(look_at), END] {
@@ -131,7 +131,7 @@ fn branches_diverge_where_the_fault_was_and_records_are_shared_before_it() {
     t.explore(END, u64::MAX);
     t.seek(Instant::from_secs(4));
     let base = t.index();
-    assert_eq!(t.inject(FaultAt { at: t.now(), fault: Fault::Crash { node: NodeId(0) } }), Some(1));
+    assert_eq!(t.inject(Fault::Crash { node: NodeId(0) }), Some(1));
     t.explore(END, u64::MAX);
     assert_eq!(t.divergence(0, 1), Some(base));
     assert_eq!(t.record_of(0, base - 1), t.record_of(1, base - 1));
@@ -159,7 +159,7 @@ fn stepping_one_node_visits_its_records_alone_and_in_order() {
 #[test]
 fn keyframes_stay_few_however_long_the_run() {
     let s = scenario(3, vec![]);
-    let mut t = Timeline::<World<Parrot>>::new(&s, Keyframes { every: 1, most: 8 });
+    let mut t = Timeline::<Queue<Parrot>>::new(&s, Keyframes { every: 1, most: 8 });
     t.explore(END, u64::MAX);
     assert!(t.keyframes() <= 8 && t.keyframes() >= 4, "{}", t.keyframes());
 }

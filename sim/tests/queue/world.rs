@@ -23,11 +23,11 @@ fn scenario(clients: u32) -> Scenario {
 }
 
 fn fault(at: u64, fault: Fault) -> FaultAt {
-    FaultAt { at: Instant::from_secs(at), fault }
+    FaultAt { at: Instant::from_secs(at), act: fault }
 }
 
 fn run(scenario: &Scenario, secs: u64) -> (World<Parrot>, Vec<Record>) {
-    let mut world = World::with(scenario);
+    let mut world = World::new(scenario);
     let mut records = Vec::new();
     world.run_until(Instant::from_secs(secs), &mut records);
     (world, records)
@@ -123,9 +123,9 @@ fn what_was_not_flushed_before_a_crash_is_forgotten() {
     let mut s = scenario(1);
     let soon = |us| Instant::from_micros(us);
     s.faults = vec![
-        FaultAt { at: soon(1_000), fault: Fault::Restart { node: NodeId(0) } },
-        FaultAt { at: soon(60_000_000), fault: Fault::Restart { node: NodeId(0) } },
-        FaultAt { at: soon(60_001_000), fault: Fault::Restart { node: NodeId(0) } },
+        FaultAt { at: soon(1_000), act: Fault::Restart { node: NodeId(0) } },
+        FaultAt { at: soon(60_000_000), act: Fault::Restart { node: NodeId(0) } },
+        FaultAt { at: soon(60_001_000), act: Fault::Restart { node: NodeId(0) } },
     ];
     let (_, records) = run(&s, 70);
     let boots: Vec<u32> = records
@@ -157,7 +157,7 @@ fn a_stalled_receiver_stops_its_transfer_and_goes_on_where_it_was() {
 fn nobody_connects_through_a_firewall() {
     let mut s = scenario(1);
     s.faults = vec![
-        FaultAt { at: Instant::ZERO, fault: Fault::Firewall { node: NodeId(0), closed: true } },
+        FaultAt { at: Instant::ZERO, act: Fault::Firewall { node: NodeId(0), closed: true } },
         fault(25, Fault::Firewall { node: NodeId(0), closed: false }),
     ];
     let (world, records) = run(&s, 90);

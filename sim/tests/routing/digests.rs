@@ -1,7 +1,6 @@
 //! The digest of every preset, pinned: whoever changes what a router decides
 //! sees it here, and every target must agree.
 
-use servent_sim::Course as _;
 use servent_sim::routing::presets;
 
 use crate::presets::run;

@@ -4,14 +4,13 @@ use servent_core::routing::Why;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
-use servent_sim::Course as _;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Scenario, World, presets};
 
 use crate::presets::Records;
 
 fn records(s: &Scenario) -> Records {
-    let mut world = World::begin(s);
+    let mut world = World::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     records

@@ -4,7 +4,6 @@ use servent_core::routing::Why;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
-use servent_sim::Course as _;
 use servent_sim::routing::{
     AppEvent, Event, Loss, MessageEvent, Outcome, Scenario, World, presets,
 };
@@ -12,7 +11,7 @@ use servent_sim::routing::{
 pub(crate) type Records = Vec<Record<Event>>;
 
 pub(crate) fn run(s: &Scenario) -> (World, Records) {
-    let mut world = World::begin(s);
+    let mut world = World::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)

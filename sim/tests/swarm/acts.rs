@@ -3,7 +3,6 @@
 use servent_core::swarm;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_sim::Course as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Act, ActAt, Cell, Event, Group, Habit, Happening, Scenario, World};
 
@@ -23,7 +22,7 @@ fn with(faults: &[(u64, Act)]) -> Scenario {
 }
 
 fn run(scenario: &Scenario, secs: u64) -> (World, Vec<Record<Event>>) {
-    let (mut world, mut records) = (World::begin(scenario), Vec::new());
+    let (mut world, mut records) = (World::new(scenario), Vec::new());
     world.run_until(Instant::from_secs(secs), &mut records);
     let mut oracles = Oracles::new(scenario);
     records.iter().for_each(|record| oracles.see(record));
@@ -98,7 +97,7 @@ fn a_closed_door_is_told_and_nobody_knocks_any_more() {
 fn whoever_begins_to_send_wrong_bytes_is_found_out() {
     let turn = [(3, Act::Habit { client: ONE, habit: Habit::Corrupt })];
     let scenario = Scenario { pieces: 30, ..with(&turn) };
-    let mut world = World::begin(&scenario);
+    let mut world = World::new(&scenario);
     let (mut records, mut wrong) = (Vec::new(), false);
     while !world.finished() && world.now() < Instant::from_secs(300) {
         world.step(&mut records);

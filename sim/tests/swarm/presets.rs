@@ -3,14 +3,13 @@
 use servent_core::swarm;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
-use servent_sim::Course as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Event, Result, Scenario, Tally, World, presets};
 
 /// Runs a scenario to its horizon; nothing may be wrong with it.
 fn run(scenario: &Scenario) -> (World, Vec<Record<Event>>, Result) {
     scenario.check().expect("a preset makes sense");
-    let (mut world, mut oracles) = (World::begin(scenario), Oracles::new(scenario));
+    let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
     let (mut tally, mut records) = (Tally::new(scenario), Vec::new());
     world.run_until(Instant::ZERO + scenario.horizon, &mut records);
     for record in &records {

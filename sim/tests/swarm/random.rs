@@ -4,14 +4,13 @@
 use servent_core::choose::Choose;
 use servent_core::swarm::Policy;
 use servent_core::time::Duration;
-use servent_sim::Course as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Group, Habit, Outcome, Scenario, World, presets, random};
 
 /// Runs a swarm; true when everybody who should has everything.
 fn run(scenario: &Scenario) -> (bool, Outcome) {
     let mut oracles = Oracles::new(scenario);
-    let mut world = World::begin(scenario);
+    let mut world = World::new(scenario);
     let finished = world.run(&mut oracles);
     assert_eq!(oracles.violations(), [], "{}", scenario.id);
     (finished, world.outcome())
@@ -117,7 +116,7 @@ fn scenarios_of_the_reference_finish() {
 fn the_same_swarm_runs_the_same_twice() {
     let scenario = random::draw(&mut Choose::random(7), 7);
     let records = |_| {
-        let (mut world, mut all) = (World::begin(&scenario), Vec::new());
+        let (mut world, mut all) = (World::new(&scenario), Vec::new());
         while !world.finished() && world.step(&mut all) {}
         (world.digest(), all)
     };
@@ -127,7 +126,7 @@ fn the_same_swarm_runs_the_same_twice() {
 /// Lets a swarm run and compares, after everything that happens, the credit
 /// the records add up to with the one the coordinator goes by.
 fn credit_agrees(scenario: &Scenario, most: u32) {
-    let (mut oracles, mut world) = (Oracles::new(scenario), World::begin(scenario));
+    let (mut oracles, mut world) = (Oracles::new(scenario), World::new(scenario));
     let mut fresh = Vec::new();
     for _ in 0..most {
         if world.finished() || !world.step(&mut fresh) {

@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::swarm::{Act, ActAt, Habit, Scenario, World, random};
-use servent_sim::{Course as _, Keyframes, Timeline};
+use servent_sim::swarm::{Act, ActAt, Habit, Scenario, Swarm, World, random};
+use servent_sim::{Keyframes, Timeline};
 
 /// What is looked at.
 const END: Instant = Instant::from_secs(60);
 
-fn timeline(s: &Scenario) -> Timeline<World> {
+fn timeline(s: &Scenario) -> Timeline<Swarm> {
     Timeline::new(s, Keyframes { every: 64, most: 8 })
 }
 
@@ -24,7 +24,7 @@ type Look = (u64, u64, Vec<u8>, String);
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> Look {
-    let mut world = World::begin(s);
+    let mut world = World::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
@@ -81,7 +81,7 @@ proptest! {
         let mut t = timeline(&s);
         t.explore(END, u64::MAX);
         t.seek(fault.at);
-        prop_assert_eq!(t.inject(fault), Some(1));
+        prop_assert_eq!(t.inject(fault.act), Some(1));
         t.explore(END, u64::MAX);
         let planned = Scenario { faults: t.faults().to_vec(), ..s.clone() };
         for to in [END, Instant::from_micros(at)] {

@@ -3,12 +3,11 @@
 use servent_core::swarm::{self, Pick};
 use servent_core::time::Instant;
 use servent_core::trace::Record;
-use servent_sim::Course as _;
 use servent_sim::swarm::{Event, World, presets, why};
 
 fn records(id: &str, policy: &str) -> Vec<Record<Event>> {
     let scenario = presets::find(id).and_then(|s| s.variant(policy)).expect("a preset");
-    let (mut world, mut records) = (World::begin(&scenario), Vec::new());
+    let (mut world, mut records) = (World::new(&scenario), Vec::new());
     world.run_until(Instant::ZERO + scenario.horizon, &mut records);
     records
 }
@@ -89,7 +88,7 @@ fn who_explains_decides_the_same() {
     let mut scenario = presets::find("firewalls").expect("a preset");
     let end = Instant::ZERO + scenario.horizon;
     let run = |scenario: &servent_sim::swarm::Scenario| {
-        let (mut world, mut records) = (World::begin(scenario), Vec::new());
+        let (mut world, mut records) = (World::new(scenario), Vec::new());
         world.run_until(end, &mut records);
         let bare = |mut record: Record<Event>| {
             if let Event::Swarm(swarm::Event::Assigned { funnel, .. }) = &mut record.event {

@@ -1,7 +1,6 @@
 //! The digest of every preset under both profiles, pinned: whoever changes what
 //! a node decides sees it here, and every target must agree.
 
-use servent_sim::Course as _;
 use servent_sim::unicast::presets;
 
 use crate::presets::run;

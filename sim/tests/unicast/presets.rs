@@ -2,11 +2,10 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_sim::Course as _;
 use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, presets};
 
 pub(crate) fn run(s: &Scenario) -> (World, Vec<Record<Event>>) {
-    let mut world = World::begin(s);
+    let mut world = World::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)

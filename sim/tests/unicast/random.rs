@@ -2,14 +2,13 @@
 
 use servent_core::choose::Choose;
 use servent_core::time::Instant;
-use servent_sim::Course as _;
 use servent_sim::Violation;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{Scenario, World, random};
 
 /// What the oracles find in a run.
 pub(crate) fn violations(s: &Scenario) -> Vec<Violation> {
-    let (mut world, mut oracles) = (World::begin(s), Oracles::new(s));
+    let (mut world, mut oracles) = (World::new(s), Oracles::new(s));
     let end = Instant::ZERO + s.horizon;
     let mut records = Vec::new();
     while world.next_at().is_some_and(|at| at <= end) {

@@ -6,15 +6,15 @@ use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_sim::unicast::{
-    Act, ActAt, Arrow, DatagramEvent, DatagramId, Event, Fate, Scenario, Sheet, World, presets,
-    random,
+    Act, ActAt, Arrow, DatagramEvent, DatagramId, Diagram, Event, Fate, Scenario, Unicast, World,
+    presets, random,
 };
-use servent_sim::{Course as _, Keyframes, Timeline};
+use servent_sim::{Keyframes, Timeline};
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 
-fn timeline(s: &Scenario) -> Timeline<World> {
+fn timeline(s: &Scenario) -> Timeline<Unicast> {
     Timeline::new(s, Keyframes { every: 16, most: 8 })
 }
 
@@ -24,7 +24,7 @@ fn drawn(seed: u64) -> Scenario {
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> (u64, u64, String) {
-    let mut world = World::begin(s);
+    let mut world = World::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
@@ -86,7 +86,7 @@ proptest! {
         let mut t = timeline(&s);
         t.explore(END, u64::MAX);
         t.seek(fault.at);
-        prop_assert_eq!(t.inject(fault), Some(1));
+        prop_assert_eq!(t.inject(fault.act), Some(1));
         t.explore(END, u64::MAX);
         let planned = Scenario { faults: t.faults().to_vec(), ..s.clone() };
         for to in [END, Instant::from_micros(look_at), END] {
@@ -100,12 +100,12 @@ proptest! {
 }
 
 /// Every arrow of the branch a timeline is at.
-fn arrows(t: &Timeline<World>) -> Vec<Arrow> {
-    let mut sheet = Sheet::default();
+fn arrows(t: &Timeline<Unicast>) -> Vec<Arrow> {
+    let mut diagram = Diagram::default();
     for i in 0..t.count() {
-        sheet.see(t.world(), t.record(i).expect("a record"));
+        diagram.see(t.world(), t.record(i).expect("a record"));
     }
-    sheet.arrows(Instant::ZERO, END, usize::MAX).cloned().collect()
+    diagram.arrows(Instant::ZERO, END, usize::MAX).cloned().collect()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn an_arrow_can_be_dropped_after_the_fact_and_keeps_its_id() {
     t.seek(third.sent);
     assert!(t.world().can_rule(A, B, 3) && !t.world().can_rule(A, B, 1));
     let act = Act::Drop { from: A, to: B, n: 3 };
-    assert_eq!(t.inject(ActAt { at: Instant::ZERO, act }), Some(1));
+    assert_eq!(t.inject(act), Some(1));
     t.explore(END, u64::MAX);
     let after = arrows(&t);
     let third = after.iter().find(|arrow| arrow.id == id).expect("still there");
@@ -136,19 +136,19 @@ fn arrows_in_sight_are_those_whose_flight_touches_it() {
     let s = presets::find("burst").expect("a preset");
     let mut t = timeline(&s);
     t.explore(END, u64::MAX);
-    let mut sheet = Sheet::default();
+    let mut diagram = Diagram::default();
     for i in 0..t.count() {
-        sheet.see(t.world(), t.record(i).expect("a record"));
+        diagram.see(t.world(), t.record(i).expect("a record"));
     }
-    let all: Vec<Arrow> = sheet.arrows(Instant::ZERO, END, usize::MAX).cloned().collect();
+    let all: Vec<Arrow> = diagram.arrows(Instant::ZERO, END, usize::MAX).cloned().collect();
     for ms in (0..4_000).step_by(170) {
         let from = Instant::from_micros(ms * 1_000);
         let to = from + Duration::from_millis(90);
-        let seen: Vec<Arrow> = sheet.arrows(from, to, usize::MAX).cloned().collect();
+        let seen: Vec<Arrow> = diagram.arrows(from, to, usize::MAX).cloned().collect();
         let ends = |arrow: &Arrow| arrow.at.unwrap_or(arrow.due).max(arrow.due);
         let touch = |arrow: &&Arrow| arrow.sent <= to && ends(arrow) >= from;
         assert_eq!(seen, all.iter().filter(touch).cloned().collect::<Vec<_>>());
-        assert!(sheet.marks(from, to, 5).len() <= 5);
+        assert!(diagram.marks(from, to, 5).len() <= 5);
     }
     assert!(all.len() > 300 && all.iter().any(|arrow| arrow.again));
 }

@@ -10,14 +10,14 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
 use servent_sim::Violation;
-use servent_sim::{Course, Keyframes, Timeline};
+use servent_sim::{At, Keyframes, Protocol, Timeline, World};
 
 use super::lists::list;
 use super::room::{self, Room};
 use super::{BranchInfo, Columns, NamedRecord, Pin, Verified, diff_of, json, listed};
 
 /// What a view has to know of a world.
-pub(crate) trait Watched: Course<Scenario: Clone + Serialize, Event: Serialize> {
+pub(crate) trait Watched: Protocol<Scenario: Serialize, Event: Serialize> {
     /// What is gathered from the records.
     type Survey: Survey<Self>;
     /// What its scenario is called in a file.
@@ -27,23 +27,23 @@ pub(crate) trait Watched: Course<Scenario: Clone + Serialize, Event: Serialize> 
     fn title(scenario: &Self::Scenario) -> &str;
     /// What all nodes are called.
     fn names(scenario: &Self::Scenario) -> Vec<String>;
-    fn with_faults(scenario: &Self::Scenario, faults: Vec<Self::Fault>) -> Self::Scenario;
+    fn with_faults(scenario: &Self::Scenario, faults: Vec<At<Self::Fault>>) -> Self::Scenario;
     fn keyframes(scenario: &Self::Scenario) -> Keyframes;
     /// Reads what is to be done to this world.
-    fn admit(&self, text: &str) -> Result<Self::Fault, String>;
+    fn admit(world: &World<Self>, text: &str) -> Result<Self::Fault, String>;
     /// The other node a record is about.
-    fn other(&self, record: &Record<Self::Event>) -> Option<NodeId>;
+    fn other(world: &World<Self>, record: &Record<Self::Event>) -> Option<NodeId>;
     fn is_fault(event: &Self::Event) -> bool;
     fn why(record: &Record<Self::Event>) -> Why;
     /// A node's state as JSON.
-    fn look(&self, node: NodeId) -> String;
+    fn look(world: &World<Self>, node: NodeId) -> String;
 }
 
 /// What is gathered from the records of one branch, once, as they become
 /// known.
 pub(crate) trait Survey<W: Watched> {
     fn new(scenario: &W::Scenario) -> Self;
-    fn see(&mut self, world: &W, record: &Record<W::Event>);
+    fn see(&mut self, world: &World<W>, record: &Record<W::Event>);
     /// What the oracles found so far.
     fn violations(&self) -> &[Violation];
 }
@@ -72,7 +72,7 @@ where
         Self { scenario, names, timeline, room, branch: 0, columns, pins, survey }
     }
 
-    pub(crate) fn world(&self) -> &W {
+    pub(crate) fn world(&self) -> &World<W> {
         self.timeline.world()
     }
 
@@ -98,12 +98,12 @@ where
     }
 
     pub(crate) fn inspect(&self, node: u32) -> String {
-        self.world().look(NodeId(node))
+        W::look(self.world(), NodeId(node))
     }
 
     pub(crate) fn diff(&self, node: u32) -> String {
         let Some(last) = self.timeline.index().checked_sub(1) else { return String::from("[]") };
-        let before = self.timeline.world_at(last.checked_sub(1)).look(NodeId(node));
+        let before = W::look(&self.timeline.world_at(last.checked_sub(1)), NodeId(node));
         json(&diff_of(&before, &self.inspect(node)))
     }
 
@@ -113,7 +113,7 @@ where
 
     pub(crate) fn named(&self, i: u64) -> Option<NamedRecord<'_>> {
         let record = self.timeline.record(i)?;
-        let who = self.world().other(record).map(|node| self.name(node));
+        let who = W::other(self.world(), record).map(|node| self.name(node));
         let Record { seq, at, node, cause, .. } = *record;
         let event = json(&record.event).into();
         Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(node), who })
@@ -167,7 +167,7 @@ where
     }
 
     pub(crate) fn fault(&mut self, text: &str) -> Result<u32, String> {
-        let fault = self.world().admit(text)?;
+        let fault = W::admit(self.world(), text)?;
         let branch = self.timeline.inject(fault);
         branch
             .map(|branch| branch as u32)
@@ -216,11 +216,11 @@ fn fault(node: NodeId, at: Instant, seq: u64, why: Why) -> Pin {
 /// Declares a class for the page over a [`Watch`]: what every world answers
 /// alike. What its view asks besides stands in an `impl` of its own.
 macro_rules! world_class {
-    ($(#[$about:meta])* $class:ident over $sim:ident) => {
+    ($(#[$about:meta])* $class:ident over $sim:ident::$protocol:ident) => {
         $(#[$about])*
         #[wasm_bindgen::prelude::wasm_bindgen]
         pub struct $class {
-            watch: $crate::common::watch::Watch<servent_sim::$sim::World>,
+            watch: $crate::common::watch::Watch<servent_sim::$sim::$protocol>,
         }
 
         #[wasm_bindgen::prelude::wasm_bindgen]
@@ -405,8 +405,7 @@ macro_rules! world_class {
             /// digits.
             #[must_use]
             pub fn digest(&self) -> String {
-                use servent_sim::Course as _;
-                format!("{:016x}", self.watch.world().digest())
+                                format!("{:016x}", self.watch.world().digest())
             }
 
             /// `{checked, total, diverged_at, text}`: there is nothing to

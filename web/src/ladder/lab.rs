@@ -14,7 +14,7 @@ const MOST: u32 = 10_000;
 
 world_class! {
     /// A world of messengers being simulated.
-    Ladder over unicast
+    Ladder over unicast::Unicast
 }
 
 #[wasm_bindgen]
@@ -44,13 +44,13 @@ impl Ladder {
 
     /// Datagrams on their way between two instants, as far as they are known.
     pub fn arrows(&mut self, from: f64, to: f64, most: u32) -> String {
-        let sheet = &self.watch.surveyed().sheet;
-        list(sheet.arrows(instant(from), instant(to), most.min(MOST) as usize).map(json))
+        let diagram = &self.watch.surveyed().diagram;
+        list(diagram.arrows(instant(from), instant(to), most.min(MOST) as usize).map(json))
     }
 
     /// What happened on the lifelines between two instants.
     pub fn marks(&mut self, from: f64, to: f64, most: u32) -> String {
-        let sheet = &self.watch.surveyed().sheet;
-        json(&sheet.marks(instant(from), instant(to), most.min(MOST) as usize))
+        let diagram = &self.watch.surveyed().diagram;
+        json(&diagram.marks(instant(from), instant(to), most.min(MOST) as usize))
     }
 }

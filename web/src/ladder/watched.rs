@@ -6,24 +6,24 @@ use servent_core::trace::{NodeId, Record};
 use servent_sim::Keyframes;
 use servent_sim::Violation;
 use servent_sim::unicast::check::Oracles;
-use servent_sim::unicast::{Act, ActAt, Event, Scenario, Sheet, World, why};
+use servent_sim::unicast::{Act, ActAt, Diagram, Event, Scenario, Unicast, World, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};
 
 /// The picture, and what the oracles find.
 pub(crate) struct Drawn {
-    pub(crate) sheet: Sheet,
+    pub(crate) diagram: Diagram,
     oracles: Oracles,
 }
 
-impl Survey<World> for Drawn {
+impl Survey<Unicast> for Drawn {
     fn new(scenario: &Scenario) -> Self {
-        Self { sheet: Sheet::default(), oracles: Oracles::new(scenario) }
+        Self { diagram: Diagram::default(), oracles: Oracles::new(scenario) }
     }
 
     fn see(&mut self, world: &World, record: &Record<Event>) {
-        self.sheet.see(world, record);
+        self.diagram.see(world, record);
         self.oracles.see(record);
     }
 
@@ -32,7 +32,7 @@ impl Survey<World> for Drawn {
     }
 }
 
-impl Watched for World {
+impl Watched for Unicast {
     type Survey = Drawn;
     const SCHEMA: &'static str = "servent:ladder";
 
@@ -56,21 +56,21 @@ impl Watched for World {
         Keyframes { every: 512, ..Keyframes::default() }
     }
 
-    fn admit(&self, text: &str) -> Result<ActAt, String> {
+    fn admit(world: &World, text: &str) -> Result<Act, String> {
         let act = ActAt::parse(text)?;
-        self.scenario().admits(&act.act)?;
+        world.scenario().admits(&act.act)?;
         if let Act::Drop { from, to, n }
         | Act::Delay { from, to, n, .. }
         | Act::Duplicate { from, to, n, .. } = &act.act
-            && !self.can_rule(*from, *to, *n)
+            && !world.can_rule(*from, *to, *n)
         {
             return Err(String::from("that datagram has arrived, or is lost already"));
         }
-        Ok(act)
+        Ok(act.act)
     }
 
-    fn other(&self, record: &Record<Event>) -> Option<NodeId> {
-        self.other(&record.event)
+    fn other(world: &World, record: &Record<Event>) -> Option<NodeId> {
+        world.other(&record.event)
     }
 
     fn is_fault(event: &Event) -> bool {
@@ -81,7 +81,7 @@ impl Watched for World {
         why::of(record)
     }
 
-    fn look(&self, node: NodeId) -> String {
-        json(&self.margins(node))
+    fn look(world: &World, node: NodeId) -> String {
+        json(&world.margins(node))
     }
 }

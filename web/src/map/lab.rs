@@ -16,7 +16,7 @@ const MOST: u32 = 100_000;
 
 world_class! {
     /// An overlay being simulated.
-    Map over routing
+    Map over routing::Routing
 }
 
 #[wasm_bindgen]
@@ -37,7 +37,7 @@ impl Map {
     pub fn links(&self) -> Vec<u32> {
         let world = self.watch.world();
         let row = |(number, wire): (u32, &servent_sim::routing::Wire)| {
-            [wire.a, wire.b, u32::from(world.is_up(number))]
+            [wire.a, wire.b, u32::from(world.is_joined(number))]
         };
         (0..).zip(world.net().wires()).flat_map(row).collect()
     }

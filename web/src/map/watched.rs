@@ -6,7 +6,7 @@ use servent_core::trace::{NodeId, Record};
 use servent_sim::Keyframes;
 use servent_sim::Violation;
 use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{ActAt, Chart, Event, Scenario, World, why};
+use servent_sim::routing::{Act, ActAt, Chart, Event, Routing, Scenario, World, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};
@@ -17,7 +17,7 @@ pub(crate) struct Drawn {
     oracles: Oracles,
 }
 
-impl Survey<World> for Drawn {
+impl Survey<Routing> for Drawn {
     fn new(scenario: &Scenario) -> Self {
         Self { chart: Chart::default(), oracles: Oracles::new(scenario) }
     }
@@ -32,7 +32,7 @@ impl Survey<World> for Drawn {
     }
 }
 
-impl Watched for World {
+impl Watched for Routing {
     type Survey = Drawn;
     const SCHEMA: &'static str = "servent:overlay";
 
@@ -62,15 +62,15 @@ impl Watched for World {
         }
     }
 
-    fn admit(&self, text: &str) -> Result<ActAt, String> {
+    fn admit(world: &World, text: &str) -> Result<Act, String> {
         let act = ActAt::parse(text)?;
-        self.scenario().admits(&act.act)?;
-        self.possible(&act.act)?;
-        Ok(act)
+        world.scenario().admits(&act.act)?;
+        world.possible(&act.act)?;
+        Ok(act.act)
     }
 
-    fn other(&self, record: &Record<Event>) -> Option<NodeId> {
-        self.other(record)
+    fn other(world: &World, record: &Record<Event>) -> Option<NodeId> {
+        world.other(record)
     }
 
     fn is_fault(event: &Event) -> bool {
@@ -81,7 +81,7 @@ impl Watched for World {
         why(record)
     }
 
-    fn look(&self, node: NodeId) -> String {
-        json(&self.node(node).map(servent_core::routing::Router::view))
+    fn look(world: &World, node: NodeId) -> String {
+        json(&world.node(node).map(servent_core::routing::Router::view))
     }
 }

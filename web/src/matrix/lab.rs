@@ -2,7 +2,6 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_sim::Course as _;
 use servent_sim::swarm::Event;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -19,7 +18,7 @@ const POINTS: u32 = 2_000;
 
 world_class! {
     /// A swarm being simulated.
-    Matrix over swarm
+    Matrix over swarm::Swarm
 }
 
 #[wasm_bindgen]

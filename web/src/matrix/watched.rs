@@ -6,7 +6,7 @@ use servent_core::trace::{NodeId, Record};
 use servent_sim::Keyframes;
 use servent_sim::Violation;
 use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{ActAt, Event, Scenario, Tally, World, name, why};
+use servent_sim::swarm::{Act, ActAt, Event, Scenario, Swarm, Tally, World, name, why};
 
 use crate::common::json;
 use crate::common::watch::{Survey, Watched};
@@ -20,7 +20,7 @@ pub(crate) struct Counted {
     oracles: Oracles,
 }
 
-impl Survey<World> for Counted {
+impl Survey<Swarm> for Counted {
     fn new(scenario: &Scenario) -> Self {
         Self { tally: Tally::new(scenario), oracles: Oracles::new(scenario) }
     }
@@ -35,7 +35,7 @@ impl Survey<World> for Counted {
     }
 }
 
-impl Watched for World {
+impl Watched for Swarm {
     type Survey = Counted;
     const SCHEMA: &'static str = "servent:pieces";
 
@@ -63,15 +63,15 @@ impl Watched for World {
         }
     }
 
-    fn admit(&self, text: &str) -> Result<ActAt, String> {
+    fn admit(world: &World, text: &str) -> Result<Act, String> {
         let act = ActAt::parse(text)?;
-        self.scenario().admits(&act.act)?;
-        Ok(act)
+        world.scenario().admits(&act.act)?;
+        Ok(act.act)
     }
 
-    fn other(&self, record: &Record<Event>) -> Option<NodeId> {
+    fn other(world: &World, record: &Record<Event>) -> Option<NodeId> {
         let giver = record.event.clients().1.map(NodeId);
-        giver.or_else(|| record.event.is_from_source().then(|| self.coordinator()))
+        giver.or_else(|| record.event.is_from_source().then(|| world.coordinator()))
     }
 
     fn is_fault(event: &Event) -> bool {
@@ -82,10 +82,10 @@ impl Watched for World {
         why::of(record)
     }
 
-    fn look(&self, node: NodeId) -> String {
-        if node == self.coordinator() {
-            return json(&self.coordinator_view());
+    fn look(world: &World, node: NodeId) -> String {
+        if node == world.coordinator() {
+            return json(&world.coordinator_view());
         }
-        json(&self.client_view(node.0))
+        json(&world.client_view(node.0))
     }
 }

@@ -7,7 +7,7 @@ use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{NodeId, Record, qlog};
 use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{FaultAt, Role, Scenario, Standing, World, presets};
+use servent_sim::queue::{FaultAt, Queue, Role, Scenario, Standing, World, presets};
 use servent_sim::{Keyframes, Timeline};
 
 use super::survey::Survey;
@@ -24,7 +24,7 @@ const CHAIN: usize = 12;
 pub(crate) struct ScenarioLab {
     /// With the faults of the current branch.
     scenario: Scenario,
-    timeline: Timeline,
+    timeline: Timeline<Queue>,
     survey: Survey,
     /// What a trace file said this world must look like.
     claim: Option<Checkpoint>,
@@ -234,11 +234,11 @@ impl ScenarioLab {
     pub(crate) fn fault(&mut self, json: &str) -> Result<u32, String> {
         let fault: FaultAt = serde_json::from_str(json).map_err(|why| why.to_string())?;
         let nodes = self.world().profiles().len();
-        if fault.fault.nodes().any(|n| n.0 as usize >= nodes) {
+        if fault.act.nodes().any(|n| n.0 as usize >= nodes) {
             return Err(String::from("there is no node of that number"));
         }
-        let Some(branch) = self.timeline.inject(fault) else {
-            return Err(format!("there are {} branches already", Timeline::<World>::BRANCHES));
+        let Some(branch) = self.timeline.inject(fault.act) else {
+            return Err(format!("there are {} branches already", Timeline::<Queue>::BRANCHES));
         };
         self.take_over_faults();
         Ok(branch as u32)
@@ -264,7 +264,7 @@ impl ScenarioLab {
 
     pub(crate) fn branches(&self) -> String {
         let (branches, _) = self.timeline.branches();
-        let info = |(id, b): (usize, &'_ servent_sim::Branch)| {
+        let info = |(id, b): (usize, &'_ servent_sim::Branch<Queue>)| {
             let (parent, at) = b.parent.map_or((None, Instant::ZERO), |(p, _, at)| (Some(p), at));
             json(&BranchInfo { id, parent, at, name: &b.name })
         };

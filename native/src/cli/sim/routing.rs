@@ -1,7 +1,6 @@
 //! Worlds of routers and what they pass on.
 
 use servent_core::time::Instant;
-use servent_sim::Course as _;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{AppEvent, Event, Scenario, World};
 
@@ -9,7 +8,7 @@ use super::{Outcome, Run};
 
 /// Runs a scenario to its end, the oracles watching.
 pub(super) fn play(scenario: Scenario) -> Run {
-    let (mut world, mut oracles) = (World::begin(&scenario), Oracles::new(&scenario));
+    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;
     let (mut searches, mut answers) = (0, 0);
     let mut fresh = Vec::new();

@@ -2,7 +2,6 @@
 
 use servent_core::swarm::Policy;
 use servent_core::time::Instant;
-use servent_sim::Course as _;
 use servent_sim::Violation;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Result, Scenario, Tally, World};
@@ -12,7 +11,7 @@ use super::{Outcome, Run};
 /// Runs a scenario to its end, the oracles watching. When it is to settle,
 /// everybody who must have everything has to have it by then.
 pub(super) fn play(scenario: &Scenario, settle: bool) -> Run {
-    let (mut world, mut oracles) = (World::begin(scenario), Oracles::new(scenario));
+    let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
     let mut tally = Tally::new(scenario);
     let end = Instant::ZERO + scenario.horizon;
     let mut fresh = Vec::new();

@@ -2,7 +2,6 @@
 
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast;
-use servent_sim::Course as _;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, random};
 
@@ -11,7 +10,7 @@ use super::{Outcome, Run};
 /// Runs a scenario to its end, the oracles watching. A drawn one, or one that
 /// is to settle, has to be over by then.
 pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
-    let (mut world, mut oracles) = (World::begin(&scenario), Oracles::new(&scenario));
+    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;
     let (mut written, mut read, mut named, mut lost, mut resent) = (0, 0, 0, 0, 0);
     let mut fresh = Vec::new();

@@ -3,63 +3,48 @@
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr};
 
-use super::super::FIRST;
 use super::super::event::{Event, Happening, connection};
-use super::{Due, Effects, Peer, SOURCE, Wire, World, url};
-use servent_core::engine::{Effect, Engine as _, Fx};
+use super::super::host::{self, Told};
+use super::super::{FIRST, Group};
+use super::{Due, Peer, SOURCE, Wire, World, url};
+use crate::links::piece::Link;
+use servent_core::engine::Effect;
 use servent_core::id::ConnId;
 use servent_core::swarm::Input as ServerInput;
 use servent_core::swarm::bits::Bits;
-use servent_core::swarm::client::{self, Client, Input, Output};
+use servent_core::swarm::client::{self, Input, Output};
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::pdtp::{Method, Reason};
 
-/// Where a client listens.
-const PORT: u16 = 1_000;
 /// What may wait for a client that stands still.
 const INBOX: usize = 1_024;
 
-impl World {
+impl Peer {
     /// A client's machine before it comes.
-    pub(super) fn machine(&self, client: u32) -> Peer {
-        let group = self.group(client);
-        Peer {
-            engine: self.engine(client, group.passive),
-            link: super::super::link::Link::new(group.up, group.down),
+    pub(super) fn new(group: &Group, pieces: u32) -> Self {
+        Self {
+            link: Link::new(group.up, group.down),
             disk: BTreeMap::new(),
-            kept: Bits::none(self.plan.pieces),
+            kept: Bits::none(pieces),
             held: 0,
             life: 0,
-            boot: 0,
-            up: false,
             online: false,
             came: false,
             done: None,
-            armed: None,
             habit: group.habit,
             passive: group.passive,
-            stalled: None,
             last: None,
         }
     }
+}
 
-    fn engine(&self, client: u32, passive: bool) -> Client {
-        let most = self.group(client).most;
-        Client::new(client::Config {
-            id: alloc::format!("c{client}").into(),
-            listen_port: Some(PORT).filter(|_| !passive),
-            max_download: most.map(|(down, _)| down),
-            max_upload: most.map(|(_, up)| up),
-            ..client::Config::default()
-        })
-    }
-
+impl World {
     /// A client's address. Those of a group behind one address have the first
     /// one's.
     #[must_use]
     pub fn address(&self, client: u32) -> IpAddr {
-        let first = match self.plan.group(NodeId(client)) {
+        let first = match self.net.scenario.group(NodeId(client)) {
             Some((group, index)) if group.nat => client - index,
             _ => client,
         };
@@ -70,40 +55,35 @@ impl World {
     pub(super) fn listens_at(&self, ip: IpAddr) -> Option<u32> {
         let IpAddr::V4(ip) = ip else { return None };
         let first = ip.to_bits().checked_sub(FIRST)?;
-        let (group, index) = self.plan.group(NodeId(first))?;
+        let (group, index) = self.net.scenario.group(NodeId(first))?;
         let last = if group.nat { first + group.count - index } else { first + 1 };
-        let open = |client: &u32| {
-            let peer = &self.peers[*client as usize];
-            peer.up && !peer.passive && !group.firewalled
-        };
+        let open =
+            |client: &u32| self.up(*client) && !self.peer(*client).passive && !group.firewalled;
         (first..last).find(open)
     }
 
     pub(in super::super) fn connection(&self, client: u32) -> ConnId {
-        connection(client, self.peers[client as usize].life)
+        connection(client, self.peer(client).life)
     }
 
     pub(super) fn alive(&self, client: u32, life: u16) -> bool {
-        let peer = &self.peers[client as usize];
-        peer.up && peer.online && peer.life == life
+        let peer = self.peer(client);
+        self.up(client) && peer.online && peer.life == life
     }
 
-    /// A client comes, with what it has.
+    /// A client comes, unless somebody started it meanwhile.
     pub(super) fn arrive(&mut self, at: u32) {
-        let (now, chunk) = (self.agenda.now(), self.plan.chunk);
-        if self.peers[at as usize].up {
-            return; // Somebody started it meanwhile.
+        if !self.up(at) {
+            self.boot(at, None);
         }
-        let passive = self.peers[at as usize].passive;
-        let engine = self.engine(at, passive);
-        let peer = &mut self.peers[at as usize];
-        peer.engine = engine;
+    }
+
+    /// A client is there, with what it has.
+    pub(super) fn came(&mut self, at: u32) {
+        let (now, chunk) = (self.now(), self.net.scenario.chunk);
+        let peer = self.peer_mut(at);
         let first = !core::mem::replace(&mut peer.came, true);
-        peer.up = true;
         peer.life = peer.life.wrapping_add(1);
-        peer.boot += 1;
-        peer.armed = None;
-        peer.stalled = None;
         peer.link.clear(now);
         let (held, life) = (peer.held, peer.life);
         let have = peer.kept.iter().collect();
@@ -116,15 +96,10 @@ impl World {
         self.client(at, Input::Want { url: url(), chunk, have }, Some(seq));
     }
 
-    /// A client ends; what is on its disk stays.
-    pub(super) fn vanish(&mut self, at: u32) {
-        let peer = &mut self.peers[at as usize];
-        if !core::mem::take(&mut peer.up) {
-            return;
-        }
-        peer.stalled = None;
-        peer.armed = None;
-        let cause = peer.last;
+    /// A client has ended; what is on its disk stays.
+    pub(super) fn vanished(&mut self, at: u32, cause: Cause) {
+        let peer = self.peer_mut(at);
+        peer.last = cause;
         let online = core::mem::take(&mut peer.online);
         self.break_wires(|wire| wire.touches(at));
         if online {
@@ -135,86 +110,54 @@ impl World {
 
     /// A client that went as planned comes again, if that is planned too.
     pub(super) fn comes_again(&mut self, at: u32) {
-        let done = self.peers[at as usize].done.is_some();
+        let done = self.peer(at).done.is_some();
         if let Some(after) = self.group(at).returns.filter(|_| !done) {
-            self.plan(self.agenda.now() + after, Due::Arrive(at));
+            self.plan(self.now() + after, Due::Arrive(at));
         }
     }
 
-    /// Hands an input to a client, or keeps it while that stands still.
+    /// Hands an input to a client; too many for one that stands still are
+    /// lost.
     pub(super) fn client(&mut self, at: u32, input: Input, cause: Cause) {
-        let peer = &mut self.peers[at as usize];
-        if let Some((_, inbox)) = &mut peer.stalled {
-            if inbox.len() < INBOX {
-                inbox.push((input, cause));
-            }
-            return;
+        if self.slot(at).inbox.len() < INBOX {
+            self.give(at, host::Input::Client(input), cause);
         }
-        let mut fx = Fx::new();
-        peer.engine.handle(self.agenda.now(), input, &mut fx);
-        self.follow(at, fx, cause);
     }
 
-    pub(super) fn timer(&mut self, at: u32) {
-        let peer = &mut self.peers[at as usize];
-        if peer.armed != Some(self.agenda.now()) {
-            return; // An earlier one took its place.
-        }
-        peer.armed = None;
-        let mut fx = Fx::new();
-        let due = peer.engine.poll_timeout().is_some_and(|(due, _)| due <= self.agenda.now());
-        if peer.up && due && peer.stalled.is_none() {
-            peer.engine.handle_timeout(self.agenda.now(), &mut fx);
-        }
-        self.follow(at, fx, None);
-    }
-
-    fn follow(&mut self, at: u32, mut fx: Effects<Output, client::Event>, cause: Cause) {
+    /// Carries out what a client asked for.
+    pub(super) fn follow(&mut self, at: u32, cause: Cause) {
+        let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
         let mut says = false;
         for effect in fx.drain() {
             // What it says in one turn shares a frame.
-            if let Effect::Output(Output::Send(_)) = &effect
+            if let Effect::Output(host::Output::Client(Output::Send(_))) = &effect
                 && !core::mem::replace(&mut says, true)
             {
-                self.frames += 1;
+                self.net.frames += 1;
             }
             match effect {
-                Effect::Output(output) => self.carry_out(at, output, latest),
-                Effect::Event(event) if says_more(&event) => {
-                    latest = Some(self.note(at, cause, Event::Client(event)));
+                Effect::Output(host::Output::Client(output)) => self.output(at, output, latest),
+                Effect::Event(Told::Client(event)) if says_more(&event) => {
+                    latest = Some(self.tell(at, cause, Event::Client(event)));
                 }
-                Effect::Event(_) => {}
+                _ => {}
             }
         }
-        self.arm(at);
+        self.fx = fx;
     }
 
-    /// Plans a client's next timer.
-    pub(super) fn arm(&mut self, at: u32) {
-        let (now, peer) = (self.agenda.now(), &mut self.peers[at as usize]);
-        if !peer.up || peer.stalled.is_some() {
-            return;
-        }
-        let Some((due, _)) = peer.engine.poll_timeout() else { return };
-        let due = due.max(now);
-        if peer.armed.is_none_or(|armed| due < armed) {
-            peer.armed = Some(due);
-            self.plan(due, Due::Timer { client: at });
-        }
-    }
-
-    fn carry_out(&mut self, at: u32, output: Output, cause: Cause) {
+    fn output(&mut self, at: u32, output: Output, cause: Cause) {
         match output {
             Output::Connect => {
-                self.peers[at as usize].online = true;
+                self.peer_mut(at).online = true;
                 let (conn, peer) = (self.connection(at), self.address(at));
                 self.server(ServerInput::Opened { conn, peer }, cause);
                 self.client(at, Input::Online { coordinator: SOURCE.ip() }, cause);
             }
             Output::Send(message) => {
-                let due = self.agenda.now() + self.group(at).latency;
-                let life = self.peers[at as usize].life;
+                let due = self.now() + self.group(at).latency;
+                let life = self.peer(at).life;
                 self.plan(due, Due::ToServer { client: at, life, message, cause });
             }
             Output::Fetch { job, from, url, span, .. } if from == SOURCE => {
@@ -235,7 +178,7 @@ impl World {
                 self.break_wires(of);
             }
             Output::Keep { piece, .. } => {
-                let peer = &mut self.peers[at as usize];
+                let peer = self.peer_mut(at);
                 peer.held += u32::from(peer.kept.insert(piece));
                 peer.disk.remove(&piece);
             }
@@ -246,13 +189,13 @@ impl World {
 
     /// It has everything.
     fn done(&mut self, at: u32) {
-        let (now, expected) = (self.agenda.now(), self.expected(at));
-        let peer = &mut self.peers[at as usize];
+        let (now, expected) = (self.now(), self.expected(at));
+        let peer = self.peer_mut(at);
         if peer.done.is_none() {
             peer.done = Some(now);
-            self.served += u32::from(expected);
+            self.net.served += u32::from(expected);
         }
-        let life = self.peers[at as usize].life;
+        let life = self.peer(at).life;
         if let Some(stays) = self.group(at).stays {
             self.plan(now + stays, Due::Vanish { client: at, life });
         }
@@ -261,20 +204,20 @@ impl World {
     /// True when a client that must get everything is there and has not.
     #[must_use]
     pub fn somebody_waits(&self) -> bool {
-        let all = (0..).zip(&self.peers);
-        all.into_iter().any(|(at, peer)| peer.up && peer.done.is_none() && self.expected(at))
+        let mut all = (0..).zip(self.peers());
+        all.any(|(at, peer)| self.up(at) && peer.done.is_none() && self.expected(at))
     }
 
     /// Pieces of which some of what lies on a client's disk is wrong.
     pub(in super::super) fn wrong(&self, client: u32) -> impl Iterator<Item = u32> {
-        let disk = self.peers[client as usize].disk.iter();
+        let disk = self.peer(client).disk.iter();
         disk.filter(|(_, content)| content.is_wrong()).map(|(piece, _)| *piece)
     }
 
     /// When a client had everything.
     #[must_use]
     pub fn done_at(&self, client: u32) -> Option<Instant> {
-        self.peers.get(client as usize)?.done
+        self.nodes.get(client as usize)?.own.as_ref()?.done
     }
 }
 

@@ -4,49 +4,48 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::event::{Event, Happening, client_of};
+use super::super::host::{self, Told};
 use super::super::scenario::Habit;
-use super::{Due, Effects, Running, SOURCE, World, right, url};
-use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::rng::Rng;
+use super::{Due, Running, SOURCE, World, right, url};
+use servent_core::engine::Effect;
 use servent_core::swarm::bits::Bits;
-use servent_core::swarm::{self, FileSpec, Input, Manager, Output, Row, client};
+use servent_core::swarm::{self, FileSpec, Input, Output, Row, client};
 use servent_core::trace::Cause;
 use servent_core::wire::pdtp::{Hash, Message};
 
 impl World {
-    /// The coordinator begins; when again, everybody is cut off and only the
-    /// store is as it was.
-    pub(super) fn open(&mut self, again: bool) {
-        let seed = self.plan.seed;
-        let rng = Rng::new(seed).fork("coordinator", self.starts);
-        self.starts += 1;
-        let cause = again.then(|| self.happened(self.coordinator().0, Happening::Coordinator));
-        if again {
-            self.manager = Manager::new(self.plan.swarm.clone(), &rng);
-            self.armed = None;
-            self.running.clear();
-        }
-        let hashes: Arc<[Hash]> = (0..self.plan.pieces).map(right).collect();
-        let chunk = self.plan.chunk;
-        let size = u64::from(self.plan.pieces) * chunk;
-        let rows: Vec<Row> = self.store.values().cloned().collect();
+    /// The coordinator is killed and comes back: everybody is cut off, and
+    /// only the store is as it was.
+    pub(super) fn open_again(&mut self) {
+        let coordinator = self.coordinator().0;
+        let cause = Some(self.happened(coordinator, Happening::Coordinator));
+        self.end(coordinator, cause);
+        self.boot(coordinator, cause);
+    }
+
+    /// The coordinator has begun: it is given what it stored and what it
+    /// serves.
+    pub(super) fn opened(&mut self, cause: Cause) {
+        let scenario = Arc::clone(&self.net.scenario);
+        let hashes: Arc<[Hash]> = (0..scenario.pieces).map(right).collect();
+        let chunk = scenario.chunk;
+        let size = u64::from(scenario.pieces) * chunk;
+        let rows: Vec<Row> = self.net.store.values().cloned().collect();
         rows.into_iter().for_each(|row| self.server(Input::Restore(row), cause));
         self.server(Input::Serve(FileSpec { url: url(), size, chunk, hashes }), cause);
-        self.server(Input::Source { addr: SOURCE, slots: self.plan.source_slots }, cause);
-        if again {
-            for at in 0..self.peers.len() as u32 {
-                if core::mem::take(&mut self.peers[at as usize].online) {
-                    let peer = &mut self.peers[at as usize];
-                    peer.life = peer.life.wrapping_add(1);
-                    self.client(at, client::Input::Offline, cause);
-                }
+        self.server(Input::Source { addr: SOURCE, slots: scenario.source_slots }, cause);
+        for at in 0..self.coordinator().0 {
+            if core::mem::take(&mut self.peer_mut(at).online) {
+                let peer = self.peer_mut(at);
+                peer.life = peer.life.wrapping_add(1);
+                self.client(at, client::Input::Offline, cause);
             }
         }
     }
 
     /// A message of a client has arrived.
     pub(super) fn deliver(&mut self, at: u32, life: u16, message: Message, cause: Cause) {
-        let silent = self.peers[at as usize].habit == Habit::Silent;
+        let silent = self.peer(at).habit == Habit::Silent;
         if !self.alive(at, life) || (silent && matches!(message, Message::Completed(_))) {
             return;
         }
@@ -57,66 +56,55 @@ impl World {
     /// What the coordinator says to one client in one turn shares a frame, as
     /// the program writes it; a turn is all that happens at one instant.
     fn count_frame(&mut self, client: u32) {
-        if self.turn != self.agenda.now() {
-            self.turn = self.agenda.now();
-            self.told = Bits::default();
+        if self.net.turn != self.now() {
+            self.net.turn = self.now();
+            self.net.told = Bits::default();
         }
-        self.frames += u64::from(self.told.insert(client));
+        self.net.frames += u64::from(self.net.told.insert(client));
     }
 
     pub(super) fn server(&mut self, input: Input, cause: Cause) {
-        let mut fx = Fx::new();
-        self.manager.handle(self.agenda.now(), input, &mut fx);
-        self.follow_server(fx, cause);
-    }
-
-    pub(super) fn server_timer(&mut self) {
-        if self.armed != Some(self.agenda.now()) {
-            return; // An earlier one took its place.
-        }
-        self.armed = None;
-        let mut fx = Fx::new();
-        if self.manager.poll_timeout().is_some_and(|(at, _)| at <= self.agenda.now()) {
-            self.manager.handle_timeout(self.agenda.now(), &mut fx);
-        }
-        self.follow_server(fx, None);
+        self.give(self.coordinator().0, host::Input::Coordinator(input), cause);
     }
 
     /// Carries out effects in their order. What it says has as its cause what
     /// it was told, or what was said last about the same client; what it
     /// sends, what it said last.
-    fn follow_server(&mut self, mut fx: Effects<Output, swarm::Event>, cause: Cause) {
+    pub(super) fn follow_server(&mut self, cause: Cause) {
+        let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
         for effect in fx.drain() {
-            match effect {
-                Effect::Event(event) => latest = Some(self.said(event, cause)),
-                Effect::Output(Output::Send { conn, message }) => {
+            let output = match effect {
+                Effect::Event(Told::Coordinator(event)) => {
+                    latest = Some(self.said(event, cause));
+                    continue;
+                }
+                Effect::Output(host::Output::Coordinator(output)) => output,
+                _ => continue,
+            };
+            match output {
+                Output::Send { conn, message } => {
                     let (client, life) = (client_of(conn), conn.0 as u16);
                     self.count_frame(client);
-                    let at = self.agenda.now() + self.group(client).latency;
+                    let at = self.now() + self.group(client).latency;
                     self.plan(at, Due::ToClient { client, life, message, cause: latest });
                 }
-                Effect::Output(Output::Close { conn }) => {
+                Output::Close { conn } => {
                     let (client, life) = (client_of(conn), conn.0 as u16);
                     if self.alive(client, life) {
-                        self.peers[client as usize].online = false;
+                        self.peer_mut(client).online = false;
                         self.client(client, client::Input::Offline, latest);
                     }
                 }
-                Effect::Output(Output::Save(row)) => {
-                    self.store.insert(row.owner, row);
+                Output::Save(row) => {
+                    self.net.store.insert(row.owner, row);
                 }
-                Effect::Output(Output::Forget(owner)) => {
-                    self.store.remove(&owner);
+                Output::Forget(owner) => {
+                    self.net.store.remove(&owner);
                 }
             }
         }
-        let Some((at, _)) = self.manager.poll_timeout() else { return };
-        let at = at.max(self.agenda.now());
-        if self.armed.is_none_or(|armed| at < armed) {
-            self.armed = Some(at);
-            self.plan(at, Due::ServerTimer);
-        }
+        self.fx = fx;
     }
 
     /// The coordinator says something: it is recorded, and what runs is known
@@ -125,23 +113,23 @@ impl World {
         use swarm::Event as E;
         let event = Event::Swarm(event);
         let about = event.clients().0.unwrap_or_else(|| self.coordinator().0);
-        let cause = cause.or_else(|| self.peers.get(about as usize).and_then(|peer| peer.last));
+        let cause = cause.or_else(|| self.own(about).as_ref().and_then(|peer| peer.last));
         let Event::Swarm(told) = &event else { return 0 };
         let told = told.clone();
-        let seq = self.note(about, cause, event);
+        let seq = self.tell(about, cause, event);
         match told {
             E::Assigned { piece, down, up, put, .. } => {
-                let (giver, at) = (up.map(client_of), self.agenda.now());
+                let (giver, at) = (up.map(client_of), self.now());
                 let running = Running { id: seq, giver, put, at, flows: None, arrived: false };
-                self.running.insert((client_of(down), piece), running);
+                self.net.running.insert((client_of(down), piece), running);
             }
             E::Arrived { piece, down, .. } => {
-                if let Some(running) = self.running.get_mut(&(client_of(down), piece)) {
+                if let Some(running) = self.net.running.get_mut(&(client_of(down), piece)) {
                     running.arrived = true;
                 }
             }
             E::Confirmed { piece, down, .. } | E::Failed { piece, down, .. } => {
-                self.running.remove(&(client_of(down), piece));
+                self.net.running.remove(&(client_of(down), piece));
             }
             _ => {}
         }

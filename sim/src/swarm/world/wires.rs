@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::super::link::carry;
 use super::super::scenario::Habit;
 use super::{Due, KNOCK, Wire, World, right};
+use crate::links::piece::carry;
 use servent_core::id::ConnId;
 use servent_core::swarm::client::{Input, Job, Outcome, Request};
 use servent_core::time::{Duration, Instant};
@@ -27,14 +27,14 @@ impl Wire {
 impl World {
     /// A job ends in an instant.
     fn ends(&mut self, client: u32, job: Job, after: Duration, outcome: Outcome) {
-        let boot = self.peers[client as usize].boot;
-        self.plan(self.agenda.now() + after, Due::Ended { client, boot, job, outcome });
+        let start = self.slot(client).starts;
+        self.plan(self.now() + after, Due::Ended { client, start, job, outcome });
     }
 
     /// A client fetches from the source.
     pub(super) fn download(&mut self, at: u32, job: Job, url: &Text, span: Span) {
         let id = alloc::format!("c{at}");
-        if !self.manager.source_may_serve(&id, url, span) {
+        if !self.manager().source_may_serve(&id, url, span) {
             let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
             self.ends(at, job, Duration::ZERO, outcome);
             return;
@@ -43,25 +43,26 @@ impl World {
         let wire = Wire { from: None, to: at, began, other: None, span, flows: None, held: None };
         let bytes = wire.bytes();
         let number = self.enter(wire);
-        let flows =
-            carry(self.agenda.now(), bytes, &mut self.source, &mut self.peers[at as usize].link);
+        let (now, mut source) = (self.now(), self.net.source.clone());
+        let flows = carry(now, bytes, &mut source, &mut self.peer_mut(at).link);
+        self.net.source = source;
         self.flow(number, flows);
         self.plan(flows.1, Due::Left { wire: number });
     }
 
     fn enter(&mut self, wire: Wire) -> u64 {
-        self.next_wire += 1;
-        self.wires.insert(self.next_wire, wire);
-        self.next_wire
+        self.net.next_wire += 1;
+        self.net.wires.insert(self.net.next_wire, wire);
+        self.net.next_wire
     }
 
     /// It is known when the bytes of a transfer flow.
     pub(super) fn flow(&mut self, number: u64, flows: (Instant, Instant)) {
-        let chunk = self.plan.chunk;
-        let Some(wire) = self.wires.get_mut(&number) else { return };
+        let chunk = self.net.scenario.chunk;
+        let Some(wire) = self.net.wires.get_mut(&number) else { return };
         wire.flows = Some(flows);
         let key = (wire.to, (wire.span.start / chunk) as u32);
-        if let Some(running) = self.running.get_mut(&key) {
+        if let Some(running) = self.net.running.get_mut(&key) {
             running.flows = Some(flows);
         }
     }
@@ -87,100 +88,99 @@ impl World {
         let conn = ConnId(self.enter(wire));
         let (peer, peer_id) = (self.address(at), alloc::format!("c{at}").into());
         let request = Request { conn, peer, peer_id, method, url, span };
-        let due = self.agenda.now() + self.group(at).latency;
+        let due = self.now() + self.group(at).latency;
         self.plan(due, Due::Incoming { client: target, request });
     }
 
     /// The one that was connected to lets it begin.
     pub(super) fn transmit(&mut self, at: u32, job: Job, number: u64) {
-        let Some(wire) = self.wires.get_mut(&number) else {
+        let Some(wire) = self.net.wires.get_mut(&number) else {
             let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
             self.ends(at, job, Duration::ZERO, outcome);
             return;
         };
         wire.other = Some((at, job));
         let (from, to, bytes) = (wire.from.unwrap_or(at), wire.to, wire.bytes());
-        if self.peers[from as usize].habit == Habit::FreeRider {
+        if self.peer(from).habit == Habit::FreeRider {
             self.break_wire(number, Reason::Data);
             return;
         }
         let latency = self.group(from).latency;
-        let mut sender = self.peers[from as usize].link.clone();
-        let (begin, end) =
-            carry(self.agenda.now(), bytes, &mut sender, &mut self.peers[to as usize].link);
-        self.peers[from as usize].link = sender;
+        let mut sender = self.peer(from).link.clone();
+        let (begin, end) = carry(self.now(), bytes, &mut sender, &mut self.peer_mut(to).link);
+        self.peer_mut(from).link = sender;
         let flows = (begin + latency, end + latency);
         self.flow(number, flows);
         self.plan(flows.1, Due::Left { wire: number });
         // The other end may have come to stand still meanwhile.
-        let still = [from, to].into_iter().any(|end| self.peers[end as usize].stalled.is_some());
-        if still && let Some(wire) = self.wires.get_mut(&number) {
-            wire.held = Some(self.agenda.now());
+        let still = [from, to].into_iter().any(|end| self.still(end));
+        let now = self.now();
+        if still && let Some(wire) = self.net.wires.get_mut(&number) {
+            wire.held = Some(now);
         }
     }
 
     fn is_wrong(&self, from: Option<u32>) -> bool {
-        from.is_some_and(|from| self.peers[from as usize].habit == Habit::Corrupt)
+        from.is_some_and(|from| self.peer(from).habit == Habit::Corrupt)
     }
 
     /// All bytes have arrived.
     pub(super) fn arrived(&mut self, number: u64) {
-        let due = |wire: &Wire| {
-            wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.agenda.now())
-        };
-        if !self.wires.get(&number).is_some_and(due) {
+        let due =
+            |wire: &Wire| wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.now());
+        if !self.net.wires.get(&number).is_some_and(due) {
             return; // It broke, or waits.
         }
-        let Some(wire) = self.wires.remove(&number) else { return };
+        let Some(wire) = self.net.wires.remove(&number) else { return };
         let wrong = self.is_wrong(wire.from);
-        let chunk = self.plan.chunk;
+        let chunk = self.net.scenario.chunk;
         let piece = (wire.span.start / chunk) as u32;
         let whole = Span::new(u64::from(piece) * chunk, u64::from(piece + 1) * chunk);
-        let content = self.peers[wire.to as usize].disk.entry(piece).or_default();
+        let content = self.peer_mut(wire.to).disk.entry(piece).or_default();
         content.write(wire.span, wrong);
         let hash = content.digest(whole, right(piece));
-        let begun = wire.flows.map_or(self.agenda.now(), |flows| flows.0);
-        let took = self.agenda.now().since(begun).max(Duration::from_micros(1));
+        let begun = wire.flows.map_or(self.now(), |flows| flows.0);
+        let took = self.now().since(begun).max(Duration::from_micros(1));
         for (client, job) in [Some(wire.began), wire.other].into_iter().flatten() {
             let receives = client == wire.to;
-            let lies = receives && self.peers[client as usize].habit == Habit::Liar;
+            let lies = receives && self.peer(client).habit == Habit::Liar;
             let outcome = if lies {
                 Outcome::Broken { reason: Reason::Data, bytes: 0 }
             } else {
                 Outcome::Whole { hash: receives.then_some(hash), took }
             };
-            let cause = self.running.get(&(wire.to, piece)).map(|running| running.id);
+            let cause = self.net.running.get(&(wire.to, piece)).map(|running| running.id);
             self.client(client, Input::Ended { job, outcome }, cause);
         }
     }
 
     /// Breaks all connections that fit.
     pub(super) fn break_wires(&mut self, fits: impl Fn(&Wire) -> bool) {
-        let found = self.wires.iter().filter(|(_, wire)| fits(wire));
+        let found = self.net.wires.iter().filter(|(_, wire)| fits(wire));
         let found: Vec<u64> = found.map(|(number, _)| *number).collect();
         found.into_iter().for_each(|number| self.break_wire(number, Reason::Data));
     }
 
     /// A connection breaks; what arrived of the bytes stays.
     pub(super) fn break_wire(&mut self, number: u64, reason: Reason) {
-        let Some(wire) = self.wires.remove(&number) else { return };
-        let until = wire.held.unwrap_or(self.agenda.now());
+        let Some(wire) = self.net.wires.remove(&number) else { return };
+        let until = wire.held.unwrap_or(self.now());
         let bytes = wire.flows.map_or(0, |(begin, end)| {
             let (passed, all) = (until.since(begin).as_micros(), end.since(begin).as_micros());
             let moved = u128::from(wire.bytes()) * u128::from(passed) / u128::from(all.max(1));
             (moved as u64).min(wire.bytes().saturating_sub(1))
         });
-        let piece = (wire.span.start / self.plan.chunk) as u32;
+        let piece = (wire.span.start / self.net.scenario.chunk) as u32;
         if bytes > 0 {
             let wrong = self.is_wrong(wire.from);
             let span = Span::new(wire.span.start, wire.span.start + bytes);
-            self.peers[wire.to as usize].disk.entry(piece).or_default().write(span, wrong);
+            self.peer_mut(wire.to).disk.entry(piece).or_default().write(span, wrong);
         }
-        if let Some(running) = self.running.get_mut(&(wire.to, piece)) {
+        if let Some(running) = self.net.running.get_mut(&(wire.to, piece)) {
             running.flows = None;
         }
         for (client, job) in [Some(wire.began), wire.other].into_iter().flatten() {
-            if self.peers[client as usize].up {
+            if self.up(client) {
                 let bytes = if client == wire.to { bytes } else { 0 };
                 self.ends(client, job, Duration::ZERO, Outcome::Broken { reason, bytes });
             }

@@ -77,7 +77,7 @@ impl Link {
     pub const LEAST: Duration = Duration::from_micros(2);
 
     /// True when its numbers make sense.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let burst = self.burst.clone().unwrap_or_default();
         let ratios =
             [self.loss, self.duplicate, self.reorder, burst.enter, burst.leave, burst.loss];

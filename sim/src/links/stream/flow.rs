@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::disk::Content;
+use super::Content;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Cause;
 
@@ -17,21 +17,21 @@ const REPORTS: u64 = 16;
 
 /// A range on its way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flow {
-    pub(super) content: Content,
-    pub(super) bytes: u64,
-    pub(super) done: u64,
-    pub(super) reported: u64,
-    pub(super) rate: u64,
-    pub(super) generation: u32,
-    pub(super) cause: Cause,
+pub(crate) struct Flow {
+    pub(crate) content: Content,
+    pub(crate) bytes: u64,
+    pub(crate) done: u64,
+    pub(crate) reported: u64,
+    pub(crate) rate: u64,
+    pub(crate) generation: u32,
+    pub(crate) cause: Cause,
     since: Instant,
     /// Millionths of a byte beyond `done`.
     fraction: u64,
 }
 
 impl Flow {
-    pub(super) const fn new(
+    pub(crate) const fn new(
         content: Content,
         bytes: u64,
         done: u64,
@@ -53,7 +53,7 @@ impl Flow {
     }
 
     /// Brings `done` up to `now` at the rate so far.
-    pub(super) fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, now: Instant) {
         let elapsed = now.since(self.since).as_micros();
         self.since = now;
         let moved = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.fraction);
@@ -64,7 +64,7 @@ impl Flow {
 
     /// When to look at it again, at the rate it has now; `None` when it
     /// stands still.
-    pub(super) fn next_report(&self) -> Option<Instant> {
+    pub(crate) fn next_report(&self) -> Option<Instant> {
         if self.rate == 0 {
             return None;
         }
@@ -79,7 +79,7 @@ impl Flow {
 }
 
 /// Shares `up` evenly among transfers that can use at most `caps` each.
-pub(super) fn share(up: u64, caps: &[u64]) -> Vec<u64> {
+pub(crate) fn share(up: u64, caps: &[u64]) -> Vec<u64> {
     let mut order: Vec<(u64, u64)> = caps.iter().copied().zip(0..).collect();
     order.sort_unstable();
     let mut rates = alloc::vec![0; caps.len()];

@@ -3,15 +3,14 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::calendar::Due;
-use super::disk::Content;
-use super::link::{End, Intake, Link, LinkRef, Packet, Side, Store};
-use super::world::{Guest, Scratch, World};
+use super::world::{Due, Guest, World};
+use crate::links::stream::Content;
+use crate::links::stream::{End, Intake, Link, LinkRef, Packet, Side, Store};
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{Answer, DialError, FileRef, Input, Output};
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, Event, NodeId, Record, Subject, subjects};
+use servent_core::trace::{Cause, Event, NodeId, Subject, subjects};
 
 /// How long a dial waits for an answer that never comes.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -46,33 +45,34 @@ fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(Con
 impl<N: Guest> World<N> {
     /// Carries out one list of effects, in its order. Changes of durable
     /// state are safe before anything after them is done: write-ahead.
-    pub(super) fn carry(&mut self, host: u32, cause: Cause, out: &mut Vec<Record>) {
-        if self.scratch.fx.is_empty() {
+    pub(super) fn carry(&mut self, host: u32, cause: Cause) {
+        if self.fx.is_empty() {
             return;
         }
-        let Scratch { mut fx, mut about } = core::mem::take(&mut self.scratch);
+        let mut fx = core::mem::take(&mut self.fx);
+        let mut about = core::mem::take(&mut self.net.about);
         let (mut first, mut last) = (None, cause);
         let mut unsafe_yet = false;
-        causes_within(fx.as_slice(), self.recorder.next(), &mut about);
+        causes_within(fx.as_slice(), self.next_record(), &mut about);
         for effect in fx.drain() {
             match effect {
                 Effect::Event(event) => {
-                    let next = self.recorder.next();
-                    let causes = &mut self.host_mut(host).causes;
+                    let next = self.next_record();
+                    let causes = &mut self.own_mut(host).causes;
                     let why = first.or(cause).or_else(|| causes.of(&event));
                     causes.note(next, &event);
-                    let seq = self.recorder.record(self.now, NodeId(host), why, event, out);
+                    let seq = self.note(host, why, event);
                     first = first.or(Some(seq));
                     last = Some(seq);
                 }
                 Effect::Output(Output::Persist(op)) => {
-                    let now = self.now;
-                    self.host_mut(host).disk.write(now, op);
+                    let now = self.now();
+                    self.own_mut(host).disk.write(now, op);
                     unsafe_yet = true;
                 }
                 Effect::Output(output) => {
                     if core::mem::take(&mut unsafe_yet) {
-                        self.host_mut(host).disk.flush();
+                        self.own_mut(host).disk.flush();
                     }
                     let within = match &output {
                         Output::Write { conn, .. }
@@ -87,7 +87,8 @@ impl<N: Guest> World<N> {
             }
         }
         about.clear();
-        self.scratch = Scratch { fx, about };
+        self.fx = fx;
+        self.net.about = about;
     }
 
     fn output(&mut self, host: u32, output: Output, cause: Cause) {
@@ -114,8 +115,8 @@ impl<N: Guest> World<N> {
             Output::Verify { fetch } => {
                 let size = self.size_of(host).unwrap_or_default();
                 let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
-                let boot = self.hosts[host as usize].boot;
-                self.calendar.plan(self.now + took, Due::Hashed { host, fetch, boot });
+                let start = self.slot(host).starts;
+                self.plan(self.now() + took, Due::Hashed { host, fetch, start });
             }
             Output::Answer(answer) => self.answered(host, &answer),
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
@@ -128,7 +129,7 @@ impl<N: Guest> World<N> {
     }
 
     fn answered(&mut self, host: u32, answer: &Answer) {
-        let h = self.host_mut(host);
+        let h = self.own_mut(host);
         match answer {
             Answer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),
             Answer::Fetched { .. } => h.finished += 1,
@@ -141,72 +142,72 @@ impl<N: Guest> World<N> {
     fn content(&self, host: u32, file: FileRef) -> Option<Content> {
         match file {
             FileRef::Shared(index) => {
-                let sha1 = self.plan.files.get(index.0 as usize)?.sha1?;
-                Some(Content { sha1, damaged: self.plan.profile(host).corrupt })
+                let sha1 = self.net.plan.files.get(index.0 as usize)?.sha1?;
+                Some(Content { sha1, damaged: self.net.plan.profile(host).corrupt })
             }
-            FileRef::Fetch(fetch) => self.hosts[host as usize].disk.content(fetch),
+            FileRef::Fetch(fetch) => self.own(host).disk.content(fetch),
         }
     }
 
     /// The size of what a client wants.
     fn size_of(&self, host: u32) -> Option<u64> {
-        let wanted = self.plan.profile(host).get.as_ref()?.sha1;
-        self.plan.files.iter().find(|f| f.sha1 == wanted).map(|f| f.size)
+        let wanted = self.net.plan.profile(host).get.as_ref()?.sha1;
+        self.net.plan.files.iter().find(|f| f.sha1 == wanted).map(|f| f.size)
     }
 
-    pub(super) fn hashed(&mut self, host: u32, fetch: FetchId, boot: u32, out: &mut Vec<Record>) {
-        if self.hosts[host as usize].boot != boot {
+    pub(super) fn hashed(&mut self, host: u32, fetch: FetchId, start: u32) {
+        if self.slot(host).starts != start {
             return;
         }
-        let disk = &mut self.host_mut(host).disk;
+        let disk = &mut self.own_mut(host).disk;
         let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), Content::found);
         if disk.content(fetch).is_some_and(|c| c.damaged) {
             disk.erase(fetch); // It will be fetched anew.
         }
-        self.give(host, Input::Verified { fetch, sha1: Some(sha1) }, None, out);
+        self.give(host, Input::Verified { fetch, sha1: Some(sha1) }, None);
     }
 
     fn dial(&mut self, host: u32, conn: ConnId, to: SocketAddr) {
-        let boot = self.hosts[host as usize].boot;
-        let plan = &self.plan;
-        let fail = |why| Due::DialFailed { host, conn, why, boot };
+        let start = self.slot(host).starts;
+        let plan = &self.net.plan;
+        let fail = |why| Due::DialFailed { host, conn, why, start };
         let Some(target) = plan.addresses.get(&to.ip().to_canonical()).copied() else {
             let due = fail(DialError::Unreachable);
-            return self.calendar.plan(self.now + plan.profile(host).latency, due);
+            return self.plan(self.now() + plan.profile(host).latency, due);
         };
         let latency = plan.profile(host).latency + plan.profile(target).latency;
         let from = plan.profile(host).at.ip();
-        let there = &self.hosts[target as usize];
+        let there = self.own(target);
         if there.firewalled {
-            return self.calendar.plan(self.now + DIAL_TIMEOUT, fail(DialError::TimedOut));
+            return self.plan(self.now() + DIAL_TIMEOUT, fail(DialError::TimedOut));
         }
-        if there.node.is_none() || to.port() != super::host::PORT {
+        if !self.is_up(NodeId(target)) || to.port() != super::host::PORT {
             let due = fail(DialError::Refused);
-            return self.calendar.plan(self.now + latency + latency, due);
+            return self.plan(self.now() + latency + latency, due);
         }
-        let dice = plan.dice.fork("link", self.links.made());
-        let h = self.host_mut(host);
+        let dice = plan.dice.fork("link", self.net.links.made());
+        let h = self.own_mut(host);
         h.dialed = h.dialed.wrapping_add(1);
         let port = 20_000 + h.dialed % 40_000;
         let here = End::new(host, conn, SocketAddr::new(from, port));
         let there = End::new(target, ConnId(0), to);
-        let link = self.links.insert(Link::new([here, there], latency, dice));
-        self.host_mut(host).conns.insert(conn, (link, Side::Dialer));
-        self.calendar.plan(self.now + latency, Due::Knock { link });
+        let link = self.net.links.insert(Link::new([here, there], latency, dice));
+        self.own_mut(host).conns.insert(conn, (link, Side::Dialer));
+        self.plan(self.now() + latency, Due::Knock { link });
     }
 
     fn place_of(&self, host: u32, conn: ConnId) -> Option<(LinkRef, Side)> {
-        self.hosts[host as usize].conns.get(&conn).copied()
+        self.own(host).conns.get(&conn).copied()
     }
 
     fn end_of(&mut self, host: u32, conn: ConnId) -> Option<&mut End> {
         let (link, side) = self.place_of(host, conn)?;
-        self.links.get_mut(link).map(|l| l.end_mut(side))
+        self.net.links.get_mut(link).map(|l| l.end_mut(side))
     }
 
     fn send(&mut self, host: u32, conn: ConnId, item: Packet) {
         let Some((at, side)) = self.place_of(host, conn) else { return };
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let (open, end) = (link.open, link.end_mut(side));
         if end.closed {
             return;
@@ -216,14 +217,14 @@ impl<N: Guest> World<N> {
         }
         end.to_send.push_back(item);
         self.pump(at, side);
-        if self.links.get(at).is_some_and(|l| l.end(side).waiting() > BACKLOG) {
-            self.calendar.plan(self.now, Due::Backlog { link: at, side });
+        if self.net.links.get(at).is_some_and(|l| l.end(side).waiting() > BACKLOG) {
+            self.plan(self.now(), Due::Backlog { link: at, side });
         }
     }
 
     fn close(&mut self, host: u32, conn: ConnId, flush: bool, cause: Cause) {
         let Some((at, side)) = self.place_of(host, conn) else { return };
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.net.links.get_mut(at) else { return };
         let end = link.end_mut(side);
         if !end.closed {
             end.intake = Intake::Drop;
@@ -231,13 +232,13 @@ impl<N: Guest> World<N> {
             end.known = true;
             if !link.open {
                 link.end_mut(side).closed = true;
-                return self.calendar.plan(self.now, Due::Gone { link: at, side });
+                return self.plan(self.now(), Due::Gone { link: at, side });
             }
             if !flush {
                 link.end_mut(side).to_send.clear();
                 self.stop_flow(at, side);
             }
-            if let Some(link) = self.links.get_mut(at) {
+            if let Some(link) = self.net.links.get_mut(at) {
                 link.end_mut(side).to_send.push_back(Packet::Fin { cause });
             }
             self.pump(at, side);
@@ -246,15 +247,15 @@ impl<N: Guest> World<N> {
 
     fn store(&mut self, host: u32, conn: ConnId, fetch: FetchId, bytes: u64, early: u64) {
         let Some((link, side)) = self.place_of(host, conn) else { return };
-        let Some(l) = self.links.get_mut(link) else { return };
+        let Some(l) = self.net.links.get_mut(link) else { return };
         let got = early.min(bytes);
         l.end_mut(side).intake = Intake::Store(Store { fetch, bytes, got });
         let peer = l.end(side.other()).host;
         if let (Some(content), true) = (self.expected(host, peer), got > 0) {
             // Safe a moment later, like everything that comes in afterwards.
-            self.host_mut(host).disk.stored(fetch, content);
-            self.calendar.plan(self.now, Due::Deliver { link, from: side.other() });
-            if let Some(l) = self.links.get_mut(link) {
+            self.own_mut(host).disk.stored(fetch, content);
+            self.plan(self.now(), Due::Deliver { link, from: side.other() });
+            if let Some(l) = self.net.links.get_mut(link) {
                 let from = l.end_mut(side.other());
                 from.wire.push_front(Packet::Body { content, bytes: 0, cause: None });
             }
@@ -263,14 +264,14 @@ impl<N: Guest> World<N> {
 
     /// What a client's download is made of when it comes from `peer`.
     fn expected(&self, host: u32, peer: u32) -> Option<Content> {
-        let sha1 = self.plan.profile(host).get.as_ref()?.sha1?;
-        Some(Content { sha1, damaged: self.plan.profile(peer).corrupt })
+        let sha1 = self.net.plan.profile(host).get.as_ref()?.sha1?;
+        Some(Content { sha1, damaged: self.net.plan.profile(peer).corrupt })
     }
 
     /// Sends what can be sent from one end, in order.
     pub(super) fn pump(&mut self, at: LinkRef, side: Side) {
         loop {
-            let Some(link) = self.links.get_mut(at) else { return };
+            let Some(link) = self.net.links.get_mut(at) else { return };
             if !link.open || link.end(side).flow.is_some() {
                 return;
             }
@@ -285,27 +286,29 @@ impl<N: Guest> World<N> {
 
     /// Puts the next thing from one end on the wire.
     fn transmit(&mut self, at: LinkRef, side: Side, item: Packet) {
-        let Some(link) = self.links.get_mut(at) else { return };
-        let up = self.plan.profile(link.end(side).host).up;
+        let now = self.now();
+        let Some(link) = self.net.links.get_mut(at) else { return };
+        let up = self.net.plan.profile(link.end(side).host).up;
         let due = Due::Deliver { link: at, from: side };
         match item {
             Packet::Bytes { data, cause } => {
-                let (first, mut rest) = link.chunks(data);
-                let mut chunk = Some(first);
-                while let Some(data) = chunk {
-                    let arrives = link.send(side, self.now, up, Packet::Bytes { data, cause });
-                    self.calendar.plan(arrives, due);
-                    chunk = rest.take();
+                let (first, rest) = link.chunks(data);
+                let arrives = link.send(side, now, up, Packet::Bytes { data: first, cause });
+                let later =
+                    rest.map(|data| link.send(side, now, up, Packet::Bytes { data, cause }));
+                self.plan(arrives, due);
+                if let Some(later) = later {
+                    self.plan(later, due);
                 }
             }
             Packet::Body { content, bytes, cause } => {
                 self.start_flow(at, side, content, bytes, cause);
             }
             Packet::Fin { cause } => {
-                let arrives = link.send(side, self.now, up, Packet::Fin { cause });
+                let arrives = link.send(side, now, up, Packet::Fin { cause });
                 link.end_mut(side).closed = true;
-                self.calendar.plan(arrives, due);
-                self.calendar.plan(self.now, Due::Gone { link: at, side });
+                self.plan(arrives, due);
+                self.plan(now, Due::Gone { link: at, side });
             }
         }
     }

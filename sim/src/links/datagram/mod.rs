@@ -1,15 +1,38 @@
-//! One direction between two nodes while the world runs.
+//! Links that carry datagrams, and lose, delay, copy and queue them.
+
+mod link;
 
 use alloc::collections::BTreeMap;
 
-use super::event::Loss;
-use super::link::Link;
+use serde::Serialize;
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
+pub use self::link::{Burst, Link, Ratio};
+
+/// Why a datagram does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// A fault named it.
+    Drop,
+    /// The dice of the link.
+    Chance,
+    /// The link is in its bad state.
+    Burst,
+    /// Too much waits for the link.
+    Queue,
+    /// It is longer than the link takes.
+    Mtu,
+    /// The link is cut.
+    Cut,
+    /// Nobody is there.
+    Down,
+}
+
 /// What was decided about a datagram that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     Drop,
     Delay(Duration),
     Duplicate(Duration),
@@ -17,32 +40,32 @@ pub(super) enum Rule {
 
 /// What a link does to one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(crate) struct Fate {
     /// When it arrives, or would have.
-    pub(super) due: Instant,
-    pub(super) loss: Option<Loss>,
+    pub(crate) due: Instant,
+    pub(crate) loss: Option<Loss>,
     /// It is late because somebody decided so.
-    pub(super) delayed: bool,
+    pub(crate) delayed: bool,
     /// A second one arrives then.
-    pub(super) copy: Option<Instant>,
+    pub(crate) copy: Option<Instant>,
 }
 
 /// The state of a direction.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(crate) struct Direction {
     dice: Rng,
     /// Datagrams so far.
-    pub(super) count: u32,
+    pub(crate) count: u32,
     bad: bool,
     /// When everything that waits has left.
     busy_until: Instant,
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
     /// By the number of the datagram.
-    pub(super) rules: BTreeMap<u32, Rule>,
+    pub(crate) rules: BTreeMap<u32, Rule>,
 }
 
-impl Way {
-    pub(super) fn new(dice: Rng) -> Self {
+impl Direction {
+    pub(crate) fn new(dice: Rng) -> Self {
         Self {
             dice,
             count: 0,
@@ -56,7 +79,7 @@ impl Way {
     /// The next datagram sets out. The dice are thrown the same number of
     /// times for each, whatever becomes of it: the n-th datagram has the same
     /// luck in every run of a scenario.
-    pub(super) fn send(&mut self, link: &Link, now: Instant, bytes: u32) -> Fate {
+    pub(crate) fn send(&mut self, link: &Link, now: Instant, bytes: u32) -> Fate {
         self.count += 1;
         let Self { dice, bad, .. } = self;
         let mut hits = |(n, of): (u64, u64)| dice.chance(n, of);
@@ -121,11 +144,10 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::unicast::Burst;
 
     fn losses(link: &Link, sizes: impl Iterator<Item = u32>) -> Vec<bool> {
-        let mut way = Way::new(Rng::new(5));
-        sizes.map(|bytes| way.send(link, Instant::ZERO, bytes).loss.is_some()).collect()
+        let mut direction = Direction::new(Rng::new(5));
+        sizes.map(|bytes| direction.send(link, Instant::ZERO, bytes).loss.is_some()).collect()
     }
 
     #[test]
@@ -145,8 +167,9 @@ mod tests {
     #[test]
     fn a_slow_link_makes_a_queue_and_loses_what_finds_it_full() {
         let link = Link { rate: 10_000, queue: 2_000, ..Link::default() };
-        let mut way = Way::new(Rng::new(1));
-        let fates: Vec<Fate> = (0..5).map(|_| way.send(&link, Instant::ZERO, 1_000)).collect();
+        let mut direction = Direction::new(Rng::new(1));
+        let fates: Vec<Fate> =
+            (0..5).map(|_| direction.send(&link, Instant::ZERO, 1_000)).collect();
         let due = |n: u64| Instant::ZERO + link.latency + Duration::from_millis(100 * n);
         assert_eq!(fates[2].due, due(3), "the third waits for two others");
         assert_eq!(fates[2].loss, None);
@@ -155,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_rule_takes_its_datagram_and_no_other() {
-        let mut way = Way::new(Rng::new(1));
-        way.rules.insert(2, Rule::Drop);
-        way.rules.insert(3, Rule::Delay(Duration::from_secs(1)));
-        way.rules.insert(4, Rule::Duplicate(Duration::from_secs(2)));
+        let mut direction = Direction::new(Rng::new(1));
+        direction.rules.insert(2, Rule::Drop);
+        direction.rules.insert(3, Rule::Delay(Duration::from_secs(1)));
+        direction.rules.insert(4, Rule::Duplicate(Duration::from_secs(2)));
         let link = Link::default();
-        let fates: Vec<Fate> = (0..5).map(|_| way.send(&link, Instant::ZERO, 9)).collect();
+        let fates: Vec<Fate> = (0..5).map(|_| direction.send(&link, Instant::ZERO, 9)).collect();
         let due = Instant::ZERO + link.latency;
         assert_eq!(fates[0], Fate { due, loss: None, delayed: false, copy: None });
         assert_eq!(fates[1].loss, Some(Loss::Drop));

@@ -12,7 +12,7 @@ use super::world::{Due, Reply, World, read_header};
 use servent_core::engine::Effect;
 use servent_core::routing::{self, Input, Output, Verdict, Why};
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, Digest, NodeId, Record};
+use servent_core::trace::{Cause, Digest, NodeId};
 use servent_core::wire::gnutella::{
     Body, HEADER, Header, Hit, HitBuilder, Kind, Payload, Quality, Query, matches,
 };
@@ -27,7 +27,6 @@ impl World {
         host: u32,
         (id, from, data): (u64, u32, &Payload),
         cause: u64,
-        out: &mut Vec<Record<Event>>,
     ) -> u64 {
         let mut verdict = None;
         for event in self.fx.events() {
@@ -44,12 +43,12 @@ impl World {
         let (verdict, why, on) = verdict.unwrap_or((Outcome::Dropped, Some(Why::Improper), 0));
         let Some((Header { guid, ttl, hops, .. }, kind)) = read_header(data) else { return cause };
         let (of, set) = self.about(kind, data);
-        self.tally.arrived(kind, why);
-        self.host(host).tally.arrived(kind, why);
+        self.net.tally.arrived(kind, why);
+        self.own_mut(host).tally.arrived(kind, why);
         let from = NodeId(from);
         let judged =
             MessageEvent::Judged { id, from, kind, guid, ttl, hops, verdict, why, on, of, set };
-        self.note(host, Some(cause), Event::Message(judged), out)
+        self.note(host, Some(cause), Event::Message(judged))
     }
 
     /// The node a message is about, and a fingerprint of what a hit says.
@@ -71,20 +70,20 @@ impl World {
     }
 
     /// Carries out effects in their order; what they follow from is `cause`.
-    pub(super) fn carry(&mut self, host: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
+    pub(super) fn carry(&mut self, host: u32, cause: Cause) {
         let mut fx = core::mem::take(&mut self.fx);
         let mut answers = Vec::new();
         for effect in fx.drain() {
             match effect {
                 Effect::Event(routing::Event::Judged { .. } | routing::Event::Sent { .. }) => {}
                 Effect::Event(event) => {
-                    self.note(host, cause, Event::Routing(event), out);
+                    self.note(host, cause, Event::Routing(event));
                 }
                 Effect::Output(Output::Send { to, message }) => {
                     let data = Payload::from(message.to_bytes());
                     for conn in to {
                         let (wire, _) = wire_of(conn);
-                        self.launch(host, wire, data.clone(), cause, out);
+                        self.launch(host, wire, data.clone(), cause);
                     }
                 }
                 Effect::Output(Output::Close { conn }) => self.hang_up(host, conn),
@@ -94,18 +93,18 @@ impl World {
                 Effect::Output(Output::Hit { guid, from, hops, hit, .. }) => {
                     let of = node_at((*hit.at().ip()).into()).map(NodeId);
                     if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
-                        self.host(host).brought.insert(of.0, neighbour);
+                        self.own_mut(host).brought.insert(of.0, neighbour);
                     }
                     let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
-                    self.said(host, found, cause, out);
+                    self.said(host, found, cause);
                 }
                 Effect::Output(Output::Push { at, .. }) => {
                     let to = node_at((*at.ip()).into()).map(NodeId);
-                    self.said(host, AppEvent::Obeyed { to }, cause, out);
+                    self.said(host, AppEvent::Obeyed { to }, cause);
                 }
                 Effect::Output(Output::NoWay { servent }) => {
                     if let Some(of) = self.bearer(servent) {
-                        self.said(host, AppEvent::NoWay { of }, cause, out);
+                        self.said(host, AppEvent::NoWay { of }, cause);
                     }
                 }
                 Effect::Output(Output::Host { .. }) => {}
@@ -113,40 +112,40 @@ impl World {
         }
         self.fx = fx;
         for (guid, hops, (hit, after)) in answers {
-            let boot = self.hosts[host as usize].boot;
+            let boot = self.slot(host).starts;
             let reply = Reply { host, boot, guid, hops, hit, cause };
             if after == Duration::ZERO {
-                self.answer(reply, out);
+                self.answer(reply);
                 continue;
             }
             // Answers are planned one after the other, so none has this number.
-            let number = self.replies.last_key_value().map_or(0, |(last, _)| last + 1);
-            self.replies.insert(number, reply);
-            self.plan(self.agenda.now() + after, Due::Reply { number });
+            let number = self.net.replies.last_key_value().map_or(0, |(last, _)| last + 1);
+            self.net.replies.insert(number, reply);
+            self.plan(self.now() + after, Due::Reply { number });
         }
     }
 
     /// The time of an answer has come.
-    pub(super) fn reply(&mut self, number: u64, out: &mut Vec<Record<Event>>) {
-        let Some(reply) = self.replies.remove(&number) else { return };
-        if self.hosts[reply.host as usize].boot == reply.boot {
-            self.answer(reply, out);
+    pub(super) fn reply(&mut self, number: u64) {
+        let Some(reply) = self.net.replies.remove(&number) else { return };
+        if self.slot(reply.host).starts == reply.boot {
+            self.answer(reply);
         }
     }
 
-    fn answer(&mut self, reply: Reply, out: &mut Vec<Record<Event>>) {
+    fn answer(&mut self, reply: Reply) {
         let Reply { host, guid, hops, hit, cause, .. } = reply;
         let answered = AppEvent::Answered { guid, files: hit.count().into() };
-        let seq = self.said(host, answered, cause, out);
-        self.give(host, Input::Answer { guid, hops, hit }, Some(seq), out);
+        let seq = self.said(host, answered, cause);
+        self.give(host, Input::Answer { guid, hops, hit }, Some(seq));
     }
 
     /// The files of a node that a query asks for, and when their owner says
     /// so.
     fn matching(&self, host: u32, query: &Query) -> Option<(Hit, Duration)> {
-        let files = self.stage.shares.get(&host)?;
+        let files = self.net.stage.shares.get(&host)?;
         let criteria = core::str::from_utf8(query.criteria()).ok()?;
-        let stage = Arc::clone(&self.stage);
+        let stage = Arc::clone(&self.net.stage);
         let servent = stage.servents[host as usize];
         let mut hit =
             HitBuilder::new(address(host), 100, (*b"SVNT", Quality::default()), servent, HIT);

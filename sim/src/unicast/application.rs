@@ -1,13 +1,10 @@
 //! The applications: they write what the script says, and read what comes.
 
-use alloc::vec::Vec;
-
 use super::event::{AppEvent, Event};
-use super::host::{Host, Unsent};
+use super::host::{Application, Unsent};
 use super::world::{World, address};
-use servent_core::engine::Engine as _;
-use servent_core::node::messenger::{Command, Input, Messenger, Output};
-use servent_core::trace::{Cause, NodeId, Record};
+use servent_core::node::messenger::{Command, Input, Output};
+use servent_core::trace::{Cause, NodeId};
 use servent_core::unicast::{Conn, Order, Payload};
 
 /// The next thing an application does.
@@ -17,7 +14,7 @@ enum Next {
     Close(u32),
 }
 
-impl Host {
+impl Application {
     fn next(&mut self) -> Option<Next> {
         let reads = self.reads;
         for (to, talk) in (0..).zip(&mut self.talks) {
@@ -43,61 +40,54 @@ impl Host {
 
 impl World {
     /// Lets an application do what it can do now.
-    pub(super) fn application(&mut self, host: u32, cause: Cause, out: &mut Vec<Record<Event>>) {
+    pub(super) fn application(&mut self, host: u32, cause: Cause) {
         loop {
-            let h = &mut self.hosts[host as usize];
-            if h.stalled || h.messenger.is_none() {
+            let slot = self.slot_mut(host);
+            if slot.stalled.is_some() || slot.engine.is_none() {
                 return;
             }
-            match h.next() {
+            match slot.own.next() {
                 None => return,
-                Some(Next::Tell(command)) => self.tell(host, command, cause, out),
-                Some(Next::Write(to, unsent)) => self.write(host, to, unsent, cause, out),
+                Some(Next::Tell(command)) => self.tell(host, command, cause),
+                Some(Next::Write(to, unsent)) => self.write(host, to, unsent, cause),
                 Some(Next::Close(to)) => {
                     let to = NodeId(to);
-                    let seq = self.note(host, cause, Event::App(AppEvent::Closes { to }), out);
-                    self.tell(host, Command::Close { to: address(to) }, Some(seq), out);
+                    let seq = self.note(host, cause, Event::App(AppEvent::Closes { to }));
+                    self.tell(host, Command::Close { to: address(to) }, Some(seq));
                 }
             }
         }
     }
 
-    fn tell(&mut self, host: u32, command: Command, cause: Cause, out: &mut Vec<Record<Event>>) {
-        let now = self.agenda.now();
-        if let Some(messenger) = &mut self.hosts[host as usize].messenger {
-            messenger.handle(now, Input::Command(command), &mut self.fx);
-        }
-        self.carry(host, cause, out);
+    fn tell(&mut self, host: u32, command: Command, cause: Cause) {
+        self.handle(host, Input::Command(command));
+        self.carry(host, cause);
     }
 
-    fn write(
-        &mut self,
-        host: u32,
-        to: u32,
-        unsent: Unsent,
-        cause: Cause,
-        out: &mut Vec<Record<Event>>,
-    ) {
-        let (now, at) = (self.agenda.now(), address(NodeId(to)));
-        let h = &mut self.hosts[host as usize];
-        let Some(messenger) = &mut h.messenger else { return };
-        let before = messenger.endpoint().sending(at);
+    fn write(&mut self, host: u32, to: u32, unsent: Unsent, cause: Cause) {
+        let at = address(NodeId(to));
+        let sending = |world: &Self| {
+            world.node(NodeId(host)).and_then(|messenger| messenger.endpoint().sending(at))
+        };
+        let before = sending(self);
         let Unsent { n, size, order } = unsent;
         let command = Command::Send { to: at, order, data: message(n, size) };
-        messenger.handle(now, Input::Command(command), &mut self.fx);
-        let talk = &mut h.talks[to as usize];
+        self.handle(host, Input::Command(command));
+        let refused = self.fx.outputs().any(|o| matches!(o, Output::Refused { .. }));
+        let after = sending(self);
+        let talk = &mut self.own_mut(host).talks[to as usize];
         let to = NodeId(to);
-        let app = if self.fx.outputs().any(|o| matches!(o, Output::Refused { .. })) {
+        let app = if refused {
             talk.outbox.push_front(unsent);
             talk.waits = true;
             AppEvent::Waits { to, n }
         } else {
-            let (conn, from, last) = numbers(messenger, before, at);
+            let (conn, from, last) = numbers(before, after);
             AppEvent::Wrote { to, n, bytes: size, order, conn, from, last }
         };
-        let seq = self.note(host, cause, Event::App(app), out);
-        self.hosts[host as usize].talks[to.0 as usize].last = Some(seq);
-        self.carry(host, Some(seq), out);
+        let seq = self.note(host, cause, Event::App(app));
+        self.own_mut(host).talks[to.0 as usize].last = Some(seq);
+        self.carry(host, Some(seq));
     }
 
     /// A message has come.
@@ -106,24 +96,19 @@ impl World {
         host: u32,
         (from, conn, order, data): (u32, Conn, Order, Payload),
         cause: Cause,
-        out: &mut Vec<Record<Event>>,
     ) {
         let n = number(&data);
         debug_assert_eq!(data, message(n, data.len() as u32), "what was sent is what is read");
-        let taken = &mut self.hosts[host as usize].talks[from as usize].taken;
+        let taken = &mut self.own_mut(host).talks[from as usize].taken;
         *taken = (taken.0 + 1, taken.1 + data.len() as u64);
         let app = AppEvent::Read { from: NodeId(from), n, order, conn };
-        self.note(host, cause, Event::App(app), out);
+        self.note(host, cause, Event::App(app));
     }
 }
 
 /// The connection and the numbers of the message that was just taken.
-fn numbers(
-    messenger: &Messenger,
-    before: Option<(Conn, u64)>,
-    at: core::net::SocketAddr,
-) -> (Conn, u64, u64) {
-    let (conn, last) = messenger.endpoint().sending(at).unwrap_or_default();
+fn numbers(before: Option<(Conn, u64)>, after: Option<(Conn, u64)>) -> (Conn, u64, u64) {
+    let (conn, last) = after.unwrap_or_default();
     let first = before.filter(|(old, _)| *old == conn).map_or(1, |(_, last)| last + 1);
     (conn, first, last)
 }

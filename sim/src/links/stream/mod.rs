@@ -1,33 +1,52 @@
 //! Stream links: two ends, bytes in order, cut anywhere, gone at any time.
 
+pub(crate) mod flow;
+
 use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::disk::Content;
-use super::flow::Flow;
-use servent_core::id::{ConnId, FetchId};
+use self::flow::Flow;
+use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Cause;
 
+/// Bytes without their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Content {
+    pub(crate) sha1: Sha1,
+    pub(crate) damaged: bool,
+}
+
+impl Content {
+    /// The SHA-1 that hashing it would find.
+    pub(crate) fn found(self) -> Sha1 {
+        let mut sha1 = self.sha1;
+        if self.damaged {
+            sha1.0[0] ^= 0xff;
+        }
+        sha1
+    }
+}
+
 /// A link, by its place in the table and how often that was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LinkRef {
+pub struct LinkRef {
     index: u32,
     generation: u32,
 }
 
 /// An end of a link: 0 dialed, 1 accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
+pub enum Side {
     Dialer,
     Listener,
 }
 
 impl Side {
-    pub(super) const fn other(self) -> Self {
+    pub(crate) const fn other(self) -> Self {
         match self {
             Self::Dialer => Self::Listener,
             Self::Listener => Self::Dialer,
@@ -37,7 +56,7 @@ impl Side {
 
 /// What is sent: still here, a body whole, or on the wire, a part of it.
 #[derive(Debug, Clone)]
-pub(super) enum Packet {
+pub(crate) enum Packet {
     Bytes { data: Vec<u8>, cause: Cause },
     Body { content: Content, bytes: u64, cause: Cause },
     Fin { cause: Cause },
@@ -45,15 +64,15 @@ pub(super) enum Packet {
 
 /// A range that the bytes coming in are written to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Store {
-    pub(super) fetch: FetchId,
-    pub(super) bytes: u64,
-    pub(super) got: u64,
+pub(crate) struct Store {
+    pub(crate) fetch: FetchId,
+    pub(crate) bytes: u64,
+    pub(crate) got: u64,
 }
 
 /// How an end takes in what arrives.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Intake {
+pub(crate) enum Intake {
     /// To the node.
     Node,
     /// To a download.
@@ -64,27 +83,27 @@ pub(super) enum Intake {
 
 /// One end of a link.
 #[derive(Debug, Clone)]
-pub(super) struct End {
-    pub(super) host: u32,
-    pub(super) conn: ConnId,
-    pub(super) at: SocketAddr,
+pub(crate) struct End {
+    pub(crate) host: u32,
+    pub(crate) conn: ConnId,
+    pub(crate) at: SocketAddr,
     /// The node knows this end; cleared when it was told that it is gone.
-    pub(super) known: bool,
+    pub(crate) known: bool,
     /// The node has closed it, or the link is broken: nothing more comes in.
-    pub(super) closed: bool,
-    pub(super) to_send: VecDeque<Packet>,
-    pub(super) wire: VecDeque<Packet>,
+    pub(crate) closed: bool,
+    pub(crate) to_send: VecDeque<Packet>,
+    pub(crate) wire: VecDeque<Packet>,
     /// When the last packet on the wire arrives.
-    pub(super) last_arrival: Instant,
+    pub(crate) last_arrival: Instant,
     /// Packets that arrived while the node stood still.
-    pub(super) held: u32,
-    pub(super) intake: Intake,
-    pub(super) flow: Option<Flow>,
-    pub(super) flows: u32,
+    pub(crate) held: u32,
+    pub(crate) intake: Intake,
+    pub(crate) flow: Option<Flow>,
+    pub(crate) flows: u32,
 }
 
 impl End {
-    pub(super) fn new(host: u32, conn: ConnId, at: SocketAddr) -> Self {
+    pub(crate) fn new(host: u32, conn: ConnId, at: SocketAddr) -> Self {
         Self {
             host,
             conn,
@@ -101,7 +120,7 @@ impl End {
         }
     }
     /// Bytes of replies that wait behind something else.
-    pub(super) fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         let bytes = self.to_send.iter().map(|item| match item {
             Packet::Bytes { data, .. } => data.len() as u64,
             _ => 0,
@@ -112,27 +131,27 @@ impl End {
 
 /// A link between two nodes.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
+pub(crate) struct Link {
     ends: [End; 2],
-    pub(super) latency: Duration,
-    pub(super) rng: Rng,
+    pub(crate) latency: Duration,
+    pub(crate) rng: Rng,
     /// The listener has accepted.
-    pub(super) open: bool,
+    pub(crate) open: bool,
 }
 
 impl Link {
-    pub(super) const fn new(ends: [End; 2], latency: Duration, rng: Rng) -> Self {
+    pub(crate) const fn new(ends: [End; 2], latency: Duration, rng: Rng) -> Self {
         Self { ends, latency, rng, open: false }
     }
-    pub(super) const fn end(&self, side: Side) -> &End {
+    pub(crate) const fn end(&self, side: Side) -> &End {
         &self.ends[side as usize]
     }
-    pub(super) const fn end_mut(&mut self, side: Side) -> &mut End {
+    pub(crate) const fn end_mut(&mut self, side: Side) -> &mut End {
         &mut self.ends[side as usize]
     }
 
     /// Puts a packet on the wire from `side`; when it arrives.
-    pub(super) fn send(&mut self, side: Side, now: Instant, rate: u64, packet: Packet) -> Instant {
+    pub(crate) fn send(&mut self, side: Side, now: Instant, rate: u64, packet: Packet) -> Instant {
         let bytes = match &packet {
             Packet::Bytes { data, .. } => data.len() as u64,
             // A body is paced by its flow.
@@ -148,7 +167,7 @@ impl Link {
     }
 
     /// Cuts bytes as a network might: mostly whole, sometimes anywhere.
-    pub(super) fn chunks(&mut self, mut data: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
+    pub(crate) fn chunks(&mut self, mut data: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
         if data.len() > 1 && self.rng.chance(1, 4) {
             let at = self.rng.between(1, data.len() as u64 - 1);
             let rest = data.split_off(usize::try_from(at).unwrap_or(1));
@@ -160,7 +179,7 @@ impl Link {
 
 /// All links. Places are used again, references are not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Links {
+pub(crate) struct Links {
     table: Vec<(u32, Option<Rc<Link>>)>,
     free: Vec<u32>,
     made: u64,
@@ -168,10 +187,10 @@ pub(super) struct Links {
 
 impl Links {
     /// How many links were ever made: the number of the next one's dice.
-    pub(super) const fn made(&self) -> u64 {
+    pub(crate) const fn made(&self) -> u64 {
         self.made
     }
-    pub(super) fn insert(&mut self, link: Link) -> LinkRef {
+    pub(crate) fn insert(&mut self, link: Link) -> LinkRef {
         self.made += 1;
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.table[index as usize];
@@ -183,15 +202,15 @@ impl Links {
         self.table.push((0, Some(Rc::new(link))));
         LinkRef { index, generation: 0 }
     }
-    pub(super) fn get(&self, at: LinkRef) -> Option<&Link> {
+    pub(crate) fn get(&self, at: LinkRef) -> Option<&Link> {
         let (generation, link) = self.table.get(at.index as usize)?;
         if *generation == at.generation { link.as_deref() } else { None }
     }
-    pub(super) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
+    pub(crate) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
         let (generation, link) = self.table.get_mut(at.index as usize)?;
         if *generation == at.generation { link.as_mut().map(Rc::make_mut) } else { None }
     }
-    pub(super) fn remove(&mut self, at: LinkRef) {
+    pub(crate) fn remove(&mut self, at: LinkRef) {
         if self.get(at).is_some() {
             self.table[at.index as usize].1 = None;
             self.free.push(at.index);

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::event::{DatagramEvent, DatagramId, Event, Happening, Label, Loss};
+use super::event::{DatagramEvent, DatagramId, Event, Happening, Label};
 use super::world::World;
+use crate::links::datagram::Loss;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{self, Conn, Ending, Rejection, Side, Why};
@@ -112,7 +113,7 @@ pub enum Reason {
 
 /// Everything there is to draw of one branch, as far as it is known.
 #[derive(Debug, Clone, Default)]
-pub struct Sheet {
+pub struct Diagram {
     arrows: Vec<Arrow>,
     /// Those under way, by their ids.
     flying: BTreeMap<u64, usize>,
@@ -121,7 +122,7 @@ pub struct Sheet {
     marks: Vec<Mark>,
 }
 
-impl Sheet {
+impl Diagram {
     /// Takes the next record.
     pub fn see(&mut self, world: &World, record: &Record<Event>) {
         if let Event::Datagram(event) = &record.event {

@@ -7,26 +7,26 @@ use servent_core::wire::pdtp::{Hash, Span};
 
 /// Both directions of somebody's connection to the world.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
-    pub(super) up: u64,
-    pub(super) down: u64,
+pub(crate) struct Link {
+    pub(crate) up: u64,
+    pub(crate) down: u64,
     up_free: Instant,
     down_free: Instant,
 }
 
 impl Link {
-    pub(super) const fn new(up: u64, down: u64) -> Self {
+    pub(crate) const fn new(up: u64, down: u64) -> Self {
         Self { up, down, up_free: Instant::ZERO, down_free: Instant::ZERO }
     }
 
     /// Nothing is under way any more.
-    pub(super) const fn clear(&mut self, now: Instant) {
+    pub(crate) const fn clear(&mut self, now: Instant) {
         self.up_free = now;
         self.down_free = now;
     }
 
     /// Everything under way comes so much later.
-    pub(super) fn delay(&mut self, by: Duration) {
+    pub(crate) fn delay(&mut self, by: Duration) {
         self.up_free += by;
         self.down_free += by;
     }
@@ -40,7 +40,7 @@ fn time(bytes: u64, rate: u64) -> Duration {
 /// When so many bytes begin to leave, and when they have arrived: the
 /// sender's link carries one transfer after the other, and so does the
 /// receiver's.
-pub(super) fn carry(
+pub(crate) fn carry(
     now: Instant,
     bytes: u64,
     from: &mut Link,
@@ -56,10 +56,10 @@ pub(super) fn carry(
 
 /// What is on a disk of a piece: spans, and whether they are wrong.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Content(Vec<(u64, u64, bool)>);
+pub(crate) struct Content(Vec<(u64, u64, bool)>);
 
 impl Content {
-    pub(super) fn write(&mut self, span: Span, wrong: bool) {
+    pub(crate) fn write(&mut self, span: Span, wrong: bool) {
         let (start, end) = (span.start, span.end.unwrap_or(span.start));
         let mut parts = Vec::new();
         for &(a, b, was) in &self.0 {
@@ -76,12 +76,12 @@ impl Content {
     }
 
     /// Some of it is wrong.
-    pub(super) fn is_wrong(&self) -> bool {
+    pub(crate) fn is_wrong(&self) -> bool {
         self.0.iter().any(|(.., wrong)| *wrong)
     }
 
     /// The digest of a whole piece: the right one, if all of it is right.
-    pub(super) fn digest(&self, piece: Span, right: Hash) -> Hash {
+    pub(crate) fn digest(&self, piece: Span, right: Hash) -> Hash {
         let length: u64 = self.0.iter().filter(|(.., wrong)| !wrong).map(|(a, b, _)| b - a).sum();
         let whole = piece.end.is_some_and(|end| end - piece.start == length);
         if whole { right } else { Hash([0xff; 32]) }

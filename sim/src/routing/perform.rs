@@ -1,0 +1,128 @@
+//! What is done to an overlay: by its script, and by faults.
+
+use alloc::format;
+
+use super::act::Act;
+use super::event::{AppEvent, Event, Happening, Loss};
+use super::host::address;
+use super::world::{Due, World};
+use servent_core::id::FileIndex;
+use servent_core::routing::Input;
+use servent_core::time::Duration;
+use servent_core::trace::NodeId;
+use servent_core::wire::gnutella::{Body, Message, Payload, Push, Query, Wishes};
+
+impl World {
+    /// Does what stands at a place of the script or of the faults.
+    pub(super) fn act(&mut self, fault: bool, index: u32) {
+        let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
+        match acts[index as usize].act.clone() {
+            Act::Search { node, words } => {
+                if self.node(node).is_some() {
+                    let (guid, query) = (self.fresh_guid(), query(&words));
+                    let seq = self.said(node.0, AppEvent::Searched { guid, words }, None);
+                    self.give(node.0, Input::Search { guid, query }, Some(seq));
+                }
+            }
+            Act::Push { node, of } => self.push(node, of),
+            Act::Flood { count, .. } => self.flood(fault, index, count),
+            Act::Kill { node } => {
+                self.crash(node.0);
+            }
+            Act::Restart { node } => self.restart(node.0),
+            Act::Cut { from, to } => self.cut(from, to),
+            Act::Heal { from, to } => self.heal(from, to),
+        }
+    }
+
+    /// Checks that something can be done to this world as it is now.
+    ///
+    /// # Errors
+    /// A sentence that says why not.
+    pub fn possible(&self, act: &Act) -> Result<(), &'static str> {
+        let down = |node: &NodeId| self.node(*node).is_none();
+        match act {
+            Act::Search { node, .. } | Act::Push { node, .. } | Act::Flood { node, .. }
+                if down(node) =>
+            {
+                Err("that node is down; restart it first")
+            }
+            Act::Kill { node } if down(node) => Err("that node is down already"),
+            Act::Cut { from, to } | Act::Heal { from, to } => {
+                let wire = self.net.stage.net.between(from.0, to.0);
+                wire.map(|_| ()).ok_or("there is no link between these two")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn push(&mut self, node: NodeId, of: NodeId) {
+        if self.node(node).is_none() {
+            return;
+        }
+        let guid = self.fresh_guid();
+        let index = self.net.stage.shares.get(&of.0).and_then(|files| files.first().copied());
+        let push = Push {
+            servent: self.net.stage.servents[of.0 as usize],
+            index: index.unwrap_or(FileIndex(0)),
+            at: address(node.0),
+            ggep: Payload::new(),
+        };
+        // Whoever brought the hit should know the way, should we not.
+        let brought = self.own(node.0).brought.get(&of.0);
+        let wire = brought.and_then(|neighbour| self.net.stage.net.between(node.0, *neighbour));
+        let via =
+            wire.filter(|wire| self.net.lines.is_open(*wire)).map(|wire| self.net.lines.conn(wire));
+        let seq = self.said(node.0, AppEvent::Asked { guid, of }, None);
+        self.give(node.0, Input::Push { guid, push, via }, Some(seq));
+    }
+
+    /// Queries past the router of their sender, which would not make them up:
+    /// so many are left.
+    pub(super) fn flood(&mut self, fault: bool, index: u32, left: u32) {
+        let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
+        let Act::Flood { node, every, count } = acts[index as usize].act else { return };
+        let now = if every == Duration::ZERO { left } else { left.min(1) };
+        for n in 0..now {
+            if self.node(node).is_none() {
+                return;
+            }
+            let guid = self.fresh_guid();
+            let number = count - left + n;
+            let body = Body::Query(query(&format!("flood {number}")));
+            let ttl = self.net.stage.config.max_ttl;
+            let data = Payload::from(Message { guid, ttl, hops: 0, body }.to_bytes());
+            let seq = self.said(node.0, AppEvent::Flooded { guid }, None);
+            let stage = alloc::sync::Arc::clone(&self.net.stage);
+            for wire in stage.net.around(node.0) {
+                if self.net.lines.is_open(*wire) {
+                    self.launch(node.0, *wire, data.clone(), Some(seq));
+                }
+            }
+        }
+        if left > now {
+            let left = left - now;
+            self.plan(self.now() + every, Due::Flood { fault, index, left });
+        }
+    }
+
+    fn cut(&mut self, from: NodeId, to: NodeId) {
+        let Some(wire) = self.net.stage.net.between(from.0, to.0) else { return };
+        if self.mark_severed(wire, true) {
+            let seq = self.note(from.0, None, Event::World(Happening::Cut { to }));
+            self.sever(wire, Loss::Cut, Some(seq));
+        }
+    }
+
+    fn heal(&mut self, from: NodeId, to: NodeId) {
+        let Some(wire) = self.net.stage.net.between(from.0, to.0) else { return };
+        if self.mark_severed(wire, false) {
+            let seq = self.note(from.0, None, Event::World(Happening::Healed { to }));
+            self.join(wire, Some(seq));
+        }
+    }
+}
+
+fn query(words: &str) -> Query {
+    Query::new(Wishes::default(), words, &[])
+}

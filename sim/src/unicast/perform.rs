@@ -1,0 +1,119 @@
+//! What is done to a world: by its script, and by faults.
+
+use super::act::{Act, Send};
+use super::event::{AppEvent, DatagramEvent, Event, Happening};
+use super::host::Unsent;
+use super::world::{Due, World, address};
+use crate::links::datagram::Loss;
+use crate::links::datagram::Rule;
+use servent_core::node::messenger::{Command, Input};
+use servent_core::time::Duration;
+use servent_core::trace::NodeId;
+use servent_core::unicast::Side;
+
+impl World {
+    /// Does what stands at a place of the script or of the faults.
+    pub(super) fn act(&mut self, fault: bool, index: u32) {
+        let acts = if fault { self.faults() } else { &self.net.scenario.script };
+        match acts[index as usize].act.clone() {
+            Act::Send(send) => self.messages(fault, index, send.count),
+            Act::Close { from, to } => {
+                self.own_mut(from.0).talks[to.0 as usize].closes = true;
+                self.settle(from.0, None);
+            }
+            Act::Read { node, on } => {
+                self.own_mut(node.0).reads = on;
+                self.note(node.0, None, Event::App(AppEvent::Reads { on }));
+                self.settle(node.0, None);
+            }
+            Act::Forget { node, peer, side } => self.forget(node, peer, side),
+            Act::Drop { from, to, n } => self.rule(from, to, n, Rule::Drop),
+            Act::Delay { from, to, n, by } => self.rule(from, to, n, Rule::Delay(by)),
+            Act::Duplicate { from, to, n, by } => {
+                self.rule(from, to, n, Rule::Duplicate(by));
+            }
+            Act::Cut { from, to } => self.cut(from, to, true),
+            Act::Heal { from, to } => self.cut(from, to, false),
+            Act::Crash { node } => {
+                self.crash(node.0);
+            }
+            Act::Restart { node } => self.restart(node.0),
+            Act::Stall { node } => self.stall(node.0),
+            Act::Resume { node } => self.resume(node.0),
+        }
+    }
+
+    /// Messages of the script: so many are left.
+    pub(super) fn messages(&mut self, fault: bool, index: u32, left: u32) {
+        let acts = if fault { self.faults() } else { &self.net.scenario.script };
+        let Act::Send(Send { from, to, size, every, order, .. }) = acts[index as usize].act else {
+            return;
+        };
+        let now = if every == Duration::ZERO { left } else { left.min(1) };
+        if self.is_up(from) {
+            let talk = &mut self.own_mut(from.0).talks[to.0 as usize];
+            for _ in 0..now {
+                talk.numbered += 1;
+                talk.outbox.push_back(Unsent { n: talk.numbered, size, order });
+            }
+            self.settle(from.0, None);
+        }
+        if left > now {
+            let left = left - now;
+            self.plan(self.now() + every, Due::Messages { fault, index, left });
+        }
+    }
+
+    fn forget(&mut self, node: NodeId, peer: NodeId, side: Side) {
+        if self.is_up(node) {
+            let seq = self.note(node.0, None, Event::World(Happening::Forgot { peer, side }));
+            let command = Command::Forget { peer: address(peer), side };
+            self.give(node.0, Input::Command(command), Some(seq));
+        }
+    }
+
+    /// Decides about the `n`-th datagram of a direction: one under way, or one
+    /// that is still to come.
+    fn rule(&mut self, from: NodeId, to: NodeId, n: u32, rule: Rule) {
+        let way = &mut self.net.ways[from.0 as usize * self.nodes.len() + to.0 as usize];
+        if n > way.count {
+            way.rules.insert(n, rule);
+            return;
+        }
+        let id = super::DatagramId::new(from, to, n);
+        let Some((&serial, flight)) = self.net.flights.iter().find(|(_, flight)| flight.id == id)
+        else {
+            return; // It has arrived, or was lost already.
+        };
+        let (cause, due) = (Some(flight.seq), flight.due);
+        match rule {
+            Rule::Drop => {
+                self.net.flights.remove(&serial);
+                let lost = DatagramEvent::Lost { id, to, why: Loss::Drop };
+                self.note(from.0, cause, Event::Datagram(lost));
+            }
+            Rule::Delay(by) => {
+                let due = due + by;
+                if let Some(flight) = self.net.flights.get_mut(&serial) {
+                    flight.due = due;
+                }
+                self.plan(due, Due::Arrive { serial });
+                let delayed = DatagramEvent::Delayed { id, to, due };
+                self.note(from.0, cause, Event::Datagram(delayed));
+            }
+            Rule::Duplicate(by) => {
+                let flight = flight.clone();
+                self.copy(flight, due + by);
+            }
+        }
+    }
+
+    fn cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
+        let way = &mut self.net.ways[from.0 as usize * self.nodes.len() + to.0 as usize];
+        if way.cut != cut {
+            way.cut = cut;
+            let happening = if cut { Happening::Cut { to } } else { Happening::Healed { to } };
+            self.note(from.0, None, Event::World(happening));
+        }
+    }
+}

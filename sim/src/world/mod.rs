@@ -1,0 +1,402 @@
+//! The world: a clock, a calendar, nodes, and what lies between them.
+//!
+//! Everything that all protocols do alike is here, once: nodes start, are
+//! given inputs, have timers, stand still, crash and come back; what happens
+//! is numbered and recorded; faults are planned while the world runs; and a
+//! clone of a world is a keyframe, which has the same future.
+
+mod protocol;
+mod slot;
+
+use alloc::rc::Rc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use servent_core::engine::{Engine as _, FxOf};
+use servent_core::time::Instant;
+use servent_core::trace::{Cause, NodeId, Record, Recorder};
+
+pub use self::protocol::{Life, Protocol};
+pub(crate) use self::slot::{InputOf, Slot};
+use crate::act::At;
+use crate::calendar::Calendar;
+
+/// Something that is due.
+#[derive(Debug, Clone)]
+pub(crate) enum Due<D> {
+    /// A fault, by its place in the list.
+    Fault(u32),
+    /// A node's own timer.
+    Timer(u32),
+    /// What the protocol planned.
+    Own(D),
+}
+
+/// A world of nodes. A clone is a keyframe: it shares with the original
+/// whatever neither of them changes afterwards.
+#[derive(Debug)]
+pub struct World<P: Protocol> {
+    now: Instant,
+    calendar: Calendar<Due<P::Due>>,
+    pub(crate) nodes: Vec<Rc<Slot<P>>>,
+    /// What lies between the nodes.
+    pub(crate) net: P,
+    faults: Arc<Vec<At<P::Fault>>>,
+    recorder: Recorder,
+    events: u64,
+    /// Effects of the node that was just given something. Empty between two
+    /// events, and kept for its memory alone.
+    pub(crate) fx: FxOf<P::Host>,
+    /// Records of the event that is happening; empty between two.
+    log: Vec<Record<P::Event>>,
+}
+
+impl<P: Protocol> Clone for World<P> {
+    fn clone(&self) -> Self {
+        Self {
+            now: self.now,
+            calendar: self.calendar.clone(),
+            nodes: self.nodes.clone(),
+            net: self.net.clone(),
+            faults: Arc::clone(&self.faults),
+            recorder: self.recorder.clone(),
+            events: self.events,
+            fx: FxOf::<P::Host>::default(),
+            log: Vec::new(),
+        }
+    }
+}
+
+impl<P: Protocol> World<P> {
+    /// The world of a scenario, before anything has happened.
+    #[must_use]
+    pub fn new(scenario: &P::Scenario) -> Self {
+        let (net, nodes) = P::new(scenario);
+        let faults = P::faults(scenario).to_vec();
+        let mut world = Self {
+            now: Instant::ZERO,
+            calendar: Calendar::default(),
+            nodes: nodes.into_iter().map(|own| Rc::new(Slot::new(own))).collect(),
+            net,
+            faults: Arc::new(Vec::new()),
+            recorder: Recorder::default(),
+            events: 0,
+            fx: FxOf::<P::Host>::default(),
+            log: Vec::new(),
+        };
+        for (i, fault) in faults.iter().enumerate() {
+            world.check(&fault.act);
+            world.calendar.plan_first(fault.at, Due::Fault(i as u32));
+        }
+        world.faults = Arc::new(faults);
+        P::begin(&mut world);
+        world
+    }
+
+    /// The scenario it was made of.
+    #[must_use]
+    pub fn scenario(&self) -> &P::Scenario {
+        self.net.scenario()
+    }
+
+    /// The world's clock.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The fingerprint of everything recorded so far.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.recorder.digest().value()
+    }
+
+    /// How many records there were so far.
+    #[must_use]
+    pub const fn records(&self) -> u64 {
+        self.recorder.next()
+    }
+
+    /// How many things on the calendar have happened so far.
+    #[must_use]
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// When the next thing happens; `None` when nothing ever will.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Instant> {
+        self.calendar.next()
+    }
+
+    /// How much is planned.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        self.calendar.len()
+    }
+
+    /// How many nodes there are, up or down; they are numbered from 0.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// A node's engine; `None` before the node arrives and while it is down.
+    ///
+    /// # Panics
+    /// When the world has no such node.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<&P::Host> {
+        self.known(id).engine.as_ref()
+    }
+
+    /// True when a node has arrived and runs.
+    ///
+    /// # Panics
+    /// When the world has no such node.
+    #[must_use]
+    pub fn is_up(&self, id: NodeId) -> bool {
+        self.known(id).engine.is_some()
+    }
+
+    /// The faults so far: those of the scenario, then the others in the order
+    /// in which they were planned.
+    #[must_use]
+    pub const fn faults(&self) -> &Arc<Vec<At<P::Fault>>> {
+        &self.faults
+    }
+
+    /// Lets the next thing happen, adding what was recorded to `out`; false
+    /// when nothing ever will.
+    pub fn step(&mut self, out: &mut Vec<Record<P::Event>>) -> bool {
+        let Some((at, due)) = self.calendar.pop() else { return false };
+        debug_assert!(at >= self.now);
+        self.now = at;
+        self.events += 1;
+        core::mem::swap(out, &mut self.log);
+        match due {
+            Due::Fault(index) => P::strike(self, index),
+            Due::Timer(node) => self.timer(node),
+            Due::Own(due) => P::happen(self, due),
+        }
+        core::mem::swap(out, &mut self.log);
+        true
+    }
+
+    /// Lets everything happen that is due until `until`, that instant
+    /// included, and moves the clock there.
+    pub fn run_until(&mut self, until: Instant, out: &mut Vec<Record<P::Event>>) {
+        while self.calendar.next().is_some_and(|at| at <= until) {
+            self.step(out);
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// Plans a fault. One for the past, or for now, happens within the next
+    /// microsecond. Gives it back with the instant at which it happens: in a
+    /// scenario with this fault at that instant everything goes the same way.
+    ///
+    /// # Panics
+    /// When it names a node that the world does not have.
+    pub fn inject(&mut self, fault: At<P::Fault>) -> At<P::Fault> {
+        self.check(&fault.act);
+        let fault =
+            At { at: fault.at.max(Instant::from_micros(self.now.as_micros() + 1)), ..fault };
+        let index = self.faults.len() as u32;
+        Arc::make_mut(&mut self.faults).push(fault.clone());
+        self.calendar.plan_first(fault.at, Due::Fault(index));
+        fault
+    }
+
+    /// Learns of faults that were planned after this world was kept; all of
+    /// them are still to come for it.
+    pub(crate) fn adopt(&mut self, faults: &Arc<Vec<At<P::Fault>>>) {
+        for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
+            debug_assert!(fault.at > self.now);
+            self.calendar.plan_first(fault.at, Due::Fault(i as u32));
+        }
+        self.faults = Arc::clone(faults);
+    }
+
+    fn check(&self, fault: &P::Fault) {
+        for node in P::concerns(fault).into_iter().flatten() {
+            let _ = self.known(NodeId(node));
+        }
+    }
+
+    fn known(&self, id: NodeId) -> &Slot<P> {
+        let count = self.nodes.len();
+        let Some(slot) = self.nodes.get(id.0 as usize) else {
+            panic!("there is no node {}: this world has {count}, numbered from 0", id.0)
+        };
+        slot
+    }
+
+    // What the protocols use.
+
+    /// Plans something for an instant.
+    pub(crate) fn plan(&mut self, at: Instant, due: P::Due) {
+        self.calendar.plan(at, Due::Own(due));
+    }
+
+    pub(crate) fn slot(&self, node: u32) -> &Slot<P> {
+        &self.nodes[node as usize]
+    }
+
+    /// A node to be changed: from now on no keyframe shares it.
+    pub(crate) fn slot_mut(&mut self, node: u32) -> &mut Slot<P> {
+        Rc::make_mut(&mut self.nodes[node as usize])
+    }
+
+    /// The part of a node that its protocol added.
+    pub(crate) fn own(&self, node: u32) -> &P::Node {
+        &self.nodes[node as usize].own
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn own_mut(&mut self, node: u32) -> &mut P::Node {
+        &mut self.slot_mut(node).own
+    }
+
+    /// Records something about a node; the record's number.
+    pub(crate) fn note(&mut self, node: u32, cause: Cause, event: P::Event) -> u64 {
+        self.recorder.record(self.now, NodeId(node), cause, event, &mut self.log)
+    }
+
+    /// The number of the next record.
+    pub(crate) const fn next_record(&self) -> u64 {
+        self.recorder.next()
+    }
+
+    /// Starts a node; `cause` is the record of its restart, if it is one.
+    pub(crate) fn boot(&mut self, node: u32, cause: Cause) {
+        let start = self.slot(node).starts + 1;
+        let engine = P::engine(self, node, start);
+        let slot = self.slot_mut(node);
+        slot.starts = start;
+        slot.engine = Some(engine);
+        slot.stalled = None;
+        P::started(self, node, cause);
+    }
+
+    /// Hands an input to a node, or keeps it while the node stands still.
+    pub(crate) fn give(&mut self, node: u32, input: InputOf<P>, cause: Cause) {
+        if self.nodes[node as usize].stalled.is_some() {
+            self.slot_mut(node).inbox.push((input, cause));
+            return;
+        }
+        self.handle(node, input);
+        self.settle(node, cause);
+    }
+
+    /// Lets an engine handle an input, and no more: what it asks for is in
+    /// `fx` afterwards.
+    pub(crate) fn handle(&mut self, node: u32, input: InputOf<P>) {
+        let slot = Rc::make_mut(&mut self.nodes[node as usize]);
+        if let Some(engine) = &mut slot.engine {
+            engine.handle(slot.clock.read(self.now), input, &mut self.fx);
+        }
+    }
+
+    fn timer(&mut self, node: u32) {
+        let now = self.now;
+        if self.nodes[node as usize].armed != Some(now) {
+            return; // An earlier one took its place.
+        }
+        let slot = Rc::make_mut(&mut self.nodes[node as usize]);
+        slot.armed = None;
+        if slot.stalled.is_some() {
+            return;
+        }
+        let local = slot.clock.read(now);
+        if let Some(engine) = &mut slot.engine
+            && engine.poll_timeout().is_some_and(|(at, _)| at <= local)
+        {
+            engine.handle_timeout(local, &mut self.fx);
+        }
+        self.settle(node, None);
+    }
+
+    /// Carries out what a node asked for, then plans its next timer.
+    pub(crate) fn settle(&mut self, node: u32, cause: Cause) {
+        P::carry_out(self, node, cause);
+        self.arm(node);
+    }
+
+    /// Plans a node's next timer, unless an earlier one is planned.
+    pub(crate) fn arm(&mut self, node: u32) {
+        let slot = &self.nodes[node as usize];
+        if slot.stalled.is_some() {
+            return;
+        }
+        let Some((at, _)) = slot.engine.as_ref().and_then(P::Host::poll_timeout) else { return };
+        let at = slot.clock.in_world(at, self.now);
+        if slot.armed.is_none_or(|armed| at < armed) {
+            self.slot_mut(node).armed = Some(at);
+            self.calendar.plan(at, Due::Timer(node));
+        }
+    }
+
+    /// A node's clock goes wrong, or right again: its timers are looked at
+    /// anew.
+    pub(crate) fn set_clock(&mut self, node: u32, offset: i64) {
+        let now = self.now;
+        let slot = self.slot_mut(node);
+        slot.clock.offset = offset;
+        slot.armed = Some(now);
+        self.calendar.plan(now, Due::Timer(node));
+    }
+
+    /// A node ends without a word; false when it was down already.
+    pub(crate) fn crash(&mut self, node: u32) -> bool {
+        if self.slot(node).engine.is_none() {
+            return false;
+        }
+        let cause = Some(self.note(node, None, P::told(Life::Crashed)));
+        self.end(node, cause);
+        true
+    }
+
+    /// Takes a node out of the world: its engine and what waited for it.
+    pub(crate) fn end(&mut self, node: u32, cause: Cause) {
+        let slot = self.slot_mut(node);
+        slot.engine = None;
+        slot.armed = None;
+        slot.stalled = None;
+        slot.inbox.clear();
+        P::crashed(self, node, cause);
+    }
+
+    /// A node begins anew; one that runs crashes first.
+    pub(crate) fn restart(&mut self, node: u32) {
+        self.crash(node);
+        let cause = Some(self.note(node, None, P::told(Life::Restarted)));
+        self.boot(node, cause);
+    }
+
+    /// A node stands still: it takes nothing in, and its timers wait.
+    pub(crate) fn stall(&mut self, node: u32) {
+        let slot = self.slot(node);
+        if slot.engine.is_none() || slot.stalled.is_some() {
+            return;
+        }
+        let cause = Some(self.note(node, None, P::told(Life::Stalled)));
+        self.slot_mut(node).stalled = Some(self.now);
+        P::stalled(self, node, cause);
+    }
+
+    /// A node that stood still goes on: what came in meanwhile first.
+    pub(crate) fn resume(&mut self, node: u32) {
+        let Some(since) = self.slot(node).stalled else { return };
+        let cause = Some(self.note(node, None, P::told(Life::Resumed)));
+        let slot = self.slot_mut(node);
+        slot.stalled = None;
+        slot.armed = None;
+        let inbox = core::mem::take(&mut slot.inbox);
+        P::resumed(self, node, since, cause);
+        for (input, why) in inbox {
+            self.give(node, input, why.or(cause));
+        }
+        self.settle(node, cause);
+    }
+}
