@@ -25,6 +25,20 @@ pub enum StartError {
         /// What the system said.
         why: io::Error,
     },
+    /// Somebody else has the UDP port.
+    #[error("UDP port {} on {} is in use: choose another with --listen, or stop what listens there", at.port(), at.ip())]
+    UdpPortInUse {
+        /// Where we wanted to listen.
+        at: SocketAddr,
+    },
+    /// The system does not give us the UDP address.
+    #[error("cannot use UDP address {at}: {why}")]
+    Udp {
+        /// Where we wanted to listen.
+        at: SocketAddr,
+        /// What the system said.
+        why: io::Error,
+    },
     /// A shared folder cannot be read.
     #[error("cannot share {}: {why}", path.display())]
     Share {

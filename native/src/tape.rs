@@ -1,8 +1,8 @@
 //! The tape of a running servent: to a file, and kept in memory for the lab.
 //!
-//! Neither ever holds the node's task up. What the file cannot take in time
-//! is left out and an explicit gap says so; what memory does not hold any
-//! more likewise.
+//! Memory never holds the node's task up, and the file only where that is
+//! wanted. What the file cannot take in time is left out and an explicit gap
+//! says so; what memory does not hold any more likewise.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,6 +22,8 @@ use tokio::sync::broadcast;
 
 /// Turns that may wait for the file.
 const FILE_TURNS: usize = 4_096;
+/// The same where the node waits for the file.
+const FILE_TURNS_AWAITED: usize = 4;
 /// Bytes of lines kept in memory.
 const MEMORY: usize = if cfg!(test) { 64 << 10 } else { 64 << 20 };
 /// Lines and records a slow listener may be behind.
@@ -109,18 +111,21 @@ pub(crate) struct Tape {
 struct FileTape {
     turns: SyncSender<Vec<String>>,
     thread: JoinHandle<std::io::Result<()>>,
+    /// The node's task waits for it.
+    waits: bool,
     missing: u64,
 }
 
 impl Tape {
-    /// Begins a tape to a file, to memory, or both; `None` for neither.
+    /// Begins a tape to a file, to memory, or both; `None` for neither. With
+    /// the file's path comes whether a slow one is waited for.
     ///
     /// # Errors
     /// The file cannot be made.
     pub(crate) fn begin(
         at: Instant,
         start: Start,
-        file: Option<&Path>,
+        file: Option<(&Path, bool)>,
         memory: bool,
     ) -> std::io::Result<Option<Self>> {
         if file.is_none() && !memory {
@@ -129,7 +134,7 @@ impl Tape {
         let mut lines = Vec::new();
         let writer = Writer::new(at, start, &mut lines);
         let memory = memory.then(|| Arc::new(Memory::new(&lines)));
-        let file = file.map(|path| FileTape::begin(path, &lines)).transpose()?;
+        let file = file.map(|file| FileTape::begin(file, &lines)).transpose()?;
         Ok(Some(Self { writer, lines: Vec::new(), file, memory }))
     }
 
@@ -190,21 +195,27 @@ impl Tape {
 }
 
 impl FileTape {
-    fn begin(path: &Path, head: &[String]) -> std::io::Result<Self> {
+    fn begin((path, waits): (&Path, bool), head: &[String]) -> std::io::Result<Self> {
         let mut file = private(path)?;
         for line in head {
             file.write_all(qlog::frame(line).as_bytes())?;
         }
-        let (turns, taken) = sync_channel(FILE_TURNS);
+        let (turns, taken) = sync_channel(if waits { FILE_TURNS_AWAITED } else { FILE_TURNS });
         let thread = std::thread::Builder::new()
             .name("trace".into())
             .spawn(move || write(BufWriter::with_capacity(1 << 16, file), &taken))?;
-        Ok(Self { turns, thread, missing: 0 })
+        Ok(Self { turns, thread, waits, missing: 0 })
     }
 
     fn add(&mut self, at: Instant, lines: Vec<String>, writer: &Writer) -> u64 {
         let count = lines.len() as u64;
-        match self.turns.try_send(self.after_gap(at, lines, writer)) {
+        let lines = self.after_gap(at, lines, writer);
+        let handed = if self.waits {
+            self.turns.send(lines).map_err(|lost| TrySendError::Disconnected(lost.0))
+        } else {
+            self.turns.try_send(lines)
+        };
+        match handed {
             Ok(()) => {
                 self.missing = 0;
                 0
@@ -234,7 +245,7 @@ impl FileTape {
 
 /// A tape holds the seed and every ticket: nobody else may read it. A file
 /// that is there keeps the rights its owner gave it.
-pub(crate) fn private(path: &Path) -> std::io::Result<File> {
+fn private(path: &Path) -> std::io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 

@@ -17,7 +17,7 @@ impl Bench {
     fn new(file: Option<&Path>, memory: bool) -> Self {
         let (at, config) = (Instant::from_secs(1), Config::default());
         let start = Start::new(NodeId(0), "test", 7, config.clone());
-        let tape = Tape::begin(at, start, file, memory).unwrap().unwrap();
+        let tape = Tape::begin(at, start, file.map(|path| (path, false)), memory).unwrap().unwrap();
         let mut bench = Self { tape, node: Node::new(config, 7), at };
         bench.turn(Input::Start(Restored::default()));
         bench

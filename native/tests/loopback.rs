@@ -390,7 +390,7 @@ async fn a_file_comes_in_pieces_from_two_servers() {
     let mut options = sharing(one.path(), files.path(), 1, 1);
     options.upload_rate = Some(4_000_000);
     let first = start(options.clone()).await;
-    options.state_dir = two.path().to_owned();
+    options.state_dir = Some(two.path().to_owned());
     let second = start(options).await;
     let mut options = Options::under(other.path());
     options.node.fetch.chunk = 100_000;

@@ -15,6 +15,7 @@ use servent_core::time::Instant;
 use servent_core::trace::Record;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::datagrams::Shared;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::library::LibraryStatus;
@@ -79,6 +80,7 @@ pub(crate) struct Outside {
     pub(crate) rescan: Sender<()>,
     pub(crate) memory: Option<Arc<Memory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
+    pub(crate) datagrams: Option<Arc<Shared>>,
 }
 
 impl Handle {
@@ -179,11 +181,15 @@ impl Handle {
         whole.get(&fetch).cloned()
     }
 
-    /// Stops: goodbye to peers, state saved, sockets flushed. Waits for it.
+    /// Stops: messages acknowledged, goodbye to peers, state saved, sockets
+    /// flushed. Waits for it.
     ///
     /// # Errors
     /// It had ended with an error, or saving failed.
     pub async fn stop(&self) -> Result<(), Arc<RunError>> {
+        if let Some(datagrams) = &self.shared.datagrams {
+            datagrams.leave().await;
+        }
         let _ = self.command(Command::Stop).await; // If it has ended, `ended` says how.
         self.ended().await
     }

@@ -7,12 +7,14 @@
 //! the node wants remembered in a turn is committed in one transaction before
 //! anything else it wants is carried out.
 
+pub(crate) mod datagrams;
 pub(crate) mod downloads;
 mod handle;
 mod options;
 mod start;
 mod turn;
 
+pub use self::datagrams::Datagrams;
 pub(crate) use self::handle::{Control, Ended, Outside};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes};
 pub use self::options::Options;

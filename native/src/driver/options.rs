@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use servent_core::node;
 
+use super::Datagrams;
 use crate::store::{DamagedState, Durability};
 
 /// Everything a servent needs to start.
@@ -17,8 +18,11 @@ pub struct Options {
     pub listen: Vec<SocketAddr>,
     /// The address others reach us at, when it is not the first of `listen`.
     pub announce: Option<SocketAddr>,
-    /// The folder of `state.redb`; made when it is not there.
-    pub state_dir: PathBuf,
+    /// The folder of `state.redb`; made when it is not there. `None`: nothing
+    /// is remembered.
+    pub state_dir: Option<PathBuf>,
+    /// Hear and send datagrams too.
+    pub datagrams: Option<Datagrams>,
     /// Shared folders, and single shared files.
     pub shares: Vec<PathBuf>,
     /// Where downloads go; made when the first one begins.
@@ -35,6 +39,8 @@ pub struct Options {
     pub damaged_state: DamagedState,
     /// Write the tape to this file.
     pub trace: Option<PathBuf>,
+    /// Wait for that file when it is slow, rather than leave lines out.
+    pub trace_waits: bool,
     /// Keep the tape in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
     /// Look at the shared folders again this often; `None`: only when asked.
@@ -48,11 +54,24 @@ impl Options {
     pub fn under(dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         Self {
-            name: String::from("servent"),
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
-            announce: None,
             download_dir: dir.join("downloads"),
-            state_dir: dir,
+            state_dir: Some(dir),
+            rescan: Some(Duration::from_secs(60)),
+            ..Self::without_folders()
+        }
+    }
+
+    /// A servent that does not listen, shares nothing, and remembers nothing.
+    #[must_use]
+    pub fn without_folders() -> Self {
+        Self {
+            name: String::from("servent"),
+            listen: Vec::new(),
+            announce: None,
+            download_dir: PathBuf::new(),
+            state_dir: None,
+            datagrams: None,
             shares: Vec::new(),
             node: node::Config::default(),
             upload_rate: None,
@@ -60,8 +79,9 @@ impl Options {
             durability: Durability::Process,
             damaged_state: DamagedState::Refuse,
             trace: None,
+            trace_waits: false,
             tape: false,
-            rescan: Some(Duration::from_secs(60)),
+            rescan: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use servent_core::node::{Config, Input, Node, Restored};
 use servent_core::trace::NodeId;
@@ -10,6 +11,7 @@ use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
+use super::datagrams::{Datagrams, Messaging, Shared};
 use super::downloads::Downloads;
 use super::turn::Loop;
 use super::{Handle, Options, Outside};
@@ -17,6 +19,7 @@ use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
 use crate::library::{Change as LibraryChange, Library, Worker};
+use crate::net::udp::Socket;
 use crate::net::{REPORTS, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Remembered, Store};
 use crate::tape::Tape;
@@ -35,7 +38,7 @@ pub struct Driver;
 
 /// What came out of the folders.
 struct Folders {
-    store: Store,
+    store: Option<Store>,
     library: Library,
     downloads: Downloads,
     restored: Restored,
@@ -52,41 +55,50 @@ impl Driver {
         let listeners = listen::bind(&options.listen).map_err(|why| match why {
             // Most often it is ourselves, started twice.
             StartError::PortInUse { .. } => {
-                Store::in_use(&options.state_dir).map_or(why, StartError::from)
+                let in_use = options.state_dir.as_deref().and_then(Store::in_use);
+                in_use.map_or(why, StartError::from)
             }
             _ => why,
         })?;
         let addrs = local_addrs(&listeners)?;
-        let (room, config) = fit(&options.node);
+        let (room, mut config) = fit(&options.node);
+        let messaging = options.datagrams.as_ref().map(hear).transpose()?;
+        config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
         let (mut folders, options) = open_folders(options).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
         let clock = Clock::new();
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
-        let tape =
-            Tape::begin(clock.now(), start, options.trace.as_deref(), options.tape).map_err(
-                |why| StartError::Trace { path: options.trace.clone().unwrap_or_default(), why },
-            )?;
+        let file = options.trace.as_deref().map(|path| (path, options.trace_waits));
+        let tape = Tape::begin(clock.now(), start, file, options.tape).map_err(|why| {
+            StartError::Trace { path: options.trace.clone().unwrap_or_default(), why }
+        })?;
 
         let (reports, reported) = mpsc::channel(REPORTS);
         let (control, controlled) = mpsc::channel(CONTROLS);
         let (end, ended) = watch::channel(None);
         let status = folders.library.status();
-        let worker = Worker::start(folders.library, options.rescan, reports.clone())
-            .map_err(|why| StartError::folder(&options.state_dir, why))?;
+        let asker = match &options.state_dir {
+            Some(dir) => Worker::start(folders.library, options.rescan, reports.clone())
+                .map_err(|why| StartError::folder(dir, why))?
+                .asker(),
+            None => channel().0, // Nothing is shared: nobody has to look.
+        };
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
             counters: Arc::new(Counters::default()),
             library: status,
-            rescan: worker.asker(),
+            rescan: asker,
             memory: tape.as_ref().and_then(Tape::memory),
             whole: folders.downloads.whole(),
+            datagrams: messaging.as_ref().map(|it| it.shared()),
         });
         let turns = Loop::new(super::turn::Parts {
             clock,
             node: Node::new(config, seed),
+            messaging,
             store: folders.store,
             downloads: folders.downloads,
             shared: folders.shared,
@@ -107,6 +119,17 @@ impl Driver {
         tokio::spawn(turns.run(Input::Start(folders.restored), end));
         Ok(Handle { control, ended, shared: outside })
     }
+}
+
+/// Binds the socket of the datagrams.
+fn hear(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
+    let Datagrams { listen: at, loss, seed, .. } = *options;
+    let socket = Socket::bind(at, loss, seed).map_err(|why| match why.kind() {
+        std::io::ErrorKind::AddrInUse => StartError::UdpPortInUse { at },
+        _ => StartError::Udp { at, why },
+    })?;
+    let shared = Arc::new(Shared::new(socket.local(), options));
+    Ok(Box::new(Messaging::new(socket, options.config.clone(), shared)))
 }
 
 /// Others of the overlay that the servent of a state folder has heard of, the
@@ -146,8 +169,14 @@ fn fit(config: &Config) -> (Arc<Semaphore>, Config) {
 
 async fn open_folders(options: Options) -> Result<(Folders, Options), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let (store, remembered) =
-            Store::open(&options.state_dir, options.durability, options.damaged_state)?;
+        let (store, remembered) = match &options.state_dir {
+            Some(dir) => {
+                let (store, remembered) =
+                    Store::open(dir, options.durability, options.damaged_state)?;
+                (Some(store), remembered)
+            }
+            None => (None, Remembered::default()),
+        };
         let Remembered { servent, queue, mut fetches, parts, files, hosts } = remembered;
         let (library, shared) = Library::open(&options.shares, files)?;
         let (downloads, changes) =

@@ -7,18 +7,20 @@ use std::time::Duration;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::FetchFailure;
 use servent_core::id::{ConnId, FetchId, FileIndex};
-use servent_core::node::{Answer, FileRef, Input, Node, Output, StoreError};
+use servent_core::node::{Answer, ConnEvent, Event, FileRef, Input, Node, Output, StoreError};
 use servent_core::time::Instant;
+use servent_core::unicast::Endpoint;
 use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use super::datagrams::Messaging;
 use super::downloads::{Downloads, store_error};
 use super::{Control, Ended, Neighbourhood, Outside, QueueByLanes};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
 use crate::library::{Change as LibraryChange, Shared, sha1_of};
-use crate::net::{Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
+use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
 use crate::tape::Tape;
 
@@ -33,7 +35,8 @@ const FLUSH_EVERY: Duration = Duration::from_secs(5);
 pub(super) struct Parts {
     pub(super) clock: Clock,
     pub(super) node: Node,
-    pub(super) store: Store,
+    pub(super) messaging: Option<Box<Messaging>>,
+    pub(super) store: Option<Store>,
     pub(super) downloads: Downloads,
     pub(super) shared: Vec<LibraryChange>,
     pub(super) changes: Vec<Change>,
@@ -49,9 +52,14 @@ pub(super) struct Parts {
 /// The node and everything it acts upon.
 pub(super) struct Loop {
     clock: Clock,
+    alarm: Alarm,
     node: Node,
     fx: FxOf<Node>,
-    store: Store,
+    /// `None` while its own code runs, and when nobody wants it any more.
+    messaging: Option<Box<Messaging>>,
+    /// What the node said of datagrams, for `messaging`.
+    pub(super) said: Vec<Effect<Output, Event>>,
+    store: Option<Store>,
     downloads: Downloads,
     shared: BTreeMap<FileIndex, Arc<Shared>>,
     conns: BTreeMap<ConnId, Arc<Outbox>>,
@@ -76,6 +84,7 @@ enum Woken {
     Reports,
     Control(Option<Control>),
     Timer,
+    Datagrams,
     Flush,
 }
 
@@ -83,8 +92,11 @@ impl Loop {
     pub(super) fn new(parts: Parts) -> Self {
         let mut turns = Self {
             clock: parts.clock,
+            alarm: Alarm::new(),
             node: parts.node,
             fx: FxOf::<Node>::new(),
+            messaging: parts.messaging,
+            said: Vec::new(),
             store: parts.store,
             downloads: parts.downloads,
             shared: BTreeMap::new(),
@@ -145,7 +157,11 @@ impl Loop {
                 Woken::Control(Some(control)) => self.control(now, control),
                 Woken::Reports => batch.drain(..).for_each(|report| self.report(now, report)),
                 Woken::Flush => self.flush_aside(),
-                Woken::Timer => {}
+                Woken::Timer | Woken::Datagrams => {}
+            }
+            if let Some(mut messaging) = self.messaging.take() {
+                messaging.turn(now, self);
+                self.messaging = Some(messaging);
             }
             self.finish_turn(now)?;
         }
@@ -154,19 +170,23 @@ impl Loop {
     }
 
     async fn wait(&mut self, batch: &mut Vec<Report>, flush: &mut tokio::time::Interval) -> Woken {
-        let due = self.node.poll_timeout().map(|(at, _)| self.clock.wake_at(at));
-        let timer = async {
-            match due {
-                Some(at) => tokio::time::sleep_until(at).await,
+        let now = self.clock.now();
+        let wait = |at: Instant| Duration::from_micros(at.since(now).as_micros());
+        let after = self.node.poll_timeout().map(|(at, _)| wait(at));
+        let Self { messaging, alarm, controlled, reported, .. } = self;
+        let datagrams = async {
+            match messaging {
+                Some(messaging) => messaging.work().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            biased;
-            control = self.controlled.recv() => Woken::Control(control),
+            biased; // The timer is set only if there is nothing else.
+            control = controlled.recv() => Woken::Control(control),
             _ = flush.tick() => Woken::Flush,
-            _ = self.reported.recv_many(batch, TURN) => Woken::Reports,
-            () = timer => Woken::Timer,
+            _ = reported.recv_many(batch, TURN) => Woken::Reports,
+            () = datagrams => Woken::Datagrams,
+            () = alarm.ring(after) => Woken::Timer,
         }
     }
 
@@ -181,7 +201,13 @@ impl Loop {
         }
     }
 
-    fn feed(&mut self, now: Instant, input: Input) {
+    /// What the protocol of the datagrams looks like.
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        self.node.datagrams()
+    }
+
+    /// Gives the node an input.
+    pub(super) fn feed(&mut self, now: Instant, input: Input) {
         if let Some(tape) = &mut self.tape {
             tape.input(now, &input);
         }
@@ -197,7 +223,18 @@ impl Loop {
         }
         for effect in self.fx.drain() {
             match effect {
-                Effect::Event(event) => self.outside.counters.count(&event),
+                Effect::Event(event) => {
+                    self.outside.counters.count(&event);
+                    if let Event::Unicast(_) | Event::Conn(ConnEvent::Garbled { .. }) = event {
+                        self.said.push(Effect::Event(event));
+                    }
+                }
+                Effect::Output(
+                    output @ (Output::Datagrams { .. }
+                    | Output::Deliver { .. }
+                    | Output::Refused { .. }
+                    | Output::Writable { .. }),
+                ) => self.said.push(Effect::Output(output)),
                 Effect::Output(Output::Persist(op)) => self.changes.push(Change::Node(op)),
                 Effect::Output(output) => {
                     if let Output::Complete { fetch } = output {
@@ -221,6 +258,7 @@ impl Loop {
         for output in std::mem::take(&mut self.outputs) {
             self.carry_out(output);
         }
+        self.end_datagrams(now);
         for conn in self.taken.drain(..) {
             if let Some(outbox) = self.conns.get(&conn) {
                 outbox.taken();
@@ -232,14 +270,26 @@ impl Loop {
         Ok(())
     }
 
+    /// Lets datagrams leave, and the socket go when everything is said.
+    fn end_datagrams(&mut self, now: Instant) {
+        if let Some(mut messaging) = self.messaging.take()
+            && !messaging.end_turn(now, self)
+        {
+            self.messaging = Some(messaging);
+        }
+        self.said.clear(); // Left over when there is nobody to hear it.
+    }
+
     /// One transaction. With the stronger durability it waits for the disk,
     /// and the runtime is told; what comes in meanwhile shares the next one.
     fn commit(&mut self) -> Result<(), StoreFailure> {
-        let waits = self.store.durability() == Durability::Power;
-        if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-            tokio::task::block_in_place(|| self.store.commit(&self.changes))?;
-        } else {
-            self.store.commit(&self.changes)?;
+        if let Some(store) = &self.store {
+            let waits = store.durability() == Durability::Power;
+            if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+                tokio::task::block_in_place(|| store.commit(&self.changes))?;
+            } else {
+                store.commit(&self.changes)?;
+            }
         }
         self.changes.clear();
         Ok(())
@@ -352,13 +402,12 @@ impl Loop {
             }
             Output::Verify { fetch } => self.verify(fetch),
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
-            Output::Persist(_) => unreachable!("sorted out when it was gathered"),
             Output::Answer(answer) => self.answer(answer),
-            // The node is configured without them.
-            Output::Datagrams { .. }
+            Output::Persist(_)
+            | Output::Datagrams { .. }
             | Output::Deliver { .. }
             | Output::Refused { .. }
-            | Output::Writable { .. } => {}
+            | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
         }
     }
 
@@ -413,7 +462,7 @@ impl Loop {
 
     /// Flushes the store to the disk without anybody waiting for it.
     fn flush_aside(&self) {
-        let flusher = self.store.flusher();
+        let Some(flusher) = self.store.as_ref().map(Store::flusher) else { return };
         tokio::task::spawn_blocking(move || {
             if let Err(why) = flusher.flush() {
                 tracing::warn!(%why, "cannot flush the state to the disk");
@@ -437,9 +486,10 @@ impl Loop {
         if !self.changes.is_empty() {
             self.commit()?;
         }
-        let flusher = self.store.flusher();
+        let Some(store) = &self.store else { return Ok(()) };
+        let flusher = store.flusher();
         let flushed = tokio::task::spawn_blocking(move || flusher.flush());
         let flushed = flushed.await.map_err(|_| RunError::Gone)?;
-        flushed.map_err(|why| RunError::Store(self.store.io_error(why)))
+        flushed.map_err(|why| RunError::Store(store.io_error(why)))
     }
 }

@@ -2,6 +2,7 @@
 //! of protocols: what comes in goes to the node's task as a [`Report`], what
 //! the node wants done comes back through the connection's [`Outbox`].
 
+mod alarm;
 mod conn;
 mod cork;
 pub(crate) mod dial;
@@ -11,6 +12,7 @@ mod outbox;
 mod pace;
 mod receive;
 mod serve;
+pub(crate) mod udp;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use servent_core::id::ConnId;
 use servent_core::node::Input;
 
+pub(crate) use self::alarm::Alarm;
 pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, raise_descriptors};
 pub(crate) use self::listen::{ACCEPT_PAUSE, bind};

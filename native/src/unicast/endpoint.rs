@@ -1,76 +1,27 @@
 //! What other programs hold in their hands: endpoints and connections.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
+use servent_core::node::{self, Message};
 use servent_core::unicast::{Order, Payload};
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 
-use super::counters::Counters;
-use super::error::{BindError, ConnectError, Lost, SendError, Undelivered};
+use super::error::{BindError, ConnectError, SendError};
 use super::options::Options;
-use super::pipe::{Closing, Pipe};
-use super::socket::{Socket, canonical};
-use super::task::Task;
+use crate::driver::datagrams::{Closing, Counters, Lost, Pipe, Shared, Undelivered};
+use crate::driver::{self, Datagrams, Driver, Handle};
+use crate::net::udp::canonical;
 
-/// What handles and the task share.
-pub(super) struct Shared {
-    pub(super) local: SocketAddr,
-    pub(super) max_message: usize,
-    /// Messages and bytes consumed that are worth telling.
-    pub(super) tell: (u64, u64),
-    pub(super) backlog: usize,
-    close_deadline: Duration,
-    pub(super) book: Mutex<Book>,
-    pub(super) counters: Mutex<Counters>,
-    /// The task has something to look at.
-    pub(super) work: Notify,
-    /// Somebody has come, or nobody will.
-    pub(super) came: Notify,
-}
-
-/// Who there is, and who wants something.
-#[derive(Default)]
-pub(super) struct Book {
-    pub(super) pipes: BTreeMap<SocketAddr, Arc<Pipe>>,
-    /// Peers whose connection nobody has accepted yet.
-    pub(super) waiting: VecDeque<Arc<Pipe>>,
-    /// Connections the task has to look at.
-    pub(super) queued: Vec<Arc<Pipe>>,
-    /// Everything is to be closed.
-    pub(super) stopping: bool,
-    /// The task has ended.
-    pub(super) over: bool,
-}
-
-impl Shared {
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has the task look at a connection.
-    pub(super) fn wake(&self, pipe: &Arc<Pipe>) {
-        if pipe.queue() {
-            self.book().queued.push(Arc::clone(pipe));
-            self.work.notify_one();
-        }
-    }
-
-    pub(super) fn counters(&self) -> MutexGuard<'_, Counters> {
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A UDP socket that speaks reliable unicast with many peers.
+/// A UDP socket that speaks reliable unicast with many peers: a servent that
+/// does nothing else, or a part of one that does.
 ///
-/// Dropped, it ends at once and says nothing to anybody; see
-/// [`Endpoint::shutdown`].
+/// Dropped, a servent that does nothing else ends at once and says nothing to
+/// anybody; see [`Endpoint::shutdown`].
 pub struct Endpoint {
     shared: Arc<Shared>,
-    task: JoinHandle<()>,
+    servent: Handle,
+    /// The servent is there for this alone.
+    alone: bool,
 }
 
 impl Endpoint {
@@ -81,26 +32,26 @@ impl Endpoint {
     /// The address cannot be had.
     pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
         let Options { config, loss, seed, backlog, trace, close_deadline } = options;
-        let socket = Socket::bind(at, config.seal, loss, seed)?;
-        let shared = Arc::new(Shared {
-            local: socket.local(),
-            max_message: config.max_message as usize,
-            tell: (u64::from(config.recv_messages / 8).max(1), (config.recv_bytes / 8).max(1)),
-            backlog,
-            close_deadline,
-            book: Mutex::default(),
-            counters: Mutex::default(),
-            work: Notify::new(),
-            came: Notify::new(),
-        });
-        let task =
-            Task::new(socket, config, Arc::clone(&shared), trace.as_deref()).map_err(|why| {
-                match trace {
-                    Some(path) => BindError::Trace { path, why },
-                    None => BindError::Socket { at, why },
-                }
-            })?;
-        Ok(Self { shared, task: tokio::spawn(task.run()) })
+        let datagrams = Datagrams { listen: at, config, loss, seed, backlog, close_deadline };
+        let options = driver::Options {
+            name: String::from("unicast"),
+            datagrams: Some(datagrams),
+            trace,
+            trace_waits: true,
+            node: node::Config { callable: false, ..node::Config::default() },
+            ..driver::Options::without_folders()
+        };
+        let servent = Driver::start(options).await.map_err(|why| BindError::of(why, at))?;
+        let endpoint = Self::of(&servent).map(|endpoint| Self { alone: true, ..endpoint });
+        endpoint.ok_or_else(|| BindError::Socket { at, why: std::io::ErrorKind::Other.into() })
+    }
+
+    /// The datagrams of a servent that was started with
+    /// [`driver::Options::datagrams`]. Every endpoint of it is the same.
+    #[must_use]
+    pub fn of(servent: &Handle) -> Option<Self> {
+        let shared = servent.shared.datagrams.clone()?;
+        Some(Self { shared, servent: servent.clone(), alone: false })
     }
 
     /// The address it was given.
@@ -160,18 +111,12 @@ impl Endpoint {
     /// Closes every connection, waits until that is acknowledged or
     /// [`Options::close_deadline`] has passed, and ends. What a connection
     /// could not deliver is what its own [`Connection::close`] says; call
-    /// that first to know.
-    pub async fn shutdown(mut self) {
-        self.shared.book().stopping = true;
-        self.shared.work.notify_one();
-        // Past the deadline it is aborted when `self` is dropped.
-        let _ = tokio::time::timeout(self.shared.close_deadline, &mut self.task).await;
-    }
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        self.task.abort();
+    /// that first to know. A servent that does more than this goes on.
+    pub async fn shutdown(self) {
+        self.shared.leave().await;
+        if self.alone {
+            let _ = self.servent.stop().await; // What goes wrong is in the log.
+        }
     }
 }
 
@@ -219,18 +164,19 @@ impl Connection {
         self.push(message.into(), Order::AtOnce).await
     }
 
-    async fn push(&self, mut message: Payload, order: Order) -> Result<(), SendError> {
+    async fn push(&self, data: Payload, order: Order) -> Result<(), SendError> {
         let most = self.shared.max_message;
-        if message.len() > most {
-            return Err(SendError::TooLong { length: message.len(), most });
+        if data.len() > most {
+            return Err(SendError::TooLong { length: data.len(), most });
         }
-        match self.pipe.put(message, order, &self.shared)? {
+        let mut message = Message { order, data };
+        match self.pipe.put(message, &self.shared)? {
             None => return Ok(()),
             Some(back) => message = back,
         }
         loop {
             let writable = self.pipe.writable.notified();
-            match self.pipe.put(message, order, &self.shared)? {
+            match self.pipe.put(message, &self.shared)? {
                 None => return Ok(()),
                 Some(back) => message = back,
             }

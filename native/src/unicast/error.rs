@@ -1,11 +1,13 @@
 //! What can go wrong between two endpoints.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
+
+use crate::driver::datagrams::Lost;
+use crate::error::StartError;
 
 /// Why there is no endpoint.
 #[derive(Debug, Error)]
@@ -51,30 +53,6 @@ pub enum ConnectError {
     Ended,
 }
 
-/// Why nothing goes or comes any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Lost {
-    /// No word from the peer for as long as the configuration allows.
-    #[error("the peer does not answer")]
-    Unreachable,
-    /// The peer ended its half and did not have everything any more.
-    #[error("the peer gave up before everything had arrived")]
-    Abandoned,
-    /// The peer began anew, as after a restart.
-    #[error("the peer began another connection")]
-    Replaced,
-    /// Nothing came for as long as the configuration allows.
-    #[error("nothing came from the peer for too long")]
-    Idle,
-    /// There are as many peers as the configuration allows.
-    #[error("there are too many peers")]
-    TooManyPeers,
-    /// The connection was closed here, or the endpoint has ended.
-    #[error("the connection was closed here")]
-    Closed,
-}
-
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -92,34 +70,15 @@ pub enum SendError {
     Lost(#[from] Lost),
 }
 
-/// What a connection ended without: nobody acknowledged these messages, so
-/// they may or may not have arrived.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undelivered {
-    /// Sequence numbers, first and last; a long message has several.
-    pub numbers: Vec<(u64, u64)>,
-    /// Messages that had not been numbered yet, and so were never sent.
-    pub waiting: usize,
-    /// Bytes of both together.
-    pub bytes: u64,
-}
-
-impl fmt::Display for Undelivered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes were not acknowledged", self.bytes)?;
-        let mut join = ": numbers ";
-        for (first, last) in &self.numbers {
-            write!(f, "{join}{first}")?;
-            if last > first {
-                write!(f, "-{last}")?;
-            }
-            join = ", ";
-        }
-        match self.waiting {
-            0 => Ok(()),
-            waiting => write!(f, "; {waiting} more messages were never sent"),
+impl BindError {
+    /// What kept the servent below from starting, in this module's words.
+    pub(super) fn of(why: StartError, at: SocketAddr) -> Self {
+        match why {
+            StartError::UdpPortInUse { at } => Self::PortInUse { at },
+            StartError::Trace { path, why } => Self::Trace { path, why },
+            StartError::Udp { at, why } => Self::Socket { at, why },
+            StartError::Dice(why) => Self::Socket { at, why },
+            other => Self::Socket { at, why: io::Error::other(other.to_string()) },
         }
     }
 }
-
-impl std::error::Error for Undelivered {}

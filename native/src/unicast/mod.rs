@@ -1,12 +1,11 @@
 //! Reliable messages over UDP: the protocol of
 //! [`servent_core::unicast`] on a real socket.
 //!
-//! One task owns the protocol and the socket. A turn is: read the clock once,
-//! run the timers that are due, take what the socket and the connections
-//! have, and let everything go in as few datagrams and system calls as
-//! possible. Connections and the task share bounded queues, so a full send
-//! window makes [`Connection::send`] wait, and messages nobody takes close
-//! the peer's window.
+//! Below is the [driver](crate::driver) with a node that only hears datagrams,
+//! or that does other things too ([`Endpoint::of`]). Connections and the
+//! node's task share bounded queues, so a full send window makes
+//! [`Connection::send`] wait, and messages nobody takes close the peer's
+//! window.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,20 +24,14 @@
 //!
 //! `native/examples/unicast.rs` is a whole program.
 
-mod alarm;
-mod counters;
 mod endpoint;
 mod error;
-#[cfg(target_os = "linux")]
-mod many;
 mod options;
-mod pipe;
-mod socket;
-mod task;
 
 pub use servent_core::unicast::{Config, Congestion, Payload, Profile};
 
-pub use self::counters::{Counters, SocketCounters};
 pub use self::endpoint::{Connection, Endpoint, Progress};
-pub use self::error::{BindError, ConnectError, Lost, SendError, Undelivered};
-pub use self::options::{Loss, NoLoss, Options};
+pub use self::error::{BindError, ConnectError, SendError};
+pub use self::options::Options;
+pub use crate::driver::datagrams::{Counters, Lost, Undelivered};
+pub use crate::net::udp::{Loss, NoLoss, SocketCounters};

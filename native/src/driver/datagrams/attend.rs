@@ -1,22 +1,23 @@
 //! What connections want, and what becomes of them.
 
+use std::collections::VecDeque;
 use std::mem;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use servent_core::node::{Command, Input, Message};
 use servent_core::time::Instant;
-use servent_core::unicast::{Input, Refusal, Room, Side};
+use servent_core::unicast::{Refusal, Room, Side};
 
-use super::Task;
-use crate::unicast::error::Lost;
-use crate::unicast::pipe::{Closing, Pipe};
+use super::{Closing, Loop, Lost, Messaging, Pipe};
 
-impl Task {
+impl Messaging {
     /// Connections that were used since the last turn, or have room again.
-    pub(super) fn look_at_queued(&mut self, now: Instant) {
+    pub(super) fn look_at_queued(&mut self, now: Instant, node: &mut Loop) {
         for peer in mem::take(&mut self.writable) {
             self.blocked.remove(&peer);
             if let Some(pipe) = self.pipe(peer) {
-                self.look(now, &pipe);
+                self.look(now, &pipe, node);
             }
         }
         let (queued, all) = {
@@ -27,7 +28,7 @@ impl Task {
         };
         for pipe in queued {
             pipe.seen();
-            self.look(now, &pipe);
+            self.look(now, &pipe, node);
         }
         for pipe in all {
             let mut state = pipe.lock();
@@ -35,21 +36,21 @@ impl Task {
                 state.closing = Closing::Asked;
                 state.outgoing.get_or_insert(Lost::Closed);
                 drop(state);
-                self.look(now, &pipe);
+                self.look(now, &pipe, node);
             }
         }
     }
 
-    fn look(&mut self, now: Instant, pipe: &Arc<Pipe>) {
-        self.tell_taken(now, pipe);
+    fn look(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
+        self.tell_taken(now, pipe, node);
         if !self.blocked.contains(&pipe.peer) {
-            self.pump(now, pipe);
+            self.pump(now, pipe, node);
         }
-        self.close(now, pipe);
+        self.close(now, pipe, node);
     }
 
     /// Tells what the application has consumed; all of it, when it has left.
-    fn tell_taken(&mut self, now: Instant, pipe: &Pipe) {
+    fn tell_taken(&mut self, now: Instant, pipe: &Pipe, node: &mut Loop) {
         let mut state = pipe.lock();
         if state.left {
             for payload in mem::take(&mut state.inbox) {
@@ -60,33 +61,34 @@ impl Task {
         let (messages, bytes) = mem::take(&mut state.taken);
         drop(state);
         if messages > 0 {
-            self.feed(now, Input::Taken { peer: pipe.peer, messages, bytes });
+            let taken = Command::TakenMessages { from: pipe.peer, messages, bytes };
+            self.feed(now, Input::Command(taken), node);
         }
     }
 
     /// Moves messages into the send window until it is full.
-    fn pump(&mut self, now: Instant, pipe: &Arc<Pipe>) {
-        let peer = pipe.peer;
+    fn pump(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
+        let to = pipe.peer;
         let mut outbox = mem::take(&mut pipe.lock().outbox);
         if outbox.is_empty() {
             return;
         }
+        let length = |messages: &[Message]| messages.iter().map(|it| it.data.len()).sum::<usize>();
         let mut bytes = 0;
-        while let Some((payload, order)) = outbox.pop_front() {
-            let length = payload.len();
-            self.feed(now, Input::Send { peer, payload, order });
-            match self.refused.take() {
-                None => bytes += length,
-                Some((payload, order, Refusal::Full)) => {
-                    outbox.push_front((payload, order));
-                    self.blocked.insert(peer);
-                    break;
-                }
-                Some((_, _, Refusal::TooLong | Refusal::TooManyPeers)) => {
-                    pipe.end(Lost::TooManyPeers);
-                    break;
-                }
+        while !outbox.is_empty() {
+            let fitting = fitting(&outbox, room(node, pipe));
+            let messages: Vec<Message> = outbox.drain(..fitting).collect();
+            bytes += length(&messages);
+            self.feed(now, Input::Command(Command::SendMessages { to, messages }), node);
+            let Some((messages, why)) = self.refused.take() else { continue };
+            bytes -= length(&messages);
+            messages.into_iter().rev().for_each(|message| outbox.push_front(message));
+            if why == Refusal::Full {
+                self.blocked.insert(to);
+            } else {
+                pipe.end(Lost::TooManyPeers);
             }
+            break;
         }
         let mut state = pipe.lock();
         outbox.append(&mut state.outbox); // Handed in meanwhile.
@@ -100,7 +102,7 @@ impl Task {
     }
 
     /// Takes a wish to close one step further.
-    fn close(&mut self, now: Instant, pipe: &Arc<Pipe>) {
+    fn close(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
         let peer = pipe.peer;
         let mut state = pipe.lock();
         if state.left && state.closing == Closing::No {
@@ -110,12 +112,13 @@ impl Task {
             Closing::Asked if state.outbox.is_empty() => {
                 state.closing = Closing::Told;
                 drop(state);
-                self.feed(now, Input::Close { peer });
+                let close = Command::CloseMessages { to: peer };
+                self.feed(now, Input::Command(close), node);
                 self.closing.push(Arc::clone(pipe));
             }
             Closing::GivenUp => {
                 drop(state);
-                self.feed(now, Input::Forget { peer, side: Side::Sender });
+                self.forget(now, peer, Side::Sender, node);
                 self.blocked.remove(&peer);
                 self.closed(pipe);
             }
@@ -153,13 +156,13 @@ impl Task {
     }
 
     /// Which closings are acknowledged now.
-    pub(super) fn check_closing(&mut self) {
+    pub(super) fn check_closing(&mut self, node: &Loop) {
         let mut closing = mem::take(&mut self.closing);
         closing.retain(|pipe| {
             if pipe.lock().closing != Closing::Told {
                 return false; // It ended otherwise.
             }
-            let done = self.unacknowledged(pipe) == (0, 0);
+            let done = self.unacknowledged(pipe, node) == (0, 0);
             if done {
                 self.closed(pipe);
             }
@@ -169,28 +172,28 @@ impl Task {
     }
 
     /// Messages and bytes in the send window.
-    fn unacknowledged(&self, pipe: &Pipe) -> (u64, u64) {
-        let Room { messages, bytes } = self.host.endpoint().room(pipe.peer);
+    fn unacknowledged(&self, pipe: &Pipe, node: &Loop) -> (u64, u64) {
+        let Room { messages, bytes } = room(node, pipe);
         let all = u64::from(self.config.send_messages);
         (all.saturating_sub(messages), self.config.send_bytes.saturating_sub(bytes))
     }
 
     /// Notes for everybody heard how much they have acknowledged.
-    pub(super) fn note_acknowledged(&mut self) {
+    pub(super) fn note_acknowledged(&mut self, node: &Loop) {
         let mut heard = mem::take(&mut self.heard);
-        if let Some(rtt) = heard.last().and_then(|peer| self.host.endpoint().rtt(*peer)) {
+        if let Some(rtt) = heard.last().and_then(|peer| node.endpoint()?.rtt(*peer)) {
             self.counters.rtt_us = rtt.as_micros();
         }
         for peer in heard.drain(..) {
             if let Some(pipe) = self.pipe(peer) {
-                self.acknowledged(&pipe);
+                self.acknowledged(&pipe, node);
             }
         }
         self.heard = heard;
     }
 
-    fn acknowledged(&self, pipe: &Pipe) {
-        let (_, kept) = self.unacknowledged(pipe);
+    fn acknowledged(&self, pipe: &Pipe, node: &Loop) {
+        let (_, kept) = self.unacknowledged(pipe, node);
         let mut state = pipe.lock();
         // What nobody will acknowledge is no longer kept either.
         if state.numbers.is_empty() {
@@ -200,12 +203,12 @@ impl Task {
     }
 
     /// Ends the connections with peers that do not answer.
-    pub(super) fn give_up_on_the_silent(&mut self, now: Instant) {
+    pub(super) fn give_up_on_the_silent(&mut self, now: Instant, node: &mut Loop) {
         for peer in mem::take(&mut self.silent) {
             self.counters.unreachable += 1;
             self.blocked.remove(&peer);
             for side in [Side::Sender, Side::Receiver] {
-                self.feed(now, Input::Forget { peer, side });
+                self.forget(now, peer, side, node);
             }
             self.assign();
             if let Some(pipe) = self.pipe(peer) {
@@ -215,8 +218,12 @@ impl Task {
         }
     }
 
+    fn forget(&mut self, now: Instant, peer: SocketAddr, side: Side, node: &mut Loop) {
+        self.feed(now, Input::Command(Command::ForgetMessages { peer, side }), node);
+    }
+
     /// True when it was told to stop and there is nothing left to say.
-    pub(super) fn finished(&mut self) -> bool {
+    pub(super) fn finished(&mut self, now: Instant, node: &mut Loop) -> bool {
         {
             let book = self.shared.book();
             let done = |pipe: &Arc<Pipe>| pipe.lock().closing == Closing::Done;
@@ -224,29 +231,54 @@ impl Task {
                 return false;
             }
         }
+        let peers = |node: &Loop| -> Vec<SocketAddr> {
+            let views = node.endpoint().map(|it| it.view()).unwrap_or_default();
+            views.iter().map(|view| view.peer).collect()
+        };
         if !self.leaving {
             self.leaving = true;
-            let now = self.clock.now();
-            for view in self.host.endpoint().view() {
-                self.feed(now, Input::Forget { peer: view.peer, side: Side::Receiver });
+            for peer in peers(node) {
+                self.forget(now, peer, Side::Receiver, node);
             }
-            self.feed(now, Input::Flush);
+            self.feed(now, Input::Flush, node);
             self.socket.flush();
         }
         // The text's own profile says CLOSE long after the last message.
-        let said = self.config.to_the_letter() || self.host.endpoint().view().is_empty();
+        let said = self.config.to_the_letter() || peers(node).is_empty();
         said && self.socket.is_flushed()
     }
 
     /// Lets everybody see the counters.
-    pub(super) fn publish(&mut self) {
-        self.counters.protocol = self.host.endpoint().counters();
+    pub(super) fn publish(&mut self, node: &Loop) {
+        if let Some(endpoint) = node.endpoint() {
+            self.counters.protocol = endpoint.counters();
+        }
         self.counters.socket = self.socket.counters;
         *self.shared.counters() = self.counters;
     }
 }
 
-impl Drop for Task {
+/// What the send window of a connection would still take.
+fn room(node: &Loop, pipe: &Pipe) -> Room {
+    node.endpoint().map_or(Room { messages: 0, bytes: 0 }, |it| it.room(pipe.peer))
+}
+
+/// How many messages to offer: all that fit, and one more, so that the node
+/// knows that somebody waits for room.
+fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
+    let Room { messages, mut bytes } = room;
+    let fits = |message: &&Message| {
+        let length = message.data.len() as u64;
+        let fits = length <= bytes;
+        bytes = bytes.saturating_sub(length);
+        fits
+    };
+    let most = usize::try_from(messages).unwrap_or(usize::MAX);
+    let fitting = outbox.iter().take(most).take_while(fits).count();
+    outbox.len().min(fitting + 1)
+}
+
+impl Drop for Messaging {
     /// However it ends, nobody waits for it any more.
     fn drop(&mut self) {
         let pipes = {

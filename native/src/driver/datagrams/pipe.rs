@@ -6,53 +6,54 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use servent_core::unicast::{Conn, Order, Payload};
+use servent_core::node::Message;
+use servent_core::unicast::{Conn, Payload};
 use tokio::sync::Notify;
 
-use super::endpoint::Shared;
-use super::error::{Lost, Undelivered};
+use super::{Lost, Shared, Undelivered};
 
 /// Messages and bytes that may wait for the task; the send window is behind it.
 const OUTBOX: (usize, usize) = (8_192, 1 << 20);
 
 /// One connection, seen from both sides.
-pub(super) struct Pipe {
-    pub(super) peer: SocketAddr,
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    pub(crate) peer: SocketAddr,
     state: Mutex<State>,
-    pub(super) readable: Notify,
-    pub(super) writable: Notify,
-    pub(super) ended: Notify,
+    pub(crate) readable: Notify,
+    pub(crate) writable: Notify,
+    pub(crate) ended: Notify,
     /// It stands in the list of those the task has to look at.
     queued: AtomicBool,
 }
 
 /// What is behind the lock.
-#[derive(Default)]
-pub(super) struct State {
-    pub(super) inbox: VecDeque<Payload>,
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) inbox: VecDeque<Payload>,
     /// Consumed and not yet told: messages, bytes.
-    pub(super) taken: (u64, u64),
-    pub(super) outbox: VecDeque<(Payload, Order)>,
-    pub(super) outbox_bytes: usize,
+    pub(crate) taken: (u64, u64),
+    pub(crate) outbox: VecDeque<Message>,
+    pub(crate) outbox_bytes: usize,
     /// Bytes the application handed in, and of these the acknowledged ones.
-    pub(super) accepted: u64,
-    pub(super) acknowledged: u64,
+    pub(crate) accepted: u64,
+    pub(crate) acknowledged: u64,
     /// The peer's connection that is being delivered.
-    pub(super) conn: Option<Conn>,
+    pub(crate) conn: Option<Conn>,
     /// How the peer's half ended: `Ok` with everything delivered.
-    pub(super) incoming: Option<Result<(), Lost>>,
+    pub(crate) incoming: Option<Result<(), Lost>>,
     /// Why nothing more is sent.
-    pub(super) outgoing: Option<Lost>,
+    pub(crate) outgoing: Option<Lost>,
     /// What is known to be undelivered.
-    pub(super) numbers: Vec<(u64, u64)>,
-    pub(super) closing: Closing,
+    pub(crate) numbers: Vec<(u64, u64)>,
+    pub(crate) closing: Closing,
     /// The application has let go of it.
-    pub(super) left: bool,
+    pub(crate) left: bool,
 }
 
 /// How far the closing of our half is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Closing {
+pub(crate) enum Closing {
     /// It is not wanted.
     #[default]
     No,
@@ -67,12 +68,12 @@ pub(super) enum Closing {
 }
 
 impl State {
-    pub(super) fn room(&self) -> bool {
+    pub(crate) fn room(&self) -> bool {
         self.outbox.len() < OUTBOX.0 && self.outbox_bytes < OUTBOX.1
     }
 
     /// What was never acknowledged, when there is any.
-    pub(super) fn undelivered(&self) -> Result<(), Undelivered> {
+    pub(crate) fn undelivered(&self) -> Result<(), Undelivered> {
         let waiting = self.outbox.len();
         if self.numbers.is_empty() && waiting == 0 {
             return Ok(());
@@ -83,7 +84,7 @@ impl State {
 }
 
 impl Pipe {
-    pub(super) fn new(peer: SocketAddr) -> Self {
+    pub(crate) fn new(peer: SocketAddr) -> Self {
         Self {
             peer,
             state: Mutex::default(),
@@ -94,24 +95,24 @@ impl Pipe {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True for the first who asks since the last [`Pipe::seen`]. To be asked
     /// after the lock was held: the task clears the mark before it takes the
     /// lock, so a mark that is still set is seen to.
-    pub(super) fn queue(&self) -> bool {
+    pub(crate) fn queue(&self) -> bool {
         !self.queued.load(Ordering::Acquire) && !self.queued.swap(true, Ordering::AcqRel)
     }
 
     /// The task is about to look at it.
-    pub(super) fn seen(&self) {
+    pub(crate) fn seen(&self) {
         self.queued.store(false, Ordering::Release);
     }
 
     /// The next message, or how it ended; `None` to wait.
-    pub(super) fn take(self: &Arc<Self>, shared: &Shared) -> Option<Result<Option<Payload>, Lost>> {
+    pub(crate) fn take(self: &Arc<Self>, shared: &Shared) -> Option<Result<Option<Payload>, Lost>> {
         let mut state = self.lock();
         let Some(payload) = state.inbox.pop_front() else {
             return state.incoming.map(|how| how.map(|()| None));
@@ -129,29 +130,28 @@ impl Pipe {
     }
 
     /// Hands a message to the task; gives it back when there is no room.
-    pub(super) fn put(
+    pub(crate) fn put(
         self: &Arc<Self>,
-        payload: Payload,
-        order: Order,
+        message: Message,
         shared: &Shared,
-    ) -> Result<Option<Payload>, Lost> {
+    ) -> Result<Option<Message>, Lost> {
         let mut state = self.lock();
         if let Some(lost) = state.outgoing {
             return Err(lost);
         }
         if !state.room() {
-            return Ok(Some(payload));
+            return Ok(Some(message));
         }
-        state.outbox_bytes += payload.len();
-        state.accepted += payload.len() as u64;
-        state.outbox.push_back((payload, order));
+        state.outbox_bytes += message.data.len();
+        state.accepted += message.data.len() as u64;
+        state.outbox.push_back(message);
         drop(state);
         shared.wake(self);
         Ok(None)
     }
 
     /// Both directions have ended.
-    pub(super) fn end(&self, why: Lost) {
+    pub(crate) fn end(&self, why: Lost) {
         let mut state = self.lock();
         state.incoming.get_or_insert(Err(why));
         state.outgoing.get_or_insert(why);
@@ -160,7 +160,7 @@ impl Pipe {
         self.wake_all();
     }
 
-    pub(super) fn wake_all(&self) {
+    pub(crate) fn wake_all(&self) {
         self.readable.notify_waiters();
         self.writable.notify_waiters();
         self.ended.notify_waiters();

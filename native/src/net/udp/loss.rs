@@ -1,0 +1,90 @@
+//! Datagrams that are lost on purpose.
+
+use std::fmt;
+use std::str::FromStr;
+
+use servent_core::rng::Rng;
+
+/// A share of datagrams, as a ratio of whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    lost: u64,
+    of: u64,
+}
+
+/// `5%`, `0.5%` or `1/20` is a loss; this was none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a loss is written like 5%, 0.5% or 1/20, and is less than everything")]
+pub struct NoLoss;
+
+impl Loss {
+    /// Nothing is lost on purpose.
+    pub const NONE: Self = Self { lost: 0, of: 1 };
+
+    /// `lost` of `of` datagrams; `None` when that is everything, or of none.
+    #[must_use]
+    pub const fn new(lost: u64, of: u64) -> Option<Self> {
+        if lost < of { Some(Self { lost, of }) } else { None }
+    }
+
+    /// True when any are lost.
+    pub(super) const fn some(self) -> bool {
+        self.lost > 0
+    }
+
+    /// True when this one is lost.
+    pub(super) fn hits(self, dice: &mut Rng) -> bool {
+        self.some() && dice.chance(self.lost, self.of)
+    }
+}
+
+impl FromStr for Loss {
+    type Err = NoLoss;
+
+    fn from_str(text: &str) -> Result<Self, NoLoss> {
+        let ratio = |text: &str| {
+            if let Some((lost, of)) = text.split_once('/') {
+                return Some((lost.trim().parse().ok()?, of.trim().parse().ok()?));
+            }
+            let number = text.strip_suffix('%').unwrap_or(text).trim();
+            let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+            if part.len() > 6 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+                return None;
+            }
+            let digits: u64 = format!("{whole}{part}").parse().ok()?;
+            Some((digits, 100 * 10_u64.pow(part.len() as u32)))
+        };
+        ratio(text.trim()).and_then(|(lost, of)| Self::new(lost, of)).ok_or(NoLoss)
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.lost, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_read_exactly() {
+        assert_eq!("5%".parse(), Ok(Loss { lost: 5, of: 100 }));
+        assert_eq!("0.5%".parse(), Ok(Loss { lost: 5, of: 1_000 }));
+        assert_eq!("1/20".parse(), Ok(Loss { lost: 1, of: 20 }));
+        assert_eq!("0%".parse::<Loss>().map(|l| l.lost), Ok(0));
+        for none in ["", "%", "100%", "-1%", "5.-1%", "a/b", "1/0", "3/2", "1.23456789%"] {
+            assert_eq!(none.parse::<Loss>(), Err(NoLoss), "{none}");
+        }
+    }
+
+    #[test]
+    fn it_hits_as_often_as_it_says() {
+        let loss = Loss { lost: 5, of: 100 };
+        let mut dice = Rng::new(3);
+        let hits = (0..10_000).filter(|_| loss.hits(&mut dice)).count();
+        assert!((400..600).contains(&hits), "{hits}");
+        assert!(!Loss::NONE.hits(&mut dice));
+    }
+}

@@ -1,0 +1,397 @@
+//! One UDP socket: many datagrams a system call, in and out.
+
+mod counters;
+mod loss;
+#[cfg(target_os = "linux")]
+mod many;
+
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use servent_core::rng::Rng;
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+pub use self::counters::SocketCounters;
+pub use self::loss::{Loss, NoLoss};
+
+/// Room for what one receive of the kernel may join into one buffer.
+const BUFFER: usize = 65_536;
+/// Bytes the kernel is asked to hold for us each way.
+const KERNEL_BUFFER: usize = 4 << 20;
+/// Buffers that are kept for when nobody holds a part of them any more.
+const KEPT: usize = 64;
+/// Bytes that may wait for the socket; what comes then is lost, as anything
+/// may be on a network.
+const WAITING: usize = 8 << 20;
+
+/// Datagrams of one peer in one piece of memory: each as long as `segment`,
+/// the last one possibly shorter.
+#[derive(Debug, Clone)]
+pub(crate) struct Train {
+    pub(crate) peer: SocketAddr,
+    pub(crate) segment: usize,
+    pub(crate) data: Bytes,
+}
+
+impl Train {
+    /// How many datagrams.
+    fn count(&self) -> usize {
+        self.data.len().div_ceil(self.segment)
+    }
+}
+
+/// The socket and what waits for it.
+pub(crate) struct Socket {
+    udp: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    v6: bool,
+    loss: Loss,
+    dice: Rng,
+    /// Empty ones went out as what they had received.
+    inward: Vec<BytesMut>,
+    /// Buffers that went out.
+    spent: VecDeque<Bytes>,
+    metas: [RecvMeta; BATCH_SIZE],
+    outward: VecDeque<Train>,
+    /// Their bytes.
+    waiting: usize,
+    complained: bool,
+    pub(crate) counters: SocketCounters,
+}
+
+impl Socket {
+    /// Must be called inside a runtime.
+    pub(crate) fn bind(at: SocketAddr, loss: Loss, seed: u64) -> io::Result<Self> {
+        let raw = RawSocket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
+        if at.is_ipv6() {
+            raw.set_only_v6(!at.ip().is_unspecified())?;
+        }
+        // As much as the system allows: what does not fit here is lost.
+        let _ = raw.set_recv_buffer_size(KERNEL_BUFFER);
+        let _ = raw.set_send_buffer_size(KERNEL_BUFFER);
+        raw.bind(&at.into())?;
+        let state = UdpSocketState::new((&raw).into())?;
+        let udp = UdpSocket::from_std(raw.into())?;
+        let local = udp.local_addr()?;
+        Ok(Self {
+            udp,
+            state,
+            local,
+            v6: at.is_ipv6(),
+            loss,
+            dice: Rng::new(seed).fork("loss", 0),
+            inward: vec![BytesMut::new(); BATCH_SIZE],
+            spent: VecDeque::new(),
+            metas: [RecvMeta::default(); BATCH_SIZE],
+            outward: VecDeque::new(),
+            waiting: 0,
+            complained: false,
+            counters: SocketCounters::default(),
+        })
+    }
+
+    pub(crate) const fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Waits until something has come, or until what waits may leave.
+    pub(crate) async fn ready(&self) -> io::Result<()> {
+        let wanted = if self.outward.is_empty() {
+            Interest::READABLE
+        } else {
+            Interest::READABLE | Interest::WRITABLE
+        };
+        self.udp.ready(wanted).await.map(|_| ())
+    }
+
+    /// True when nothing waits for the socket.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.outward.is_empty()
+    }
+
+    /// Takes the datagrams one system call brings; false when there was
+    /// nothing.
+    pub(crate) fn receive(&mut self, into: &mut Vec<Train>) -> bool {
+        for i in 0..BATCH_SIZE {
+            if self.inward[i].is_empty() {
+                self.inward[i] = self.fresh();
+            }
+        }
+        let Self { udp, state, inward, metas, .. } = self;
+        let received = udp.try_io(Interest::READABLE, || {
+            let mut buffers = inward.iter_mut();
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
+                IoSliceMut::new(buffers.next().map_or(&mut [], |buffer| &mut buffer[..]))
+            });
+            state.recv((&*udp).into(), &mut slices, metas)
+        });
+        let count = match received {
+            Ok(count) => count,
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(why) => {
+                // Such as an answer of a router to something sent before.
+                tracing::debug!(%why, "receive");
+                return true;
+            }
+        };
+        self.counters.recv_calls += 1;
+        for i in 0..count {
+            let RecvMeta { addr, len, stride, .. } = self.metas[i];
+            if len == 0 {
+                continue;
+            }
+            self.counters.bytes_in += len as u64;
+            let (peer, segment) = (canonical(addr), stride.clamp(1, len));
+            let train = Train { peer, segment, data: self.filled(i, len, segment) };
+            let lost = lose(train, self.loss, &mut self.dice, |train| into.push(train));
+            self.counters.lost_in += lost;
+        }
+        true
+    }
+
+    /// What a buffer was filled with. Many datagrams take the buffer with
+    /// them, because whoever keeps one of many copies it; so does a large
+    /// one. Others are copied, so that what is kept keeps no more than twice
+    /// the datagram it came in.
+    fn filled(&mut self, buffer: usize, length: usize, segment: usize) -> Bytes {
+        if length <= 2 * segment && length < BUFFER / 2 {
+            return Bytes::copy_from_slice(&self.inward[buffer][..length]);
+        }
+        let whole = std::mem::take(&mut self.inward[buffer]).freeze();
+        let filled = whole.slice(..length);
+        self.spent.push_back(whole);
+        filled
+    }
+
+    /// A buffer whose payloads have all been dropped, or a new one.
+    fn fresh(&mut self) -> BytesMut {
+        if let Some(oldest) = self.spent.pop_front() {
+            match oldest.try_into_mut() {
+                Ok(free) => return free,
+                Err(held) if self.spent.len() < KEPT => self.spent.push_front(held),
+                Err(_) => {} // Whoever holds it frees it.
+            }
+        }
+        BytesMut::zeroed(BUFFER)
+    }
+
+    /// Counts a datagram that is none of ours.
+    pub(crate) fn garbage(&mut self, from: SocketAddr, why: &dyn std::fmt::Display) {
+        self.counters.garbage += 1;
+        tracing::debug!(%from, %why, "not a datagram of ours");
+    }
+
+    /// Queues datagrams.
+    pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes) {
+        let train = Train { peer: self.outward_address(peer), segment: segment as usize, data };
+        if self.waiting > WAITING {
+            self.counters.send_failed += train.count() as u64;
+            return;
+        }
+        let Self { loss, dice, outward, waiting, .. } = self;
+        let lost = lose(train, *loss, dice, |train| {
+            *waiting += train.data.len();
+            outward.push_back(train);
+        });
+        self.counters.lost_out += lost;
+    }
+
+    /// Lets go what the socket takes now; the rest waits for it.
+    pub(crate) fn flush(&mut self) {
+        let most = self.state.max_gso_segments();
+        while !self.outward.is_empty() {
+            match self.flush_singles() {
+                Ok(0) => {}
+                Ok(left) => {
+                    self.left(left);
+                    continue;
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(why) => {
+                    self.failed(1, &why);
+                    self.left(1);
+                    continue;
+                }
+            }
+            let Some(Train { peer, segment, data }) = self.outward.front() else { return };
+            let length = data.len().min(segment * most);
+            let transmit = Transmit {
+                destination: *peer,
+                ecn: None,
+                contents: &data[..length],
+                segment_size: (length > *segment).then_some(*segment),
+                src_ip: None,
+            };
+            let count = length.div_ceil(*segment);
+            let Self { udp, state, .. } = &*self;
+            let sent = udp.try_io(Interest::WRITABLE, || state.try_send((&*udp).into(), &transmit));
+            match sent {
+                Ok(()) => {
+                    self.counters.send_calls += 1;
+                    self.counters.bytes_out += length as u64;
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(why) => self.failed(count, &why),
+            }
+            self.shorten(length);
+        }
+    }
+
+    /// So many bytes of the first train are dealt with.
+    fn shorten(&mut self, length: usize) {
+        match self.outward.front_mut() {
+            Some(train) if train.data.len() > length => {
+                train.data.advance(length);
+                self.waiting -= length;
+            }
+            _ => self.left(1),
+        }
+    }
+
+    /// So many trains are dealt with.
+    fn left(&mut self, trains: usize) {
+        let bytes: usize = self.outward.drain(..trains).map(|train| train.data.len()).sum();
+        self.waiting -= bytes;
+    }
+
+    /// Sends the datagrams on their own that come next in one system call;
+    /// how many left, 0 when there are none of that kind.
+    #[cfg(target_os = "linux")]
+    fn flush_singles(&mut self) -> io::Result<usize> {
+        let single = |train: &&Train| train.data.len() <= train.segment;
+        let singles = self.outward.iter().take(many::MOST).take_while(single);
+        if singles.clone().count() < 2 {
+            return Ok(0);
+        }
+        let datagrams = singles.map(|train| (train.peer, &train.data[..]));
+        let sent = self.udp.try_io(Interest::WRITABLE, || many::send(&self.udp, datagrams))?;
+        self.counters.send_calls += 1;
+        let bytes = self.outward.iter().take(sent).map(|train| train.data.len() as u64);
+        self.counters.bytes_out += bytes.sum::<u64>();
+        Ok(sent)
+    }
+
+    /// Where the system sends to one address a call.
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "the same shape on every system")]
+    fn flush_singles(&mut self) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    /// A datagram the system refuses is a lost one; the first is told.
+    fn failed(&mut self, count: usize, why: &io::Error) {
+        self.counters.send_failed += count as u64;
+        if quinn_udp::is_msg_size_err(why) {
+            self.counters.too_big += count as u64;
+        }
+        if let Some(train) = self.outward.front()
+            && !self.complained
+        {
+            self.complained = true;
+            let (to, bytes) = (train.peer, train.segment);
+            tracing::warn!(%to, bytes, %why, "a datagram was refused by the system");
+        }
+    }
+
+    /// An IPv4 peer as a dual-stack socket wants it.
+    fn outward_address(&self, peer: SocketAddr) -> SocketAddr {
+        match peer.ip() {
+            IpAddr::V4(ip) if self.v6 => {
+                SocketAddrV6::new(ip.to_ipv6_mapped(), peer.port(), 0, 0).into()
+            }
+            _ => peer,
+        }
+    }
+}
+
+/// An IPv4 peer of a dual-stack socket is an IPv4 peer.
+pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
+    match (peer.ip().to_canonical(), peer) {
+        (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), peer.port()),
+        (IpAddr::V6(ip), SocketAddr::V6(v6)) => {
+            SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into()
+        }
+        (IpAddr::V6(_), SocketAddr::V4(_)) => peer,
+    }
+}
+
+/// Gives what is not lost on purpose to `keep`; says how many are lost.
+fn lose(train: Train, loss: Loss, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
+    if !loss.some() {
+        keep(train);
+        return 0;
+    }
+    let Train { peer, segment, data } = train;
+    let (mut lost, mut begin) = (0, 0);
+    let mut run = |begin: usize, end: usize| {
+        if begin < end {
+            keep(Train { peer, segment, data: data.slice(begin..end) });
+        }
+    };
+    for at in (0..data.len()).step_by(segment) {
+        if loss.hits(dice) {
+            lost += 1;
+            run(begin, at);
+            begin = data.len().min(at + segment);
+        }
+    }
+    run(begin, data.len());
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train(data: &'static [u8], segment: usize) -> Train {
+        Train { peer: ([127, 0, 0, 1], 1).into(), segment, data: Bytes::from_static(data) }
+    }
+
+    #[test]
+    fn what_is_not_lost_is_kept_in_runs() {
+        let loss = Loss::new(1, 3).unwrap();
+        let mut dice = Rng::new(7);
+        let (mut lost, mut kept, mut datagrams) = (0, Vec::new(), 0);
+        for _ in 0..100 {
+            lost += lose(train(b"aabbccddeef", 2), loss, &mut dice, |run| {
+                datagrams += run.count();
+                kept.push(run.data);
+            });
+        }
+        assert_eq!(lost + datagrams as u64, 600);
+        assert!((100..300).contains(&lost), "{lost}");
+        let runs: &[&[u8]] = &[b"aabb", b"ccddeef", b"f", b"ee"];
+        for run in runs {
+            assert!(kept.iter().any(|it| &it[..] == *run), "{run:?}");
+        }
+        assert!(kept.iter().all(|it| it.len() % 2 == 0 || it.ends_with(b"f")));
+    }
+
+    #[tokio::test]
+    async fn trains_of_many_arrive_as_they_were_cut() {
+        let any = || ([127, 0, 0, 1], 0).into();
+        let mut here = Socket::bind(any(), Loss::NONE, 1).unwrap();
+        let mut there = Socket::bind(any(), Loss::NONE, 1).unwrap();
+        let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
+        here.send(there.local(), 300, data.clone());
+        here.flush();
+        assert!(here.is_flushed());
+        let (mut trains, mut all, mut datagrams) = (Vec::new(), Vec::new(), 0);
+        while all.len() < data.len() {
+            there.ready().await.unwrap();
+            there.receive(&mut trains);
+            for train in trains.drain(..) {
+                assert_eq!(train.peer, here.local());
+                datagrams += train.count();
+                all.extend_from_slice(&train.data);
+            }
+        }
+        assert_eq!((datagrams, &all[..]), (201, &data[..]));
+    }
+}
