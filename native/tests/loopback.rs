@@ -6,8 +6,9 @@ use std::path::Path;
 
 use common::{FIRST, Raw, fetched, get, header, shared, sharing, start, until};
 use rustix::process::{Resource, getrlimit, setrlimit};
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Datagrams, Driver, Handle, Options};
 use servent::error::StartError;
+use servent::unicast::{self, Endpoint};
 use servent_core::fetch::FetchFailure;
 use servent_core::node::{Answer, Command, Get, Source};
 
@@ -408,4 +409,59 @@ async fn a_file_comes_in_pieces_from_two_servers() {
         server.stop().await.unwrap();
     }
     client.stop().await.unwrap();
+}
+
+/// A file by HTTP and messages by datagrams, at the same time, from one node:
+/// one tape has both, and is the same run again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
+    const COUNT: u32 = 2_000;
+    let (files, bytes) = shared("file.bin", 600_000);
+    let state = tempfile::tempdir().unwrap();
+    let tape = state.path().join("both.sqlog");
+    let mut options = sharing(state.path(), files.path(), 1, 1);
+    options.upload_rate = Some(600_000);
+    options.trace = Some(tape.clone());
+    let loopback = "127.0.0.1:0".parse().unwrap();
+    let loss = "5%".parse().unwrap();
+    options.datagrams = Some(Datagrams { loss, ..Datagrams::at(loopback) });
+    let servent = start(options).await;
+    let here = Endpoint::of(&servent).unwrap();
+    let there = Endpoint::bind(loopback, unicast::Options::default()).await.unwrap();
+
+    let at = servent.addr().unwrap();
+    let download = tokio::task::spawn_blocking(move || {
+        let mut raw = Raw::connect(at);
+        assert_eq!(raw.ask(TARGET, "").0, 200);
+        assert!(raw.body(600_000) == bytes);
+    });
+    let ask = async {
+        let connection = there.connect(here.local_addr()).unwrap();
+        for n in 0..COUNT {
+            connection.send(n.to_be_bytes().to_vec()).await.unwrap();
+        }
+        for n in 0..COUNT {
+            let echo = connection.recv().await.unwrap().unwrap();
+            assert_eq!(echo, n.to_be_bytes().as_slice());
+        }
+        connection.close().await.unwrap();
+    };
+    let echo = async {
+        let connection = here.accept().await.unwrap();
+        while let Some(message) = connection.recv().await.unwrap() {
+            connection.send(message).await.unwrap();
+        }
+    };
+    let (downloaded, ..) = tokio::join!(download, ask, echo);
+    downloaded.unwrap();
+    assert!(here.counters().socket.lost_out + here.counters().socket.lost_in > 0);
+    servent.stop().await.unwrap();
+    assert!(here.accept().await.is_none(), "nobody comes any more");
+    there.shutdown().await;
+
+    let report = servent::replay::file(&tape).unwrap();
+    assert!(report.verified > 3 && report.verified == report.checkpoints, "{report}");
+    assert_eq!((report.diverged_at, report.unverified_inputs, report.damaged), (None, 0, 0));
+    let tape = std::fs::read_to_string(&tape).unwrap();
+    assert!(tape.contains("\"conn:request\"") && tape.contains("\"unicast:opened\""));
 }
