@@ -2,10 +2,11 @@
 //!
 //! What came over a link has the sender's record as its cause; the host knows
 //! that one. For the rest, such as a timer, the cause is the last thing that
-//! happened to the same place, download or connection.
+//! happened to the same place, download, connection or peer.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
 use super::{Cause, Event};
 use crate::id::{ConnId, FetchId, Guid};
@@ -20,6 +21,8 @@ pub enum Subject {
     Fetch(FetchId),
     /// A connection.
     Conn(ConnId),
+    /// The other end of messages over datagrams.
+    Peer(SocketAddr),
 }
 
 /// What an event is about, the most telling subject first.
@@ -36,7 +39,8 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
             [fetch.map(Subject::Fetch), conn.map(Subject::Conn)]
         }
         Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
-        Event::Unicast(_) | Event::World(_) => [None, None],
+        Event::Unicast(e) => [None, Some(Subject::Peer(e.peer()))],
+        Event::World(_) => [None, None],
     }
 }
 

@@ -10,7 +10,6 @@
 mod cause;
 mod digest;
 mod handover;
-pub mod letters;
 pub mod pcapng;
 pub mod qlog;
 mod record;

@@ -184,9 +184,13 @@ impl Writer {
         let mut first = None;
         for effect in effects {
             let Effect::Event(event) = effect else { continue };
-            let cause = first
-                .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
-                .or_else(|| self.causes.of(event));
+            let cause = match event {
+                // A turn's end is about many peers at once.
+                Event::Unicast(_) => self.causes.of(event),
+                _ => first
+                    .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
+                    .or_else(|| self.causes.of(event)),
+            };
             let seq = self.recorder.record(at, self.start.node, cause, event.clone(), &mut records);
             self.causes.note(seq, event);
             first = first.or(Some(seq));
