@@ -104,9 +104,6 @@ pub enum Output {
         #[serde(with = "crate::hex")]
         early: Vec<u8>,
     },
-    /// Stop storing on this connection; further bytes are dropped until it
-    /// is closed.
-    StopStore { conn: ConnId },
     /// Make room for a download, or open it again.
     Allocate { fetch: FetchId, name: String, size: Option<u64> },
     /// Hash a finished download; answered with [`Input::Verified`].

@@ -211,7 +211,7 @@ impl Node {
 
     /// Somebody connected.
     fn accepted(&mut self, now: Instant, conn: ConnId, peer: SocketAddr, fx: &mut Effects) {
-        let wrong = if conn.0 % 2 != 0 {
+        let wrong = if !conn.0.is_multiple_of(2) {
             Some(Misuse::Parity { conn })
         } else {
             self.io.get(conn).map(|_| Misuse::Repeated { conn })

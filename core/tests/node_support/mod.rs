@@ -174,7 +174,6 @@ impl Host {
                         inputs.push_back(self.store(conn, &early));
                     }
                 }
-                Output::StopStore { conn } => drop(self.storing.remove(&conn)),
                 Output::Verify { fetch } => {
                     let found = self.verified(fetch);
                     inputs.push_back(Input::Verified { fetch, sha1: Some(found) });

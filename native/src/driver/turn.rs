@@ -392,11 +392,6 @@ impl Loop {
                 };
                 self.push(conn, job);
             }
-            Output::StopStore { conn } => {
-                if let Some(outbox) = self.conns.get(&conn) {
-                    outbox.stop_store();
-                }
-            }
             Output::Allocate { fetch, name, size } => {
                 self.changes.extend(self.downloads.allocate(fetch, &name, size));
             }

@@ -54,7 +54,6 @@ struct State {
     jobs: VecDeque<Job>,
     bytes: usize,
     taken: bool,
-    stop_store: bool,
     closing: bool,
     cut: bool,
 }
@@ -100,12 +99,6 @@ impl Outbox {
         self.wake.notify_one();
     }
 
-    /// Ends the storing in progress.
-    pub(crate) fn stop_store(&self) {
-        self.state().stop_store = true;
-        self.wake.notify_one();
-    }
-
     /// The next job.
     pub(super) fn pop(&self) -> Option<Job> {
         let mut state = self.state();
@@ -129,9 +122,6 @@ impl Outbox {
     }
     pub(super) fn is_closing(&self) -> bool {
         self.state().closing
-    }
-    pub(super) fn is_store_stopped(&self) -> bool {
-        self.state().stop_store
     }
     /// Bytes of small writes waiting.
     pub(super) fn bytes(&self) -> usize {

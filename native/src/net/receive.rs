@@ -52,10 +52,6 @@ impl Conn {
             if last {
                 return if ended { Err(End) } else { Ok(()) };
             }
-            if self.outbox.is_store_stopped() {
-                self.discard = true;
-                return Ok(());
-            }
             let room = usize::try_from(end - at).unwrap_or(usize::MAX).min(GATHER);
             ended = self.gather(&mut buffer, room).await?;
         }

@@ -107,11 +107,6 @@ impl<N: Guest> World<N> {
             Output::Store { conn, fetch, start, end, early } => {
                 self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
             }
-            Output::StopStore { conn } => {
-                if let Some(end) = self.end_of(host, conn) {
-                    end.intake = Intake::Drop;
-                }
-            }
             Output::Verify { fetch } => {
                 let size = self.size_of(host).unwrap_or_default();
                 let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
@@ -198,11 +193,6 @@ impl<N: Guest> World<N> {
 
     fn place_of(&self, host: u32, conn: ConnId) -> Option<(LinkRef, Side)> {
         self.own(host).conns.get(&conn).copied()
-    }
-
-    fn end_of(&mut self, host: u32, conn: ConnId) -> Option<&mut End> {
-        let (link, side) = self.place_of(host, conn)?;
-        self.net.links.get_mut(link).map(|l| l.end_mut(side))
     }
 
     fn send(&mut self, host: u32, conn: ConnId, item: Packet) {
