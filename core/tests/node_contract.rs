@@ -6,6 +6,7 @@ mod node_support;
 use node_support::{Host, config, get, status};
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
+use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
     Answer, Command, ConnEvent, DialError, Get, Input, Misuse, Output, PartRow, Restored, Service,
 };
@@ -33,7 +34,7 @@ fn only(host: &mut Host, input: Input, fault: Misuse) {
 fn a_node_is_started_first_and_once() {
     let mut host = Host::blank(config(), &[]);
     let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
-    only(&mut host, Input::Accepted { conn, peer }, Misuse::NotStarted);
+    only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::NotStarted);
     host.input(Input::Start(Restored::default()));
     assert_eq!(faults(&host), [Misuse::NotStarted]);
     only(&mut host, Input::Start(Restored::default()), Misuse::StartedTwice);
@@ -48,10 +49,10 @@ fn numbers_of_connections_are_even_and_new() {
     let mut host = Host::new(config(), &[9]);
     let peer = "9.9.9.9:9".parse().unwrap();
     for conn in [ConnId(1), ConnId(u64::MAX)] {
-        only(&mut host, Input::Accepted { conn, peer }, Misuse::Parity { conn });
+        only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::Parity { conn });
     }
     let conn = host.accept("9.9.9.9:9");
-    only(&mut host, Input::Accepted { conn, peer }, Misuse::Repeated { conn });
+    only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::Repeated { conn });
     assert_eq!(status(&host.say(conn, &get(0, ""))), 200, "the one that is there stays");
 }
 
@@ -96,6 +97,7 @@ fn a_service_that_is_off_declines() {
         (Command::Cancel { fetch: FetchId(1) }, Service::Downloads),
         (Command::Giv { to: at, index: FileIndex(0) }, Service::Http),
         (Command::Join { at }, Service::Overlay),
+        (Command::Swarm(swarm::Command::Leave { file: SwarmFile(1) }), Service::Swarm),
         (Command::Search { search: 1, words: "x".into() }, Service::Overlay),
     ] {
         host.input(Input::Command(command));

@@ -96,7 +96,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
     let local = "1.2.3.4:5".parse().unwrap();
     let disk = prop_oneof![Just(StoreError::Full), Just(StoreError::Changed)];
     prop_oneof![
-        3 => (accepted(), peer).prop_map(|(conn, peer)| Ok(Input::Accepted { conn, peer })),
+        3 => (accepted(), peer).prop_map(|(conn, peer)| Ok(Input::Accepted { conn, peer, local: None })),
         12 => (conn(), words()).prop_map(|(conn, data)| Ok(Input::Bytes { conn, data })),
         5 => conn().prop_map(move |conn| Ok(Input::Dialed { conn, local })),
         1 => conn().prop_map(|conn| Ok(Input::DialFailed { conn, why: DialError::Refused })),

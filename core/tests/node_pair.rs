@@ -176,6 +176,7 @@ fn remembered(host: &Host) -> Restored {
             Op::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
             Op::Host(row) => restored.hosts.push(row),
             Op::HostGone(at) => restored.hosts.retain(|r| r.at != at),
+            Op::Swarm(op) => panic!("it is in no swarm: {op:?}"),
         }
     }
     restored.queue.sort_by_key(|r| r.arrival);

@@ -22,7 +22,7 @@ fn inputs(n: u64) -> Vec<Input> {
     let mut list = vec![Input::Start(Restored::default())];
     for i in 0..n {
         let conn = ConnId(2 * i);
-        list.push(Input::Accepted { conn, peer: "10.0.0.9:4000".parse().unwrap() });
+        list.push(Input::Accepted { conn, peer: "10.0.0.9:4000".parse().unwrap(), local: None });
         list.push(Input::Bytes {
             conn,
             data: format!("GET /get/1/a HTTP/1.1\r\nX-N: {i}\r\n\r\n").into_bytes(),

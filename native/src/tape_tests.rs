@@ -36,7 +36,7 @@ impl Bench {
     /// Somebody comes and goes.
     fn visit(&mut self, n: u64) -> u64 {
         let (conn, peer) = (ConnId(2 * n), "192.0.2.1:9".parse().unwrap());
-        self.turn(Input::Accepted { conn, peer }) + self.turn(Input::Closed { conn })
+        self.turn(Input::Accepted { conn, peer, local: None }) + self.turn(Input::Closed { conn })
     }
 }
 

@@ -9,7 +9,11 @@ use std::net::{TcpListener, TcpStream};
 
 use program::{PATIENCE, Place, Running, Wire, assert_same, complains, free_port, noise, until};
 use serde_json::Value;
-use swarm_program::{Raw, client, coordinator, number, url};
+use servent::driver::{Coordinate, Driver, Options};
+use servent::swarm::GetOptions;
+use servent_core::swarm::FileSpec;
+use servent_core::wire::pdtp::url_of;
+use swarm_program::{Raw, client, coordinator, coordinator_in_pieces, number, url};
 
 #[test]
 fn many_take_a_file_from_each_other_and_the_source_sends_little_more_than_one() {
@@ -85,7 +89,7 @@ fn a_coordinator_that_was_killed_comes_back_and_nobody_starts_over() {
     assert_same(&place.path("a"), &bytes);
     drop(server);
     // Who came, and what it took, was written before it was told.
-    assert!(std::fs::metadata(place.path("s/swarm/swarm.redb")).unwrap().len() > 0);
+    assert!(std::fs::metadata(place.path("s/swarm/state.redb")).unwrap().len() > 0);
 }
 
 #[test]
@@ -287,4 +291,92 @@ fn rates_hold_in_both_directions() {
     let begun = watch.now();
     client(&other, server.at, "a", &["--download-rate", "400k"]).event("done");
     assert!(seconds(begun) >= 1.7, "the client took 800 kB in {:.2} s", seconds(begun));
+}
+
+/// Every decision is on the tapes: of the coordinator, of a client that was
+/// stopped, and of the one that went on.
+#[test]
+fn the_tapes_of_a_swarm_replay_also_those_of_who_was_stopped() {
+    let place = Place::new();
+    let (mut server, bytes) =
+        coordinator(&place, 800_000, "127.0.0.1:0", &["--trace", "serve.sqlog"]);
+    let slow = ["--download-rate", "150k", "--trace", "first.sqlog"];
+    let mut first = client(&place, server.at, "a", &slow);
+    while number(&first.event("progress"), "held") < 3 {}
+    first.signal("INT");
+    assert_eq!(first.ended().code(), Some(130));
+    let mut again = client(&place, server.at, "a", &["--trace", "again.sqlog"]);
+    assert!(number(&again.event("done"), "resumed") >= 3);
+    assert_same(&place.path("a"), &bytes);
+    assert_eq!(again.ended().code(), Some(0));
+    server.signal("INT");
+    assert_eq!(server.ended().code(), Some(0));
+    for tape in ["serve.sqlog", "first.sqlog", "again.sqlog"] {
+        let replay = place.run(&["replay", tape, "--json"]);
+        assert!(replay.status.success(), "{tape}: {}", String::from_utf8_lossy(&replay.stderr));
+        let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
+        assert_eq!(number(&report, "verified"), number(&report, "checkpoints"), "{report}");
+        assert_eq!(number(&report, "damaged"), 0, "{report}");
+        assert!(number(&report, "inputs") > 20, "{report}");
+    }
+}
+
+/// What a client has is told as ranges, over as many frames as that takes.
+#[test]
+fn thousands_of_pieces_resume_as_ten_do() {
+    let place = Place::new();
+    let at = format!("127.0.0.1:{}", free_port());
+    let small = ["--chunk", "128", "--slots", "16"];
+    let size = 128 * 3_000;
+    let (server, bytes) = coordinator_in_pieces(&place, size, &at, &small);
+    let mut first = client(&place, server.at, "a", &[]);
+    while number(&first.event("progress"), "held") < 600 {}
+    first.kill();
+    let mut again = client(&place, server.at, "a", &[]);
+    let resumed = number(&again.event("progress"), "resumed");
+    assert!(resumed >= 600, "{resumed} pieces are left");
+    server.kill();
+    let (server, _) = coordinator_in_pieces(&place, size, &at, &small);
+    let done = again.event("done");
+    assert_eq!(number(&done, "pieces"), 3_000, "{done}");
+    assert_same(&place.path("a"), &bytes);
+    drop(server);
+}
+
+/// One servent, on one port: it shares a folder by its queue, and coordinates
+/// a swarm.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_servent_shares_and_coordinates_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shared, film) = (dir.path().join("shared"), dir.path().join("film.mkv"));
+    std::fs::create_dir(&shared).unwrap();
+    let (song, bytes) = (noise(50_000), noise(300_000));
+    std::fs::write(shared.join("song.ogg"), &song).unwrap();
+    std::fs::write(&film, &bytes).unwrap();
+    let hashed = servent::swarm::hash_file(&film, 16_384).unwrap();
+    let (url, size) = (url_of("film.mkv"), hashed.size);
+    let spec = FileSpec { url: url.clone(), size, chunk: 16_384, hashes: hashed.pieces.into() };
+    let mut options = Options {
+        shares: vec![shared],
+        coordinate: Some(Coordinate { files: vec![(film, spec)], slots: 4, proxies: Vec::new() }),
+        ..Options::under(dir.path().join("state"))
+    };
+    options.node.swarm.coordinator = Some(servent_core::swarm::Config::default());
+    let servent = Driver::start(options).await.unwrap();
+    let at = servent.addr().unwrap();
+    let target = dir.path().join("taken.mkv");
+    let wish = GetOptions::under(&dir.path().join("client"), at, url, target.clone());
+    let mut fetch = servent::swarm::get(wish).await.unwrap();
+    let visitor = tokio::task::spawn_blocking(move || {
+        Wire::connect(at).get("/get/0/song.ogg", &["Connection: close"])
+    });
+    let reply = visitor.await.unwrap();
+    assert_eq!((reply.status, reply.body.len()), (200, song.len()));
+    assert_eq!(reply.body, song);
+    let progress = fetch.ended().await.unwrap();
+    assert_eq!(progress.from_source, bytes.len() as u64);
+    assert_same(&target, &bytes);
+    let view = servent.swarm(0).await.unwrap().coordinator.unwrap();
+    assert_eq!(view.sent, bytes.len() as u64);
+    servent.stop().await.unwrap();
 }

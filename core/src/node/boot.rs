@@ -34,7 +34,7 @@ impl Node {
                 shared: count(restored.shared.len()),
             },
         );
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         for file in restored.shared {
             if let Some(overlay) = overlay {
@@ -58,6 +58,9 @@ impl Node {
         if let Some(overlay) = overlay {
             overlay.restore(cx, restored.hosts);
         }
+        if let Some(swarm) = swarm {
+            swarm.start(cx, restored.swarm);
+        }
     }
 
     /// The user wants something.
@@ -71,7 +74,7 @@ impl Node {
         if let Command::Listening { at } = command {
             self.us.listen = Some(at);
         }
-        let Self { config, us, io, http, downloads, overlay, datagrams, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         let input = match command {
             Command::Get(get) => fetch::Input::Get(get),
@@ -81,7 +84,18 @@ impl Node {
             Command::ExpectGiv { fetch, servent, index } => {
                 fetch::Input::ExpectGiv { fetch, servent, index }
             }
-            Command::Listening { .. } => return downloads.listening(cx),
+            Command::Listening { .. } => {
+                if let Some(swarm) = swarm {
+                    swarm.listening(cx);
+                }
+                return downloads.listening(cx);
+            }
+            Command::Swarm(command) => {
+                if let Some(swarm) = swarm {
+                    swarm.command(cx, command);
+                }
+                return;
+            }
             Command::Giv { to, index } => {
                 if !http.give(cx, to, index) {
                     cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
@@ -112,9 +126,13 @@ impl Node {
     /// failed now, and what they have saved is what the next start finds, so
     /// that running slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, now: Instant, fx: &mut Effects) {
-        let Self { config, us, io, http, overlay, .. } = self;
+        let Self { config, us, io, http, overlay, swarm, .. } = self;
+        let cx = &mut Cx { now, config, us, io, fx };
         if let Some(overlay) = overlay {
-            overlay.stop(&mut Cx { now, config, us, io, fx }, http);
+            overlay.stop(cx, http);
+        }
+        if let Some(swarm) = swarm {
+            swarm.stop(cx);
         }
         Connections::close_all(io, "the servent stops", fx);
         self.state = State::Stopped;
@@ -129,6 +147,7 @@ impl Node {
             Service::Downloads => self.config.downloads,
             Service::Overlay => self.overlay.is_some(),
             Service::Datagrams => self.datagrams.is_some(),
+            Service::Swarm => self.swarm.is_some(),
         }
     }
 }
@@ -151,6 +170,7 @@ const fn needs(command: &Command) -> Option<Service> {
         | Command::TakenMessages { .. }
         | Command::CloseMessages { .. }
         | Command::ForgetMessages { .. } => Some(Service::Datagrams),
+        Command::Swarm(_) => Some(Service::Swarm),
         Command::Listening { .. } | Command::Stop => None,
     }
 }

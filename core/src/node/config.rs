@@ -36,6 +36,8 @@ pub struct Config {
     pub overlay: super::overlay::Config,
     /// Reliable messages over datagrams; `None`: datagrams are not heard.
     pub datagrams: Option<unicast::Config>,
+    /// Swarms.
+    pub swarm: super::swarm::Config,
 }
 
 impl Default for Config {
@@ -52,6 +54,7 @@ impl Default for Config {
             callable: true,
             overlay: super::overlay::Config::default(),
             datagrams: None,
+            swarm: super::swarm::Config::default(),
         }
     }
 }

@@ -22,6 +22,8 @@ use crate::time::Instant;
 pub(super) struct Conn {
     /// The other end.
     pub(super) peer: SocketAddr,
+    /// Where it has found us, when it came by itself and the host knows.
+    pub(super) local: Option<SocketAddr>,
     /// What it is for at this moment.
     pub(super) phase: Phase,
     /// Bytes that came in and are not dealt with. No capacity when empty.
@@ -46,6 +48,8 @@ pub(super) enum Phase {
     Fetching(Awaited),
     /// A neighbour in the overlay, or who may become one.
     Overlay,
+    /// A client of our coordinator, our coordinator, or a peer of a swarm.
+    Swarm,
     /// Closed by us; the host will say when it is gone.
     Closing,
 }
@@ -59,6 +63,8 @@ pub(super) enum Owner {
     Downloads,
     /// Neighbours.
     Overlay,
+    /// Swarms.
+    Swarm,
     /// Nobody any more: it is closing.
     Nobody,
 }
@@ -73,6 +79,7 @@ impl Phase {
             | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
             Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
             Self::Overlay | Self::Dialing(Purpose::Neighbour) => Owner::Overlay,
+            Self::Swarm | Self::Dialing(Purpose::Swarm) => Owner::Swarm,
             Self::Closing => Owner::Nobody,
         }
     }
@@ -89,6 +96,8 @@ pub(super) enum Purpose {
     Fetch,
     /// To have a neighbour in the overlay.
     Neighbour,
+    /// For a swarm: its coordinator, or a peer.
+    Swarm,
 }
 
 /// A file body on its way out.
@@ -132,7 +141,7 @@ pub(super) enum Timer {
 
 impl Conn {
     fn new(peer: SocketAddr, phase: Phase) -> Self {
-        Self { peer, phase, unread: Vec::new(), due: None }
+        Self { peer, local: None, phase, unread: Vec::new(), due: None }
     }
 
     /// Takes over what came in, copying only when something is unread.
@@ -200,11 +209,14 @@ impl Connections {
         &mut self,
         now: Instant,
         conn: ConnId,
-        peer: SocketAddr,
+        (peer, local): (SocketAddr, Option<SocketAddr>),
         fx: &mut Effects,
     ) {
         match self.admit(conn, peer) {
             Ok(()) => {
+                if let Some(state) = self.conns.get_mut(&conn) {
+                    state.local = local;
+                }
                 tell(fx, ConnEvent::Accepted { conn, peer });
                 self.wake(conn, now + self.limits.request_deadline, Timer::Head);
             }
@@ -427,6 +439,6 @@ mod tests {
         let bytes = core::mem::take(&mut c.unread);
         c.keep_unread(bytes, 2);
         assert_eq!(c.unread.capacity(), 0);
-        assert!(size_of::<Conn>() <= 128, "{}", size_of::<Conn>());
+        assert!(size_of::<Conn>() <= 160, "{}", size_of::<Conn>());
     }
 }

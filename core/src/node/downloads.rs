@@ -9,7 +9,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::connections::{Awaited, Phase, Purpose};
 use super::cx::Cx;
 use super::parts::Parts;
-use super::{Config, ConnEvent, Event, Op, Output};
+use super::{Config, ConnEvent, Event, FileRef, Op, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::fetch::{self, DialError, Fetches, PartRow, StoreError};
 use crate::id::{ConnId, FetchId};
@@ -219,7 +219,7 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
     let ours = usize::try_from(length).unwrap_or(usize::MAX).min(early.len());
     let rest = early.split_off(ours);
     state.keep_unread(rest, 0);
-    cx.fx.output(Output::Store { conn, fetch, start, end, early });
+    cx.fx.output(Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early });
 }
 
 /// Sets what comes next on a connection on which we ask.

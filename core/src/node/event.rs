@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::fetch::{self, DialError};
 use crate::id::{ConnId, FileIndex, NodeId};
 use crate::wire::unicast::PacketError;
-use crate::{queue, routing, unicast};
+use crate::{queue, routing, swarm, unicast};
 
 /// Everything an engine can tell, one variant per engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,10 @@ pub enum Event {
     Routing(routing::Event),
     /// Reliable messages over datagrams.
     Unicast(unicast::Event),
+    /// The coordinator of a swarm.
+    Swarm(swarm::Event),
+    /// A client of a swarm.
+    Client(swarm::client::Event),
 }
 
 /// Something that happened on a connection.

@@ -12,6 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use super::swarm::{self, SwarmFile};
 use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::queue::{FileKey, Row};
@@ -24,8 +25,9 @@ use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 pub enum Input {
     /// The very first input: what the store remembered.
     Start(Restored),
-    /// Somebody connected. `conn` is even and new.
-    Accepted { conn: ConnId, peer: SocketAddr },
+    /// Somebody connected. `conn` is even and new; `local` is where it has
+    /// found us, when the host knows.
+    Accepted { conn: ConnId, peer: SocketAddr, local: Option<SocketAddr> },
     /// A dial of ours succeeded.
     Dialed { conn: ConnId, local: SocketAddr },
     /// A dial of ours failed.
@@ -72,6 +74,8 @@ pub enum Input {
     /// together. Without this they leave with the next timeout, whose deadline
     /// is the present while something waits.
     Flush,
+    /// An answer to [`Output::Swarm`].
+    Swarm(swarm::Input),
 }
 
 /// Something a node asks of its host.
@@ -93,12 +97,12 @@ pub enum Output {
     /// on this connection; report with [`Input::Served`].
     Serve { conn: ConnId, file: FileRef, start: u64, end: u64 },
     /// Write the next `end - start` bytes that come in on this connection to
-    /// the download at `start`; report with [`Input::Stored`]. `early` are
+    /// the file at `start`; report with [`Input::Stored`]. `early` are
     /// the first of them, which had already come in with the head. What
     /// comes in after them is [`Input::Bytes`] again.
     Store {
         conn: ConnId,
-        fetch: FetchId,
+        file: FileRef,
         start: u64,
         end: u64,
         #[serde(with = "crate::hex")]
@@ -130,6 +134,8 @@ pub enum Output {
     Refused { to: SocketAddr, messages: Vec<Message>, why: Refusal },
     /// After [`Refusal::Full`]: there is room again.
     Writable { to: SocketAddr },
+    /// Something for a swarm.
+    Swarm(swarm::Output),
 }
 
 /// A message that travels in datagrams.
@@ -150,6 +156,8 @@ pub enum FileRef {
     Shared(FileIndex),
     /// A download of ours, as far as it has come.
     Fetch(FetchId),
+    /// A file of a swarm.
+    Swarm(SwarmFile),
 }
 
 /// A file somebody may download from us.
@@ -183,6 +191,9 @@ pub struct Restored {
     pub shared: Vec<FileInfo>,
     /// Others of the overlay.
     pub hosts: Vec<HostRow>,
+    /// Of swarms.
+    #[serde(default)]
+    pub swarm: swarm::Restored,
 }
 
 /// Somebody of the overlay, as written to the store.
@@ -241,6 +252,8 @@ pub enum Command {
     /// Drop a half of a connection as if it had never been: for a peer that
     /// does not answer, for tests and faults.
     ForgetMessages { peer: SocketAddr, side: Side },
+    /// Something in a swarm; answered with [`Answer::Swarm`].
+    Swarm(swarm::Command),
     /// Finish: say goodbye, save, answer [`Answer::Stopped`].
     Stop,
 }
@@ -261,6 +274,8 @@ pub enum Answer {
     NoWay { servent: Guid },
     /// No such download.
     Unknown { fetch: FetchId },
+    /// How it goes in a swarm.
+    Swarm(swarm::Answer),
     /// Everything is said and saved.
     Stopped,
     /// The command is for a service that is not configured.
@@ -280,6 +295,8 @@ pub enum Service {
     Overlay,
     /// Send and receive messages over datagrams: [`super::Config::datagrams`].
     Datagrams,
+    /// Coordinate swarms, or take part in them: [`super::Config::swarm`].
+    Swarm,
 }
 
 impl From<fetch::Answer> for Answer {
@@ -340,4 +357,6 @@ pub enum Op {
     Host(HostRow),
     /// Somebody of the overlay who is forgotten.
     HostGone(SocketAddr),
+    /// A change of what is remembered of swarms.
+    Swarm(swarm::Op),
 }

@@ -8,6 +8,7 @@ use super::cx::Cx;
 use super::downloads::Downloads;
 use super::http::{Http, clip};
 use super::overlay::Overlay;
+use super::swarm::Swarm;
 use super::{ConnEvent, Limit};
 use crate::id::ConnId;
 use crate::wire::queue::Line;
@@ -22,15 +23,25 @@ pub(super) fn read(
     conn: ConnId,
     http: &mut Http,
     downloads: &mut Downloads,
-    overlay: Option<&mut Overlay>,
+    (overlay, swarm): (Option<&mut Overlay>, Option<&mut Swarm>),
 ) {
     let Some(state) = cx.io.open(conn) else { return };
     if !matches!(state.phase, Phase::Fresh) {
         return http.read(cx, conn, &downloads.parts);
     }
-    match first(&state.unread, cx.config.limits.head_bytes) {
+    let frames = swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
+    match first(&state.unread, cx.config.limits.head_bytes, frames) {
         First::More => state.drop_read(0),
-        First::Http => http.read(cx, conn, &downloads.parts),
+        First::Http => {
+            if !swarm.is_some_and(|swarm| swarm.asked(cx, conn)) {
+                http.read(cx, conn, &downloads.parts);
+            }
+        }
+        First::Frame => {
+            if let Some(swarm) = swarm {
+                swarm.opened(cx, conn);
+            }
+        }
         First::Overlay => {
             let met = overlay.map_or(Err(Limit::Garbage), |overlay| overlay.hello(cx, http, conn));
             if let Err(limit) = met {
@@ -66,12 +77,25 @@ pub(super) enum First {
     Line(String, usize),
     /// A handshake of the overlay.
     Overlay,
+    /// A frame of PDTP.
+    Frame,
     /// Nothing we speak.
     Garbage,
 }
 
-/// Looks at the first line, after any empty ones.
-pub(super) fn first(bytes: &[u8], limit: u32) -> First {
+/// Looks at the first line, after any empty ones. Whoever takes `frames` sees
+/// one by the bracket behind its length: no line has it there.
+pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
+    if frames {
+        match bytes {
+            [_, _, b'[', ..] => return First::Frame,
+            [b'\r' | b'\n', ..] if bytes.len() < 3 => return First::More,
+            [first, ..] if !first.is_ascii_alphabetic() && !matches!(first, b'\r' | b'\n') => {
+                return First::Frame;
+            }
+            _ => {}
+        }
+    }
     let Some(from) = bytes.iter().position(|b| !matches!(b, b'\r' | b'\n')) else {
         return if bytes.len() >= limit as usize { First::Garbage } else { First::More };
     };
@@ -117,7 +141,7 @@ mod tests {
             let mut fx = Fx::new();
             node.handle(Instant::ZERO, Input::Start(Restored::default()), &mut fx);
             let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
-            node.handle(Instant::ZERO, Input::Accepted { conn, peer }, &mut fx);
+            node.handle(Instant::ZERO, Input::Accepted { conn, peer, local: None }, &mut fx);
             let mut data = line.into_bytes();
             for piece in pieces {
                 data.extend(piece);
@@ -132,15 +156,30 @@ mod tests {
 
     #[test]
     fn the_first_line_decides() {
-        assert_eq!(first(b"", 100), First::More);
-        assert_eq!(first(&[b'\n'; 100], 100), First::Garbage);
-        assert_eq!(first(b"\r\nGET / HT", 100), First::More);
-        assert_eq!(first(b"\r\nGET / HTTP/1.1\r\n", 100), First::Http);
-        assert_eq!(first(b"\x16\x03", 100), First::Garbage);
-        assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100), First::Overlay);
-        assert_eq!(first(b"GIV 1:x/y\r\n\r\n", 100), First::Line("GIV 1:x/y".into(), 11));
-        assert_eq!(first(b"\nQUEUE a b\nrest", 100), First::Line("QUEUE a b".into(), 11));
-        assert_eq!(first(&[b'A'; 100], 100), First::Http);
-        assert_eq!(first(&[b"GIV ", &[b'x'; 2_000][..], b"\n"].concat(), 9_000), First::Garbage);
+        assert_eq!(first(b"", 100, false), First::More);
+        assert_eq!(first(&[b'\n'; 100], 100, false), First::Garbage);
+        assert_eq!(first(b"\r\nGET / HT", 100, false), First::More);
+        assert_eq!(first(b"\r\nGET / HTTP/1.1\r\n", 100, false), First::Http);
+        assert_eq!(first(b"\x16\x03", 100, false), First::Garbage);
+        assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100, false), First::Overlay);
+        assert_eq!(first(b"GIV 1:x/y\r\n\r\n", 100, false), First::Line("GIV 1:x/y".into(), 11));
+        assert_eq!(first(b"\nQUEUE a b\nrest", 100, false), First::Line("QUEUE a b".into(), 11));
+        assert_eq!(first(&[b'A'; 100], 100, false), First::Http);
+        assert_eq!(
+            first(&[b"GIV ", &[b'x'; 2_000][..], b"\n"].concat(), 9_000, false),
+            First::Garbage
+        );
+    }
+
+    #[test]
+    fn a_frame_is_known_by_its_bracket() {
+        let of = |bytes: &[u8]| first(bytes, 100, true);
+        for frame in [&b"\x00\x02["[..], b"GE[", b"\n\n[", b"\x00", b"\xff\xff"] {
+            assert_eq!(of(frame), First::Frame, "{frame:?}");
+        }
+        assert_eq!(of(b"G"), First::More);
+        assert_eq!(of(b"\r\n"), First::More);
+        assert_eq!(of(b"\r\nGET / HTTP/1.1\r\n"), First::Http);
+        assert_eq!(first(b"\x00\x02[", 100, false), First::Garbage);
     }
 }

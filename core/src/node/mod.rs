@@ -19,6 +19,7 @@
 //! | `downloads` | the service that downloads |
 //! | `datagrams` | the service that sends and receives messages over datagrams |
 //! | `overlay` | neighbours, what they ask and what we ask them |
+//! | `swarm` | pieces of files between many: coordinator and client |
 //! | `catalog`, `parts` | what we share, whole and in parts |
 //! | `boot`, `look` | start, stop, commands; views |
 
@@ -37,6 +38,7 @@ mod look;
 pub mod messenger;
 mod overlay;
 mod parts;
+pub mod swarm;
 mod view;
 
 use alloc::boxed::Box;
@@ -61,6 +63,7 @@ use self::datagrams::Datagrams;
 use self::downloads::Downloads;
 use self::http::Http;
 use self::look::Look;
+use self::swarm::Swarm;
 use crate::engine::{Engine, FxOf, earlier};
 use crate::fetch;
 use crate::id::{ConnId, FileIndex, Guid};
@@ -88,6 +91,7 @@ pub struct Node {
     /// `None` when it is not configured, as the next.
     overlay: Option<Box<overlay::Overlay>>,
     datagrams: Option<Datagrams>,
+    swarm: Option<Box<Swarm>>,
 }
 
 /// Where a node is in its life.
@@ -108,9 +112,11 @@ impl Node {
         let overlay = overlay.then(|| Box::new(overlay::Overlay::new(&config.overlay, &root)));
         let datagrams = config.datagrams.as_ref();
         let datagrams = datagrams.map(|of| Datagrams::new(of, root.fork("datagrams", 0)));
+        let swarm = config.swarm.is_on().then(|| Box::new(Swarm::new(&config.swarm, &root)));
         Self {
             overlay,
             datagrams,
+            swarm,
             http: Http::new(config.queue, &root),
             downloads: Downloads::new(&config),
             root,
@@ -167,6 +173,13 @@ impl Node {
         self.datagrams.as_ref().map(Datagrams::endpoint)
     }
 
+    /// What its part in swarms looks like, with `clients` of each file it
+    /// coordinates.
+    #[must_use]
+    pub fn swarm(&self, clients: u32) -> swarm::SwarmView {
+        self.swarm.as_ref().map(|swarm| swarm.view(clients, self.now)).unwrap_or_default()
+    }
+
     const fn look(&self) -> Look<'_> {
         let Self { now, io, http, downloads, .. } = self;
         Look { now: *now, io, http, downloads }
@@ -174,18 +187,29 @@ impl Node {
 
     /// One input of a node that runs.
     fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, datagrams, .. } = self;
+        let Self { config, us, io, http, downloads, datagrams, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         match input {
-            Input::Served { conn, bytes } => http.served(cx, conn, bytes, &downloads.parts),
-            Input::Stored { conn, bytes } => downloads.stored(cx, conn, bytes),
+            Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
+                Some(swarm) => swarm.served(cx, conn, bytes),
+                None => http.served(cx, conn, bytes, &downloads.parts),
+            },
+            Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
+                Some(swarm) => swarm.stored(cx, conn, bytes),
+                None => downloads.stored(cx, conn, bytes),
+            },
+            Input::Swarm(input) => {
+                if let Some(swarm) = swarm {
+                    swarm.input(cx, input);
+                }
+            }
             Input::Verified { fetch, sha1 } => {
                 downloads.handle(cx, fetch::Input::Verified { fetch, sha1 });
             }
             Input::VerifyFailed { fetch, why } => {
                 downloads.handle(cx, fetch::Input::VerifyFailed { fetch, why });
             }
-            Input::Accepted { conn, peer } => self.accepted(now, conn, peer, fx),
+            Input::Accepted { conn, peer, local } => self.accepted(now, conn, (peer, local), fx),
             Input::Dialed { conn, local } => self.dialed(now, conn, local, fx),
             Input::DialFailed { conn, why } => self.dial_failed(now, conn, why, fx),
             Input::Bytes { conn, data } => self.bytes(now, conn, data, fx),
@@ -210,7 +234,13 @@ impl Node {
     }
 
     /// Somebody connected.
-    fn accepted(&mut self, now: Instant, conn: ConnId, peer: SocketAddr, fx: &mut Effects) {
+    fn accepted(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        ends: (SocketAddr, Option<SocketAddr>),
+        fx: &mut Effects,
+    ) {
         let wrong = if !conn.0.is_multiple_of(2) {
             Some(Misuse::Parity { conn })
         } else {
@@ -218,13 +248,13 @@ impl Node {
         };
         match wrong {
             Some(fault) => tell(fx, ConnEvent::Misuse { fault }),
-            None => self.io.accept(now, conn, peer, fx),
+            None => self.io.accept(now, conn, ends, fx),
         }
     }
 
     /// A dial is through: whoever wanted it goes on.
     fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
         let cx = &mut Cx { now, config, us, io, fx };
         if let Some(state) = cx.io.open(conn) {
@@ -237,6 +267,11 @@ impl Node {
             (Purpose::Fetch, _) => downloads.dialed(cx, conn, local.ip()),
             (Purpose::Neighbour, Some(overlay)) => overlay.dialed(cx, conn),
             (Purpose::Neighbour, None) => {}
+            (Purpose::Swarm, _) => {
+                if let Some(swarm) = swarm {
+                    swarm.dialed(cx, conn);
+                }
+            }
         }
     }
 
@@ -246,7 +281,7 @@ impl Node {
             // Given up while it was under way.
             return self.closed(now, conn, fx);
         }
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
         io.remove(conn);
         let cx = &mut Cx { now, config, us, io, fx };
@@ -254,18 +289,28 @@ impl Node {
         match (purpose, overlay) {
             (Purpose::Fetch, _) => downloads.handle(cx, fetch::Input::DialFailed { conn, why }),
             (Purpose::Neighbour, Some(overlay)) => overlay.left(cx, http, conn),
+            (Purpose::Swarm, _) => {
+                if let Some(swarm) = swarm {
+                    swarm.left(cx, conn);
+                }
+            }
             (purpose, _) => http.left(cx, conn, &Phase::Dialing(purpose), true),
         }
     }
 
     /// Bytes came in: to whom the connection belongs.
     fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         match (cx.io.receive(conn, data), overlay) {
             (Some(Owner::Http), overlay) => {
-                let overlay = overlay.as_deref_mut();
-                lines::read(cx, conn, http, downloads, overlay);
+                let others = (overlay.as_deref_mut(), swarm.as_deref_mut());
+                lines::read(cx, conn, http, downloads, others);
+            }
+            (Some(Owner::Swarm), _) => {
+                if let Some(swarm) = swarm {
+                    swarm.read(cx, conn);
+                }
             }
             (Some(Owner::Downloads), _) => downloads.read(cx, conn),
             (Some(Owner::Overlay), Some(overlay)) => overlay.read(cx, http, conn),
@@ -277,12 +322,17 @@ impl Node {
     fn closed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
         let Some(gone) = self.io.remove(conn) else { return };
         tell(fx, ConnEvent::Closed { conn });
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         match (gone.phase.owner(), overlay) {
             (Owner::Http, _) => http.left(cx, conn, &gone.phase, true),
             (Owner::Downloads, _) => downloads.left(cx, conn),
             (Owner::Overlay, Some(overlay)) => overlay.left(cx, http, conn),
+            (Owner::Swarm, _) => {
+                if let Some(swarm) = swarm {
+                    swarm.left(cx, conn);
+                }
+            }
             (Owner::Overlay | Owner::Nobody, _) => {}
         }
     }
@@ -290,8 +340,11 @@ impl Node {
     /// What was written to a connection piles up because the other end does
     /// not read it.
     fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
+        if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
+            return swarm.backlog(cx, conn, bytes);
+        }
         let Some(owner) = cx.io.open(conn).map(|c| c.phase.owner()) else { return };
         if let (Owner::Overlay, Some(overlay)) = (owner, overlay) {
             return overlay.backlog(cx, http, conn, bytes);
@@ -310,8 +363,11 @@ impl Node {
 
     /// The disk failed a connection: a part file, or a file being served.
     fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, .. } = self;
+        let Self { config, us, io, http, downloads, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
+        if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
+            return swarm.disk_failed(cx, conn, why);
+        }
         match cx.io.open(conn).map(|c| &c.phase) {
             Some(Phase::Fetching(_)) => downloads.disk_failed(cx, conn, why),
             Some(Phase::Sending(_)) => http.unreadable(cx, conn, why),
@@ -389,7 +445,7 @@ impl Engine for Node {
         while let Some((conn, timer, at)) = self.io.expired(now) {
             self.run_out(now, conn, timer, at, fx);
         }
-        let Self { config, us, io, http, downloads, overlay, datagrams, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         if http.poll_timeout().is_some_and(|(at, _)| at <= now) {
             http.handle_timeout(cx);
@@ -401,6 +457,11 @@ impl Engine for Node {
             && overlay.poll_timeout().is_some_and(|(at, _)| at <= now)
         {
             overlay.handle_timeout(cx, http);
+        }
+        if let Some(swarm) = swarm
+            && swarm.poll_timeout().is_some_and(|(at, _)| at <= now)
+        {
+            swarm.handle_timeout(cx);
         }
         if let Some(datagrams) = datagrams
             && datagrams.poll_timeout().is_some_and(|(at, _)| at <= now)
@@ -416,8 +477,19 @@ impl Engine for Node {
         let first = earlier(self.io.next_due(), self.http.poll_timeout());
         let overlay = self.overlay.as_ref().and_then(|overlay| overlay.poll_timeout());
         let first = earlier(earlier(first, self.downloads.poll_timeout()), overlay);
-        earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout))
+        let first = earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout));
+        earlier(first, self.swarm.as_ref().and_then(|swarm| swarm.poll_timeout()))
     }
+}
+
+/// The swarm, when an open connection is one of its.
+fn swarm_of<'a>(
+    io: &mut Connections,
+    conn: ConnId,
+    swarm: &'a mut Option<Box<Swarm>>,
+) -> Option<&'a mut Swarm> {
+    let its = io.open(conn).is_some_and(|c| c.phase.owner() == Owner::Swarm);
+    swarm.as_deref_mut().filter(|_| its)
 }
 
 /// Adds an event of our own.

@@ -86,6 +86,40 @@ pub enum Event {
     Limit { limit: Limit },
 }
 
+impl Event {
+    /// The clients it is about, by their connections: whose record it is, and
+    /// the other one.
+    #[must_use]
+    pub const fn clients(&self) -> (Option<ConnId>, Option<ConnId>) {
+        use Event as E;
+        match self {
+            E::Registered { client, .. }
+            | E::Left { client }
+            | E::Joined { client, .. }
+            | E::Finished { client, .. }
+            | E::Free { client }
+            | E::Granted { client, .. }
+            | E::Verified { client, .. }
+            | E::ConnectFailures { client, .. }
+            | E::Mode { client, .. }
+            | E::Accepted { client }
+            | E::Stalled { client, .. }
+            | E::Unstalled { client, .. }
+            | E::Quarantined { client, .. }
+            | E::Released { client }
+            | E::Concurrency { client, .. }
+            | E::Refused { client, .. } => (Some(*client), None),
+            E::Blamed { client, by, .. } => (Some(*client), Some(*by)),
+            E::Assigned { down, up, .. }
+            | E::Arrived { down, up, .. }
+            | E::Confirmed { down, up, .. }
+            | E::Failed { down, up, .. }
+            | E::Refetch { down, up, .. } => (Some(*down), *up),
+            E::Ratio { .. } | E::Purged { .. } | E::Limit { .. } => (None, None),
+        }
+    }
+}
+
 /// How a piece's uploader was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,12 +5,14 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
 use super::ledger::Row;
 use crate::id::ConnId;
 use crate::wire::pdtp::{Hash, Message, Text};
 
 /// A file the coordinator answers for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileSpec {
     /// What everybody calls it.
     pub url: Text,

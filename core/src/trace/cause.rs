@@ -40,7 +40,8 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
         }
         Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
         Event::Unicast(e) => [None, Some(Subject::Peer(e.peer()))],
-        Event::World(_) => [None, None],
+        Event::Swarm(e) => [None, e.clients().0.map(Subject::Conn)],
+        Event::Client(_) | Event::World(_) => [None, None],
     }
 }
 

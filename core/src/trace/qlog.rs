@@ -177,9 +177,10 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
         Some(("servent", what)) => {
             of_tape(what, data.get()).map(|l| Read::Line(Box::new(l))).map_err(wrong)
         }
-        Some((space @ ("conn" | "queue" | "fetch" | "world" | "unicast"), what)) => {
-            of_record(space, what, data.get()).map(Read::Record).map_err(wrong)
-        }
+        Some((
+            space @ ("conn" | "queue" | "fetch" | "world" | "unicast" | "swarm" | "client"),
+            what,
+        )) => of_record(space, what, data.get()).map(Read::Record).map_err(wrong),
         _ => Ok(Read::Line(Box::new(Line::Foreign))),
     }
 }

@@ -159,6 +159,7 @@ impl Host {
                     let body = match file {
                         FileRef::Shared(index) => &self.files[&index],
                         FileRef::Fetch(fetch) => &self.parts[&fetch],
+                        FileRef::Swarm(_) => unreachable!("it is in no swarm"),
                     };
                     let body = &body[start as usize..end as usize];
                     if !self.stalled {
@@ -166,7 +167,7 @@ impl Host {
                         inputs.push_back(Input::Served { conn, bytes: end - start });
                     }
                 }
-                Output::Store { conn, fetch, start, end, early } => {
+                Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
                     let storing = Storing { fetch, start, length: end - start, done: 0 };
                     self.storing.insert(conn, storing);
                     assert!(early.len() as u64 <= end - start);
@@ -179,7 +180,7 @@ impl Host {
                     inputs.push_back(Input::Verified { fetch, sha1: Some(found) });
                 }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
-                Output::Complete { .. } => {}
+                Output::Complete { .. } | Output::Store { .. } | Output::Swarm(_) => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
                 Output::Datagrams { .. }
@@ -228,7 +229,7 @@ impl Host {
     pub(crate) fn accept(&mut self, peer: &str) -> ConnId {
         let conn = ConnId(self.next);
         self.next += 2;
-        self.input(Input::Accepted { conn, peer: peer.parse().unwrap() });
+        self.input(Input::Accepted { conn, peer: peer.parse().unwrap(), local: None });
         conn
     }
 

@@ -131,7 +131,7 @@ impl<'a> Play<'a> {
         let conn = ConnId(self.next);
         self.next += 2;
         self.open.insert(conn);
-        self.give(Input::Accepted { conn, peer });
+        self.give(Input::Accepted { conn, peer, local: None });
         conn
     }
 

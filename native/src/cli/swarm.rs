@@ -52,7 +52,6 @@ impl From<SwarmError> for Failure {
     fn from(error: SwarmError) -> Self {
         let (exit, next) = match error {
             SwarmError::Start(why) => return why.into(),
-            SwarmError::Store(why) => return servent::error::StartError::from(why).into(),
             SwarmError::File { path, why } => return Self::file("use", &path, &why),
             SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => (Exit::Usage, ""),
             SwarmError::Unreachable(_) => {

@@ -43,8 +43,59 @@ pub(crate) struct Settings {
     /// Limits and intervals of the coordinator of a swarm.
     pub(crate) swarm: swarm::Config,
     /// The protocols' own limits and intervals.
-    #[serde(flatten)]
+    #[serde(flatten, with = "protocols")]
     pub(crate) node: node::Config,
+}
+
+/// What of a node's configuration is a setting. Which services it has, the
+/// command decides.
+mod protocols {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use servent_core::queue::Dialect;
+    use servent_core::{fetch, node, queue};
+
+    #[derive(Serialize, Deserialize)]
+    struct Protocols {
+        agent: String,
+        queue: queue::Config,
+        fetch: fetch::Config,
+        limits: node::Limits,
+        dialect: Dialect,
+        share_parts: bool,
+        callable: bool,
+        overlay: node::Overlay,
+    }
+
+    pub(super) fn serialize<S: Serializer>(node: &node::Config, s: S) -> Result<S::Ok, S::Error> {
+        let node = node.clone();
+        let protocols = Protocols {
+            agent: node.agent,
+            queue: node.queue,
+            fetch: node.fetch,
+            limits: node.limits,
+            dialect: node.dialect,
+            share_parts: node.share_parts,
+            callable: node.callable,
+            overlay: node.overlay,
+        };
+        protocols.serialize(s)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<node::Config, D::Error> {
+        let Protocols { agent, queue, fetch, limits, dialect, share_parts, callable, overlay } =
+            Protocols::deserialize(d)?;
+        Ok(node::Config {
+            agent,
+            queue,
+            fetch,
+            limits,
+            dialect,
+            share_parts,
+            callable,
+            overlay,
+            ..node::Config::default()
+        })
+    }
 }
 
 /// The address of the lab's web server.

@@ -28,6 +28,16 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
+    /// Over an open file.
+    pub(crate) const fn new(file: File, durability: Durability) -> Self {
+        Self { file, durability }
+    }
+
+    /// Makes it so long.
+    pub(crate) fn set_size(&self, size: u64) -> Result<(), StoreError> {
+        self.file.set_len(size).map_err(|why| store_error(&why))
+    }
+
     /// Writes `data` at `at`.
     pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
         self.file.write_all_at(data, at).map_err(|why| store_error(&why))

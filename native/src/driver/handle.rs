@@ -8,17 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use servent_core::id::FetchId;
+use servent_core::node::swarm::{SwarmFile, SwarmView};
 use servent_core::node::{Answer, Command, LaneTotals, NodeView};
 use servent_core::queue::server::Windows;
 use servent_core::routing::RouterView;
+use servent_core::swarm::client;
 use servent_core::time::Instant;
-use servent_core::trace::Record;
+use servent_core::trace::{Event, Record};
+use servent_core::wire::pdtp::{Hash, Text};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::datagrams::Shared;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::library::LibraryStatus;
+use crate::swarm::Tally;
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.
@@ -32,8 +36,25 @@ pub(crate) enum Control {
     QueueByLanes { windows: Windows, reply: oneshot::Sender<QueueByLanes> },
     /// What does its part in the overlay look like?
     Neighbourhood { reply: oneshot::Sender<Option<Neighbourhood>> },
+    /// Take this file in a swarm; the answer is its number.
+    Want { want: Want, reply: oneshot::Sender<SwarmFile> },
+    /// What does its part in swarms look like, with so many clients a file?
+    Swarm { clients: u32, reply: oneshot::Sender<SwarmView> },
     /// End at once, as if killed.
     Abort,
+}
+
+/// A file to be taken in a swarm.
+#[derive(Debug, Clone)]
+pub struct Want {
+    /// The file to make.
+    pub target: PathBuf,
+    /// What the coordinator calls it.
+    pub url: Text,
+    /// Where the coordinator may be; tried in order.
+    pub coordinator: Vec<SocketAddr>,
+    /// What the whole must hash to, if that is known.
+    pub sha256: Option<Hash>,
 }
 
 /// A servent's part in the overlay.
@@ -81,6 +102,23 @@ pub(crate) struct Outside {
     pub(crate) memory: Option<Arc<Memory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
     pub(crate) datagrams: Option<Arc<Shared>>,
+    pub(crate) tally: Mutex<Tally>,
+}
+
+impl Outside {
+    /// Counts what happened.
+    pub(crate) fn note(&self, event: &Event) {
+        self.counters.count(event);
+        match event {
+            Event::Swarm(event) => {
+                self.tally.lock().unwrap_or_else(PoisonError::into_inner).count(event);
+            }
+            Event::Client(client::Event::Complaint { message }) => {
+                tracing::warn!(%message, "the coordinator complains");
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Handle {
@@ -143,6 +181,35 @@ impl Handle {
         let ask = Control::Neighbourhood { reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         view.await.map_err(|_| RunError::Gone)
+    }
+
+    /// Takes a file in a swarm, or goes on with it. How that goes comes
+    /// through [`Handle::answers`]; subscribe before.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn want(&self, want: Want) -> Result<SwarmFile, RunError> {
+        let (reply, file) = oneshot::channel();
+        let ask = Control::Want { want, reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        file.await.map_err(|_| RunError::Gone)
+    }
+
+    /// Its part in swarms, with so many clients of each file it coordinates.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn swarm(&self, clients: u32) -> Result<SwarmView, RunError> {
+        let (reply, view) = oneshot::channel();
+        let ask = Control::Swarm { clients, reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        view.await.map_err(|_| RunError::Gone)
+    }
+
+    /// What its coordinator has done and met, by reason.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The tape so far and the lines that follow, when it is kept in memory.

@@ -12,11 +12,12 @@ pub(crate) mod downloads;
 mod handle;
 mod options;
 mod start;
+pub(crate) mod swarm;
 mod turn;
 
 pub use self::datagrams::Datagrams;
 pub(crate) use self::handle::{Control, Ended, Outside};
-pub use self::handle::{Handle, Neighbourhood, QueueByLanes};
+pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::options::Options;
-pub(crate) use self::start::random_seed;
 pub use self::start::{Driver, known_hosts};
+pub use self::swarm::Coordinate;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use servent_core::node;
 
-use super::Datagrams;
+use super::{Coordinate, Datagrams};
 use crate::store::{DamagedState, Durability};
 
 /// Everything a servent needs to start.
@@ -31,6 +31,10 @@ pub struct Options {
     pub node: node::Config,
     /// Bytes a second all uploads together may take; `None`: no limit.
     pub upload_rate: Option<u64>,
+    /// Bytes a second all downloads together may bring; `None`: no limit.
+    pub download_rate: Option<u64>,
+    /// Coordinate a swarm, if the node is configured for that.
+    pub coordinate: Option<Coordinate>,
     /// The node's dice; drawn by the system when `None`.
     pub seed: Option<u64>,
     /// What a promise survives.
@@ -75,6 +79,8 @@ impl Options {
             shares: Vec::new(),
             node: node::Config::default(),
             upload_rate: None,
+            download_rate: None,
+            coordinate: None,
             seed: None,
             durability: Durability::Process,
             damaged_state: DamagedState::Refuse,

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
-use servent_core::node::{Config, Input, Node, Restored};
+use servent_core::node::{Config, Input, Node, Restored, swarm};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, Shared};
 use super::downloads::Downloads;
+use super::swarm::SwarmFiles;
 use super::turn::Loop;
 use super::{Handle, Options, Outside};
 use crate::clock::Clock;
@@ -41,6 +42,7 @@ struct Folders {
     store: Option<Store>,
     library: Library,
     downloads: Downloads,
+    swarm: SwarmFiles,
     restored: Restored,
     shared: Vec<LibraryChange>,
     changes: Vec<Change>,
@@ -94,13 +96,15 @@ impl Driver {
             memory: tape.as_ref().and_then(Tape::memory),
             whole: folders.downloads.whole(),
             datagrams: messaging.as_ref().map(|it| it.shared()),
+            tally: Mutex::default(),
         });
-        let turns = Loop::new(super::turn::Parts {
+        let mut turns = Loop::new(super::turn::Parts {
             clock,
             node: Node::new(config, seed),
             messaging,
             store: folders.store,
             downloads: folders.downloads,
+            swarm: folders.swarm,
             shared: folders.shared,
             changes: folders.changes,
             tape,
@@ -108,7 +112,7 @@ impl Driver {
             reported,
             controlled,
             room: Arc::clone(&room),
-            upload_rate: options.upload_rate,
+            rates: (options.upload_rate, options.download_rate),
             outside: Arc::clone(&outside),
         });
         let numbers = Arc::new(listen::Numbers::default());
@@ -116,7 +120,9 @@ impl Driver {
             let (numbers, room) = (Arc::clone(&numbers), Arc::clone(&room));
             tokio::spawn(listen::accept(listener, numbers, room, reports.clone()));
         }
-        tokio::spawn(turns.run(Input::Start(folders.restored), end));
+        let mut first = vec![Input::Start(folders.restored)];
+        first.extend(turns.coordinate(options.coordinate));
+        tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
     }
 }
@@ -177,17 +183,23 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             }
             None => (None, Remembered::default()),
         };
-        let Remembered { servent, queue, mut fetches, parts, files, hosts } = remembered;
+        let Remembered { servent, queue, mut fetches, parts, files, hosts, swarm } = remembered;
         let (library, shared) = Library::open(&options.shares, files)?;
         let (downloads, changes) =
             Downloads::restore(&options.download_dir, options.durability, parts, &mut fetches);
+        let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
+        let swarm = swarm::Restored { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {
             LibraryChange::Shared(shared, _) => Some(shared.info.clone()),
             _ => None,
         };
         let infos = shared.iter().filter_map(info).collect();
-        let restored = Restored { servent, listen: None, queue, fetches, shared: infos, hosts };
-        Ok((Folders { store, library, downloads, restored, shared, changes }, options))
+        let restored =
+            Restored { servent, listen: None, queue, fetches, shared: infos, hosts, swarm };
+        Ok((
+            Folders { store, library, downloads, swarm: files, restored, shared, changes },
+            options,
+        ))
     });
     match opened.await {
         Ok(opened) => opened,
@@ -203,7 +215,7 @@ fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {
 ///
 /// # Errors
 /// The system has none.
-pub(crate) fn random_seed() -> Result<u64, StartError> {
+fn random_seed() -> Result<u64, StartError> {
     seed_from(draw)
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::FetchFailure;
 use servent_core::id::{ConnId, FetchId, FileIndex};
-use servent_core::node::{Answer, ConnEvent, Event, FileRef, Input, Node, Output, StoreError};
+use servent_core::node::{
+    Answer, Command, ConnEvent, Event, FileRef, Input, Node, Output, StoreError, swarm,
+};
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
@@ -15,7 +17,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::datagrams::Messaging;
 use super::downloads::{Downloads, store_error};
-use super::{Control, Ended, Neighbourhood, Outside, QueueByLanes};
+use super::swarm::SwarmFiles;
+use super::{Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
@@ -38,6 +41,7 @@ pub(super) struct Parts {
     pub(super) messaging: Option<Box<Messaging>>,
     pub(super) store: Option<Store>,
     pub(super) downloads: Downloads,
+    pub(super) swarm: SwarmFiles,
     pub(super) shared: Vec<LibraryChange>,
     pub(super) changes: Vec<Change>,
     pub(super) tape: Option<Tape>,
@@ -45,7 +49,8 @@ pub(super) struct Parts {
     pub(super) reported: mpsc::Receiver<Report>,
     pub(super) controlled: mpsc::Receiver<Control>,
     pub(super) room: Arc<Semaphore>,
-    pub(super) upload_rate: Option<u64>,
+    /// Bytes a second of all uploads, and of all downloads.
+    pub(super) rates: (Option<u64>, Option<u64>),
     pub(super) outside: Arc<Outside>,
 }
 
@@ -61,6 +66,7 @@ pub(super) struct Loop {
     pub(super) said: Vec<Effect<Output, Event>>,
     store: Option<Store>,
     downloads: Downloads,
+    swarm: SwarmFiles,
     shared: BTreeMap<FileIndex, Arc<Shared>>,
     conns: BTreeMap<ConnId, Arc<Outbox>>,
     tape: Option<Tape>,
@@ -68,7 +74,8 @@ pub(super) struct Loop {
     reported: mpsc::Receiver<Report>,
     controlled: mpsc::Receiver<Control>,
     room: Arc<Semaphore>,
-    pace: Option<Arc<Pace>>,
+    up: Option<Arc<Pace>>,
+    down: Option<Arc<Pace>>,
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
     changes: Vec<Change>,
@@ -90,6 +97,7 @@ enum Woken {
 
 impl Loop {
     pub(super) fn new(parts: Parts) -> Self {
+        let pace = |rate: Option<u64>| rate.map(|rate| Arc::new(Pace::new(rate)));
         let mut turns = Self {
             clock: parts.clock,
             alarm: Alarm::new(),
@@ -99,6 +107,7 @@ impl Loop {
             said: Vec::new(),
             store: parts.store,
             downloads: parts.downloads,
+            swarm: parts.swarm,
             shared: BTreeMap::new(),
             conns: BTreeMap::new(),
             tape: parts.tape,
@@ -106,7 +115,8 @@ impl Loop {
             reported: parts.reported,
             controlled: parts.controlled,
             room: parts.room,
-            pace: parts.upload_rate.map(|rate| Arc::new(Pace::new(rate))),
+            up: pace(parts.rates.0),
+            down: pace(parts.rates.1),
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
@@ -120,8 +130,8 @@ impl Loop {
     }
 
     /// Runs until stopped, aborted or unable to go on; tells `end` how.
-    pub(super) async fn run(mut self, start: Input, end: watch::Sender<Ended>) {
-        let how = self.turns(start).await;
+    pub(super) async fn run(mut self, first: Vec<Input>, end: watch::Sender<Ended>) {
+        let how = self.turns(first).await;
         let how = match (how, self.tape.take()) {
             (Ok(true), Some(tape)) => {
                 let now = self.clock.now();
@@ -142,10 +152,10 @@ impl Loop {
     }
 
     /// True when it stopped in peace.
-    async fn turns(&mut self, start: Input) -> Result<bool, RunError> {
+    async fn turns(&mut self, first: Vec<Input>) -> Result<bool, RunError> {
         let mut batch = Vec::with_capacity(TURN);
         let now = self.clock.now();
-        self.feed(now, start);
+        first.into_iter().for_each(|input| self.feed(now, input));
         self.finish_turn(now)?;
         let mut flush = tokio::time::interval(FLUSH_EVERY);
         while !self.stopped {
@@ -224,7 +234,7 @@ impl Loop {
         for effect in self.fx.drain() {
             match effect {
                 Effect::Event(event) => {
-                    self.outside.counters.count(&event);
+                    self.outside.note(&event);
                     if let Event::Unicast(_) | Event::Conn(ConnEvent::Garbled { .. }) = event {
                         self.said.push(Effect::Event(event));
                     }
@@ -312,6 +322,17 @@ impl Loop {
                 let view = self.node.overlay().map(|router| Neighbourhood { router, hosts });
                 let _ = reply.send(view); // The asker may be gone.
             }
+            Control::Want { want, reply } => {
+                let (file, change) = self.swarm.target(&want.target);
+                self.changes.extend(change);
+                let Want { url, coordinator, sha256, .. } = want;
+                let command = swarm::Command::Want { file, url, coordinator, sha256 };
+                self.feed(now, Input::Command(Command::Swarm(command)));
+                let _ = reply.send(file); // The asker may be gone.
+            }
+            Control::Swarm { clients, reply } => {
+                let _ = reply.send(self.node.swarm(clients)); // The asker may be gone.
+            }
             Control::Abort => {}
         }
     }
@@ -319,9 +340,9 @@ impl Loop {
     fn report(&mut self, now: Instant, report: Report) {
         match report {
             Report::Accepted { outbox, .. } if self.stopped => outbox.cut(),
-            Report::Accepted { conn, peer, outbox } => {
+            Report::Accepted { conn, peer, local, outbox } => {
                 self.conns.insert(conn, outbox);
-                self.feed(now, Input::Accepted { conn, peer });
+                self.feed(now, Input::Accepted { conn, peer, local });
             }
             Report::Library(change) => {
                 let input = match &change {
@@ -380,14 +401,20 @@ impl Loop {
             }
             Output::Serve { conn, file, start, end } => {
                 let job = match self.file(file) {
-                    Ok(file) => Job::Serve { file, start, end, pace: self.pace.clone() },
+                    Ok(file) => Job::Serve { file, start, end, pace: self.up.clone() },
                     Err(why) => Job::Refuse(why),
                 };
                 self.push(conn, job);
             }
-            Output::Store { conn, fetch, start, end, early } => {
-                let job = match self.downloads.part(fetch) {
-                    Ok(part) => Job::Store { part, start, end, early },
+            Output::Store { conn, file, start, end, early } => {
+                let part = match file {
+                    FileRef::Shared(_) => Err(StoreError::Denied),
+                    FileRef::Fetch(fetch) => self.downloads.part(fetch),
+                    FileRef::Swarm(file) => self.swarm.part(file),
+                };
+                let pace = self.down.clone();
+                let job = match part {
+                    Ok(part) => Job::Store { part, start, end, early, pace },
                     Err(why) => Job::Refuse(why),
                 };
                 self.push(conn, job);
@@ -398,12 +425,27 @@ impl Loop {
             Output::Verify { fetch } => self.verify(fetch),
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
             Output::Answer(answer) => self.answer(answer),
+            Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
             Output::Persist(_)
             | Output::Datagrams { .. }
             | Output::Deliver { .. }
             | Output::Refused { .. }
             | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
         }
+    }
+
+    /// What a coordinator is told first, so that nobody who comes finds it
+    /// without its files.
+    pub(super) fn coordinate(&mut self, what: Option<Coordinate>) -> Vec<Input> {
+        let Some(Coordinate { files, slots, proxies }) = what else { return Vec::new() };
+        let mut commands = Vec::new();
+        for (path, spec) in files {
+            let file = self.swarm.source(path, spec.size);
+            commands.push(swarm::Command::Serve { file, spec });
+        }
+        let sources = self.outside.addrs.first().into_iter().chain(&proxies);
+        commands.extend(sources.map(|at| swarm::Command::Source { at: *at, slots }));
+        commands.into_iter().map(|command| Input::Command(Command::Swarm(command))).collect()
     }
 
     fn push(&self, conn: ConnId, job: Job) {
@@ -419,6 +461,7 @@ impl Loop {
                 Ok(ServeFrom::Shared(Arc::clone(shared)))
             }
             FileRef::Fetch(fetch) => self.downloads.part(fetch).map(ServeFrom::Part),
+            FileRef::Swarm(file) => self.swarm.reader(file),
         }
     }
 

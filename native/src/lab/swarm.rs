@@ -13,7 +13,7 @@ use metrics::{counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use servent::swarm::{Server, Tally};
-use servent_core::swarm::manager::View;
+use servent_core::node::swarm::CoordinatorView;
 use tokio::net::TcpListener;
 
 use super::guard;
@@ -34,21 +34,22 @@ pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<(
 /// The swarm in numbers, and `clients` of each file.
 pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
     let (view, tally) = server.view(clients).await.ok()?;
+    let swarm = &view.swarm;
     let mut facts = json!({
-        "clients": view.clients, "sent": server.sent(),
-        "source_copies_percent": copies(server), "counters": view.counters,
-        "reasons": tally, "refused_requests": server.refused(),
+        "clients": swarm.clients, "sent": view.sent,
+        "source_copies_percent": copies(server, view.sent), "counters": swarm.counters,
+        "reasons": tally, "refused_requests": view.refused,
     });
     if clients > 0 {
-        facts["files"] = json!(view.files);
+        facts["files"] = json!(swarm.files);
     }
     Some(facts)
 }
 
 /// Hundredths of a copy of all files that the source has sent.
-pub(crate) fn copies(server: &Server) -> u64 {
+fn copies(server: &Server, sent: u64) -> u64 {
     let size: u64 = server.files().iter().map(|(_, hashed)| hashed.size).sum();
-    server.sent().saturating_mul(100).checked_div(size).unwrap_or(0)
+    sent.saturating_mul(100).checked_div(size).unwrap_or(0)
 }
 
 async fn status(State(server): State<Server>) -> Response {
@@ -70,13 +71,14 @@ async fn metrics(State(server): State<Server>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
-fn swarm(server: &Server, view: &View) {
+fn swarm(server: &Server, of: &CoordinatorView) {
+    let view = &of.swarm;
     gauge!("servent_swarm_clients").set(f64::from(view.clients));
     gauge!("servent_swarm_ledger_addresses").set(f64::from(view.ledger));
-    gauge!("servent_swarm_source_copies").set(copies(server) as f64 / 100.0);
+    gauge!("servent_swarm_source_copies").set(copies(server, of.sent) as f64 / 100.0);
     let totals = [
-        ("servent_swarm_source_bytes_total", server.sent()),
-        ("servent_swarm_source_refused_total", server.refused()),
+        ("servent_swarm_source_bytes_total", of.sent),
+        ("servent_swarm_source_refused_total", of.refused),
         ("servent_swarm_pieces_arrived_total", view.counters.arrived),
         ("servent_swarm_pieces_arrived_from_source_total", view.counters.arrived_from_source),
         ("servent_swarm_grants_total", view.counters.grants),

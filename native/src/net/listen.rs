@@ -17,7 +17,7 @@ use crate::error::StartError;
 /// Connections the system may hold for us before we accept them.
 const ACCEPT_QUEUE: i32 = 4_096;
 /// How long to wait when the system cannot give another descriptor.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens on every address. `[::]` takes IPv4 as well, unless an IPv4
 /// address with the same port is asked for too.
@@ -95,8 +95,8 @@ async fn admit(
     reports: &Reports,
 ) -> bool {
     let outbox = Arc::new(Outbox::default());
-    let accepted =
-        Report::Accepted { conn: id, peer: canonical(peer), outbox: Arc::clone(&outbox) };
+    let (peer, local) = (canonical(peer), stream.local_addr().ok().map(canonical));
+    let accepted = Report::Accepted { conn: id, peer, local, outbox: Arc::clone(&outbox) };
     if reports.send(accepted).await.is_err() {
         return false;
     }
@@ -104,7 +104,7 @@ async fn admit(
     true
 }
 
-/// An IPv4 peer of a dual-stack socket is an IPv4 peer.
+/// An IPv4 address of a dual-stack socket is an IPv4 address.
 fn canonical(peer: SocketAddr) -> SocketAddr {
     match peer.ip().to_canonical() {
         IpAddr::V4(v4) => SocketAddr::new(v4.into(), peer.port()),

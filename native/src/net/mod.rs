@@ -23,7 +23,6 @@ use servent_core::node::Input;
 pub(crate) use self::alarm::Alarm;
 pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, raise_descriptors};
-pub(crate) use self::listen::{ACCEPT_PAUSE, bind};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::Pace;
 
@@ -31,7 +30,7 @@ pub(crate) use self::pace::Pace;
 #[derive(Debug)]
 pub(crate) enum Report {
     /// Somebody connected.
-    Accepted { conn: ConnId, peer: SocketAddr, outbox: Arc<Outbox> },
+    Accepted { conn: ConnId, peer: SocketAddr, local: Option<SocketAddr>, outbox: Arc<Outbox> },
     /// An input as it is.
     Input(Input),
     /// The library changed.

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::pace::Pace;
 use crate::driver::downloads::PartFile;
+use crate::driver::swarm::SourceFile;
 use crate::library::Shared;
 
 /// Jobs one connection may have waiting. The node answers at most
@@ -26,7 +27,7 @@ pub(crate) enum Job {
     /// Send a part of a file.
     Serve { file: ServeFrom, start: u64, end: u64, pace: Option<Arc<Pace>> },
     /// Write what comes in to a download.
-    Store { part: Arc<PartFile>, start: u64, end: u64, early: Vec<u8> },
+    Store { part: Arc<PartFile>, start: u64, end: u64, early: Vec<u8>, pace: Option<Arc<Pace>> },
     /// Say that a job cannot be done: its file is not there.
     Refuse(servent_core::node::StoreError),
     /// Close once everything above is done.
@@ -40,6 +41,8 @@ pub(crate) enum ServeFrom {
     Shared(Arc<Shared>),
     /// A download as far as it has come.
     Part(Arc<PartFile>),
+    /// A file of a swarm we are the source of.
+    Source(Arc<SourceFile>),
 }
 
 /// The jobs of one connection.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use servent_core::node::{Input, StoreError};
 
 use super::conn::{Conn, End};
+use super::pace::Pace;
 use super::serve::REPORT_EVERY;
 use crate::clock::Stopwatch;
 use crate::driver::downloads::PartFile;
@@ -18,7 +19,7 @@ impl Conn {
     /// Stores the next `end - start` bytes, `early` first.
     pub(super) async fn store(
         &mut self,
-        part: Arc<PartFile>,
+        (part, pace): (Arc<PartFile>, Option<Arc<Pace>>),
         start: u64,
         end: u64,
         mut early: Vec<u8>,
@@ -28,6 +29,8 @@ impl Conn {
         let mut ended = false;
         early.truncate(usize::try_from(end - start).unwrap_or(usize::MAX));
         let mut buffer = early;
+        // A line that is shaped takes small pieces when they are due.
+        let step = pace.as_ref().map_or(GATHER as u64, |pace| pace.chunk().min(GATHER as u64));
         loop {
             if !buffer.is_empty() {
                 let written;
@@ -40,6 +43,9 @@ impl Conn {
                     return self.disk_failed(why).await;
                 }
                 at += buffer.len() as u64;
+                if let Some(pace) = &pace {
+                    self.rest(pace.after(buffer.len() as u64)).await;
+                }
             }
             let last = at == end || ended;
             if last || watch.elapsed() >= REPORT_EVERY {
@@ -52,7 +58,7 @@ impl Conn {
             if last {
                 return if ended { Err(End) } else { Ok(()) };
             }
-            let room = usize::try_from(end - at).unwrap_or(usize::MAX).min(GATHER);
+            let room = usize::try_from(step.min(end - at)).unwrap_or(GATHER);
             ended = self.gather(&mut buffer, room).await?;
         }
     }

@@ -23,10 +23,12 @@ const CHUNK: u64 = 1 << 20;
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 impl ServeFrom {
-    fn open(&self) -> Result<File, StoreError> {
+    /// The file, open.
+    pub(crate) fn open(&self) -> Result<File, StoreError> {
         match self {
             Self::Shared(shared) => shared.open(),
             Self::Part(part) => part.reader(),
+            Self::Source(source) => source.open(),
         }
     }
 }
@@ -94,8 +96,8 @@ impl Conn {
         Ok(Ok(()))
     }
 
-    /// Keeps to the upload rate, unless the connection is cut meanwhile.
-    async fn rest(&self, pause: Duration) {
+    /// Keeps to a rate, unless the connection is cut meanwhile.
+    pub(super) async fn rest(&self, pause: Duration) {
         let pause = tokio::time::sleep(pause);
         tokio::pin!(pause);
         while !self.outbox.is_cut() {

@@ -9,10 +9,10 @@
 //! seconds and at the end; a power failure may then cost the state.
 
 mod backend;
-mod kv;
 mod open;
 mod overlay;
 mod rows;
+mod swarm;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,12 +20,14 @@ use std::sync::Arc;
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FetchId, Guid};
+use servent_core::node::swarm::{Part, SwarmFile};
 use servent_core::node::{HostRow, Op, PartRow};
 use servent_core::queue::Row;
+use servent_core::swarm as swarm_engine;
+use servent_core::wire::pdtp::Hash;
 
 pub(crate) use self::backend::Flusher;
-pub(crate) use self::kv::{Put, Rows};
-use self::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, decode, encode};
+use self::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decode, encode};
 pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
 
@@ -64,6 +66,18 @@ pub(crate) enum Change {
     Part(FetchId, PartName),
     /// That file has its final name, or is gone.
     PartGone(FetchId),
+    /// What a file that is taken in a swarm is to be called.
+    SwarmTarget(SwarmFile, PathBuf),
+}
+
+/// What is remembered of swarms.
+#[derive(Debug, Default)]
+pub(crate) struct SwarmRows {
+    pub(crate) ledger: Vec<swarm_engine::Row>,
+    pub(crate) targets: Vec<(SwarmFile, PathBuf)>,
+    pub(crate) parts: Vec<Part>,
+    /// By file and piece, in order.
+    pub(crate) pieces: Vec<((SwarmFile, u32), Hash)>,
 }
 
 /// Everything the store remembers.
@@ -75,6 +89,7 @@ pub(crate) struct Remembered {
     pub(crate) parts: Vec<(FetchId, PartName)>,
     pub(crate) files: Vec<(PathBuf, FileRow)>,
     pub(crate) hosts: Vec<HostRow>,
+    pub(crate) swarm: SwarmRows,
 }
 
 /// The open store. One servent at a time has it.
@@ -155,6 +170,7 @@ fn read(db: &Database) -> Result<Remembered, String> {
             }
         }
     }
+    all.swarm = swarm::read(&txn)?;
     Ok(all)
 }
 
@@ -184,6 +200,10 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
         }
         Change::Node(Op::HostGone(at)) => {
             txn.open_table(HOSTS)?.remove(encode(at).as_slice())?;
+        }
+        Change::Node(Op::Swarm(op)) => swarm::apply(txn, op)?,
+        Change::SwarmTarget(file, path) => {
+            txn.open_table(SWARM_TARGETS)?.insert(file.0, rows::key_of(path))?;
         }
         Change::File(path, row) => {
             txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;

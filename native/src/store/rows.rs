@@ -20,6 +20,16 @@ pub(super) const PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("
 pub(super) const FILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("files");
 pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
+/// What addresses have given and taken in swarms we coordinate.
+pub(super) const LEDGER: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("swarm_ledger");
+/// Files we take in swarms, by their numbers: what their pieces are, which of
+/// those are right and with which digest, and what each is to be called.
+pub(super) const SWARM_PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("swarm_parts");
+pub(super) const SWARM_PIECES: TableDefinition<'_, (u32, u32), [u8; 32]> =
+    TableDefinition::new("swarm_pieces");
+pub(super) const SWARM_TARGETS: TableDefinition<'_, u32, &[u8]> =
+    TableDefinition::new("swarm_targets");
+
 /// What is known of a shared file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRow {

@@ -5,18 +5,15 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::error::{StartError, StoreFailure};
+use crate::error::StartError;
 
 /// Why a coordinator or a client did not start, or had to end.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SwarmError {
-    /// It cannot listen, or has no dice.
+    /// It cannot listen, has no dice, or its store says no.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The store said no.
-    #[error(transparent)]
-    Store(#[from] StoreFailure),
     /// A file cannot be read or written.
     #[error("{}: {why}", path.display())]
     File {
@@ -45,6 +42,9 @@ pub enum SwarmError {
         /// Its digest.
         found: String,
     },
+    /// It had to end.
+    #[error("it had to stop: {0}")]
+    Ended(String),
     /// It has ended.
     #[error("the swarm's end has stopped")]
     Gone,

@@ -1,30 +1,27 @@
-//! The client's host.
+//! Taking a file from a swarm: a servent with that one wish.
 
-mod act;
-mod door;
-mod host;
-mod jobs;
-mod reach;
-
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servent_core::swarm::client::Config;
+use servent_core::node::swarm::{Answer, Config, MemberView, SwarmFile};
+use servent_core::node::{Answer as NodeAnswer, StoreError};
+use servent_core::swarm::client;
 use servent_core::wire::pdtp::{Hash, Text};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 
-use self::host::{Host, News};
 use super::error::SwarmError;
-use super::part::Part;
-use crate::clock::Clock;
-use crate::driver::random_seed;
-use crate::net::bind;
+use super::node_config;
+use crate::clock::Stopwatch;
+use crate::driver::{Driver, Handle, Options, Want};
 use crate::store::Durability;
 
-/// News that may wait for the client's task.
-const NEWS: usize = 1_024;
+/// How often it is looked at how far a download is.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long transfers to peers may still take at the end.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Everything a download needs.
 #[derive(Debug, Clone)]
@@ -49,6 +46,8 @@ pub struct GetOptions {
     pub state: PathBuf,
     /// What that survives.
     pub durability: Durability,
+    /// Write the tape to this file.
+    pub trace: Option<PathBuf>,
 }
 
 impl GetOptions {
@@ -66,6 +65,7 @@ impl GetOptions {
             seed_for: Duration::ZERO,
             state: state.to_owned(),
             durability: Durability::Process,
+            trace: None,
         }
     }
 }
@@ -105,7 +105,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct Fetch {
     progress: watch::Receiver<Progress>,
-    news: mpsc::Sender<News>,
+    stop: mpsc::Sender<()>,
     task: JoinHandle<Result<Progress, SwarmError>>,
 }
 
@@ -118,7 +118,7 @@ impl Fetch {
 
     /// Says goodbye and keeps what has come, for the next time.
     pub async fn stop(&self) {
-        let _ = self.news.send(News::Stop).await; // It may have ended.
+        let _ = self.stop.send(()).await; // It may have ended.
     }
 
     /// Waits for its end: the file is whole and what was to be given is
@@ -148,23 +148,157 @@ impl Drop for Fetch {
 /// Anything it needs on this machine and cannot have. What others refuse,
 /// [`Fetch::ended`] says.
 pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
-    let listeners = bind(options.listen.as_slice())?;
-    let listener = listeners.into_iter().next();
-    let port = listener.as_ref().and_then(|l| l.local_addr().ok()).map(|at| at.port());
-    let (state, target) = (options.state.clone(), options.target.clone());
-    let (url, durability) = (options.url.clone(), options.durability);
-    let opened = tokio::task::spawn_blocking(move || Part::open(&state, &target, &url, durability));
-    let (part, left) = opened.await.map_err(|_| SwarmError::Gone)??;
-    let id: Text = format!("{:016x}", random_seed()?).into();
     let (max_download, max_upload) = options.at_once;
-    let config =
-        Config { id: id.clone(), listen_port: port, max_download, max_upload, ..Config::default() };
-    let (news, heard) = mpsc::channel(NEWS);
-    if let Some(listener) = listener {
-        tokio::spawn(door::keep(listener, news.clone()));
-    }
+    let client =
+        client::Config { id: "".into(), max_download, max_upload, ..client::Config::default() };
+    let handle = Driver::start(Options {
+        name: String::from("swarm get"),
+        listen: options.listen.into_iter().collect(),
+        node: node_config(Config { client: Some(client), ..Config::default() }),
+        upload_rate: options.rates.0,
+        download_rate: options.rates.1,
+        durability: options.durability,
+        trace: options.trace.clone(),
+        rescan: None,
+        ..Options::under(options.state.clone())
+    })
+    .await?;
+    let answers = handle.answers();
+    let want = Want {
+        target: options.target.clone(),
+        url: options.url.clone(),
+        coordinator: options.coordinator.clone(),
+        sha256: options.sha256,
+    };
+    let file = handle.want(want).await.map_err(|_| SwarmError::Gone)?;
     let (tell, progress) = watch::channel(Progress::default());
-    let host = Host::new(Clock::new(), config, options, part, news.clone(), tell);
-    let task = tokio::spawn(host.run(left, heard));
-    Ok(Fetch { progress, news, task })
+    let (stop, stopped) = mpsc::channel(1);
+    let follow = Follow { handle, file, options, tell };
+    let task = tokio::spawn(follow.to_the_end(answers, stopped));
+    Ok(Fetch { progress, stop, task })
+}
+
+/// Whoever waits for a download's end.
+struct Follow {
+    handle: Handle,
+    file: SwarmFile,
+    options: GetOptions,
+    tell: watch::Sender<Progress>,
+}
+
+impl Follow {
+    async fn to_the_end(
+        self,
+        answers: broadcast::Receiver<NodeAnswer>,
+        stopped: mpsc::Receiver<()>,
+    ) -> Result<Progress, SwarmError> {
+        let how = self.follow(answers, stopped).await;
+        self.look().await;
+        let stopped = self.handle.stop().await;
+        how?;
+        stopped.map_err(|why| SwarmError::Ended(why.to_string()))?;
+        Ok(self.tell.borrow().clone())
+    }
+
+    async fn follow(
+        &self,
+        mut answers: broadcast::Receiver<NodeAnswer>,
+        mut stopped: mpsc::Receiver<()>,
+    ) -> Result<(), SwarmError> {
+        let mut tick = tokio::time::interval(LOOK_EVERY);
+        let mut whole: Option<Stopwatch> = None;
+        loop {
+            tokio::select! {
+                biased;
+                _ = stopped.recv() => return Ok(()),
+                answer = answers.recv() => match answer {
+                    Ok(NodeAnswer::Swarm(answer)) => {
+                        if self.heard(answer)? {
+                            whole = Some(Stopwatch::start());
+                        }
+                    }
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return Err(SwarmError::Gone),
+                },
+                ended = self.handle.ended() => {
+                    let why = ended.err().map_or_else(String::new, |why| why.to_string());
+                    return Err(SwarmError::Ended(why));
+                }
+                _ = tick.tick() => {
+                    let sending = self.look().await;
+                    let wait = self.options.seed_for;
+                    let spent = whole.as_ref().map(Stopwatch::elapsed);
+                    let over = |spent: Duration| {
+                        spent >= wait && (sending == 0 || spent >= wait + LAST_WORDS)
+                    };
+                    if spent.is_some_and(over) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// True when the file is whole.
+    fn heard(&self, answer: Answer) -> Result<bool, SwarmError> {
+        let path = || self.options.target.clone();
+        match answer {
+            Answer::Done { file, .. } => Ok(file == self.file),
+            Answer::Other { sha256, .. } => {
+                Err(SwarmError::Other { path: path(), found: sha256.to_string() })
+            }
+            Answer::Unreachable { .. } => {
+                let at: Vec<_> = self.options.coordinator.iter().map(ToString::to_string).collect();
+                Err(SwarmError::Unreachable(at.join(", ")))
+            }
+            Answer::Refused { why, .. } => Err(SwarmError::Refused(why)),
+            Answer::DiskFailed { why, .. } => Err(SwarmError::file(path(), io_error(why))),
+        }
+    }
+
+    /// Looks how far it is; how much is being sent.
+    async fn look(&self) -> u32 {
+        let Ok(view) = self.handle.swarm(0).await else { return 0 };
+        let Some(view) = view.client else { return 0 };
+        let sending = view.sending;
+        self.tell.send_if_modified(|before| {
+            let now = progress_of(&view, self.file);
+            let changed = *before != now;
+            *before = now;
+            changed
+        });
+        sending
+    }
+}
+
+fn progress_of(view: &MemberView, file: SwarmFile) -> Progress {
+    let mut progress = Progress {
+        online: view.online,
+        from_source: view.from_source,
+        from_peers: view.from_peers,
+        given: view.given,
+        peers: view.peers,
+        receiving: view.receiving,
+        sending: view.sending,
+        wrong: view.wrong,
+        ..Progress::default()
+    };
+    if let Some(file) = view.files.iter().find(|of| of.file == file) {
+        progress.size = file.size;
+        progress.pieces = file.pieces;
+        progress.held = file.held;
+        progress.resumed = file.resumed;
+        progress.done = file.done.map(|hash| hash.to_string());
+    }
+    progress
+}
+
+/// What the system said, as far as the node was told.
+fn io_error(why: StoreError) -> io::Error {
+    match why {
+        StoreError::Full => io::ErrorKind::StorageFull.into(),
+        StoreError::Denied => io::ErrorKind::PermissionDenied.into(),
+        StoreError::Changed => io::Error::other("it was changed or is gone"),
+        StoreError::Failed => io::Error::other("it cannot be read or written"),
+    }
 }

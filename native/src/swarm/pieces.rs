@@ -24,8 +24,11 @@ pub struct Hashed {
     pub whole: Hash,
 }
 
-/// Reads a whole file.
-pub(super) fn hash_file(path: &Path, chunk: u64) -> io::Result<Hashed> {
+/// Reads a whole file, in pieces of so many bytes.
+///
+/// # Errors
+/// It cannot be read.
+pub fn hash_file(path: &Path, chunk: u64) -> io::Result<Hashed> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     let (mut whole, mut pieces) = (Sha256::new(), Vec::new());
@@ -44,7 +47,7 @@ pub(super) fn hash_file(path: &Path, chunk: u64) -> io::Result<Hashed> {
 }
 
 /// The digest of `start..end`.
-pub(super) fn hash_span(file: &File, start: u64, end: u64) -> io::Result<Hash> {
+pub(crate) fn hash_span(file: &File, start: u64, end: u64) -> io::Result<Hash> {
     let mut digest = Sha256::new();
     read(file, start, end, |bytes| digest.update(bytes))?;
     Ok(Hash(digest.finalize().into()))

@@ -16,9 +16,19 @@ pub(crate) fn coordinator(
     at: &str,
     extra: &[&str],
 ) -> (Running, Vec<u8>) {
+    coordinator_in_pieces(place, size, at, &[&["--chunk", "16384"], extra].concat())
+}
+
+/// The same with pieces of another size, which `extra` says.
+pub(crate) fn coordinator_in_pieces(
+    place: &Place,
+    size: usize,
+    at: &str,
+    extra: &[&str],
+) -> (Running, Vec<u8>) {
     let bytes = noise(size);
     std::fs::write(place.path("film.mkv"), &bytes).unwrap();
-    let fixed = ["swarm", "serve", "film.mkv", "--listen", at, "--chunk", "16384", "--state", "s"];
+    let fixed = ["swarm", "serve", "film.mkv", "--listen", at, "--state", "s"];
     let mut running = Running::start(place.servent(&[&fixed[..], &["--json"], extra].concat()));
     running.at = running.event("listening")["at"].as_str().unwrap().parse().unwrap();
     (running, bytes)

@@ -43,7 +43,7 @@ impl<N: Guest> World<N> {
             end.known = true;
         }
         self.plan(self.now() + latency, Due::Opened { link: at });
-        self.give(target, Input::Accepted { conn, peer: dialer.at }, cause);
+        self.give(target, Input::Accepted { conn, peer: dialer.at, local: None }, cause);
     }
 
     /// The dialer hears that it is connected.

@@ -70,7 +70,7 @@ impl Disk {
                 self.contents.remove(&fetch);
             }
             // Nobody looks for neighbours in these worlds.
-            Op::Host(_) | Op::HostGone(_) => {}
+            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) => {}
         }
     }
 
@@ -86,6 +86,7 @@ impl Disk {
             fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
             shared: Vec::new(),
             hosts: Vec::new(),
+            swarm: servent_core::node::swarm::Restored::default(),
         }
     }
 

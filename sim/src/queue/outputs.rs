@@ -104,7 +104,7 @@ impl<N: Guest> World<N> {
                 }
             }
             Output::Close { conn, flush } => self.close(host, conn, flush, cause),
-            Output::Store { conn, fetch, start, end, early } => {
+            Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
                 self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
             }
             Output::Verify { fetch } => {
@@ -114,6 +114,8 @@ impl<N: Guest> World<N> {
                 self.plan(self.now() + took, Due::Hashed { host, fetch, start });
             }
             Output::Answer(answer) => self.answered(host, &answer),
+            // Nodes of this world are in no swarm.
+            Output::Store { .. } | Output::Swarm(_) => {}
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
             // Between these nodes there are streams only.
             Output::Datagrams { .. }
@@ -141,6 +143,7 @@ impl<N: Guest> World<N> {
                 Some(Content { sha1, damaged: self.net.plan.profile(host).corrupt })
             }
             FileRef::Fetch(fetch) => self.own(host).disk.content(fetch),
+            FileRef::Swarm(_) => None,
         }
     }
 

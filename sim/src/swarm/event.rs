@@ -94,7 +94,7 @@ impl Event {
             };
             return (None, other);
         };
-        let (first, second) = connections(event);
+        let (first, second) = event.clients();
         (first.map(client_of), second.map(client_of))
     }
 }
@@ -108,34 +108,4 @@ pub(super) const fn connection(client: u32, life: u16) -> ConnId {
 #[must_use]
 pub const fn client_of(conn: ConnId) -> u32 {
     (conn.0 >> 16) as u32
-}
-
-/// Whom an event is about, and the other one.
-const fn connections(event: &swarm::Event) -> (Option<ConnId>, Option<ConnId>) {
-    use swarm::Event as E;
-    match event {
-        E::Registered { client, .. }
-        | E::Left { client }
-        | E::Joined { client, .. }
-        | E::Finished { client, .. }
-        | E::Free { client }
-        | E::Granted { client, .. }
-        | E::Verified { client, .. }
-        | E::ConnectFailures { client, .. }
-        | E::Mode { client, .. }
-        | E::Accepted { client }
-        | E::Stalled { client, .. }
-        | E::Unstalled { client, .. }
-        | E::Quarantined { client, .. }
-        | E::Released { client }
-        | E::Concurrency { client, .. }
-        | E::Refused { client, .. } => (Some(*client), None),
-        E::Blamed { client, by, .. } => (Some(*client), Some(*by)),
-        E::Assigned { down, up, .. }
-        | E::Arrived { down, up, .. }
-        | E::Confirmed { down, up, .. }
-        | E::Failed { down, up, .. }
-        | E::Refetch { down, up, .. } => (Some(*down), *up),
-        E::Ratio { .. } | E::Purged { .. } | E::Limit { .. } => (None, None),
-    }
 }

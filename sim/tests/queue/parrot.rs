@@ -44,7 +44,8 @@ impl Parrot {
             let early = self.heard.split_off(HEAD.len());
             self.heard.clear();
             let (fetch, end) = (FetchId(1), self.size);
-            fx.output(Output::Store { conn, fetch, start: 0, end, early });
+            let file = FileRef::Fetch(fetch);
+            fx.output(Output::Store { conn, file, start: 0, end, early });
         } else if self.want.is_none() && self.heard.ends_with(b"please\r\n") {
             self.heard.clear();
             fx.output(Output::Write { conn, data: HEAD.to_vec() });
@@ -83,7 +84,7 @@ impl Engine for Parrot {
                 self.dial(fx);
             }
             Input::Command(Command::AskNow { .. }) => self.dial(fx),
-            Input::Accepted { conn, peer } => {
+            Input::Accepted { conn, peer, .. } => {
                 fx.event(Event::Conn(ConnEvent::Accepted { conn, peer }));
             }
             Input::Dialed { conn, .. } => {

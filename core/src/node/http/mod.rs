@@ -16,7 +16,7 @@ mod serving;
 use core::net::SocketAddr;
 
 use self::reply::Reply;
-pub(super) use self::request::clip;
+pub(super) use self::request::{clip, heard};
 use super::catalog::Catalog;
 use super::connections::{Phase, Purpose, Timer};
 use super::cx::Cx;

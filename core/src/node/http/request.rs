@@ -279,7 +279,8 @@ impl Http {
 /// An address asks too often.
 const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
 
-fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
+/// A whole request head came in.
+pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
     let method = match &head.method {
         Method::Get => "GET",
         Method::Head => "HEAD",

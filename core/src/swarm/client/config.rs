@@ -1,10 +1,13 @@
 //! Every limit and interval of a client of a swarm, by name.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Duration;
 use crate::wire::pdtp::Text;
 
 /// Limits and intervals of a client.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Its id, unique at the coordinator.
     pub id: Text,

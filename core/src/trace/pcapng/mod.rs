@@ -118,7 +118,7 @@ impl Exporter {
                     self.own = SocketAddr::new(listen.ip(), PORT);
                 }
             }
-            Input::Accepted { conn, peer } => {
+            Input::Accepted { conn, peer, .. } => {
                 let ours = same_family(self.own, *peer);
                 self.open(at, *conn, Flow::new(ours, *peer), false);
             }

@@ -8,10 +8,13 @@ use core::iter::successors;
 use super::*;
 use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1};
+use crate::node::swarm::{self, SwarmFile};
 use crate::node::{Command, FileInfo, HostRow, Message, Restored};
 use crate::queue::{Dialect, Row, RowState};
+use crate::swarm::FileSpec;
 use crate::time::Duration;
 use crate::unicast::{Order, Payload, Side};
+use crate::wire::pdtp::{Hash, url_of};
 
 /// A whole number that no float holds.
 const LARGE: u64 = (1 << 53) + 1;
@@ -64,7 +67,56 @@ fn restored() -> Restored {
         fetches: [part].into(),
         shared: [file()].into(),
         hosts: [HostRow { at, heard: Instant::from_secs(1) }].into(),
+        swarm: swarm_restored(),
     }
+}
+
+fn swarm_restored() -> swarm::Restored {
+    let owner = "2001:db8::".parse().unwrap();
+    let row = crate::swarm::Row {
+        owner,
+        bytes_down: LARGE,
+        bytes_up: 1,
+        downloads: 2,
+        uploads: 3,
+        grants: 4,
+        free: true,
+        failures: 5,
+        reporters: [(owner, 6)].into(),
+        faded: Instant::from_secs(7),
+        seen: Instant::from_secs(8),
+    };
+    let have = [(0, 1), (3, u32::MAX)].into();
+    let part = swarm::Part { file: FILE, url: url_of("ä b"), size: LARGE, chunk: 4, have };
+    swarm::Restored { ledger: [row].into(), parts: [part].into() }
+}
+
+const FILE: SwarmFile = SwarmFile(7);
+
+/// One command of every kind for swarms.
+fn next_swarm_command(command: &swarm::Command) -> Option<swarm::Command> {
+    use swarm::Command as C;
+    let (file, url, at) = (FILE, url_of("f"), "198.51.100.7:1".parse().unwrap());
+    let coordinator = [at].into();
+    Some(match command {
+        C::Serve { .. } => C::Source { at, slots: 3 },
+        C::Source { .. } => C::Want { file, url, coordinator, sha256: Some(Hash([0xfe; 32])) },
+        C::Want { .. } => C::Offer { file, url, coordinator },
+        C::Offer { .. } => C::Leave { file },
+        C::Leave { .. } => return None,
+    })
+}
+
+/// The same for what the host answers for swarms.
+fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
+    use swarm::Input as I;
+    let (file, why) = (FILE, StoreError::Changed);
+    Some(match input {
+        I::Hashed { ask, .. } => I::HashFailed { ask: *ask, why },
+        I::HashFailed { .. } => I::Completed { file },
+        I::Completed { .. } => I::CompleteFailed { file, why },
+        I::CompleteFailed { .. } => return None,
+    })
 }
 
 /// One command of every kind, each followed by the next: whoever adds a kind
@@ -94,7 +146,12 @@ fn next_command(command: &Command) -> Option<Command> {
         }
         Command::TakenMessages { .. } => Command::CloseMessages { to: at },
         Command::CloseMessages { .. } => Command::ForgetMessages { peer: at, side: Side::Receiver },
-        Command::ForgetMessages { .. } => Command::Stop,
+        Command::ForgetMessages { .. } => {
+            let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
+            let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes };
+            Command::Swarm(swarm::Command::Serve { file: FILE, spec })
+        }
+        Command::Swarm(of) => next_swarm_command(of).map_or(Command::Stop, Command::Swarm),
         Command::Stop => return None,
     })
 }
@@ -104,7 +161,7 @@ fn next_input(input: &Input) -> Option<Input> {
     let (conn, fetch, why) = (ConnId(LARGE), FetchId(1), StoreError::Full);
     let (at, bytes) = ("198.51.100.7:1".parse().unwrap(), Payload::from_static(b"\xf0\x0f"));
     Some(match input {
-        Input::Start(_) => Input::Accepted { conn, peer: at },
+        Input::Start(_) => Input::Accepted { conn, peer: at, local: Some(at) },
         Input::Accepted { .. } => Input::Dialed { conn, local: at },
         Input::Dialed { .. } => Input::DialFailed { conn, why: DialError::Refused },
         Input::DialFailed { .. } => Input::Bytes { conn, data: (0..=255).collect() },
@@ -120,7 +177,10 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
         Input::Datagrams { .. } => Input::Command(Command::Get(get())),
         Input::Command(_) => Input::Flush,
-        Input::Flush => return None,
+        Input::Flush => {
+            Input::Swarm(swarm::Input::Hashed { ask: u32::MAX, sha256: Hash([0xcd; 32]) })
+        }
+        Input::Swarm(of) => return next_swarm_input(of).map(Input::Swarm),
     })
 }
 

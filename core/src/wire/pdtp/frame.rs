@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Message, print};
+use super::{Limits, Message, print};
 
 /// Bytes a frame can have behind its length.
 const MOST: usize = u16::MAX as usize;
@@ -72,18 +72,22 @@ impl Reader {
     }
 }
 
-/// Writes messages as frames: one each, or as many in a frame as go in when
-/// the other side understands that (`merge`). Returns the number of frames.
+/// Writes messages as frames: one each, or as many in a frame as go in and
+/// may stand in one (the default of [`Limits::messages`]) when the other side
+/// understands that (`merge`). Returns the number of frames.
 pub fn encode(messages: &[Message], merge: bool, into: &mut Vec<u8>) -> u32 {
-    let mut frames = 0;
+    let most = Limits::default().messages;
+    let (mut frames, mut joined) = (0, 0);
     let mut body = Vec::new();
     for message in messages {
         let text = print::message(message);
         // A list of its own: `[` and `]` are 2 of its bytes, a comma is 1.
-        let joins = merge && body.len() + text.len() < MOST;
+        let joins = merge && joined < most && body.len() + text.len() < MOST;
         if !joins && !body.is_empty() {
             frames += finish(&mut body, into);
+            joined = 0;
         }
+        joined += 1;
         body.push(if body.is_empty() { b'[' } else { b',' });
         body.extend_from_slice(text.as_bytes());
     }

@@ -1,13 +1,15 @@
 //! PDTP version 2: how clients and the coordinator of a swarm talk.
 //!
 //! A frame is a big-endian `u16` and so many bytes of JSON, the list
-//! `["type", {arguments}]`. Between peers the pieces themselves travel by HTTP
-//! and are none of this module's business. What is ours and not of the
+//! `["type", {arguments}]`. Between peers the pieces themselves travel by HTTP;
+//! [`peer`] has the heads that go with them. What is ours and not of the
 //! published version stands in `docs/wire-pdtp.md` under "Extensions".
 
 mod frame;
 mod parse;
+pub mod peer;
 mod print;
+mod url;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -19,6 +21,7 @@ use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 pub use self::frame::{FrameError, Reader, encode};
+pub use self::url::{target_of, url_from, url_of};
 
 /// The port the coordinator listens on unless told otherwise.
 pub const PORT: u16 = 6086;
@@ -77,6 +80,17 @@ impl Hash {
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
         Some(Self(bytes.try_into().ok()?))
+    }
+}
+impl Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("64 hexadecimal digits expected"))
     }
 }
 impl fmt::Display for Hash {

@@ -8,8 +8,8 @@ use clap::Args;
 use data_encoding::HEXLOWER;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use servent::swarm::{Fetch, GetOptions, Progress, get, url_of};
-use servent_core::wire::pdtp::{Hash, PORT};
+use servent::swarm::{Fetch, GetOptions, Progress, get};
+use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
 use super::super::Common;
@@ -17,6 +17,7 @@ use super::super::exit::{Exit, Failure, said};
 use super::super::signal::Signals;
 use super::super::start::{address, runtime};
 use super::rate;
+use crate::config::file::Raw;
 use crate::config::units;
 use crate::progress::{Herald, Voice, bytes};
 
@@ -63,6 +64,9 @@ pub(crate) struct Arguments {
     /// What the whole must hash to.
     #[arg(long, value_name = "HEX", value_parser = digest)]
     sha256: Option<Hash>,
+    /// Record every decision in this file, for `servent replay`.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -93,7 +97,11 @@ fn parts(url: &str) -> Option<(&str, u16, &str)> {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let config = common.config()?;
+    let mut builder = common.builder()?;
+    if let Some(trace) = &arguments.trace {
+        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
+    }
+    let config = builder.finish()?;
     let Some((host, port, name)) = parts(&arguments.url) else {
         return Err(Failure::usage(format!("{}: not a URL of a swarm", arguments.url))
             .next("it looks like pdtp://HOST/NAME or pdtp://HOST:PORT/NAME"));
@@ -120,6 +128,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             seed_for: arguments.seed_for,
             state,
             durability: config.settings.durability,
+            trace: config.settings.trace.clone(),
         })
         .await?;
         follow(&mut fetch, &mut signals, &herald, &target, arguments.json).await

@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     /// reaches this address.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
+    /// Record every decision in this file, for `servent replay`.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -75,6 +78,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         };
         builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
     }
+    if let Some(trace) = &arguments.trace {
+        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
+    }
     let config = builder.finish()?;
     if arguments.slots == 0 || arguments.chunk == 0 {
         return Err(Failure::usage("--slots and --chunk must be at least 1"));
@@ -89,6 +95,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         swarm: config.settings.swarm.clone(),
         state: config.settings.state.join("swarm"),
         durability: config.settings.durability,
+        trace: config.settings.trace.clone(),
     };
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
@@ -117,7 +124,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         }
         signals.end_at_next();
         let last = facts(&server, 0).await;
-        server.stop().await;
+        server.stop().await?;
         if let Some(last) = last {
             tell(&herald, last, "stopped");
         }

@@ -22,7 +22,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts what happened.
-    pub(super) fn count(&mut self, event: &Event) {
+    pub(crate) fn count(&mut self, event: &Event) {
         let (list, word) = match event {
             Event::Assigned { why, .. } => (&mut self.assigned, pick(*why)),
             Event::Failed { why, .. } => (&mut self.failed, failure(*why)),

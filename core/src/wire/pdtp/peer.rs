@@ -1,30 +1,19 @@
 //! The heads that go with a piece: HTTP/1.1 between peers, one request after
 //! another on a connection.
 
-use std::time::Duration;
+use alloc::vec::Vec;
 
-use servent_core::wire::http::{
-    ContentRange, HeadLimits, HeadWriter, RangeSpec, RequestHead, ResponseHead,
-};
-use servent_core::wire::pdtp::Span;
+use super::Span;
+use crate::wire::http::{ContentRange, HeadWriter, RangeSpec, RequestHead, ResponseHead};
 
-/// What a head may be. An id may have 4 095 bytes.
-pub(super) const HEAD: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
-/// A peer that neither sends nor takes anything for so long is given up.
-pub(super) const STALL: Duration = Duration::from_secs(30);
-/// A peer that sends to others first answers by then.
-pub(super) const TURN: Duration = Duration::from_secs(90);
-/// A connection nothing is asked on for so long is closed by whom it came to.
-pub(super) const IDLE: Duration = Duration::from_secs(60);
-/// A connection is there by then, or it is not.
-pub(super) const DIAL: Duration = Duration::from_secs(10);
-/// The name of a peer's own id.
-pub(super) const PEER_ID: &str = "X-PDTP-Peer-Id";
+/// The header with a peer's own id.
+pub const PEER_ID: &str = "X-PDTP-Peer-Id";
 /// Asks for the body of a `PUT`.
-pub(super) const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The bytes a request is about.
-pub(super) fn span_of(head: &RequestHead) -> Span {
+#[must_use]
+pub fn span_of(head: &RequestHead) -> Span {
     match head.headers.get("Range").and_then(RangeSpec::parse) {
         Some(RangeSpec::Between(a, b)) => Span::new(a, b.saturating_add(1)),
         Some(RangeSpec::From(a)) => Span { start: a, end: None },
@@ -33,12 +22,14 @@ pub(super) fn span_of(head: &RequestHead) -> Span {
 }
 
 /// The bytes that follow the head of a `PUT`; `None` when that is not told.
-pub(super) fn length_of(head: &RequestHead) -> Option<u64> {
+#[must_use]
+pub fn length_of(head: &RequestHead) -> Option<u64> {
     head.headers.get("Content-Length").and_then(|n| n.trim().parse().ok())
 }
 
-/// A request for `start..end`, or with them.
-pub(super) fn ask(method: &str, target: &str, (start, end): (u64, u64), id: &str) -> Vec<u8> {
+/// A request for bytes `start..end`, or one that brings them.
+#[must_use]
+pub fn ask(method: &str, target: &str, (start, end): (u64, u64), id: &str) -> Vec<u8> {
     let mut head = HeadWriter::request(method, target);
     head.header("Host", "swarm")
         .header("Range", RangeSpec::Between(start, end.saturating_sub(1)))
@@ -50,7 +41,8 @@ pub(super) fn ask(method: &str, target: &str, (start, end): (u64, u64), id: &str
 }
 
 /// The head of a response without a body.
-pub(super) fn status(status: u16, keep: bool) -> Vec<u8> {
+#[must_use]
+pub fn status(status: u16, keep: bool) -> Vec<u8> {
     let reason = match status {
         201 => "Created",
         403 => "Forbidden",
@@ -68,8 +60,9 @@ pub(super) fn status(status: u16, keep: bool) -> Vec<u8> {
     head.finish()
 }
 
-/// The head before the bytes of `start..end`.
-pub(super) fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
+/// The head before the bytes `start..end` of a file of `size` bytes.
+#[must_use]
+pub fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
     let mut head = HeadWriter::status(206, "Partial Content");
     head.header("Content-Range", ContentRange { range: Some((start, end)), size: Some(size) })
         .header("Content-Length", end - start);
@@ -81,7 +74,8 @@ pub(super) fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
 
 /// True when a response brings just `start..end`. A server that ignores
 /// ranges sends all of the file, whose length is another one.
-pub(super) fn brings(head: &ResponseHead, (start, end): (u64, u64)) -> bool {
+#[must_use]
+pub fn brings(head: &ResponseHead, (start, end): (u64, u64)) -> bool {
     let told = head.headers.get("Content-Range").and_then(ContentRange::parse);
     let fits = told.is_none_or(|told| told.range.is_none_or(|range| range == (start, end)));
     matches!(head.status, 200 | 206) && fits && head.content_length() == Some(end - start)
@@ -89,7 +83,12 @@ pub(super) fn brings(head: &ResponseHead, (start, end): (u64, u64)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::String;
+
     use super::*;
+    use crate::wire::http::HeadLimits;
+
+    const HEAD: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
 
     fn response(text: &str) -> ResponseHead {
         ResponseHead::parse(text.as_bytes(), &HEAD).unwrap().unwrap().0

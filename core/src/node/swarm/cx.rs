@@ -1,0 +1,105 @@
+//! What the halves of the swarm reach of the node: its connections, its
+//! effects, and the messages that one call leads to.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::config::Limits;
+use super::peers::Peers;
+use crate::id::ConnId;
+use crate::node::connections::{Connections, Purpose};
+use crate::node::{self, ConnEvent, Effects, Op, Output, tell};
+use crate::time::{Duration, Instant};
+use crate::wire::http::HeadLimits;
+use crate::wire::pdtp::{Extensions, Message, encode};
+
+/// One call of the node into its swarm.
+pub(super) struct Cx<'a> {
+    pub(super) now: Instant,
+    pub(super) io: &'a mut Connections,
+    pub(super) limits: Limits,
+    pub(super) fx: &'a mut Effects,
+    /// Messages of this call, which may share frames, and whom nothing more
+    /// is said to after them.
+    says: BTreeMap<ConnId, Vec<Message>>,
+    pub(super) ends: Vec<(ConnId, &'static str)>,
+    /// Peers whose next request may have come already.
+    pub(super) again: Vec<ConnId>,
+}
+
+impl<'a> Cx<'a> {
+    pub(super) fn new(
+        now: Instant,
+        io: &'a mut Connections,
+        limits: Limits,
+        fx: &'a mut Effects,
+    ) -> Self {
+        let (says, ends, again) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { now, io, limits, fx, says, ends, again }
+    }
+
+    pub(super) fn tell(&mut self, event: ConnEvent) {
+        tell(self.fx, event);
+    }
+
+    pub(super) fn output(&mut self, output: super::io::Output) {
+        self.fx.output(Output::Swarm(output));
+    }
+
+    pub(super) fn persist(&mut self, op: super::io::Op) {
+        self.fx.output(Output::Persist(Op::Swarm(op)));
+    }
+
+    pub(super) fn answer(&mut self, answer: super::io::Answer) {
+        self.fx.output(Output::Answer(node::Answer::Swarm(answer)));
+    }
+
+    pub(super) fn write(&mut self, conn: ConnId, data: Vec<u8>) {
+        self.fx.output(Output::Write { conn, data });
+    }
+
+    pub(super) fn say(&mut self, conn: ConnId, message: Message) {
+        self.says.entry(conn).or_default().push(message);
+    }
+
+    /// A while from now, never now itself.
+    pub(super) fn after(&self, wait: Duration) -> Instant {
+        self.now + wait.max(Duration::from_micros(1))
+    }
+
+    pub(super) const fn head_limits(&self) -> HeadLimits {
+        super::head_limits(&self.limits)
+    }
+
+    /// Connects, unless a limit forbids it.
+    pub(super) fn dial(&mut self, to: SocketAddr) -> Option<ConnId> {
+        let conn = self.io.number();
+        self.io.dial(conn, to, Purpose::Swarm, self.fx).then_some(conn)
+    }
+
+    /// Closes a connection the swarm has no more use for.
+    pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) {
+        self.io.close(conn, flush, why, self.fx);
+    }
+
+    /// Writes what this call says, then hangs up where that was wanted. What
+    /// had to be remembered first stands before it in the list.
+    pub(super) fn finish(&mut self, peers: &mut Peers) {
+        for (conn, messages) in core::mem::take(&mut self.says) {
+            let Some(link) = peers.link(conn) else { continue };
+            let mut data = Vec::new();
+            encode(&messages, link.merge, &mut data);
+            let agreed = messages.iter().rev().find_map(|message| match message {
+                Message::Extensions(Extensions { merge, .. }) => Some(*merge),
+                _ => None,
+            });
+            link.merge = agreed.unwrap_or(link.merge);
+            self.write(conn, data);
+        }
+        for (conn, why) in core::mem::take(&mut self.ends) {
+            peers.remove(conn);
+            self.close(conn, true, why);
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Transfers with peers: what the client wants done, on which connection, and
+//! how it ended.
+
+use alloc::collections::BTreeMap;
+use core::net::SocketAddr;
+
+use super::coordinator::send;
+use super::cx::Cx;
+use super::io::{Answer, Output, SwarmFile};
+use super::peers::{Asked, AskedStep, Asking, AskingStep, Moving, Peers, Role};
+use crate::id::ConnId;
+use crate::node::{ConnEvent, FileRef, Output as NodeOutput, StoreError};
+use crate::swarm::client::Outcome;
+use crate::time::Duration;
+use crate::wire::http::ResponseHead;
+use crate::wire::pdtp::{Hash, Reason, Text, peer, target_of};
+
+/// Which way the bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    FromSource,
+    FromPeer,
+    ToPeer,
+}
+
+/// A transfer that was begun.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    pub(super) url: Text,
+    pub(super) file: SwarmFile,
+    pub(super) size: u64,
+    pub(super) way: Way,
+    /// The bytes that move, and the piece they are of.
+    pub(super) range: (u64, u64),
+    pub(super) piece: (u64, u64),
+    /// Whom we connect to for it.
+    pub(super) to: Option<SocketAddr>,
+    /// Where it happens, as long as bytes move.
+    pub(super) conn: Option<ConnId>,
+}
+
+/// A digest the host is asked for.
+#[derive(Debug, Clone)]
+pub(super) enum Ask {
+    /// Of the piece of this job, whose bytes took so long.
+    Piece { job: u32, took: Duration },
+    /// Of a whole file.
+    Whole { url: Text },
+}
+
+/// Bytes that have moved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Totals {
+    pub(super) from_source: u64,
+    pub(super) from_peers: u64,
+    pub(super) given: u64,
+}
+
+/// A job that ended, and how.
+pub(super) type Ended = Option<(u32, Outcome)>;
+
+/// All transfers.
+#[derive(Debug, Clone)]
+pub(super) struct Jobs {
+    pub(super) id: Text,
+    running: BTreeMap<u32, Work>,
+    asks: BTreeMap<u32, Ask>,
+    next_ask: u32,
+    pub(super) totals: Totals,
+}
+
+impl Jobs {
+    pub(super) const fn new(id: Text) -> Self {
+        let totals = Totals { from_source: 0, from_peers: 0, given: 0 };
+        Self { id, running: BTreeMap::new(), asks: BTreeMap::new(), next_ask: 0, totals }
+    }
+
+    pub(super) fn get(&self, job: u32) -> Option<&Work> {
+        self.running.get(&job)
+    }
+
+    /// A job ended.
+    fn end(&mut self, job: u32, outcome: Outcome) -> Ended {
+        let work = self.running.remove(&job)?;
+        if matches!(outcome, Outcome::Whole { .. }) {
+            let bytes = work.range.1 - work.range.0;
+            match work.way {
+                Way::FromSource => self.totals.from_source += bytes,
+                Way::FromPeer => self.totals.from_peers += bytes,
+                Way::ToPeer => self.totals.given += bytes,
+            }
+        }
+        Some((job, outcome))
+    }
+
+    fn broken(&mut self, job: u32, reason: Reason, bytes: u64) -> Ended {
+        self.end(job, Outcome::Broken { reason, bytes })
+    }
+
+    /// Begins a transfer on a connection of ours: one that is idle, or a new
+    /// one.
+    pub(super) fn ask(
+        &mut self,
+        job: u32,
+        work: Work,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        let idle = work.to.and_then(|to| peers.reuse(to));
+        self.running.insert(job, work);
+        match idle {
+            Some(conn) => {
+                self.request(job, conn, true, peers, cx);
+                None
+            }
+            None => self.dial(job, peers, cx),
+        }
+    }
+
+    fn dial(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+        let work = self.running.get_mut(&job)?;
+        let to = work.to?;
+        let Some(conn) = cx.dial(to) else { return self.broken(job, Reason::Connect, 0) };
+        work.conn = Some(conn);
+        let step = AskedStep::Dialing { job };
+        peers.insert(conn, Role::Asked(Asked { to, step, keep: true }));
+        None
+    }
+
+    fn request(
+        &mut self,
+        job: u32,
+        conn: ConnId,
+        reused: bool,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        let (Some(work), Some(asked)) = (self.running.get_mut(&job), peers.asked(conn)) else {
+            return;
+        };
+        work.conn = Some(conn);
+        (asked.step, asked.keep) = (AskedStep::Head { job, reused }, true);
+        let method = if work.way == Way::ToPeer { "PUT" } else { "GET" };
+        let head = peer::ask(method, target_of(&work.url), work.range, &self.id);
+        peers.wake(conn, cx.after(cx.limits.turn));
+        cx.write(conn, head);
+    }
+
+    /// A connection for a job is there.
+    pub(super) fn dialed(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
+        if let Some(Asked { step: AskedStep::Dialing { job }, .. }) = peers.asked(conn) {
+            let job = *job;
+            self.request(job, conn, false, peers, cx);
+        }
+    }
+
+    /// Answers the peer on `conn` with what it asked for.
+    pub(super) fn serve(
+        &mut self,
+        job: u32,
+        work: Work,
+        (conn, peers): (ConnId, &mut Peers),
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        let (file, size, (start, end)) = (work.file, work.size, work.range);
+        self.running.insert(job, Work { conn: Some(conn), ..work });
+        let waits = |asking: &mut Asking| matches!(asking.step, AskingStep::Verify { .. });
+        if !peers.asking(conn).is_some_and(waits) {
+            return self.broken(job, Reason::Data, 0);
+        }
+        let moving = Moving { job: Some(job), file, start, end, done: 0, since: cx.now };
+        send(conn, moving, size, peers, cx);
+        None
+    }
+
+    /// Takes what the peer on `conn` brings.
+    pub(super) fn take(
+        &mut self,
+        job: u32,
+        work: Work,
+        (conn, peers): (ConnId, &mut Peers),
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        let (file, (start, end)) = (work.file, work.range);
+        self.running.insert(job, Work { conn: Some(conn), ..work });
+        let asking = peers.asking(conn);
+        let Some(Asking { step: AskingStep::Verify { put: Some((told, waits)) }, keep }) = asking
+        else {
+            return self.broken(job, Reason::Data, 0);
+        };
+        let (told, waits) = (*told, *waits);
+        if told != Some(end - start) {
+            *keep &= waits; // Otherwise the bytes come all the same.
+            reply(conn, 416, peers, cx);
+            return self.broken(job, Reason::Data, 0);
+        }
+        if waits {
+            cx.write(conn, peer::CONTINUE.into());
+        }
+        let moving = Moving { job: Some(job), file, start, end, done: 0, since: cx.now };
+        store(conn, moving, peers, cx);
+        None
+    }
+
+    /// Breaks a job off.
+    pub(super) fn abort(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) {
+        self.asks.retain(|_, ask| !matches!(ask, Ask::Piece { job: of, .. } if *of == job));
+        if let Some(conn) = self.running.remove(&job).and_then(|work| work.conn) {
+            peers.remove(conn);
+            cx.close(conn, false, "the transfer is broken off");
+        }
+    }
+
+    /// Reads what a peer answers.
+    pub(super) fn read(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+        let (job, took) = match peers.asked(conn)?.step {
+            AskedStep::Head { job, .. } => (job, None),
+            AskedStep::Confirming { job, took } => (job, Some(took)),
+            AskedStep::Idle => {
+                peers.remove(conn);
+                cx.close(conn, false, "a peer says what nobody asked");
+                return None;
+            }
+            AskedStep::Dialing { .. } | AskedStep::Storing(_) | AskedStep::Sending(_) => {
+                return None;
+            }
+        };
+        let bytes = peers.unread(conn);
+        match ResponseHead::parse(&bytes, &cx.head_limits()) {
+            Ok(None) => {
+                peers.put_back(conn, bytes, 0);
+                None
+            }
+            Ok(Some((head, used))) => {
+                peers.put_back(conn, bytes, used);
+                cx.tell(ConnEvent::Response { conn, status: head.status });
+                self.answered(conn, (job, took), &head, peers, cx)
+            }
+            Err(_) => {
+                peers.remove(conn);
+                cx.close(conn, false, "not a reply we can read");
+                self.broken(job, Reason::Data, 0)
+            }
+        }
+    }
+
+    /// A peer answered. `took` is how long a `PUT` needed whose bytes have all
+    /// left.
+    fn answered(
+        &mut self,
+        conn: ConnId,
+        (job, took): (u32, Option<Duration>),
+        head: &ResponseHead,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        let asked = peers.asked(conn)?;
+        let work = self.running.get_mut(&job)?;
+        let (file, (start, end)) = (work.file, work.range);
+        let moving = Moving { job: Some(job), file, start, end, done: 0, since: cx.now };
+        if work.way == Way::ToPeer && took.is_none() && head.status == 100 {
+            asked.step = AskedStep::Sending(moving);
+            peers.wake(conn, cx.after(cx.limits.stall));
+            cx.fx.output(NodeOutput::Serve { conn, file: FileRef::Swarm(file), start, end });
+            return None;
+        }
+        if work.way != Way::ToPeer && peer::brings(head, work.range) {
+            asked.keep = head.keep_alive();
+            store(conn, moving, peers, cx);
+            return None;
+        }
+        // Behind any other answer there is no body that we would read.
+        asked.keep = head.content_length() == Some(0) && head.keep_alive();
+        work.conn = None;
+        peers.release(conn, cx);
+        match took {
+            Some(took) if (200..300).contains(&head.status) => {
+                self.end(job, Outcome::Whole { hash: None, took })
+            }
+            _ => self.broken(job, Reason::Data, 0),
+        }
+    }
+
+    /// All bytes of a transfer have left.
+    pub(super) fn sent(
+        &mut self,
+        conn: ConnId,
+        moving: Moving,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        let took = cx.now.since(moving.since);
+        let job = moving.job?;
+        if let Some(asked) = peers.asked(conn) {
+            asked.step = AskedStep::Confirming { job, took };
+            peers.wake(conn, cx.after(cx.limits.turn));
+            return self.read(conn, peers, cx);
+        }
+        self.end(job, Outcome::Whole { hash: None, took })
+    }
+
+    /// All bytes of a transfer are on the disk: what does their piece hash to
+    /// now?
+    pub(super) fn stored(
+        &mut self,
+        conn: ConnId,
+        moving: Moving,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        if peers.asked(conn).is_some() {
+            peers.release(conn, cx);
+        } else {
+            reply(conn, 201, peers, cx);
+        }
+        let Some(job) = moving.job else { return };
+        let Some(work) = self.running.get_mut(&job) else { return };
+        work.conn = None;
+        let (file, piece) = (work.file, work.piece);
+        self.digest(Ask::Piece { job, took: cx.now.since(moving.since) }, file, piece, cx);
+    }
+
+    /// Asks the host for a digest.
+    pub(super) fn digest(
+        &mut self,
+        what: Ask,
+        file: SwarmFile,
+        (start, end): (u64, u64),
+        cx: &mut Cx<'_>,
+    ) {
+        let ask = self.next_ask;
+        self.next_ask = ask.wrapping_add(1);
+        self.asks.insert(ask, what);
+        cx.output(Output::Hash { ask, file, start, end });
+    }
+
+    /// What the host was asked for, when it still matters.
+    pub(super) fn asked(&mut self, ask: u32) -> Option<Ask> {
+        self.asks.remove(&ask)
+    }
+
+    /// The piece of a job has this digest, or it cannot be read.
+    pub(super) fn hashed(
+        &mut self,
+        job: u32,
+        took: Duration,
+        found: Result<Hash, StoreError>,
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        match found {
+            Ok(hash) => self.end(job, Outcome::Whole { hash: Some(hash), took }),
+            Err(why) => {
+                let file = self.running.get(&job)?.file;
+                cx.answer(Answer::DiskFailed { file, why });
+                self.broken(job, Reason::Data, 0)
+            }
+        }
+    }
+
+    /// The disk failed a transfer.
+    pub(super) fn disk_failed(&mut self, role: &Role, why: StoreError, cx: &mut Cx<'_>) -> Ended {
+        let stored = match role {
+            Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
+            | Role::Asked(Asked { step: AskedStep::Storing(moving), .. }) => moving,
+            _ => return self.gone(role),
+        };
+        if matches!(why, StoreError::Full | StoreError::Denied) {
+            cx.answer(Answer::DiskFailed { file: stored.file, why });
+        }
+        self.broken(stored.job?, Reason::Data, stored.done)
+    }
+
+    /// A connection is gone, or given up.
+    pub(super) fn gone(&mut self, role: &Role) -> Ended {
+        match role {
+            Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
+            | Role::Asked(Asked { step: AskedStep::Storing(moving), .. }) => {
+                self.broken(moving.job?, Reason::Data, moving.done)
+            }
+            Role::Asking(Asking { step: AskingStep::Sending(moving), .. })
+            | Role::Asked(Asked { step: AskedStep::Sending(moving), .. }) => {
+                self.broken(moving.job?, Reason::Data, 0)
+            }
+            Role::Asked(Asked { step: AskedStep::Dialing { job }, .. }) => {
+                self.broken(*job, Reason::Connect, 0)
+            }
+            Role::Asked(Asked {
+                step: AskedStep::Head { job, .. } | AskedStep::Confirming { job, .. },
+                ..
+            }) => self.broken(*job, Reason::Data, 0),
+            Role::Asking(_) | Role::Asked(_) | Role::Client(_) | Role::Coordinator(_) => None,
+        }
+    }
+
+    /// The peer hung up. A connection that was idle it may have closed before
+    /// it heard the request: that is asked once more, on another one.
+    pub(super) fn hung_up(&mut self, role: &Role, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+        match role {
+            Role::Asked(Asked { step: AskedStep::Head { job, reused: true }, .. }) => {
+                self.dial(*job, peers, cx)
+            }
+            role => self.gone(role),
+        }
+    }
+}
+
+/// Hands the body that follows to the disk, with what of it has come already.
+fn store(conn: ConnId, moving: Moving, peers: &mut Peers, cx: &mut Cx<'_>) {
+    let Moving { file, start, end, .. } = moving;
+    let mut early = peers.unread(conn);
+    let ours = usize::try_from(end - start).unwrap_or(usize::MAX).min(early.len());
+    let rest = early.split_off(ours);
+    peers.put_back(conn, rest, 0);
+    match peers.role(conn) {
+        Some(Role::Asking(asking)) => asking.step = AskingStep::Storing(moving),
+        Some(Role::Asked(asked)) => asked.step = AskedStep::Storing(moving),
+        _ => return,
+    }
+    peers.wake(conn, cx.after(cx.limits.stall));
+    cx.fx.output(NodeOutput::Store { conn, file: FileRef::Swarm(file), start, end, early });
+}
+
+/// Answers a peer's request without a body; the next one may follow.
+pub(super) fn reply(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_>) {
+    let Some(asking) = peers.asking(conn) else { return };
+    asking.step = AskingStep::Head;
+    let keep = asking.keep;
+    cx.tell(ConnEvent::Reply { conn, status, start: 0, end: 0 });
+    cx.write(conn, peer::status(status, keep));
+    rest(conn, peers, cx);
+}
+
+/// A request has been dealt with: the next one is awaited, if there can be
+/// one.
+pub(super) fn rest(conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
+    let Some(asking) = peers.asking(conn) else { return };
+    asking.step = AskingStep::Head;
+    if asking.keep {
+        peers.wake(conn, cx.after(cx.limits.idle));
+        // What has come meanwhile waits no longer.
+        cx.again.push(conn);
+    } else {
+        peers.remove(conn);
+        cx.close(conn, true, "the peer wants no more");
+    }
+}

@@ -1,0 +1,509 @@
+//! A client of somebody's coordinator: hosts `swarm::client`.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::cx::Cx;
+use super::io::{Answer, Op, Output, Part, SwarmFile};
+use super::jobs::{Ask, Ended, Jobs, Way, Work, reply};
+use super::peers::{Asking, AskingStep, Link, Peers, Role};
+use super::view::{FileView, MemberView};
+use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::id::ConnId;
+use crate::node::StoreError;
+use crate::rng::Rng;
+use crate::swarm::client::{self, Client, Event, Input, Outcome};
+use crate::wire::pdtp::{Hash, Message, Span, Text};
+
+/// The connection to the coordinator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Down,
+    /// The address with this number is being tried.
+    Dialing(ConnId, usize),
+    Up(ConnId),
+}
+
+/// A file we take or give.
+#[derive(Debug, Clone)]
+struct Wanted {
+    file: SwarmFile,
+    size: u64,
+    chunk: u64,
+    /// All of it was here from the beginning.
+    offered: bool,
+    /// What the remembered pieces are of.
+    known: Option<(u64, u64)>,
+    resumed: u32,
+    /// What it must hash to.
+    sha256: Option<Hash>,
+    /// What it does hash to, once it is whole.
+    found: Option<Hash>,
+    /// It is whole and has its name.
+    done: bool,
+    /// Digests of pieces that have come, until somebody says that they are
+    /// right.
+    digests: BTreeMap<u32, Hash>,
+}
+
+/// The client, and the connection to its coordinator.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) client: Client,
+    coordinator: Vec<SocketAddr>,
+    line: Line,
+    was_online: bool,
+    files: BTreeMap<Text, Wanted>,
+    pub(super) jobs: Jobs,
+    wrong: u32,
+    /// Peers we connected to, and those that came, by their ids: often the
+    /// same ones.
+    met: (BTreeSet<SocketAddr>, BTreeSet<Text>),
+}
+
+impl Member {
+    pub(super) fn new(config: &client::Config, root: &Rng) -> Self {
+        let mut config = config.clone();
+        if config.id.is_empty() {
+            config.id = format!("{:016x}", root.fork("swarm client", 0).next_u64()).into();
+        }
+        let jobs = Jobs::new(config.id.clone());
+        Self {
+            client: Client::new(config),
+            coordinator: Vec::new(),
+            line: Line::Down,
+            was_online: false,
+            files: BTreeMap::new(),
+            jobs,
+            wrong: 0,
+            met: (BTreeSet::new(), BTreeSet::new()),
+        }
+    }
+
+    pub(super) fn has(&self, url: &str) -> bool {
+        self.files.contains_key(url)
+    }
+
+    pub(super) fn urls(&self) -> Vec<Text> {
+        self.files.keys().cloned().collect()
+    }
+
+    pub(super) fn url_of(&self, file: SwarmFile) -> Option<Text> {
+        self.files.iter().find(|(_, wanted)| wanted.file == file).map(|(url, _)| url.clone())
+    }
+
+    fn wanted(&mut self, file: SwarmFile) -> Option<&mut Wanted> {
+        self.files.values_mut().find(|wanted| wanted.file == file)
+    }
+
+    /// Takes a file, or gives one (`offered`).
+    pub(super) fn add(
+        &mut self,
+        file: SwarmFile,
+        (url, coordinator): (Text, Vec<SocketAddr>),
+        (part, sha256, offered): (Option<Part>, Option<Hash>, bool),
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        if self.files.contains_key(&url) || self.url_of(file).is_some() {
+            let why = "the file is taken or given already".into();
+            return cx.answer(Answer::Refused { file, why });
+        }
+        if self.files.is_empty() {
+            self.coordinator = coordinator;
+        } else if self.coordinator != coordinator {
+            let why = "a node has one coordinator, and files of another one are not done".into();
+            return cx.answer(Answer::Refused { file, why });
+        }
+        let have: Vec<u32> =
+            part.iter().flat_map(|part| part.have.iter()).flat_map(|(a, b)| *a..*b).collect();
+        let wanted = Wanted {
+            file,
+            size: 0,
+            chunk: 0,
+            offered,
+            known: part.as_ref().map(|part| (part.size, part.chunk)),
+            resumed: have.len() as u32,
+            sha256,
+            found: None,
+            done: false,
+            digests: BTreeMap::new(),
+        };
+        self.files.insert(url.clone(), wanted);
+        let chunk = part.map_or(0, |part| part.chunk);
+        let input = if offered { Input::Offer { url } } else { Input::Want { url, chunk, have } };
+        self.feed(input, peers, cx);
+    }
+
+    /// Neither takes nor gives it any longer.
+    pub(super) fn leave(&mut self, url: &Text, peers: &mut Peers, cx: &mut Cx<'_>) {
+        self.feed(Input::Leave { url: url.clone() }, peers, cx);
+        self.files.remove(url);
+    }
+
+    pub(super) fn feed(&mut self, input: Input, peers: &mut Peers, cx: &mut Cx<'_>) {
+        let mut todo = VecDeque::from([input]);
+        while let Some(input) = todo.pop_front() {
+            let mut said = Fx::new();
+            self.client.handle(cx.now, input, &mut said);
+            self.carry_out(said, &mut todo, peers, cx);
+        }
+    }
+
+    /// A job of the client ended.
+    pub(super) fn ended(&mut self, ended: Ended, peers: &mut Peers, cx: &mut Cx<'_>) {
+        if let Some((job, outcome)) = ended {
+            self.feed(Input::Ended { job: client::Job(job), outcome }, peers, cx);
+        }
+    }
+
+    pub(super) fn timeout(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) {
+        if self.client.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
+            let (mut said, mut todo) = (Fx::new(), VecDeque::new());
+            self.client.handle_timeout(cx.now, &mut said);
+            self.carry_out(said, &mut todo, peers, cx);
+            for input in todo {
+                self.feed(input, peers, cx);
+            }
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        mut said: FxOf<Client>,
+        todo: &mut VecDeque<Input>,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        let mut sources = BTreeSet::new();
+        for effect in said.drain() {
+            match effect {
+                Effect::Event(event) => {
+                    self.note(&event, &mut sources, cx.limits.counted as usize);
+                    cx.fx.event(crate::node::Event::Client(event));
+                }
+                Effect::Output(output) => {
+                    let ended = self.act(output, &sources, todo, peers, cx);
+                    todo.extend(
+                        ended.map(|(job, outcome)| Input::Ended { job: client::Job(job), outcome }),
+                    );
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, event: &Event, sources: &mut BTreeSet<u32>, most: usize) {
+        match event {
+            Event::Receiving { job, source: true, .. } => {
+                sources.insert(job.0);
+            }
+            Event::Receiving { from: Some(peer), .. } | Event::Sending { to: Some(peer), .. }
+                if self.met.0.len() < most =>
+            {
+                self.met.0.insert(*peer);
+            }
+            Event::Wrong { .. } => self.wrong += 1,
+            _ => {}
+        }
+    }
+
+    fn act(
+        &mut self,
+        output: client::Output,
+        sources: &BTreeSet<u32>,
+        todo: &mut VecDeque<Input>,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) -> Ended {
+        use client::Output as Out;
+        match output {
+            Out::Connect => self.connect(0, todo, peers, cx),
+            Out::Send(message) => {
+                if let Line::Up(conn) = self.line {
+                    cx.say(conn, message);
+                }
+            }
+            Out::Fetch { job, from, url, span, piece } => {
+                let way = if sources.contains(&job.0) { Way::FromSource } else { Way::FromPeer };
+                return match self.work(&url, way, (span, piece), Some(from)) {
+                    Some(work) => self.jobs.ask(job.0, work, peers, cx),
+                    None => unbegun(job.0),
+                };
+            }
+            Out::Push { job, to, url, span } => {
+                return match self.work(&url, Way::ToPeer, (span, span), Some(to)) {
+                    Some(work) => self.jobs.ask(job.0, work, peers, cx),
+                    None => unbegun(job.0),
+                };
+            }
+            Out::Serve { job, conn, url, span } => {
+                return match self.work(&url, Way::ToPeer, (span, span), None) {
+                    Some(work) => self.jobs.serve(job.0, work, (conn, peers), cx),
+                    None => unbegun(job.0),
+                };
+            }
+            Out::Take { job, conn, url, span, piece } => {
+                return match self.work(&url, Way::FromPeer, (span, piece), None) {
+                    Some(work) => self.jobs.take(job.0, work, (conn, peers), cx),
+                    None => unbegun(job.0),
+                };
+            }
+            Out::Refuse { conn, status } => refuse(conn, status, peers, cx),
+            Out::Abort { job } => self.jobs.abort(job.0, peers, cx),
+            Out::Info { url, size, chunk } => self.known(&url, (size, chunk), todo, cx),
+            Out::Keep { url, piece } => self.keep(&url, piece, cx),
+            Out::Done { url } => self.whole(&url, cx),
+            Out::Failed { url, why } => self.failed(&url, why, cx),
+        }
+        None
+    }
+
+    /// Who has come to us is counted, too.
+    pub(super) fn met(&mut self, peer_id: &Text, most: usize) {
+        if self.met.1.len() < most {
+            self.met.1.insert(peer_id.clone());
+        }
+    }
+
+    fn work(
+        &self,
+        url: &Text,
+        way: Way,
+        (span, piece): (Span, Span),
+        to: Option<SocketAddr>,
+    ) -> Option<Work> {
+        let wanted = self.files.get(url)?;
+        let size = wanted.size;
+        let range = |span: Span| (span.start, span.end.unwrap_or(size));
+        let (range, piece) = (range(span), range(piece));
+        Some(Work { url: url.clone(), file: wanted.file, size, way, range, piece, to, conn: None })
+    }
+
+    /// What the file's pieces are is known. What is remembered of another file
+    /// of this name is of no use.
+    fn known(
+        &mut self,
+        url: &Text,
+        (size, chunk): (u64, u64),
+        todo: &mut VecDeque<Input>,
+        cx: &mut Cx<'_>,
+    ) {
+        let Some(wanted) = self.files.get_mut(url) else { return };
+        (wanted.size, wanted.chunk) = (size, chunk);
+        if wanted.offered {
+            return;
+        }
+        let file = wanted.file;
+        let before = wanted.known.replace((size, chunk));
+        if before != Some((size, chunk)) {
+            wanted.resumed = 0;
+            wanted.digests.clear();
+            cx.persist(Op::Part { file, url: url.clone(), size, chunk });
+        }
+        cx.output(Output::Allocate { file, size });
+        if before.is_some_and(|(old, same)| old != size && same == chunk) {
+            // The client would keep them: their size is the same.
+            let url = url.clone();
+            todo.push_back(Input::Leave { url: url.clone() });
+            todo.push_back(Input::Want { url, chunk: 0, have: Vec::new() });
+        }
+    }
+
+    fn keep(&mut self, url: &Text, piece: u32, cx: &mut Cx<'_>) {
+        let Some(wanted) = self.files.get_mut(url) else { return };
+        if let Some(sha256) = wanted.digests.remove(&piece) {
+            cx.persist(Op::Piece { file: wanted.file, piece, sha256 });
+        }
+    }
+
+    /// All is here: it is read once more, while peers go on being served.
+    fn whole(&mut self, url: &Text, cx: &mut Cx<'_>) {
+        let Some(wanted) = self.files.get(url).filter(|wanted| !wanted.offered) else { return };
+        let (file, size) = (wanted.file, wanted.size);
+        self.jobs.digest(Ask::Whole { url: url.clone() }, file, (0, size), cx);
+    }
+
+    fn failed(&mut self, url: &Text, why: String, cx: &mut Cx<'_>) {
+        if let Some(wanted) = self.files.remove(url) {
+            cx.answer(Answer::Refused { file: wanted.file, why });
+        }
+    }
+
+    /// The host has read a piece, or a whole file.
+    pub(super) fn hashed(
+        &mut self,
+        ask: u32,
+        found: Result<Hash, StoreError>,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        match self.jobs.asked(ask) {
+            Some(Ask::Piece { job, took }) => {
+                let at = self.jobs.get(job).map(|work| (work.url.clone(), work.piece.0));
+                if let (Ok(hash), Some((url, start))) = (found, at)
+                    && let Some(wanted) = self.files.get_mut(&url)
+                    && let Some(piece) = start.checked_div(wanted.chunk)
+                {
+                    wanted.digests.insert(piece as u32, hash);
+                }
+                let ended = self.jobs.hashed(job, took, found, cx);
+                self.ended(ended, peers, cx);
+            }
+            Some(Ask::Whole { url }) => self.checked(&url, found, cx),
+            None => {}
+        }
+    }
+
+    /// Is it what was asked for? Then it gets its name.
+    fn checked(&mut self, url: &Text, found: Result<Hash, StoreError>, cx: &mut Cx<'_>) {
+        let Some(wanted) = self.files.get_mut(url) else { return };
+        let file = wanted.file;
+        match found {
+            Ok(sha256) if wanted.sha256.is_some_and(|asked| asked != sha256) => {
+                cx.answer(Answer::Other { file, sha256 });
+            }
+            Ok(sha256) => {
+                wanted.found = Some(sha256);
+                cx.output(Output::Complete { file });
+            }
+            Err(why) => cx.answer(Answer::DiskFailed { file, why }),
+        }
+    }
+
+    /// It has its name, or cannot have it.
+    pub(super) fn completed(
+        &mut self,
+        file: SwarmFile,
+        how: Result<(), StoreError>,
+        cx: &mut Cx<'_>,
+    ) {
+        let Some(wanted) = self.wanted(file) else { return };
+        match (how, wanted.found) {
+            (Ok(()), Some(sha256)) => {
+                wanted.done = true;
+                cx.persist(Op::PartGone(file));
+                cx.answer(Answer::Done { file, sha256 });
+            }
+            (Ok(()), None) => {}
+            (Err(why), _) => cx.answer(Answer::DiskFailed { file, why }),
+        }
+    }
+
+    /// Tries the addresses of the coordinator from this one on.
+    fn connect(
+        &mut self,
+        from: usize,
+        todo: &mut VecDeque<Input>,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        for (at, to) in self.coordinator.iter().enumerate().skip(from) {
+            if let Some(conn) = cx.dial(*to) {
+                peers.insert(conn, Role::Coordinator(Link::default()));
+                self.line = Line::Dialing(conn, at);
+                return;
+            }
+        }
+        self.line = Line::Down;
+        if !self.was_online {
+            for wanted in self.files.values() {
+                cx.answer(Answer::Unreachable { file: wanted.file });
+            }
+        }
+        todo.push_back(Input::Offline);
+    }
+
+    /// The coordinator is there.
+    pub(super) fn linked(
+        &mut self,
+        conn: ConnId,
+        at: SocketAddr,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        if matches!(self.line, Line::Dialing(dialed, _) if dialed == conn) {
+            (self.line, self.was_online) = (Line::Up(conn), true);
+            self.feed(Input::Online { coordinator: at.ip().to_canonical() }, peers, cx);
+        }
+    }
+
+    /// It is gone, or was not there.
+    pub(super) fn unlinked(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
+        let mut todo = VecDeque::new();
+        match self.line {
+            Line::Dialing(dialed, at) if dialed == conn => {
+                self.connect(at + 1, &mut todo, peers, cx);
+            }
+            Line::Up(up) if up == conn => {
+                self.line = Line::Down;
+                todo.push_back(Input::Offline);
+            }
+            _ => return,
+        }
+        for input in todo {
+            self.feed(input, peers, cx);
+        }
+    }
+
+    /// The coordinator said something.
+    pub(super) fn heard(
+        &mut self,
+        conn: ConnId,
+        message: Message,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        if self.line != Line::Up(conn) {
+            return;
+        }
+        self.feed(Input::Message(message), peers, cx);
+        if let Some(link) = peers.link(conn) {
+            link.merge = self.client.agreed().merge;
+        }
+    }
+
+    pub(super) fn view(&self) -> MemberView {
+        let files = self.files.iter().map(|(url, wanted)| {
+            let (held, pieces) = self.client.progress(url).unwrap_or_default();
+            FileView {
+                file: wanted.file,
+                url: url.clone(),
+                size: wanted.size,
+                pieces,
+                held,
+                resumed: wanted.resumed,
+                done: wanted.found.filter(|_| wanted.done),
+            }
+        });
+        let (receiving, sending) = self.client.running();
+        let totals = self.jobs.totals;
+        MemberView {
+            online: matches!(self.line, Line::Up(_)),
+            files: files.collect(),
+            from_source: totals.from_source,
+            from_peers: totals.from_peers,
+            given: totals.given,
+            peers: self.met.0.len().max(self.met.1.len()) as u32,
+            receiving,
+            sending,
+            wrong: self.wrong,
+        }
+    }
+}
+
+/// A job that could not begin.
+const fn unbegun(job: u32) -> Ended {
+    Some((job, Outcome::Broken { reason: crate::wire::pdtp::Reason::Data, bytes: 0 }))
+}
+
+/// A peer does not get what it asked for.
+fn refuse(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_>) {
+    if let Some(Asking { step: AskingStep::Verify { put }, keep }) = peers.asking(conn) {
+        // Who does not wait sends its bytes all the same.
+        *keep &= put.is_none_or(|(_, waits)| waits);
+        reply(conn, status, peers, cx);
+    }
+}

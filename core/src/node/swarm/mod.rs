@@ -1,0 +1,523 @@
+//! A node's part in swarms: the coordinator of files with its source, and the
+//! client of somebody else's coordinator. What they decide is `crate::swarm`;
+//! here messages become frames, requests of peers become heads, and pieces go
+//! past the node between socket and disk.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `io`, `config`, `view` | the boundary: plain data |
+//! | `peers` | connections, what each is for, their deadlines |
+//! | `coordinator`, `member` | the two halves |
+//! | `jobs` | transfers of the client |
+//! | `cx` | what a call reaches of the node |
+
+mod config;
+mod coordinator;
+mod cx;
+mod io;
+mod jobs;
+mod member;
+mod peers;
+mod view;
+
+use alloc::collections::BTreeMap;
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+pub use self::config::{Config, Limits};
+use self::coordinator::{Coordinator, Verdict};
+use self::cx::Cx;
+pub use self::io::{Answer, Command, Input, Op, Output, Part, Restored, SwarmFile};
+use self::jobs::{reply, rest};
+use self::member::Member;
+use self::peers::Peers;
+use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Role};
+pub use self::view::{CoordinatorView, FileView, MemberView, SwarmView};
+use super::connections::Phase;
+use super::http::heard;
+use super::{ConnEvent, Limit, StoreError, cx as node};
+use crate::engine::{Engine as _, earlier};
+use crate::id::ConnId;
+use crate::rng::Rng;
+use crate::swarm::client;
+use crate::time::Instant;
+use crate::wire::http::{HeadLimits, Method, RequestHead};
+use crate::wire::pdtp::{self, Method as PeerMethod, Text, parse, peer, url_from};
+
+/// A node's part in swarms.
+#[derive(Debug, Clone)]
+pub(super) struct Swarm {
+    limits: Limits,
+    coordinator: Option<Coordinator>,
+    member: Option<Member>,
+    peers: Peers,
+    /// What the store remembered and nobody has asked for again.
+    parts: BTreeMap<SwarmFile, Part>,
+}
+
+impl Swarm {
+    pub(super) fn new(config: &Config, root: &Rng) -> Self {
+        Self {
+            limits: config.limits,
+            coordinator: config.coordinator.as_ref().map(|config| Coordinator::new(config, root)),
+            member: config.client.as_ref().map(|config| Member::new(config, root)),
+            peers: Peers::default(),
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// True when frames of PDTP may open a connection.
+    pub(super) const fn takes_frames(&self) -> bool {
+        self.coordinator.is_some()
+    }
+
+    /// True when a request that opens a connection is one of a peer.
+    pub(super) fn claims(&self, head: &RequestHead) -> bool {
+        let of_a_peer = head.headers.get(peer::PEER_ID).is_some()
+            || matches!(&head.method, Method::Other(method) if method == "PUT");
+        let on = self.coordinator.is_some() || self.member.is_some();
+        on && (of_a_peer || self.knows(&url_from(&head.target)))
+    }
+
+    fn knows(&self, url: &str) -> bool {
+        self.coordinator.as_ref().is_some_and(|half| half.serves(url))
+            || self.member.as_ref().is_some_and(|half| half.has(url))
+    }
+
+    /// Carries on with what the call left to do, then says what it led to.
+    fn settle(&mut self, cx: &mut Cx<'_>) {
+        while let Some(conn) = cx.again.pop() {
+            self.read_request(conn, cx);
+        }
+        cx.finish(&mut self.peers);
+    }
+
+    /// What a call may reach of the node.
+    fn enter<'a>(&self, node: &'a mut node::Cx<'_>) -> Cx<'a> {
+        Cx::new(node.now, node.io, self.limits, node.fx)
+    }
+
+    /// Takes over what the store remembered.
+    pub(super) fn start(&mut self, node: &mut node::Cx<'_>, restored: Restored) {
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.coordinator {
+            for row in restored.ledger {
+                half.feed(crate::swarm::Input::Restore(row), cx);
+            }
+        }
+        self.parts = restored.parts.into_iter().map(|part| (part.file, part)).collect();
+        self.listening(node);
+    }
+
+    /// Where peers reach us.
+    pub(super) fn listening(&mut self, node: &mut node::Cx<'_>) {
+        let port = node.us.listen.map(|at| at.port());
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.member {
+            half.feed(client::Input::Listen { port }, &mut self.peers, cx);
+        }
+        self.settle(cx);
+    }
+
+    /// The user wants something.
+    pub(super) fn command(&mut self, node: &mut node::Cx<'_>, command: Command) {
+        let cx = &mut self.enter(node);
+        let file = match command {
+            Command::Serve { file, .. }
+            | Command::Want { file, .. }
+            | Command::Offer { file, .. }
+            | Command::Leave { file } => file,
+            Command::Source { at, slots } => {
+                if let Some(half) = &mut self.coordinator {
+                    half.feed(crate::swarm::Input::Source { addr: at, slots }, cx);
+                }
+                return self.settle(cx);
+            }
+        };
+        match (command, &mut self.coordinator, &mut self.member) {
+            (Command::Serve { spec, .. }, Some(half), _) => half.serve(file, spec, cx),
+            (Command::Want { url, coordinator, sha256, .. }, _, Some(half)) => {
+                let part = self.parts.remove(&file).filter(|part| part.url == url);
+                let more = (part, sha256, false);
+                half.add(file, (url, coordinator), more, &mut self.peers, cx);
+            }
+            (Command::Offer { url, coordinator, .. }, _, Some(half)) => {
+                let more = (None, None, true);
+                half.add(file, (url, coordinator), more, &mut self.peers, cx);
+            }
+            (Command::Leave { .. }, _, member) => {
+                if let Some(half) = member
+                    && let Some(url) = half.url_of(file)
+                {
+                    half.leave(&url, &mut self.peers, cx);
+                }
+                self.parts.remove(&file);
+                cx.persist(Op::PartGone(file));
+            }
+            _ => {
+                let why = "this node has no such part in swarms".to_string();
+                cx.answer(Answer::Refused { file, why });
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// The host has done what it was asked.
+    pub(super) fn input(&mut self, node: &mut node::Cx<'_>, input: Input) {
+        let cx = &mut self.enter(node);
+        let Some(half) = &mut self.member else { return };
+        let peers = &mut self.peers;
+        match input {
+            Input::Hashed { ask, sha256 } => half.hashed(ask, Ok(sha256), peers, cx),
+            Input::HashFailed { ask, why } => half.hashed(ask, Err(why), peers, cx),
+            Input::Completed { file } => half.completed(file, Ok(()), cx),
+            Input::CompleteFailed { file, why } => half.completed(file, Err(why), cx),
+        }
+        self.settle(cx);
+    }
+
+    /// A connection is the swarm's from now on; both its ends.
+    fn adopt(node: &mut node::Cx<'_>, conn: ConnId) -> Option<(SocketAddr, Option<SocketAddr>)> {
+        node.io.rest(conn);
+        let state = node.io.open(conn)?;
+        state.phase = Phase::Swarm;
+        Some((state.peer, state.local))
+    }
+
+    /// A frame has opened a connection: a client of the coordinator.
+    pub(super) fn opened(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+        let Some(ends) = Self::adopt(node, conn) else { return };
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.coordinator {
+            self.peers.insert(conn, Role::Client(Link::default()));
+            half.opened(conn, ends, cx);
+        }
+        self.settle(cx);
+        self.read(node, conn);
+    }
+
+    /// A request has opened a connection: takes it, if it is one of a peer.
+    pub(super) fn asked(&mut self, node: &mut node::Cx<'_>, conn: ConnId) -> bool {
+        let Some(state) = node.io.open(conn) else { return false };
+        let head = RequestHead::parse(&state.unread, &head_limits(&self.limits));
+        let Ok(Some((head, used))) = head else { return false };
+        if !self.claims(&head) {
+            return false;
+        }
+        state.drop_read(used);
+        let Some((peer, _)) = Self::adopt(node, conn) else { return false };
+        let cx = &mut self.enter(node);
+        cx.tell(heard(conn, &head));
+        self.peers.insert(conn, Role::Asking(Asking { step: AskingStep::Head, keep: true }));
+        self.request(conn, peer, &head, cx);
+        self.settle(cx);
+        self.read(node, conn);
+        true
+    }
+
+    /// Deals with what came in.
+    pub(super) fn read(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+        let Some(state) = node.io.open(conn) else { return };
+        let data = core::mem::take(&mut state.unread);
+        if data.is_empty() {
+            return;
+        }
+        let cx = &mut self.enter(node);
+        match self.peers.role(conn) {
+            None => {}
+            Some(Role::Client(_) | Role::Coordinator(_)) => self.frames(conn, &data, cx),
+            Some(Role::Asking(_)) => {
+                if self.peers.push(conn, data) > self.limits.early as usize {
+                    self.give_up(conn, "too much comes ahead of its turn", cx);
+                } else {
+                    self.read_request(conn, cx);
+                }
+            }
+            Some(Role::Asked(_)) => {
+                if self.peers.push(conn, data) > self.limits.early as usize {
+                    self.give_up(conn, "too much comes ahead of its turn", cx);
+                } else if let Some(half) = &mut self.member {
+                    let ended = half.jobs.read(conn, &mut self.peers, cx);
+                    half.ended(ended, &mut self.peers, cx);
+                }
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// Takes messages out of what came in, and gives them to whom they are
+    /// for.
+    fn frames(&mut self, conn: ConnId, data: &[u8], cx: &mut Cx<'_>) {
+        let Some(link) = self.peers.link(conn) else { return };
+        let limits = pdtp::Limits::default();
+        let (mut heard, mut wrong) = (Vec::new(), None);
+        let taken = link.reader.take(data, |frame| match parse(frame, &limits) {
+            Ok(messages) if wrong.is_none() => heard.extend(messages),
+            Ok(_) => {}
+            Err(why) => wrong = wrong.take().or_else(|| Some(why.to_string())),
+        });
+        let wrong = wrong.or_else(|| taken.err().map(|why| why.to_string()));
+        let is_client = matches!(self.peers.role(conn), Some(Role::Client(_)));
+        for message in heard {
+            match (&mut self.coordinator, &mut self.member) {
+                (Some(half), _) if is_client => {
+                    half.feed(crate::swarm::Input::Message { conn, message }, cx);
+                }
+                (_, Some(half)) => half.heard(conn, message, &mut self.peers, cx),
+                _ => {}
+            }
+        }
+        match (wrong, &mut self.coordinator) {
+            (None, _) => {}
+            (Some(why), Some(half)) if is_client => half.unreadable(conn, why, cx),
+            (Some(_), _) => {
+                cx.tell(ConnEvent::Limit { conn, limit: Limit::Garbage });
+                self.give_up(conn, "the coordinator cannot be understood", cx);
+            }
+        }
+    }
+
+    /// Reads the next request of a peer.
+    fn read_request(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
+        if !matches!(self.peers.asking(conn), Some(Asking { step: AskingStep::Head, .. })) {
+            return;
+        }
+        let bytes = self.peers.unread(conn);
+        if bytes.is_empty() {
+            return;
+        }
+        match RequestHead::parse(&bytes, &cx.head_limits()) {
+            Ok(None) => {
+                self.peers.put_back(conn, bytes, 0);
+                self.peers.wake(conn, cx.after(cx.limits.stall));
+            }
+            Ok(Some((head, used))) => {
+                self.peers.put_back(conn, bytes, used);
+                let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
+                cx.tell(heard(conn, &head));
+                self.request(conn, peer, &head, cx);
+            }
+            Err(_) => self.give_up(conn, "not a request we can read", cx),
+        }
+    }
+
+    /// Answers a request, or lets the client find out whether it may.
+    fn request(&mut self, conn: ConnId, from: SocketAddr, head: &RequestHead, cx: &mut Cx<'_>) {
+        let Some(asking) = self.peers.asking(conn) else { return };
+        asking.keep = head.keep_alive();
+        let waits = head.headers.get("Expect").is_some();
+        let method = match &head.method {
+            Method::Get => Some(PeerMethod::Get),
+            Method::Other(other) if other == "PUT" => Some(PeerMethod::Put),
+            _ => None,
+        };
+        let put = (method == Some(PeerMethod::Put)).then(|| (peer::length_of(head), waits));
+        let url: Text = url_from(&head.target);
+        let source = self.coordinator.as_mut().filter(|half| half.serves(&url));
+        let status = match (method, source, &mut self.member) {
+            (Some(_), Some(half), _) => match half.asked(conn, (head, &url), &mut self.peers, cx) {
+                Verdict::Sending => return,
+                Verdict::Status(status) => status,
+            },
+            (Some(method), None, Some(half)) if half.has(&url) => {
+                asking.step = AskingStep::Verify { put };
+                self.peers.rest(conn);
+                let peer_id: Text = head.headers.get(peer::PEER_ID).unwrap_or_default().into();
+                half.met(&peer_id, self.limits.counted as usize);
+                let request = client::Request {
+                    conn,
+                    peer: from.ip().to_canonical(),
+                    peer_id,
+                    method,
+                    url,
+                    span: peer::span_of(head),
+                };
+                return half.feed(client::Input::Incoming(request), &mut self.peers, cx);
+            }
+            (Some(_), None, _) => 404,
+            (None, _, _) => 405,
+        };
+        if let Some(asking) = self.peers.asking(conn) {
+            // What may have a body has to end the connection with it.
+            asking.keep &= status != 405 && put.is_none_or(|(_, waits)| waits);
+        }
+        reply(conn, status, &mut self.peers, cx);
+    }
+
+    /// A dial is through.
+    pub(super) fn dialed(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+        let Some((at, _)) = Self::adopt(node, conn) else { return };
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.member {
+            match self.peers.role(conn) {
+                Some(Role::Coordinator(_)) => half.linked(conn, at, &mut self.peers, cx),
+                Some(Role::Asked(_)) => half.jobs.dialed(conn, &mut self.peers, cx),
+                _ => {}
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// A connection is gone, or was not made.
+    pub(super) fn left(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+        let cx = &mut self.enter(node);
+        if let Some(role) = self.peers.remove(conn) {
+            let dialing =
+                matches!(&role, Role::Asked(Asked { step: AskedStep::Dialing { .. }, .. }));
+            match (&role, &mut self.member) {
+                (Role::Asked(_), Some(half)) if !dialing => {
+                    let ended = half.jobs.hung_up(&role, &mut self.peers, cx);
+                    half.ended(ended, &mut self.peers, cx);
+                }
+                _ => self.lost(conn, &role, cx),
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// Closes a connection that is of no use any more.
+    fn give_up(&mut self, conn: ConnId, why: &str, cx: &mut Cx<'_>) {
+        if let Some(role) = self.peers.remove(conn) {
+            cx.close(conn, false, why);
+            self.lost(conn, &role, cx);
+        }
+    }
+
+    /// Tells whom a lost connection concerns.
+    fn lost(&mut self, conn: ConnId, role: &Role, cx: &mut Cx<'_>) {
+        match (role, &mut self.coordinator, &mut self.member) {
+            (Role::Client(_), Some(half), _) => half.closed(conn, cx),
+            (Role::Coordinator(_), _, Some(half)) => half.unlinked(conn, &mut self.peers, cx),
+            (Role::Asking(Asking { step: AskingStep::Verify { .. }, .. }), _, Some(half)) => {
+                half.feed(client::Input::Gone { conn }, &mut self.peers, cx);
+            }
+            (role, _, Some(half)) => {
+                let ended = half.jobs.gone(role);
+                half.ended(ended, &mut self.peers, cx);
+            }
+            _ => {}
+        }
+    }
+
+    /// So much of what is being sent has left.
+    pub(super) fn served(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+        let cx = &mut self.enter(node);
+        if let Some(moving) = self.peers.moving(conn) {
+            let (more, whole, moving) = (moving.reach(bytes), moving.is_whole(), *moving);
+            if let (None, Some(half)) = (moving.job, &mut self.coordinator) {
+                half.sent += more;
+            }
+            if !whole {
+                self.peers.wake(conn, cx.after(cx.limits.stall));
+                return self.settle(cx);
+            }
+            cx.tell(ConnEvent::Sent { conn, bytes: moving.done });
+            rest(conn, &mut self.peers, cx);
+            if let Some(half) = &mut self.member {
+                let ended = half.jobs.sent(conn, moving, &mut self.peers, cx);
+                half.ended(ended, &mut self.peers, cx);
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// So much of what comes in is on the disk.
+    pub(super) fn stored(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+        let cx = &mut self.enter(node);
+        if let Some(moving) = self.peers.moving(conn) {
+            moving.reach(bytes);
+            let (whole, moving) = (moving.is_whole(), *moving);
+            match &mut self.member {
+                Some(half) if whole => half.jobs.stored(conn, moving, &mut self.peers, cx),
+                _ => self.peers.wake(conn, cx.after(cx.limits.stall)),
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// The disk failed a connection.
+    pub(super) fn disk_failed(&mut self, node: &mut node::Cx<'_>, conn: ConnId, why: StoreError) {
+        let cx = &mut self.enter(node);
+        if let Some(role) = self.peers.remove(conn) {
+            cx.close(conn, false, "the file cannot be read or written");
+            if let Some(half) = &mut self.member {
+                let ended = half.jobs.disk_failed(&role, why, cx);
+                half.ended(ended, &mut self.peers, cx);
+            }
+        }
+        self.settle(cx);
+    }
+
+    /// What was said to somebody has not left yet.
+    pub(super) fn backlog(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+        let cx = &mut self.enter(node);
+        match self.peers.role(conn) {
+            Some(Role::Client(_)) if bytes > self.limits.backlog => {
+                cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+                self.give_up(conn, "messages pile up unread", cx);
+            }
+            Some(Role::Client(_) | Role::Coordinator(_)) if bytes > 0 => {
+                self.peers.wake(conn, cx.after(cx.limits.stall));
+            }
+            Some(Role::Client(_) | Role::Coordinator(_)) => self.peers.rest(conn),
+            _ => {}
+        }
+        self.settle(cx);
+    }
+
+    /// Runs what is due.
+    pub(super) fn handle_timeout(&mut self, node: &mut node::Cx<'_>) {
+        let cx = &mut self.enter(node);
+        while let Some(conn) = self.peers.expired(cx.now) {
+            self.give_up(conn, "nothing came for too long", cx);
+        }
+        if let Some(half) = &mut self.member {
+            half.timeout(&mut self.peers, cx);
+        }
+        if let Some(half) = &mut self.coordinator {
+            half.timeout(cx);
+        }
+        self.settle(cx);
+    }
+
+    /// What is due next.
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let peers = self.peers.next_due().map(|at| (at, "peer"));
+        let client = self.member.as_ref().and_then(|half| half.client.poll_timeout());
+        let manager = self.coordinator.as_ref().and_then(|half| half.manager.poll_timeout());
+        earlier(peers, earlier(client, manager))
+    }
+
+    /// Says goodbye. What is remembered stays for the next start.
+    pub(super) fn stop(&mut self, node: &mut node::Cx<'_>) {
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.member {
+            for url in half.urls() {
+                half.leave(&url, &mut self.peers, cx);
+            }
+        }
+        cx.finish(&mut self.peers);
+        // Messages are to arrive; bytes of pieces need not.
+        for (conn, speaks) in self.peers.all() {
+            cx.close(conn, speaks, "the servent stops");
+        }
+    }
+
+    /// What it looks like, with so many clients of each file of the
+    /// coordinator.
+    pub(super) fn view(&self, clients: u32, now: Instant) -> SwarmView {
+        SwarmView {
+            coordinator: self.coordinator.as_ref().map(|half| CoordinatorView {
+                sent: half.sent,
+                refused: half.refused,
+                swarm: half.manager.view(0, clients, now),
+            }),
+            client: self.member.as_ref().map(Member::view),
+        }
+    }
+}
+
+const fn head_limits(limits: &Limits) -> HeadLimits {
+    HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines }
+}

@@ -1,0 +1,266 @@
+//! Connections of a swarm: what each is for, and when it is given up.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::cx::Cx;
+use super::io::SwarmFile;
+use crate::id::ConnId;
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::Reader;
+
+/// What a connection is for.
+#[derive(Debug, Clone)]
+pub(super) enum Role {
+    /// Somebody is a client of our coordinator.
+    Client(Link),
+    /// We are a client of somebody's.
+    Coordinator(Link),
+    /// A peer asks us for pieces, or brings them.
+    Asking(Asking),
+    /// We ask a peer for pieces, or bring them.
+    Asked(Asked),
+}
+
+/// Frames of messages, both ways.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Link {
+    pub(super) reader: Reader,
+    /// The other side understands several messages in a frame.
+    pub(super) merge: bool,
+}
+
+/// A peer that asks.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    pub(super) step: AskingStep,
+    /// Another request may follow.
+    pub(super) keep: bool,
+}
+
+/// How far a request of a peer is.
+#[derive(Debug, Clone)]
+pub(super) enum AskingStep {
+    /// The next one is awaited.
+    Head,
+    /// Whether it may is being found out. With a `PUT`: the bytes it brings,
+    /// if told, and whether it waits to be asked for them.
+    Verify { put: Option<(Option<u64>, bool)> },
+    /// The bytes are on their way out.
+    Sending(Moving),
+    /// The bytes of a `PUT` go to the disk.
+    Storing(Moving),
+}
+
+/// A peer we ask.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) to: SocketAddr,
+    pub(super) step: AskedStep,
+    /// The response allows another request.
+    pub(super) keep: bool,
+}
+
+/// How far a request of ours is.
+#[derive(Debug, Clone)]
+pub(super) enum AskedStep {
+    /// The connection is being made for this job.
+    Dialing { job: u32 },
+    /// Nothing is asked: it is kept for the next time.
+    Idle,
+    /// The head of the response is awaited. On a connection that was idle the
+    /// peer may have closed it just now.
+    Head { job: u32, reused: bool },
+    /// The body goes to the disk.
+    Storing(Moving),
+    /// The body of a `PUT` is on its way out.
+    Sending(Moving),
+    /// All of it has left, and took so long; what the peer says is awaited.
+    Confirming { job: u32, took: Duration },
+}
+
+/// Bytes of a file that move.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moving {
+    /// For whom; `None` for our coordinator's own source.
+    pub(super) job: Option<u32>,
+    pub(super) file: SwarmFile,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) done: u64,
+    pub(super) since: Instant,
+}
+
+impl Moving {
+    /// So many bytes have moved by now; how many more than before.
+    pub(super) fn reach(&mut self, bytes: u64) -> u64 {
+        let before = self.done;
+        self.done = self.done.max(bytes.min(self.end - self.start));
+        self.done - before
+    }
+
+    pub(super) const fn is_whole(&self) -> bool {
+        self.done == self.end - self.start
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Peer {
+    role: Role,
+    /// Bytes that came in and are not dealt with.
+    unread: Vec<u8>,
+    due: Option<Instant>,
+}
+
+/// All connections of the swarm.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peers {
+    all: BTreeMap<ConnId, Peer>,
+    due: BTreeSet<(Instant, ConnId)>,
+    /// Connections of ours that can be asked again, the longest idle first.
+    idle: Vec<(SocketAddr, ConnId)>,
+}
+
+impl Peers {
+    pub(super) fn insert(&mut self, conn: ConnId, role: Role) {
+        self.all.insert(conn, Peer { role, unread: Vec::new(), due: None });
+    }
+
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Role> {
+        self.rest(conn);
+        self.idle.retain(|(_, idle)| *idle != conn);
+        self.all.remove(&conn).map(|peer| peer.role)
+    }
+
+    pub(super) fn role(&mut self, conn: ConnId) -> Option<&mut Role> {
+        self.all.get_mut(&conn).map(|peer| &mut peer.role)
+    }
+
+    pub(super) fn link(&mut self, conn: ConnId) -> Option<&mut Link> {
+        match self.role(conn)? {
+            Role::Client(link) | Role::Coordinator(link) => Some(link),
+            Role::Asking(_) | Role::Asked(_) => None,
+        }
+    }
+
+    pub(super) fn asking(&mut self, conn: ConnId) -> Option<&mut Asking> {
+        match self.role(conn)? {
+            Role::Asking(asking) => Some(asking),
+            _ => None,
+        }
+    }
+
+    pub(super) fn asked(&mut self, conn: ConnId) -> Option<&mut Asked> {
+        match self.role(conn)? {
+            Role::Asked(asked) => Some(asked),
+            _ => None,
+        }
+    }
+
+    /// All of them, and whether messages are what is said on each.
+    pub(super) fn all(&self) -> Vec<(ConnId, bool)> {
+        let speaks = |role: &Role| matches!(role, Role::Client(_) | Role::Coordinator(_));
+        self.all.iter().map(|(conn, peer)| (*conn, speaks(&peer.role))).collect()
+    }
+
+    /// What moves on a connection.
+    pub(super) fn moving(&mut self, conn: ConnId) -> Option<&mut Moving> {
+        match self.role(conn)? {
+            Role::Asking(Asking {
+                step: AskingStep::Sending(moving) | AskingStep::Storing(moving),
+                ..
+            })
+            | Role::Asked(Asked {
+                step: AskedStep::Sending(moving) | AskedStep::Storing(moving),
+                ..
+            }) => Some(moving),
+            _ => None,
+        }
+    }
+
+    /// Takes what came in and is not dealt with.
+    pub(super) fn unread(&mut self, conn: ConnId) -> Vec<u8> {
+        self.all.get_mut(&conn).map(|peer| core::mem::take(&mut peer.unread)).unwrap_or_default()
+    }
+
+    /// Puts it back, but for the first `used` bytes.
+    pub(super) fn put_back(&mut self, conn: ConnId, mut bytes: Vec<u8>, used: usize) {
+        if let Some(peer) = self.all.get_mut(&conn) {
+            bytes.drain(..used);
+            peer.unread = bytes;
+        }
+    }
+
+    /// Adds what came in; how much waits now.
+    pub(super) fn push(&mut self, conn: ConnId, data: Vec<u8>) -> usize {
+        let Some(peer) = self.all.get_mut(&conn) else { return 0 };
+        if peer.unread.is_empty() {
+            peer.unread = data;
+        } else {
+            peer.unread.extend_from_slice(&data);
+        }
+        peer.unread.len()
+    }
+
+    /// Sets the one deadline of a connection.
+    pub(super) fn wake(&mut self, conn: ConnId, at: Instant) {
+        let Some(peer) = self.all.get_mut(&conn) else { return };
+        if let Some(old) = peer.due.replace(at) {
+            self.due.remove(&(old, conn));
+        }
+        self.due.insert((at, conn));
+    }
+
+    /// It has no deadline any more.
+    pub(super) fn rest(&mut self, conn: ConnId) {
+        if let Some(old) = self.all.get_mut(&conn).and_then(|peer| peer.due.take()) {
+            self.due.remove(&(old, conn));
+        }
+    }
+
+    /// The first deadline.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes the first deadline that has passed.
+    pub(super) fn expired(&mut self, now: Instant) -> Option<ConnId> {
+        let (at, conn) = *self.due.first()?;
+        if at > now {
+            return None;
+        }
+        self.rest(conn);
+        Some(conn)
+    }
+
+    /// Takes a connection to this peer that nothing is asked on.
+    pub(super) fn reuse(&mut self, to: SocketAddr) -> Option<ConnId> {
+        let found = self.idle.iter().rposition(|(at, _)| *at == to)?;
+        let (_, conn) = self.idle.remove(found);
+        self.rest(conn);
+        Some(conn)
+    }
+
+    /// A transfer of ours is over: keeps the connection for the next one, if
+    /// there can be one, or closes it.
+    pub(super) fn release(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
+        let Some(peer) = self.all.get_mut(&conn) else { return };
+        let Role::Asked(asked) = &mut peer.role else { return };
+        if !asked.keep || !peer.unread.is_empty() {
+            self.remove(conn);
+            return cx.close(conn, false, "the peer wants no more");
+        }
+        asked.step = AskedStep::Idle;
+        let to = asked.to;
+        // Some time before the peer would close it.
+        let stale = Duration::from_micros(cx.limits.idle.as_micros() / 4 * 3);
+        self.wake(conn, cx.after(stale));
+        self.idle.push((to, conn));
+        if self.idle.len() > cx.limits.kept as usize {
+            let (_, oldest) = self.idle[0];
+            self.remove(oldest);
+            cx.close(oldest, false, "too many connections are idle");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a file is called in a swarm, and in the requests of peers.
+
+use alloc::format;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::Text;
+
+/// What everybody in a swarm calls a file, before its name.
+const PREFIX: &str = "pdtp://swarm";
+/// Bytes of a name that need no escape in a URL.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The URL of a file, whatever its name was escaped like before.
+#[must_use]
+pub fn url_of(name: &str) -> Text {
+    let plain = percent_decode_str(name).decode_utf8_lossy();
+    format!("{PREFIX}/{}", utf8_percent_encode(&plain, NAME)).into()
+}
+
+/// What stands in a request for a file with this URL.
+#[must_use]
+pub fn target_of(url: &str) -> &str {
+    url.strip_prefix(PREFIX).unwrap_or(url)
+}
+
+/// The URL that the target of a request means.
+#[must_use]
+pub fn url_from(target: &str) -> Text {
+    url_of(target.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_escaped_once_however_it_came() {
+        let url = url_of("my song.ogg");
+        assert_eq!(&*url, "pdtp://swarm/my%20song.ogg");
+        assert_eq!(url_of("my%20song.ogg"), url);
+        assert_eq!(url_from(target_of(&url)), url);
+        assert_eq!(url_from("/my song.ogg"), url);
+    }
+}

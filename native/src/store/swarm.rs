@@ -1,0 +1,84 @@
+//! The rows of swarms. None of them grows with the file it is about.
+
+use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
+use servent_core::node::swarm::{Op, Part, SwarmFile};
+use servent_core::swarm::Row;
+use servent_core::wire::pdtp::Hash;
+
+use super::rows::{self, LEDGER, SWARM_PARTS, SWARM_PIECES, SWARM_TARGETS, decode, encode};
+use super::{SwarmRows, text};
+
+/// Reads all of them. A state from before there were swarms has none.
+pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, String> {
+    let mut all = SwarmRows::default();
+    match txn.open_table(LEDGER) {
+        Err(TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                all.ledger.push(decode::<Row>(row.map_err(text)?.1.value())?);
+            }
+        }
+    }
+    match txn.open_table(SWARM_TARGETS) {
+        Err(TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                let (file, path) = row.map_err(text)?;
+                all.targets.push((SwarmFile(file.value()), rows::path_of(path.value())));
+            }
+        }
+    }
+    match txn.open_table(SWARM_PARTS) {
+        Err(TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                all.parts.push(decode::<Part>(row.map_err(text)?.1.value())?);
+            }
+        }
+    }
+    match txn.open_table(SWARM_PIECES) {
+        Err(TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                let (key, digest) = row.map_err(text)?;
+                let (file, piece) = key.value();
+                all.pieces.push(((SwarmFile(file), piece), Hash(digest.value())));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Carries out one change.
+pub(super) fn apply(txn: &WriteTransaction, op: &Op) -> Result<(), redb::Error> {
+    match op {
+        Op::Ledger(row) => {
+            let key = row.owner.to_string();
+            txn.open_table(LEDGER)?.insert(key.as_str(), encode(row).as_slice())?;
+        }
+        Op::LedgerGone(owner) => {
+            txn.open_table(LEDGER)?.remove(owner.to_string().as_str())?;
+        }
+        Op::Part { file, url, size, chunk } => {
+            forget_pieces(txn, *file)?;
+            let (url, have) = (url.clone(), Vec::new());
+            let part = Part { file: *file, url, size: *size, chunk: *chunk, have };
+            txn.open_table(SWARM_PARTS)?.insert(file.0, encode(&part).as_slice())?;
+        }
+        Op::Piece { file, piece, sha256 } => {
+            txn.open_table(SWARM_PIECES)?.insert((file.0, *piece), sha256.0)?;
+        }
+        Op::PartGone(file) => {
+            forget_pieces(txn, *file)?;
+            txn.open_table(SWARM_PARTS)?.remove(file.0)?;
+            txn.open_table(SWARM_TARGETS)?.remove(file.0)?;
+        }
+    }
+    Ok(())
+}
+
+fn forget_pieces(txn: &WriteTransaction, file: SwarmFile) -> Result<(), redb::Error> {
+    let all = (file.0, 0)..=(file.0, u32::MAX);
+    txn.open_table(SWARM_PIECES)?.retain_in(all, |_, _| false)?;
+    Ok(())
+}
