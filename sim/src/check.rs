@@ -1,13 +1,35 @@
-//! What an oracle says when two records of a run cannot both be right.
+//! Oracles: what must be true of any run, judged by its records alone.
+//!
+//! They know nothing of the engines. Each keeps its own small model of what
+//! the records claim, and speaks up when two records cannot both be right.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 use servent_core::time::Instant;
-use servent_core::trace::NodeId;
+use servent_core::trace::{NodeId, Record};
 
-/// A rule that a run broke.
+/// All the rules of a protocol, watching one run.
+///
+/// Give it every record in order, then say when the run ended.
+pub trait Oracle {
+    /// What it reads.
+    type Event;
+
+    /// Takes the next record.
+    fn see(&mut self, record: &Record<Self::Event>);
+
+    /// The run has ended, long enough after the last thing that went wrong:
+    /// whatever was begun must be done.
+    fn finish(&mut self, end: Instant);
+
+    /// What was found so far, the first [`LIMIT`] of it.
+    fn violations(&self) -> &[Violation];
+}
+
+/// A rule that a run broke. Shown, it is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The record that cannot be right.
@@ -26,3 +48,174 @@ pub struct Violation {
 
 /// The most violations that are kept: the first ones matter.
 pub const LIMIT: usize = 100;
+
+impl Display for Violation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { seq, at, node, oracle, key, args } = self;
+        write!(f, "{} (rule {oracle}, node {}, {at:?}, record {seq}", sentence(key), node.0)?;
+        args.iter().try_for_each(|(name, value)| write!(f, ", {name} {value}"))?;
+        f.write_str(")")
+    }
+}
+
+/// What a rule that was broken says.
+fn sentence(key: &str) -> &str {
+    match key {
+        "check.aq_connection" => "an Active Queueing place outlived its connection",
+        "check.changed" => "a message was changed on its way",
+        "check.complete" => "a download ended without every byte",
+        "check.dropped_and_sent" => "a message was passed on although it was not to go on",
+        "check.endless" => "more is sent again than was ever lost",
+        "check.failed" => "a download failed that could have been finished",
+        "check.fifo" => "somebody was served before an earlier one who was there",
+        "check.forgotten" => "a way back was forgotten too early",
+        "check.free" => "the free slots do not add up",
+        "check.from_quarantine" => "a piece was to come from a client that is shut out",
+        "check.given_again" => "a piece was given to a client that has it",
+        "check.given_without_credit" => "a piece was given without credit for it",
+        "check.grant_in_quarantine" => "a client that is shut out was granted a piece",
+        "check.grant_of_2004" => "the rules of 2004 know no grants, and one was given",
+        "check.grants_differ" => "the grants told are not those counted",
+        "check.ha_hs" => "the highest acknowledged and the highest sent do not fit each other",
+        "check.idle_but_useful" => "a slot stood idle though somebody could use it",
+        "check.idle_slot" => "a slot stood idle while somebody entitled was there",
+        "check.lapsed_early" => "a slot was taken away too early",
+        "check.length" => "the line is not as long as was said",
+        "check.lost" => "a place was lost for a reason that the events do not bear out",
+        "check.lost_silently" => "a message is lost and nobody was told",
+        "check.never_seen" => "something was called a duplicate that had never come before",
+        "check.never_sent" => "a message arrived that nobody sent",
+        "check.never_written" => "a message was delivered that nobody sent",
+        "check.no_place" => "somebody was told a place without having one",
+        "check.no_reason" => "a message was dropped without a reason, or kept with one",
+        "check.noise" => "somebody still sends though there is nothing left to say",
+        "check.not_asked" => "somebody got an answer who never asked",
+        "check.not_the_way" => "a hit or a push went another way than its table says",
+        "check.order" => "a message was delivered out of order",
+        "check.passive_to_passive" => "a passive client was sent to another passive one",
+        "check.position" => "a position is behind the end of the line",
+        "check.receive_window" => "a receiver holds more than its window allows",
+        "check.send_window" => "a sender keeps more than its window allows",
+        "check.sent_back" => "a message went back to whom it came from",
+        "check.sent_twice" => "two messages bear one number",
+        "check.slots" => "more uploads than slots",
+        "check.stalled_with_credit" => "a client is called stalled though it has credit",
+        "check.still_there" => "a way back was given up although it was still there",
+        "check.sum" => "what was sent is not what arrived, was lost and is on its way",
+        "check.to_itself" => "a client was sent to itself",
+        "check.too_far" => "a message travels further than anybody may",
+        "check.too_many" => "a table holds more than its limit",
+        "check.twice" => "something was taken that had come before",
+        "check.unfinished" => "a download never ended",
+        "check.vanished" => "a message never arrived and was never lost",
+        "check.waits" => "a message waits for room that never comes",
+        "check.window" => "somebody was told a time to ask that leaves too little room",
+        "check.wrong_side_connects" => "the side that cannot be reached was waited for",
+        other => other,
+    }
+}
+
+/// Where an oracle puts what it found, all of it about one record.
+pub(crate) struct Found<'a> {
+    place: (u64, Instant, NodeId),
+    list: &'a mut Vec<Violation>,
+}
+
+impl<'a> Found<'a> {
+    /// About a record.
+    pub(crate) const fn at<E>(record: &Record<E>, list: &'a mut Vec<Violation>) -> Self {
+        Self { place: (record.seq, record.at, record.node), list }
+    }
+
+    /// About the end of a run.
+    pub(crate) const fn at_end(end: Instant, list: &'a mut Vec<Violation>) -> Self {
+        Self { place: (0, end, NodeId(0)), list }
+    }
+
+    /// About what has this number, instant and node.
+    pub(crate) const fn about(place: (u64, Instant, NodeId), list: &'a mut Vec<Violation>) -> Self {
+        Self { place, list }
+    }
+
+    /// Where.
+    pub(crate) const fn node(&self) -> NodeId {
+        self.place.2
+    }
+
+    /// When.
+    pub(crate) const fn now(&self) -> Instant {
+        self.place.1
+    }
+
+    /// A rule is broken.
+    pub(crate) fn violation<D: Display>(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        args: impl AsRef<[(&'static str, D)]>,
+    ) {
+        let node = self.place.2;
+        self.violation_of(node, oracle, key, args);
+    }
+
+    /// A rule is broken; what goes into its sentence is of several kinds.
+    pub(crate) fn broken(
+        &mut self,
+        oracle: &'static str,
+        key: &'static str,
+        args: &[(&'static str, &dyn Display)],
+    ) {
+        self.violation(oracle, key, args);
+    }
+
+    /// A rule is broken by another node than the record is about.
+    pub(crate) fn violation_of<D: Display>(
+        &mut self,
+        node: NodeId,
+        oracle: &'static str,
+        key: &'static str,
+        args: impl AsRef<[(&'static str, D)]>,
+    ) {
+        if self.list.len() < LIMIT {
+            let (seq, at, _) = self.place;
+            let args = args.as_ref().iter().map(|(name, value)| (*name, value.to_string()));
+            self.list.push(Violation { seq, at, node, oracle, key, args: args.collect() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_sentence() {
+        let sources = [
+            include_str!("queue/check/download.rs"),
+            include_str!("queue/check/line.rs"),
+            include_str!("routing/check.rs"),
+            include_str!("swarm/check.rs"),
+            include_str!("swarm/check/credit.rs"),
+            include_str!("swarm/check/slots.rs"),
+            include_str!("unicast/check.rs"),
+        ];
+        let keys =
+            sources.iter().flat_map(|text| text.split('"').filter(|t| t.starts_with("check.")));
+        let mut count = 0;
+        for key in keys {
+            assert_ne!(sentence(key), key, "has no sentence");
+            count += 1;
+        }
+        assert!(count > 40, "{count} keys were found");
+    }
+
+    #[test]
+    fn a_violation_is_a_sentence() {
+        let mut list = Vec::new();
+        let end = Instant::from_secs(2);
+        Found::at_end(end, &mut list).violation("fifo", "check.fifo", [("ahead", 3)]);
+        let told = list[0].to_string();
+        assert!(told.starts_with("somebody was served before an earlier one"), "{told}");
+        assert!(told.ends_with("record 0, ahead 3)"), "{told}");
+    }
+}

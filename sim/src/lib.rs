@@ -31,6 +31,6 @@ pub mod unicast;
 mod world;
 
 pub use self::act::At;
-pub use self::check::{LIMIT, Violation};
+pub use self::check::{LIMIT, Oracle, Violation};
 pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Life, Protocol, World};

@@ -10,32 +10,12 @@ use super::event::{AppEvent, Event, Happening, MessageEvent, Outcome};
 use super::links::wire_of;
 use super::net::Net;
 use super::scenario::Scenario;
-use crate::check::{LIMIT, Violation};
+use crate::check::{Found, Oracle, Violation};
 use servent_core::id::Guid;
 use servent_core::routing::{self, Config, PushRouting, Which, Why};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
-
-/// Where what was found goes.
-struct Found<'a> {
-    place: (u64, Instant, NodeId),
-    list: &'a mut Vec<Violation>,
-}
-
-impl Found<'_> {
-    fn violation<const N: usize>(
-        &mut self,
-        oracle: &'static str,
-        key: &'static str,
-        args: [(&'static str, String); N],
-    ) {
-        if self.list.len() < LIMIT {
-            let ((seq, at, node), args) = (self.place, args.into());
-            self.list.push(Violation { seq, at, node, oracle, key, args });
-        }
-    }
-}
 
 /// A message between two records.
 #[derive(Debug, Clone, Copy)]
@@ -122,39 +102,6 @@ impl Oracles {
             own: none,
             ..Self::default()
         }
-    }
-
-    /// What was found so far.
-    #[must_use]
-    pub fn violations(&self) -> &[Violation] {
-        &self.violations
-    }
-
-    /// Takes the next record.
-    pub fn see(&mut self, record: &Record<Event>) {
-        let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found { place: (record.seq, record.at, record.node), list: &mut list };
-        let node = record.node.0;
-        match &record.event {
-            Event::Message(message) => self.message(record, message, &mut found),
-            Event::App(event) => self.app(record, event, &mut found),
-            Event::World(Happening::Killed) => {
-                if let Some(boot) = self.boots.get_mut(node as usize) {
-                    *boot += 1;
-                }
-            }
-            Event::World(_) => {}
-            Event::Routing(routing::Event::Closed { conn, .. }) => {
-                if let Some(peer) = self.peer(node, wire_of(*conn).0) {
-                    self.closed.insert((node, peer), record.at);
-                }
-            }
-            Event::Routing(routing::Event::Turned { table, entries }) => {
-                self.turned(node, *table, *entries, &mut found);
-            }
-            Event::Routing(_) => {}
-        }
-        self.violations = list;
     }
 
     fn peer(&self, node: u32, wire: u32) -> Option<u32> {
@@ -399,12 +346,42 @@ impl Oracles {
             found.violation("memory", "check.too_many", [("entries", format!("{entries}"))]);
         }
     }
+}
+
+impl Oracle for Oracles {
+    type Event = Event;
+
+    fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found::at(record, &mut list);
+        let node = record.node.0;
+        match &record.event {
+            Event::Message(message) => self.message(record, message, &mut found),
+            Event::App(event) => self.app(record, event, &mut found),
+            Event::World(Happening::Killed) => {
+                if let Some(boot) = self.boots.get_mut(node as usize) {
+                    *boot += 1;
+                }
+            }
+            Event::World(_) => {}
+            Event::Routing(routing::Event::Closed { conn, .. }) => {
+                if let Some(peer) = self.peer(node, wire_of(*conn).0) {
+                    self.closed.insert((node, peer), record.at);
+                }
+            }
+            Event::Routing(routing::Event::Turned { table, entries }) => {
+                self.turned(node, *table, *entries, &mut found);
+            }
+            Event::Routing(_) => {}
+        }
+        self.violations = list;
+    }
 
     /// The run has ended: whatever was sent has arrived, is lost, or still has
     /// a way to go.
-    pub fn finish(&mut self, end: Instant) {
+    fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found { place: (0, end, NodeId(0)), list: &mut list };
+        let mut found = Found::at_end(end, &mut list);
         let late = self.flying.iter().find(|(_, flight)| flight.due <= end);
         if let Some((id, flight)) = late {
             let told = [("id", format!("{id}")), ("from", format!("{}", flight.from))];
@@ -415,6 +392,10 @@ impl Oracles {
             found.violation("conservation", "check.sum", told);
         }
         self.violations = list;
+    }
+
+    fn violations(&self) -> &[Violation] {
+        &self.violations
     }
 }
 

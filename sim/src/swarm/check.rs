@@ -4,44 +4,17 @@ mod credit;
 mod slots;
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 
 use self::credit::Credit;
 use self::slots::Slots;
 use super::event::{Event, client_of};
 use super::scenario::Scenario;
-use crate::check::{LIMIT, Violation};
+use crate::check::{Found, Oracle, Violation};
 use servent_core::id::ConnId;
 use servent_core::swarm::{self, Config, Policy};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-
-/// Where what was found goes.
-pub(super) struct Found<'a> {
-    place: (u64, Instant),
-    list: &'a mut Vec<Violation>,
-}
-
-impl Found<'_> {
-    pub(super) const fn at(&self) -> Instant {
-        self.place.1
-    }
-
-    pub(super) fn violation(
-        &mut self,
-        oracle: &'static str,
-        key: &'static str,
-        client: u32,
-        args: &[(&'static str, u64)],
-    ) {
-        if self.list.len() < LIMIT {
-            let (seq, at) = self.place;
-            let args = args.iter().map(|(name, value)| (*name, format!("{value}"))).collect();
-            self.list.push(Violation { seq, at, node: NodeId(client), oracle, key, args });
-        }
-    }
-}
 
 /// What the records say of a client.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,6 +33,9 @@ pub struct Oracles {
     violations: Vec<Violation>,
 }
 
+/// Nothing to go into a sentence.
+const NONE: [(&str, u64); 0] = [];
+
 impl Oracles {
     /// For a scenario: the rules depend on its configuration.
     #[must_use]
@@ -73,36 +49,10 @@ impl Oracles {
         }
     }
 
-    /// What was found so far.
-    #[must_use]
-    pub fn violations(&self) -> &[Violation] {
-        &self.violations
-    }
-
     /// What a client may still take, as the records have it.
     #[must_use]
     pub fn credit(&self, client: u32) -> Option<i64> {
         self.credit.of(client)
-    }
-
-    /// Takes the next record.
-    pub fn see(&mut self, record: &Record<Event>) {
-        let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found { place: (record.seq, record.at), list: &mut list };
-        match &record.event {
-            Event::Swarm(event) => {
-                self.selection(event, &mut found);
-                self.credit.see(event, &mut found);
-                self.slots.see(event, &mut found);
-            }
-            Event::World(super::Happening::Coordinator) => {
-                self.clients.clear();
-                self.credit.restarted();
-                self.slots.restarted();
-            }
-            Event::World(_) | Event::Client(_) => {}
-        }
-        self.violations = list;
     }
 
     /// Who may send to whom (SW-15), and who is given nothing (SW-25).
@@ -117,15 +67,20 @@ impl Oracles {
             }
             E::Granted { client, .. } => {
                 if self.clients.entry(*client).or_default().quarantined {
-                    found.violation(
+                    found.violation_of(
+                        NodeId(client_of(*client)),
                         "selection",
                         "check.grant_in_quarantine",
-                        client_of(*client),
-                        &[],
+                        NONE,
                     );
                 }
                 if self.config.policy == Policy::Seed2004 {
-                    found.violation("selection", "check.grant_of_2004", client_of(*client), &[]);
+                    found.violation_of(
+                        NodeId(client_of(*client)),
+                        "selection",
+                        "check.grant_of_2004",
+                        NONE,
+                    );
                 }
             }
             E::Quarantined { client, .. } => {
@@ -146,7 +101,7 @@ impl Oracles {
             (*self.clients.entry(down).or_default(), *self.clients.entry(up).or_default());
         let mut broken = |key| {
             let args = [("giver", u64::from(client_of(up)))];
-            found.violation("selection", key, client_of(down), &args);
+            found.violation_of(NodeId(client_of(down)), "selection", key, &args);
         };
         if put == sender.active {
             broken("check.wrong_side_connects");
@@ -160,5 +115,34 @@ impl Oracles {
         if up == down {
             broken("check.to_itself");
         }
+    }
+}
+
+impl Oracle for Oracles {
+    type Event = Event;
+
+    fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found::at(record, &mut list);
+        match &record.event {
+            Event::Swarm(event) => {
+                self.selection(event, &mut found);
+                self.credit.see(event, &mut found);
+                self.slots.see(event, &mut found);
+            }
+            Event::World(super::Happening::Coordinator) => {
+                self.clients.clear();
+                self.credit.restarted();
+                self.slots.restarted();
+            }
+            Event::World(_) | Event::Client(_) => {}
+        }
+        self.violations = list;
+    }
+
+    fn finish(&mut self, _: Instant) {}
+
+    fn violations(&self) -> &[Violation] {
+        &self.violations
     }
 }

@@ -14,6 +14,7 @@ use super::act::{Act, ActAt};
 use super::event::{Event, Happening};
 use super::host::Host;
 use super::scenario::{Habit, Scenario};
+use crate::check::Oracle as _;
 use crate::links::piece::{Content, Link};
 use crate::world::{Life, Protocol};
 use servent_core::rng::Rng;

@@ -3,13 +3,12 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::act::Act;
 use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
 use super::scenario::Scenario;
-use crate::check::{LIMIT, Violation};
+use crate::check::{Found, Oracle, Violation};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{self, Conn, Order};
@@ -20,26 +19,6 @@ const RESENDS: u64 = 6;
 /// So many more for each connection: the first word to somebody who does not
 /// answer yet, and the tail.
 const SPARE: u64 = 60;
-
-/// Where what was found goes.
-struct Found<'a> {
-    place: (u64, Instant, NodeId),
-    list: &'a mut Vec<Violation>,
-}
-
-impl Found<'_> {
-    fn violation<const N: usize>(
-        &mut self,
-        oracle: &'static str,
-        key: &'static str,
-        args: [(&'static str, String); N],
-    ) {
-        if self.list.len() < LIMIT {
-            let ((seq, at, node), args) = (self.place, args.into());
-            self.list.push(Violation { seq, at, node, oracle, key, args });
-        }
-    }
-}
 
 /// A message that was written.
 #[derive(Debug, Clone)]
@@ -94,6 +73,8 @@ pub struct Oracles {
     /// Where datagrams may overtake each other, each may look lost.
     disorder: bool,
     last_sent: Option<Instant>,
+    /// For so long before the end nobody may say anything.
+    quiet: Duration,
     violations: Vec<Violation>,
 }
 
@@ -117,24 +98,12 @@ impl Oracles {
         }
     }
 
-    /// What was found so far.
+    /// The same, asking besides that nobody says anything for so long before
+    /// the end.
     #[must_use]
-    pub fn violations(&self) -> &[Violation] {
-        &self.violations
-    }
-
-    /// Takes the next record.
-    pub fn see(&mut self, record: &Record<Event>) {
-        let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found { place: (record.seq, record.at, record.node), list: &mut list };
-        match &record.event {
-            Event::App(event) => self.app(record.node, event, &mut found),
-            Event::Unicast(event) => self.unicast(event, &mut found),
-            Event::Datagram(event) => self.datagram(record.at, event),
-            Event::World(Happening::Crashed) => self.crashed(record.node),
-            Event::World(_) | Event::Node(_) => {}
-        }
-        self.violations = list;
+    pub const fn quiet_for(mut self, quiet: Duration) -> Self {
+        self.quiet = quiet;
+        self
     }
 
     fn app(&mut self, node: NodeId, event: &AppEvent, found: &mut Found<'_>) {
@@ -272,13 +241,30 @@ impl Oracles {
             self.senders.entry(conn.0).or_default().trouble += weight;
         }
     }
+}
+
+impl Oracle for Oracles {
+    type Event = Event;
+
+    fn see(&mut self, record: &Record<Event>) {
+        let mut list = core::mem::take(&mut self.violations);
+        let mut found = Found::at(record, &mut list);
+        match &record.event {
+            Event::App(event) => self.app(record.node, event, &mut found),
+            Event::Unicast(event) => self.unicast(event, &mut found),
+            Event::Datagram(event) => self.datagram(record.at, event),
+            Event::World(Happening::Crashed) => self.crashed(record.node),
+            Event::World(_) | Event::Node(_) => {}
+        }
+        self.violations = list;
+    }
 
     /// The run has ended, and long enough after its last fault: everything is
     /// read or named, nobody resends without end, and for so long before the
     /// end nobody has said anything.
-    pub fn finish(&mut self, end: Instant, quiet: Duration) {
+    fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found { place: (0, end, NodeId(0)), list: &mut list };
+        let mut found = Found::at_end(end, &mut list);
         for ((direction, n), message) in self.messages.iter() {
             if message.read.is_none() && !message.named && !message.excused {
                 let told = [
@@ -304,11 +290,15 @@ impl Oracles {
                 found.violation("resends", "check.endless", told);
             }
         }
-        if let Some(at) = self.last_sent.filter(|at| end.since(*at) < quiet) {
+        if let Some(at) = self.last_sent.filter(|at| end.since(*at) < self.quiet) {
             let told = [("at", format!("{}", at.as_micros()))];
             found.violation("silence", "check.noise", told);
         }
         self.violations = list;
+    }
+
+    fn violations(&self) -> &[Violation] {
+        &self.violations
     }
 }
 

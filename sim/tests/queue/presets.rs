@@ -2,6 +2,7 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
 use servent_sim::queue::{Role, Scenario, World, presets};
 
@@ -18,7 +19,7 @@ pub(crate) fn judge(s: &Scenario) -> (World, Vec<Record>) {
     let (world, records) = run(s);
     let mut oracles = Oracles::new(s);
     records.iter().for_each(|r| oracles.see(r));
-    oracles.finish(records.last().expect("something happened"));
+    oracles.finish(records.last().expect("something happened").at);
     let found = oracles.violations();
     let few = &found[..found.len().min(3)];
     assert!(found.is_empty(), "{} violations in {}: {few:#?}", found.len(), s.id);

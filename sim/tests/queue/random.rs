@@ -1,6 +1,7 @@
 //! Whole scenarios drawn by [`Choose`], judged by all oracles.
 
 use servent_core::choose::Choose;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::queue::check::Oracles;
 use servent_sim::queue::{Scenario, random};
@@ -11,7 +12,7 @@ fn violations(s: &Scenario) -> Vec<Violation> {
     let (_, records) = run(s);
     let mut oracles = Oracles::new(s);
     records.iter().for_each(|r| oracles.see(r));
-    oracles.finish(records.last().expect("something happened"));
+    oracles.finish(records.last().expect("something happened").at);
     oracles.violations().to_vec()
 }
 

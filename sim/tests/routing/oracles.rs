@@ -4,6 +4,7 @@ use servent_core::routing::Why;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
+use servent_sim::Oracle as _;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Scenario, World, presets};
 

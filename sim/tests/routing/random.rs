@@ -2,6 +2,7 @@
 
 use servent_core::choose::Choose;
 use servent_core::time::Instant;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{Scenario, World, random};

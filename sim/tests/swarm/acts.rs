@@ -3,6 +3,7 @@
 use servent_core::swarm;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
+use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Act, ActAt, Cell, Event, Group, Habit, Happening, Scenario, World};
 

@@ -3,6 +3,7 @@
 use servent_core::swarm;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
+use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Event, Result, Scenario, Tally, World, presets};
 

@@ -4,6 +4,7 @@
 use servent_core::choose::Choose;
 use servent_core::swarm::Policy;
 use servent_core::time::Duration;
+use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Group, Habit, Outcome, Scenario, World, presets, random};
 

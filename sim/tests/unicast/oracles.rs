@@ -5,6 +5,7 @@ use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::Event as Unicast;
+use servent_sim::Oracle as _;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{
     Act, ActAt, AppEvent, DatagramEvent, Event, Loss, Scenario, Send, presets, random,
@@ -13,9 +14,9 @@ use servent_sim::unicast::{
 use crate::presets::run;
 
 fn verdict(s: &Scenario, records: &[Record<Event>]) -> Vec<&'static str> {
-    let mut oracles = Oracles::new(s);
+    let mut oracles = Oracles::new(s).quiet_for(Duration::from_secs(1));
     records.iter().for_each(|record| oracles.see(record));
-    oracles.finish(Instant::ZERO + s.horizon, Duration::from_secs(1));
+    oracles.finish(Instant::ZERO + s.horizon);
     let mut keys: Vec<_> = oracles.violations().iter().map(|v| v.key).collect();
     keys.dedup();
     keys

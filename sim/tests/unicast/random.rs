@@ -2,20 +2,21 @@
 
 use servent_core::choose::Choose;
 use servent_core::time::Instant;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{Scenario, World, random};
 
 /// What the oracles find in a run.
 pub(crate) fn violations(s: &Scenario) -> Vec<Violation> {
-    let (mut world, mut oracles) = (World::new(s), Oracles::new(s));
+    let (mut world, mut oracles) = (World::new(s), Oracles::new(s).quiet_for(random::QUIET));
     let end = Instant::ZERO + s.horizon;
     let mut records = Vec::new();
     while world.next_at().is_some_and(|at| at <= end) {
         world.step(&mut records);
         records.drain(..).for_each(|record| oracles.see(&record));
     }
-    oracles.finish(end, random::QUIET);
+    oracles.finish(end);
     oracles.violations().to_vec()
 }
 

@@ -4,6 +4,7 @@
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{Ending, Event as Unicast, Order, Profile, Side};
+use servent_sim::Oracle as _;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{
     Act, ActAt, AppEvent, DatagramEvent, Event, Label, Link, Loss, Party, Scenario, Send,
@@ -37,9 +38,9 @@ fn story(profile: Profile, seconds: u64, script: Vec<ActAt>, faults: Vec<ActAt>)
 /// Runs it; the oracles have nothing to say.
 fn tell(s: &Scenario) -> Vec<Record<Event>> {
     let (_, records) = run(s);
-    let mut oracles = Oracles::new(s);
+    let mut oracles = Oracles::new(s).quiet_for(Duration::from_secs(1));
     records.iter().for_each(|record| oracles.see(record));
-    oracles.finish(Instant::ZERO + s.horizon, Duration::from_secs(1));
+    oracles.finish(Instant::ZERO + s.horizon);
     assert_eq!(oracles.violations(), [], "{:?}", s.profile);
     records
 }

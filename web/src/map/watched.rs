@@ -4,6 +4,7 @@ use servent_core::time::Duration;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Keyframes;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{Act, ActAt, Chart, Event, Routing, Scenario, World, why};
@@ -56,7 +57,7 @@ impl Watched for Routing {
     /// every node it touches, and time for every message.
     fn keyframes(scenario: &Scenario) -> Keyframes {
         if scenario.nodes > 1_000 {
-            Keyframes { every: 16_384, most: 8 }
+            Keyframes { every: 2_048, most: 64 }
         } else {
             Keyframes { every: 1_024, most: 64 }
         }

@@ -4,6 +4,7 @@ use servent_core::time::Duration;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Keyframes;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Act, ActAt, Event, Scenario, Swarm, Tally, World, name, why};

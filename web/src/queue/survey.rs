@@ -4,6 +4,7 @@
 use serde_json::Value;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record, why};
+use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
 
 use crate::common::{Columns, Pin};

@@ -234,7 +234,7 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
             print(sentence(&run))?;
         }
         if let Some(violation) = run.violations.first() {
-            let what = format!("seed {seed}: {}", told(violation));
+            let what = format!("seed {seed}: {violation}");
             let settle = if arguments.settle { " --settle" } else { "" };
             return Err(Failure::new(Exit::Unverified, what)
                 .next(format!("see it again with: servent sim {name}{settle} --seed {seed}")));
@@ -284,21 +284,6 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
         Failure::new(Exit::Foreign, format!("{}: {what}", path.display()))
             .next("`servent sim rush-hour --show` prints one that works")
     })
-}
-
-/// A violation as one sentence.
-fn told(v: &Violation) -> String {
-    let arguments: Vec<String> =
-        v.args.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    format!(
-        "the {} oracle says `{}` of node {} at {:?}, record {} ({})",
-        v.oracle,
-        v.key,
-        v.node.0,
-        v.at,
-        v.seq,
-        arguments.join(", ")
-    )
 }
 
 fn sentence(run: &Run) -> String {

@@ -2,6 +2,7 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
+use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
 use servent_sim::queue::{Role, Scenario, World};
 
@@ -14,18 +15,16 @@ pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
     let end = Instant::ZERO + scenario.horizon;
     let last = Instant::ZERO + scenario.horizon.ratio(if settle { 10 } else { 1 }, 1);
     let mut fresh = Vec::new();
-    let mut newest = None;
     while let Some(at) = world.next_at().filter(|at| *at <= last) {
         if at > end && everybody_done(&world) {
             break;
         }
         world.step(&mut fresh);
         fresh.iter().for_each(|record| oracles.see(record));
-        newest = fresh.pop().or(newest);
         fresh.clear();
     }
-    if let (true, Some(newest)) = (settle, &newest) {
-        oracles.finish(newest);
+    if settle {
+        oracles.finish(world.now());
     }
     let (whole, failed) = outcomes(&world).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
     Run {

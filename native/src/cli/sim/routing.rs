@@ -1,6 +1,7 @@
 //! Worlds of routers and what they pass on.
 
 use servent_core::time::Instant;
+use servent_sim::Oracle as _;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{AppEvent, Event, Scenario, World};
 

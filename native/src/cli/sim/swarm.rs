@@ -2,6 +2,7 @@
 
 use servent_core::swarm::Policy;
 use servent_core::time::Instant;
+use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::swarm::check::Oracles;
 use servent_sim::swarm::{Result, Scenario, Tally, World};

@@ -2,6 +2,7 @@
 
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast;
+use servent_sim::Oracle as _;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, random};
 
@@ -10,7 +11,10 @@ use super::{Outcome, Run};
 /// Runs a scenario to its end, the oracles watching. A drawn one, or one that
 /// is to settle, has to be over by then.
 pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
-    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+    let drawn = scenario.horizon == random::SAFETY + random::LIVENESS;
+    let quiet = if drawn { random::QUIET } else { Duration::ZERO };
+    let (mut world, mut oracles) =
+        (World::new(&scenario), Oracles::new(&scenario).quiet_for(quiet));
     let end = Instant::ZERO + scenario.horizon;
     let (mut written, mut read, mut named, mut lost, mut resent) = (0, 0, 0, 0, 0);
     let mut fresh = Vec::new();
@@ -30,9 +34,8 @@ pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
             }
         }
     }
-    let drawn = scenario.horizon == random::SAFETY + random::LIVENESS;
     if drawn || settle {
-        oracles.finish(end, if drawn { random::QUIET } else { Duration::ZERO });
+        oracles.finish(end);
     }
     Run {
         scenario: scenario.id,

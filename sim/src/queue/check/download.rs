@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Verdicts;
+use crate::check::Found;
 use servent_core::fetch::Event;
 use servent_core::id::FetchId;
 use servent_core::ranges::join;
@@ -27,8 +27,8 @@ pub(super) struct Downloads {
 }
 
 impl Downloads {
-    pub(super) fn see(&mut self, event: &Event, verdicts: &mut Verdicts<'_>) {
-        let node = verdicts.record.node;
+    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+        let node = found.node();
         match event {
             Event::Begun { fetch, name, have } => {
                 let download = self.all.entry((node, *fetch)).or_default();
@@ -52,7 +52,7 @@ impl Downloads {
                 let stored: u64 = download.have.iter().map(|(start, end)| end - start).sum();
                 if stored != *bytes && stored + download.found < *bytes {
                     let missing = bytes - stored;
-                    verdicts.violation(
+                    found.broken(
                         "complete",
                         "check.complete",
                         &[("missing", &missing), ("bytes", &bytes)],
@@ -63,7 +63,7 @@ impl Downloads {
                 let download = self.all.entry((node, *fetch)).or_default();
                 download.ended = true;
                 if *why != servent_core::fetch::FetchFailure::Cancelled {
-                    verdicts.violation(
+                    found.broken(
                         "finish",
                         "check.failed",
                         &[("name", &download.name), ("why", &format_args!("{why:?}"))],
@@ -74,9 +74,9 @@ impl Downloads {
         }
     }
 
-    pub(super) fn finish(&self, verdicts: &mut Verdicts<'_>) {
+    pub(super) fn finish(&self, found: &mut Found<'_>) {
         for ((node, _), download) in self.all.iter().filter(|(_, d)| !d.ended) {
-            verdicts.violation(
+            found.broken(
                 "finish",
                 "check.unfinished",
                 &[("name", &download.name), ("client", &node.0)],

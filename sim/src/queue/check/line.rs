@@ -4,7 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::kept::Kept;
-use super::{Verdicts, loss};
+use super::loss;
+use crate::check::Found;
 use servent_core::id::{ConnId, Guid};
 use servent_core::node::ConnEvent;
 use servent_core::node::WorldEvent;
@@ -71,11 +72,11 @@ impl Line {
         }
     }
 
-    pub(super) fn see(&mut self, record: &Record, verdicts: &mut Verdicts<'_>) {
-        self.judge_the_doomed(record.at, verdicts);
+    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
+        self.judge_the_doomed(record.at, found);
         match &record.event {
             Event::Conn(event) => self.connection(record.at, event),
-            Event::Queue(event) => self.queue(record.at, event, verdicts),
+            Event::Queue(event) => self.queue(record.at, event, found),
             Event::World(WorldEvent::Crashed) => {
                 *self = Self::new(&self.config);
             }
@@ -84,11 +85,11 @@ impl Line {
     }
 
     /// AQ-7: the connection is the place.
-    fn judge_the_doomed(&mut self, now: Instant, verdicts: &mut Verdicts<'_>) {
+    fn judge_the_doomed(&mut self, now: Instant, found: &mut Found<'_>) {
         let due = self.doomed.partition_point(|(_, at)| *at < now);
         for (ticket, _) in self.doomed.drain(..due) {
             if self.arrivals.contains_key(&ticket) {
-                verdicts.violation("aq_connection", "check.aq_connection", &[("ticket", &ticket)]);
+                found.broken("aq_connection", "check.aq_connection", &[("ticket", &ticket)]);
             }
         }
     }
@@ -119,11 +120,11 @@ impl Line {
         }
     }
 
-    fn queue(&mut self, now: Instant, event: &Queue, verdicts: &mut Verdicts<'_>) {
+    fn queue(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
         match event {
             Queue::Arrived { ticket, arrival, dialect, position, length, .. } => {
                 self.join(*ticket, *arrival, Some(*dialect));
-                self.position(*ticket, *position, *length, verdicts);
+                self.position(*ticket, *position, *length, found);
             }
             Queue::Restored { ticket, arrival, position } => {
                 if *position == 0 {
@@ -137,9 +138,9 @@ impl Line {
                     (place.conn, place.lapsed) = (Some(*conn), false);
                 }
             }
-            Queue::Told { .. } => self.told(now, event, verdicts),
+            Queue::Told { .. } => self.told(now, event, found),
             Queue::Entitled { ticket } => self.entitled(now, *ticket),
-            Queue::Lapsed { ticket } => self.lapsed(now, *ticket, verdicts),
+            Queue::Lapsed { ticket } => self.lapsed(now, *ticket, found),
             Queue::Away { ticket, until } => {
                 self.give_up(now, *ticket);
                 if let Some(place) = self.place(*ticket) {
@@ -153,11 +154,11 @@ impl Line {
                 }
             }
             Queue::Moved { ticket, arrival, .. } => self.move_back(now, *ticket, *arrival),
-            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, verdicts),
-            Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, verdicts),
+            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, found),
+            Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, found),
             Queue::Finished { ticket, free } | Queue::Unreserved { ticket, free } => {
                 self.uploads.remove(ticket);
-                self.slots_agree(*ticket, *free, verdicts);
+                self.slots_agree(*ticket, *free, found);
             }
             Queue::Slots { slots } => self.config.slots = *slots,
             _ => {}
@@ -191,7 +192,7 @@ impl Line {
 
     /// What a client is told: where it stands, when to ask, and whether it
     /// has to wait at all.
-    fn told(&mut self, now: Instant, event: &Queue, verdicts: &mut Verdicts<'_>) {
+    fn told(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
         let Queue::Told { ticket, dialect, position, length, not_before, deadline, keep } = event
         else {
             return;
@@ -201,11 +202,11 @@ impl Line {
             (place.deadline, place.calls) = (Some(*deadline), 0);
             place.sent_away = !keep;
         }
-        self.position(*ticket, *position, *length, verdicts);
+        self.position(*ticket, *position, *length, found);
         // Whoever obeys is never too late, however slow the way (§2.2).
         let least = loss::WINDOW.scaled(self.config.time_scale);
         if *deadline + ROUNDING < *not_before + least {
-            verdicts.violation(
+            found.broken(
                 "window",
                 "check.window",
                 &[
@@ -214,7 +215,7 @@ impl Line {
                 ],
             );
         }
-        self.told_to_wait(now, *ticket, verdicts);
+        self.told_to_wait(now, *ticket, found);
     }
 
     /// A slot is kept for one of the line.
@@ -238,13 +239,13 @@ impl Line {
     }
 
     /// A place may be passed only once its owner could have asked.
-    fn lapsed(&mut self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+    fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         self.give_up(now, ticket);
         let grace = self.config.ask_grace.scaled(self.config.time_scale);
         let Some(place) = self.place(ticket) else { return };
         place.lapsed = true;
         if place.not_before + grace > now {
-            verdicts.violation("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
+            found.broken("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
         }
     }
 
@@ -257,19 +258,12 @@ impl Line {
     }
 
     /// A place is lost for a reason, and the records bear it out.
-    fn lost(
-        &mut self,
-        now: Instant,
-        ticket: Guid,
-        why: Loss,
-        length: u32,
-        verdicts: &mut Verdicts<'_>,
-    ) {
+    fn lost(&mut self, now: Instant, ticket: Guid, why: Loss, length: u32, found: &mut Found<'_>) {
         self.give_up(now, ticket);
         if let Some((_, place)) = self.leave(ticket) {
             let open = place.conn.is_some_and(|conn| self.open.contains(&conn));
             if !loss::is_borne_out(&place, why, now, open, &self.config) {
-                verdicts.violation(
+                found.broken(
                     "lost",
                     "check.lost",
                     &[("ticket", &ticket), ("why", &format_args!("{why:?}"))],
@@ -278,11 +272,7 @@ impl Line {
         }
         self.uploads.remove(&ticket);
         if length != self.places.len() as u32 {
-            verdicts.violation(
-                "length",
-                "check.length",
-                &[("ticket", &ticket), ("length", &length)],
-            );
+            found.broken("length", "check.length", &[("ticket", &ticket), ("length", &length)]);
         }
     }
 
@@ -303,13 +293,13 @@ impl Line {
 
     /// What a client is told is where it stands: `position ≤ length`, and
     /// both are right.
-    fn position(&self, ticket: Guid, position: u32, length: u32, verdicts: &mut Verdicts<'_>) {
+    fn position(&self, ticket: Guid, position: u32, length: u32, found: &mut Found<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else {
-            return verdicts.violation("position", "check.no_place", &[("ticket", &ticket)]);
+            return found.broken("position", "check.no_place", &[("ticket", &ticket)]);
         };
         let stands = self.places.range(..=arrival).count() as u32;
         if position != stands || length != self.places.len() as u32 || position > length {
-            verdicts.violation(
+            found.broken(
                 "position",
                 "check.position",
                 &[("ticket", &ticket), ("told", &position), ("stands", &stands)],
@@ -318,11 +308,11 @@ impl Line {
     }
 
     /// Nobody is told to wait for whom a slot is free.
-    fn told_to_wait(&self, now: Instant, ticket: Guid, verdicts: &mut Verdicts<'_>) {
+    fn told_to_wait(&self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
         let ahead = self.present_before(now, *arrival);
         if ahead < self.free() {
-            verdicts.violation(
+            found.broken(
                 "idle_slot",
                 "check.idle_slot",
                 &[("ticket", &ticket), ("free", &self.free())],
@@ -332,7 +322,7 @@ impl Line {
 
     /// A slot goes to the first who are there, unless it was kept for them
     /// long enough; at most `slots` are taken.
-    fn started(&mut self, now: Instant, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
+    fn started(&mut self, now: Instant, ticket: Guid, free: u32, found: &mut Found<'_>) {
         if !self.uploads.contains(&ticket) {
             let before = self.free();
             let arrival = self.arrivals.get(&ticket).copied();
@@ -341,7 +331,7 @@ impl Line {
             let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
             let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
             if before > 0 && ahead.min(before).saturating_sub(open) >= before {
-                verdicts.violation("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
+                found.broken("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
             }
             if let Some((arrival, _)) = self.leave(ticket) {
                 self.kept.taken(arrival);
@@ -349,14 +339,14 @@ impl Line {
             self.uploads.insert(ticket);
         }
         if self.uploads.len() as u32 > self.config.slots {
-            verdicts.violation("slots", "check.slots", &[("slots", &self.config.slots)]);
+            found.broken("slots", "check.slots", &[("slots", &self.config.slots)]);
         }
-        self.slots_agree(ticket, free, verdicts);
+        self.slots_agree(ticket, free, found);
     }
 
-    fn slots_agree(&self, ticket: Guid, free: u32, verdicts: &mut Verdicts<'_>) {
+    fn slots_agree(&self, ticket: Guid, free: u32, found: &mut Found<'_>) {
         if free != self.free() {
-            verdicts.violation(
+            found.broken(
                 "free",
                 "check.free",
                 &[("ticket", &ticket), ("said", &free), ("free", &self.free())],

@@ -9,15 +9,14 @@ mod line;
 mod loss;
 
 use alloc::collections::BTreeMap;
-use alloc::string::ToString as _;
 use alloc::vec::Vec;
-use core::fmt::Display;
 
 use self::download::Downloads;
 use self::line::Line;
 use super::scenario::Scenario;
-use crate::check::{LIMIT, Violation};
+use crate::check::{Found, Oracle, Violation};
 use servent_core::queue::Config;
+use servent_core::time::Instant;
 use servent_core::trace::{Event, NodeId, Record};
 
 /// All oracles over all nodes.
@@ -26,28 +25,9 @@ pub struct Oracles {
     configs: Vec<Config>,
     lines: BTreeMap<NodeId, Line>,
     downloads: Downloads,
+    /// The last record: what is not done by then never will be.
+    last: (u64, Instant, NodeId),
     violations: Vec<Violation>,
-}
-
-/// Where an oracle puts what it found.
-pub(super) struct Verdicts<'a> {
-    pub(super) record: &'a Record,
-    pub(super) list: &'a mut Vec<Violation>,
-}
-
-impl Verdicts<'_> {
-    pub(super) fn violation(
-        &mut self,
-        oracle: &'static str,
-        key: &'static str,
-        args: &[(&'static str, &dyn Display)],
-    ) {
-        if self.list.len() < LIMIT {
-            let Record { seq, at, node, .. } = *self.record;
-            let args = args.iter().map(|(name, value)| (*name, value.to_string())).collect();
-            self.list.push(Violation { seq, at, node, oracle, key, args });
-        }
-    }
 }
 
 impl Oracles {
@@ -57,18 +37,22 @@ impl Oracles {
         let configs = scenario.servers.iter().map(|s| s.queue).collect();
         Self { configs, ..Self::default() }
     }
+}
 
-    /// Takes the next record.
-    pub fn see(&mut self, record: &Record) {
-        let mut verdicts = Verdicts { record, list: &mut self.violations };
+impl Oracle for Oracles {
+    type Event = Event;
+
+    fn see(&mut self, record: &Record) {
+        self.last = (record.seq, record.at, record.node);
+        let mut found = Found::at(record, &mut self.violations);
         match &record.event {
-            Event::Fetch(event) => self.downloads.see(event, &mut verdicts),
+            Event::Fetch(event) => self.downloads.see(event, &mut found),
             event if !matches!(event, Event::Queue(_) | Event::Conn(_) | Event::World(_)) => {}
             _ => {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {
                     let line = self.lines.entry(record.node).or_insert_with(|| Line::new(config));
-                    line.see(record, &mut verdicts);
+                    line.see(record, &mut found);
                 }
             }
         }
@@ -76,14 +60,12 @@ impl Oracles {
 
     /// The run has ended, and long enough after its last fault: whatever was
     /// begun must be done.
-    pub fn finish(&mut self, last: &Record) {
-        let mut verdicts = Verdicts { record: last, list: &mut self.violations };
-        self.downloads.finish(&mut verdicts);
+    fn finish(&mut self, _: Instant) {
+        let mut found = Found::about(self.last, &mut self.violations);
+        self.downloads.finish(&mut found);
     }
 
-    /// What was found so far, the first [`LIMIT`] of it.
-    #[must_use]
-    pub fn violations(&self) -> &[Violation] {
+    fn violations(&self) -> &[Violation] {
         &self.violations
     }
 }

@@ -6,9 +6,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::super::event::client_of;
 use super::super::scenario::Scenario;
-use super::Found;
+use crate::check::Found;
 use servent_core::id::ConnId;
 use servent_core::swarm::{Account, Config, Event, credit};
+use servent_core::trace::NodeId;
 
 /// The oracle. Accounts belong to addresses; those of one group behind one
 /// address share the first one's.
@@ -109,10 +110,10 @@ impl Credit {
                 let left = self.of(client_of(*client)).unwrap_or(0);
                 if left >= 1 {
                     let args = [("credit", left.unsigned_abs())];
-                    found.violation(
+                    found.violation_of(
+                        NodeId(client_of(*client)),
                         "credit",
                         "check.stalled_with_credit",
-                        client_of(*client),
                         &args,
                     );
                 }
@@ -127,7 +128,7 @@ impl Credit {
         if account.grants != grants {
             let args = [("told", grants), ("counted", account.grants)];
             account.grants = grants;
-            found.violation("credit", "check.grants_differ", client_of(client), &args);
+            found.violation_of(NodeId(client_of(client)), "credit", "check.grants_differ", &args);
         }
     }
 
@@ -142,7 +143,12 @@ impl Credit {
         let granted = self.granted.take() == Some(client_of(down));
         if left < 1 && !again && !granted {
             let args = [("owed", left.unsigned_abs()), ("piece", piece.into())];
-            found.violation("credit", "check.given_without_credit", client_of(down), &args);
+            found.violation_of(
+                NodeId(client_of(down)),
+                "credit",
+                "check.given_without_credit",
+                &args,
+            );
         }
     }
 

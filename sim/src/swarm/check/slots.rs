@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 
 use super::super::event::client_of;
 use super::super::scenario::Scenario;
-use super::Found;
+use crate::check::Found;
 use servent_core::id::ConnId;
 use servent_core::swarm::bits::Bits;
 use servent_core::swarm::{Config, Event, Policy};
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
 
 /// Swarms with more clients are not looked at: every pair is, at every
 /// instant.
@@ -105,7 +106,7 @@ impl Slots {
     }
 
     pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
-        let now = found.at();
+        let now = found.now();
         if now > self.at {
             if core::mem::take(&mut self.changed) && self.watches {
                 self.look(found);
@@ -185,7 +186,7 @@ impl Slots {
         let seat = self.seat(down);
         seat.receiving += 1;
         if seat.have.contains(piece) && !seat.unsure {
-            found.violation("slots", "check.given_again", taker, &[("piece", piece.into())]);
+            found.violation_of(NodeId(taker), "slots", "check.given_again", &[("piece", piece)]);
         }
         if let Some(up) = up {
             self.seat(up).sending += 1;
@@ -222,7 +223,7 @@ impl Slots {
                 }
                 if let Some(piece) = self.wanted(taker, down, up) {
                     let args = [("giver", u64::from(giver)), ("piece", piece.into())];
-                    found.violation("slots", "check.idle_but_useful", taker, &args);
+                    found.violation_of(NodeId(taker), "slots", "check.idle_but_useful", &args);
                     return;
                 }
             }
