@@ -1,5 +1,7 @@
 //! The engines of a swarm: clients, and the coordinator as the last node.
 
+use alloc::boxed::Box;
+
 use servent_core::engine::{Effect, Engine, Fx, FxOf};
 use servent_core::swarm::{self, Manager, client};
 use servent_core::time::Instant;
@@ -8,9 +10,9 @@ use servent_core::time::Instant;
 #[derive(Debug, Clone)]
 pub enum Host {
     /// Somebody who wants the file.
-    Client(client::Client),
+    Client(Box<client::Client>),
     /// Who says what is sent where.
-    Coordinator(Manager),
+    Coordinator(Box<Manager>),
 }
 
 /// What can happen to either.

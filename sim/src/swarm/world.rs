@@ -5,6 +5,7 @@ mod peers;
 mod server;
 mod wires;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -345,16 +346,17 @@ impl Protocol for Swarm {
                 1 => dice.fork("pieces", 0),
                 again => dice.fork("coordinator", u64::from(again - 1)),
             };
-            return Host::Coordinator(Manager::new(world.net.scenario.swarm.clone(), &dice));
+            let manager = Manager::new(world.net.scenario.swarm.clone(), &dice);
+            return Host::Coordinator(Box::new(manager));
         }
         let most = world.group(node).most;
-        Host::Client(Client::new(client::Config {
+        Host::Client(Box::new(Client::new(client::Config {
             id: alloc::format!("c{node}").into(),
             listen_port: Some(PORT).filter(|_| !world.peer(node).passive),
             max_download: most.map(|(down, _)| down),
             max_upload: most.map(|(_, up)| up),
             ..client::Config::default()
-        }))
+        })))
     }
 
     fn started(world: &mut World, node: u32, cause: Cause) {
