@@ -25,6 +25,7 @@ mod links;
 pub mod queue;
 pub mod routing;
 mod seed;
+mod strict;
 pub mod swarm;
 mod timeline;
 pub mod unicast;

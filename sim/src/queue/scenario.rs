@@ -43,6 +43,7 @@ pub struct Server {
     /// What it is called.
     pub name: String,
     /// Its upload queue.
+    #[serde(deserialize_with = "crate::strict::deserialize")]
     pub queue: queue::Config,
     /// Bytes a second it can send, shared evenly by its uploads.
     pub up: u64,
@@ -235,6 +236,8 @@ mod tests {
             (r#"{"clients": [{"down": 0}]}"#, "must not be 0"),
             (r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#, "not there"),
             (r#"{"sevrers": []}"#, "unknown field"),
+            (r#"{"servers": [{"queue": {"slotz": 1}}]}"#, "unknown field `slotz`"),
+            (r#"{"servers": [{"queue": {"slots": -1}}]}"#, "invalid value: integer `-1`"),
             ("{", "line 1"),
         ] {
             let error = Scenario::parse(json).unwrap_err();

@@ -46,6 +46,7 @@ pub struct Scenario {
     pub pings: bool,
     /// Limits and intervals of all routers. What is made of messages is
     /// always traced, and a link takes all there is for it.
+    #[serde(deserialize_with = "crate::strict::deserialize")]
     pub config: Config,
     /// What the first nodes are called; of the others, those of a small world
     /// have letters, and those of a large one numbers.

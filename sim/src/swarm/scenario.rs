@@ -102,6 +102,7 @@ pub struct Scenario {
     /// How long it is worth watching.
     pub horizon: Duration,
     /// The coordinator's rules.
+    #[serde(deserialize_with = "crate::strict::deserialize")]
     pub swarm: Config,
     /// Pieces of the file.
     pub pieces: u32,
