@@ -45,14 +45,14 @@ impl Node {
         for row in restored.queue {
             http.queue(cx, server::Input::Restore(row));
         }
-        if config.downloads {
+        if config.download {
             downloads.listening(cx);
             for row in restored.fetches {
                 downloads.restore(cx, row);
             }
         }
         http.queue(cx, server::Input::Resume);
-        if config.downloads {
+        if config.download {
             downloads.handle(cx, fetch::Input::Resume);
         }
         if let Some(overlay) = overlay {
@@ -144,7 +144,7 @@ impl Node {
     fn is_on(&self, service: Service) -> bool {
         match service {
             Service::Http => self.config.http,
-            Service::Downloads => self.config.downloads,
+            Service::Downloads => self.config.download,
             Service::Overlay => self.overlay.is_some(),
             Service::Datagrams => self.datagrams.is_some(),
             Service::Swarm => self.swarm.is_some(),

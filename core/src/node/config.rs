@@ -25,7 +25,7 @@ pub struct Config {
     /// Give files away. Switched off, every request is refused with 503.
     pub http: bool,
     /// Download. Switched off, remembered downloads rest.
-    pub downloads: bool,
+    pub download: bool,
     /// The language our downloads speak.
     pub dialect: Dialect,
     /// Serve what there is of downloads that are not whole yet.
@@ -48,7 +48,7 @@ impl Default for Config {
             fetch: fetch::Config::default(),
             limits: Limits::default(),
             http: true,
-            downloads: true,
+            download: true,
             dialect: Dialect::Parq,
             share_parts: false,
             callable: true,

@@ -52,7 +52,7 @@ pub(super) fn read(
             state.drop_read(used);
             cx.tell(ConnEvent::Line { conn, line: clip(&line) });
             match Line::parse(line.as_bytes()) {
-                Some(_) if !cx.config.downloads => {
+                Some(_) if !cx.config.download => {
                     http.close(cx, conn, true, "nothing is downloaded here");
                 }
                 Some(line) => {

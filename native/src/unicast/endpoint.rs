@@ -38,7 +38,7 @@ impl Endpoint {
             datagrams: Some(datagrams),
             trace,
             trace_waits: true,
-            node: node::Config { http: false, downloads: false, ..node::Config::default() },
+            node: node::Config { http: false, download: false, ..node::Config::default() },
             ..driver::Options::without_folders()
         };
         let servent = Driver::start(options).await.map_err(|why| BindError::of(why, at))?;
