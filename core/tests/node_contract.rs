@@ -82,7 +82,7 @@ fn a_file_that_is_not_shared_is_not_named() {
 #[test]
 fn a_service_that_is_off_declines() {
     let mut quiet = config();
-    (quiet.http, quiet.downloads) = (false, false);
+    (quiet.http, quiet.download) = (false, false);
     let mut host = Host::new(quiet, &[9]);
     let (conn, reply) = host.ask("9.9.9.9:9", "");
     assert_eq!(status(&reply), 503);
@@ -109,7 +109,7 @@ fn a_service_that_is_off_declines() {
 #[test]
 fn remembered_downloads_rest_while_nothing_is_downloaded() {
     let mut quiet = config();
-    quiet.downloads = false;
+    quiet.download = false;
     let mut host = Host::blank(quiet, &[]);
     let source = servent_core::node::Source {
         at: "9.9.9.9:9".parse().unwrap(),

@@ -101,7 +101,7 @@ impl Oracles {
             (*self.clients.entry(down).or_default(), *self.clients.entry(up).or_default());
         let mut broken = |key| {
             let args = [("giver", u64::from(client_of(up)))];
-            found.violation_of(NodeId(client_of(down)), "selection", key, &args);
+            found.violation_of(NodeId(client_of(down)), "selection", key, args);
         };
         if put == sender.active {
             broken("check.wrong_side_connects");

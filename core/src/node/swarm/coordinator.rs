@@ -102,7 +102,7 @@ impl Coordinator {
                     cx.persist(Op::LedgerGone(owner));
                 }
                 Effect::Output(swarm::Output::Send { conn, mut message }) => {
-                    self.from_here(conn, &mut message);
+                    self.name_ourselves(conn, &mut message);
                     cx.say(conn, message);
                 }
                 Effect::Output(swarm::Output::Close { conn }) => {
@@ -114,7 +114,7 @@ impl Coordinator {
     }
 
     /// Our own source is where the client has found us.
-    fn from_here(&self, conn: ConnId, message: &mut Message) {
+    fn name_ourselves(&self, conn: ConnId, message: &mut Message) {
         if let Message::Transfer(transfer) = message
             && transfer.about.peer_id.is_empty()
             && transfer.about.peer.is_unspecified()

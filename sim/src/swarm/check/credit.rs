@@ -114,7 +114,7 @@ impl Credit {
                         NodeId(client_of(*client)),
                         "credit",
                         "check.stalled_with_credit",
-                        &args,
+                        args,
                     );
                 }
             }
@@ -128,7 +128,7 @@ impl Credit {
         if account.grants != grants {
             let args = [("told", grants), ("counted", account.grants)];
             account.grants = grants;
-            found.violation_of(NodeId(client_of(client)), "credit", "check.grants_differ", &args);
+            found.violation_of(NodeId(client_of(client)), "credit", "check.grants_differ", args);
         }
     }
 
@@ -147,7 +147,7 @@ impl Credit {
                 NodeId(client_of(down)),
                 "credit",
                 "check.given_without_credit",
-                &args,
+                args,
             );
         }
     }

@@ -186,7 +186,7 @@ impl Slots {
         let seat = self.seat(down);
         seat.receiving += 1;
         if seat.have.contains(piece) && !seat.unsure {
-            found.violation_of(NodeId(taker), "slots", "check.given_again", &[("piece", piece)]);
+            found.violation_of(NodeId(taker), "slots", "check.given_again", [("piece", piece)]);
         }
         if let Some(up) = up {
             self.seat(up).sending += 1;
@@ -223,7 +223,7 @@ impl Slots {
                 }
                 if let Some(piece) = self.wanted(taker, down, up) {
                     let args = [("giver", u64::from(giver)), ("piece", piece.into())];
-                    found.violation_of(NodeId(taker), "slots", "check.idle_but_useful", &args);
+                    found.violation_of(NodeId(taker), "slots", "check.idle_but_useful", args);
                     return;
                 }
             }
