@@ -1,19 +1,27 @@
-//! The core in the browser: one module for every view of the page.
+//! The core in the browser and in Node: worlds to be simulated, and the tapes
+//! of servents to be run again.
 //!
-//! Each view asks a class of its own; recorded traces are another. Structured
-//! answers are JSON text; instants are microseconds.
+//! A class for each protocol ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`])
+//! answers what only its view asks; [`Tape`] is a servent that was recorded.
+//! Each of them has a [`Run`], which answers what is asked of all: where the
+//! cursor is, what happened, why, and what if.
+//!
+//! Values cross as objects of JavaScript, what is read in every frame as typed
+//! arrays; instants are microseconds. What makes no sense is an `Error` with a
+//! sentence; what is not there is `undefined`.
 
-mod board;
-mod common;
-mod ladder;
-mod map;
-mod matrix;
+mod lab;
 mod panic;
 mod queue;
-mod trace;
+mod routing;
+mod swarm;
+mod tape;
+mod unicast;
+mod value;
 
-pub use ladder::Ladder;
-pub use map::Map;
-pub use matrix::Matrix;
-pub use queue::Lab;
-pub use trace::Tape;
+pub use lab::Run;
+pub use queue::Queue;
+pub use routing::Routing;
+pub use swarm::Swarm;
+pub use tape::Tape;
+pub use unicast::Unicast;

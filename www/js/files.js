@@ -1,4 +1,6 @@
 /** Traces in and out: file picker, drop, export. */
+import { Tape } from '#servent';
+import { isPanic } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -6,18 +8,42 @@ import { firstView } from '#lab/views.js';
 
 /** @import { Session } from './session.js' */
 
-/** A trace is looked at where its events are at home. @param {Session} session @param {Uint8Array} bytes @param {string} name */
-export async function openTrace(session, bytes, name) {
+/** How far a long file is read is said this often, in milliseconds. */
+const TELL_MS = 300;
+
+/**
+ * Reads a tape as it comes and shows it where its events are at home. While
+ * it is read it can be given up.
+ * @param {Session} session
+ * @param {ReadableStream<Uint8Array>} stream
+ * @param {string} name
+ * @param {number} size of the whole, 0 when that is not known
+ */
+export async function openTape(session, stream, name, size) {
   const before = session.view;
+  const reading = new AbortController();
+  const { signal } = reading;
+  const stop = { text: t('trace.stop'), run: () => reading.abort(new Error(t('trace.stopped'))) };
+  let told = performance.now();
   try {
+    const tape = await Tape.open(stream, (bytes) => {
+      // A file that is there at once needs no word.
+      if (performance.now() - told < TELL_MS) return;
+      told = performance.now();
+      session.notice(t('trace.reading', { name, bytes, size }), { stop });
+    }, signal);
     session.setView(firstView);
-    const run = session.openTrace(bytes, name);
+    const run = session.openTape(tape, name);
     session.notice(t('trace.opened', { n: run.count }));
   } catch (why) {
     session.setView(before);
-    session.notice(t('trace.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
+    if (isPanic(why)) return session.guard(() => { throw why; });
+    session.notice(t('trace.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: !signal.aborted });
   }
 }
+
+/** @param {Session} session @param {File} file */
+const openFile = (session, file) => openTape(session, file.stream(), file.name, file.size);
 
 /** @param {Session} session */
 export function pick(session) {
@@ -25,7 +51,7 @@ export function pick(session) {
   input.addEventListener('change', async () => {
     const file = input.files?.[0];
     input.remove();
-    if (file) await openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
+    if (file) await openFile(session, file);
   });
   input.addEventListener('cancel', () => input.remove());
   document.body.append(input);
@@ -46,7 +72,7 @@ export function acceptDrops(session) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    await openTrace(session, new Uint8Array(await file.arrayBuffer()), file.name);
+    await openFile(session, file);
   });
 }
 
@@ -57,7 +83,7 @@ export function save(session, kind) {
   // A simulated link carries bytes, but no packets that could be written down.
   if (kind === 'pcapng' && run.kind === 'scenario') return void session.notice(t('tool.save.nopackets'));
   session.guard(() => {
-    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : /** @type {any} */ (run.raw).exportPcapng();
+    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : /** @type {Tape} */ (run.source).exportPcapng();
     const url = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
     const stem = (session.preset ?? session.title).replace(/\W+/g, '-').toLowerCase() || 'servent';
     el('a', { href: url, download: `${stem}-${clock(run.now - run.origin).replace(/\W+/g, '-')}.${kind}` }).click();

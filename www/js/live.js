@@ -1,4 +1,5 @@
 /** A running servent's own tape, as it grows. */
+import { Tape } from '#servent';
 import { t } from '#lab/strings.js';
 
 /** @import { QueueRun } from './queue/run.js' */
@@ -85,7 +86,7 @@ export class Live {
         this.#begin(bytes);
         this.#cut(lines);
       } else if (this.#run && !this.#run.freed) {
-        /** @type {any} */ (this.#run.raw).append(bytes);
+        /** @type {Tape} */ (this.#run.source).append(bytes);
         this.#run.setOrigin();
         this.#run.refreshNodes();
         if (session.run === this.#run) session.emit('known');
@@ -107,7 +108,7 @@ export class Live {
     const { run, live } = session;
     const back = live && run && !live.follow ? { origin: run.origin, now: run.now, index: run.index } : null;
     this.#begun = true;
-    this.#run = session.openTrace(bytes, t('trace.live', { name: this.name }));
+    this.#run = session.openTape(Tape.fromBytes(bytes), t('trace.live', { name: this.name }));
     this.#back = back && session.run?.origin === back.origin ? back : null;
     session.live = { name: String(this.name), follow: this.#back === null, lost: false };
     if (this.#lost) session.notice(t('time.live.again', { name: this.name }));

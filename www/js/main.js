@@ -5,7 +5,7 @@ import '#lab/timeline/track.js';
 import '#lab/timeline/transport.js';
 import { load } from '#lab/core.js';
 import { el, icon, setAttr, setText } from '#lab/dom.js';
-import { acceptDrops, openTrace, pick, save } from '#lab/files.js';
+import { acceptDrops, openTape, pick, save } from '#lab/files.js';
 import { Fold } from '#lab/fold.js';
 import { listen, sheet } from '#lab/keys.js';
 import { Live, info } from '#lab/live.js';
@@ -213,7 +213,7 @@ class ServentLab extends HTMLElement {
   async #fetchTrace(name) {
     this.live.stop();
     const answer = await fetch(`api/traces/${encodeURIComponent(name)}`);
-    openTrace(this.session, new Uint8Array(await answer.arrayBuffer()), name);
+    if (answer.body) await openTape(this.session, answer.body, name, Number(answer.headers.get('content-length')));
   }
 
   async #openHash() {
@@ -284,8 +284,9 @@ class ServentLab extends HTMLElement {
   }
 
   /** @param {{sentence: string, bad?: boolean, link?: string}} notice */
-  #notice({ sentence, bad, link }) {
+  #notice({ sentence, bad, link, stop }) {
     const node = el('div', { class: `notice${bad ? ' bad' : ''}` }, el('span', { text: sentence }),
+      stop ? el('button', { class: 'button small', type: 'button', text: stop.text, on: { click: stop.run } }) : null,
       link ? el('a', { href: link, text: t('app.panic.link') }) : null,
       el('button', { class: 'button small', type: 'button', text: t('app.dismiss'), on: { click: () => node.remove() } }));
     this.notices.replaceChildren(node);

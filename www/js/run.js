@@ -1,17 +1,21 @@
 /** A run of the core, with its answers read: a scenario being simulated, or a trace being replayed. */
 
+/** @import { Queue, Routing, Swarm, Tape, Unicast } from '#servent' */
 /** @import * as T from './types' */
 
 /** A little time after the last event, so that it can be seen. */
 const AFTERGLOW = 1.03;
 
-/** One run: a scenario that is being simulated, or a trace that is replayed. */
+/** What answers a view's own questions, and gives the run for all others. @typedef {Queue | Tape | Routing | Unicast | Swarm} Source */
+
+/** One run: a scenario that is being simulated, or a trace that is replayed. @template {Source} [S=Source] */
 export class Run {
-  /** @param {any} raw */
-  constructor(raw) {
-    this.raw = /** @type {T.RawRun} */ (raw);
-    this.kind = /** @type {'scenario'|'trace'} */ (this.raw.kind());
-    this.nodes = /** @type {T.NodeInfo[]} */ (JSON.parse(this.raw.nodes()));
+  /** @param {S} source */
+  constructor(source) {
+    this.source = source;
+    this.raw = source.run();
+    this.kind = this.raw.kind();
+    this.nodes = this.raw.nodes();
     /** A recorded run counts from the epoch; the page from its first event. */
     this.origin = 0;
     this.setOrigin();
@@ -24,6 +28,7 @@ export class Run {
   free() {
     this.freed = true;
     this.raw.free();
+    this.source.free();
   }
   get now() { return this.raw.now(); }
   get index() { return this.raw.index(); }
@@ -48,26 +53,23 @@ export class Run {
   /** The node that is looked at while none is selected. */
   get home() { return this.nodes[0]; }
   /** The scenario with every field; none for a trace. @returns {any} */
-  get scenario() { return JSON.parse(this.raw.scenario()); }
-  refreshNodes() { this.nodes = JSON.parse(this.raw.nodes()); }
+  get scenario() { return this.raw.scenario() ?? null; }
+  refreshNodes() { this.nodes = this.raw.nodes(); }
   /** @param {number} node */
   node(node) { return this.nodes.find((n) => n.id === node); }
   /** @param {number} node @returns {any} */
-  inspect(node) { return JSON.parse(this.raw.inspect(node)); }
-  /** @param {number} node @returns {T.Change[]} */
-  diff(node) { return JSON.parse(this.raw.diff(node)); }
-  /** @param {number} i @returns {T.LabRecord} */
-  record(i) { return JSON.parse(this.raw.record(i)); }
-  /** @param {number} from @param {number} count @param {string} filter @returns {T.LabRecord[]} */
-  records(from, count, filter) { return JSON.parse(this.raw.records(from, count, filter)); }
-  /** @param {number} i @returns {T.Why|null} */
-  why(i) { return JSON.parse(this.raw.why(i)); }
-  /** @returns {T.Pin[]} */
-  pins() { return JSON.parse(this.raw.pins()); }
-  /** @returns {T.BranchInfo[]} */
-  branches() { return JSON.parse(this.raw.branches()); }
-  /** @returns {T.Verified} */
-  verified() { return JSON.parse(this.raw.verified()); }
+  inspect(node) { return this.raw.inspect(node); }
+  /** @param {number} node */
+  diff(node) { return this.raw.diff(node); }
+  /** A record that there is. @param {number} i */
+  record(i) { return /** @type {T.NamedRecord} */ (this.raw.record(i)); }
+  /** @param {number} from @param {number} count @param {string} filter */
+  records(from, count, filter) { return this.raw.records(from, count, filter); }
+  /** @param {number} i */
+  why(i) { return this.raw.why(i) ?? null; }
+  pins() { return this.raw.pins(); }
+  branches() { return this.raw.branches(); }
+  verified() { return this.raw.verified(); }
   /** @param {number} bins */
   density(bins) { return this.raw.density(bins); }
   /** Adds to a record what its sentence needs. @param {T.LabRecord} record */
@@ -78,7 +80,7 @@ export class Run {
   }
   /** @param {T.Fault} fault */
   fault(fault) {
-    const branch = this.raw.fault(JSON.stringify(fault));
+    const branch = this.raw.fault(fault);
     this.explored = false;
     return branch;
   }
@@ -89,28 +91,9 @@ export class Run {
     this.explored = false;
   }
 
-  /**
-   * Goes on to `us`, but works no longer than `budget` milliseconds.
-   * @param {number} us
-   * @param {number} budget
-   */
-  advance(us, budget) {
-    const end = performance.now() + budget;
-    // The core counts whole microseconds: a part of one is never reached.
-    const to = Math.floor(us);
-    let reached = this.raw.advance(to, 64);
-    while (reached < to && performance.now() < end) {
-      const next = this.raw.advance(to, 64);
-      if (next <= reached && this.raw.frontier() <= reached) break;
-      reached = next;
-    }
-    return reached;
-  }
+  /** Goes on to `us`, but works no longer than `budget` milliseconds. @param {number} us @param {number} budget */
+  advance(us, budget) { return this.raw.advance(us, budget); }
 
   /** Runs the future ahead for at most `budget` milliseconds. @param {number} budget */
-  explore(budget) {
-    const end = performance.now() + budget;
-    while (!this.explored && performance.now() < end) this.explored = this.raw.explore(64);
-    return this.explored;
-  }
+  explore(budget) { return this.explored ||= this.raw.explore(budget); }
 }

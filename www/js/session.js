@@ -60,19 +60,19 @@ export class Session extends EventTarget {
   /** @param {string} type @param {unknown} [detail] */
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
-  /** @param {string} sentence @param {{bad?: boolean, link?: string}} [how] */
+  /** @param {string} sentence @param {{bad?: boolean, link?: string, stop?: {text: string, run: () => void}}} [how] `stop`: what can be given up */
   notice(sentence, how = {}) {
     this.emit('notice', { sentence, ...how });
     announce(sentence);
   }
 
   /**
-   * Shows a trace.
-   * @param {Uint8Array} bytes
+   * Shows a tape.
+   * @param {import('#servent').Tape} tape
    * @param {string} title
    */
-  openTrace(bytes, title) {
-    const run = this.view.fromTrace(bytes);
+  openTape(tape, title) {
+    const run = this.view.fromTape(tape);
     // A file exported from a scenario carries it and can be played with.
     this.scenario = run.scenario;
     this.preset = null;

@@ -17,7 +17,7 @@ import { queue } from '#lab/queue/view.js';
  * @property {Parameters<typeof speak>[0]} [strings] sentences of its own
  * @property {() => T.Preset[]} presets
  * @property {(scenario: any) => Run} fromScenario
- * @property {(bytes: Uint8Array) => Run} fromTrace
+ * @property {(tape: import('#servent').Tape) => Run} fromTape
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
  * @property {(session: Session) => [string, string, number?][]} facts of the selection; with a share of one, as a bar too

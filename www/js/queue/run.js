@@ -4,6 +4,7 @@ import { Run } from '#lab/run.js';
 
 /** @import * as T from '../types' */
 
+/** @extends {Run<import('#servent').Queue | import('#servent').Tape>} */
 export class QueueRun extends Run {
   /** The server whose queue is shown. @type {number|null} */ shown = null;
   /** Who holds which place, as far as what was shown has said. @type {Map<string, string>} */
@@ -13,7 +14,6 @@ export class QueueRun extends Run {
   /** What was last asked of the lanes. */
   sights = { sync: 0, async: 0, grace: 0, count: 0 };
 
-  get lab() { return /** @type {T.RawLab} */ (this.raw); }
   get servers() { return this.nodes.filter((n) => n.role === 'server'); }
   get server() {
     const { servers } = this;
@@ -22,14 +22,14 @@ export class QueueRun extends Run {
   /** @override */
   get home() { return this.server; }
 
-  /** @param {number} from @param {number} count @returns {T.QueueState} */
-  board(from, count) { return JSON.parse(this.lab.board(this.server.id, from, count)); }
+  /** @param {number} from @param {number} count */
+  positions(from, count) { return this.source.positions(this.server.id, from, count); }
   /** The queue with so many cards of each lane, from the given one on. @param {{sync: number, async: number, grace: number}} from @param {number} count @returns {T.QueueState} */
   lanes(from, count) {
     this.sights = { ...from, count };
     const stands = this.stands?.();
     if (stands) return { clients: [], done: [], ...stands };
-    return JSON.parse(this.lab.lanes(this.server.id, from.sync, from.async, from.grace, count));
+    return this.source.lanes(this.server.id, from.sync, from.async, from.grace, count);
   }
   /** @param {number} node @override */
   inspect(node) {

@@ -1,5 +1,5 @@
 /** The queue: upload slots, the line before them, and what can happen to those in it. */
-import { Lab, Tape } from '#servent';
+import { Queue } from '#servent';
 import { el } from '#lab/dom.js';
 import { clock, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -69,12 +69,14 @@ function placeOf(run, { selection }) {
 export const queue = {
   id: 'queue',
   speed: 20,
-  presets() { return stories ??= JSON.parse(Lab.presets()); },
-  fromScenario: (scenario) => new QueueRun(Lab.fromScenario(JSON.stringify(scenario))),
+  presets() { return stories ??= Queue.presets(); },
+  fromScenario: (scenario) => new QueueRun(Queue.fromScenario(scenario)),
   /** A file of a simulated world is simulated again. */
-  fromTrace(bytes) {
-    const world = Tape.world(bytes);
-    return new QueueRun(world ? Lab.fromWorld(world) : Tape.fromTrace(bytes));
+  fromTape(tape) {
+    const world = tape.world();
+    if (!world) return new QueueRun(tape);
+    tape.free();
+    return new QueueRun(Queue.fromWorld(world.scenario, world.claim));
   },
   variants,
   pane: () => el('queue-pane'),

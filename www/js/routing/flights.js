@@ -41,14 +41,14 @@ export class Flights {
     this.edition += 1;
   }
 
-  /** Takes up what became known. @param {T.RawRouting} raw @param {number} frontier */
-  learn(raw, frontier) {
+  /** Takes up what became known. @param {import('#servent').Routing} source @param {number} frontier */
+  learn(source, frontier) {
     if (frontier <= this.known) return;
     // What was in flight has arrived, or was lost sooner than it was due.
     let from = this.settled < this.count ? this.sent[this.settled] : Math.max(0, this.known);
     this.count = this.settled;
     for (;;) {
-      const rows = raw.flights(from, frontier, AT_ONCE);
+      const rows = source.flights(from, frontier, AT_ONCE);
       const n = rows.length / STRIDE;
       const last = n > 0 ? rows[(n - 1) * STRIDE + 3] : from;
       // What left earlier is here already; a full answer may stop amid an instant.

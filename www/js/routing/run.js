@@ -10,6 +10,7 @@ const LEARN_MS = 120;
 /** Records of one instant that are looked through. */
 const INSTANT = 500;
 
+/** @extends {Run<import('#servent').Routing>} */
 export class RoutingRun extends Run {
   flights = new Flights();
   /** @type {T.Search[]} */ searches = [];
@@ -23,9 +24,9 @@ export class RoutingRun extends Run {
   #learnt = 0;
   #generation = 0;
 
-  /** @param {any} raw @param {Record<string, string>} fates the names of what may become of a message, by number */
-  constructor(raw, fates) {
-    super(raw);
+  /** @param {import('#servent').Routing} source @param {Record<string, string>} fates the names of what may become of a message, by number */
+  constructor(source, fates) {
+    super(source);
     this.fates = fates;
     /** @type {T.RoutingScenario} */ this.told = this.scenario;
     this.refreshLinks();
@@ -34,8 +35,6 @@ export class RoutingRun extends Run {
     this.near = neighbours(this.nodes.length, this.links);
   }
 
-  /** @returns {T.RawRouting} */
-  get routing() { return /** @type {T.RawRouting} */ (this.raw); }
   /** @override */
   get home() { return this.nodes.find((n) => n.role === 'asks' || n.role === 'both') ?? this.nodes[0]; }
   /** Nodes are numbered in order. @param {number} id @override */
@@ -45,15 +44,15 @@ export class RoutingRun extends Run {
 
   /** Links and nodes as they are now; true when something is otherwise. */
   refreshLinks() {
-    const version = this.routing.linksVersion();
+    const version = this.source.linksVersion();
     if (version === this.#links) return false;
     this.#links = version;
-    const rows = this.routing.links();
+    const rows = this.source.links();
     const count = rows.length / 3;
     const { links } = this;
     if (links.count !== count) Object.assign(links, { a: new Uint32Array(count), b: new Uint32Array(count), up: new Uint8Array(count), count });
     for (let i = 0; i < count; i += 1) [links.a[i], links.b[i], links.up[i]] = [rows[i * 3], rows[i * 3 + 1], rows[i * 3 + 2]];
-    this.up = this.routing.up();
+    this.up = this.source.up();
     this.edition += 1;
     return true;
   }
@@ -65,12 +64,12 @@ export class RoutingRun extends Run {
     // What is shown must be known; what is ahead can wait.
     if (!now && this.flights.known > this.now && !this.explored && performance.now() - this.#learnt < LEARN_MS) return;
     this.#learnt = performance.now();
-    this.flights.learn(this.routing, frontier);
+    this.flights.learn(this.source, frontier);
     this.#all = this.explored;
     const shape = `${this.#generation}|${this.count}`;
     if (shape !== this.#searched) {
       this.#searched = shape;
-      this.searches = JSON.parse(this.routing.searches());
+      this.searches = this.source.searches();
     }
   }
   #all = false;
@@ -112,10 +111,10 @@ export class RoutingRun extends Run {
   /** The thousands of nodes of an overlay are asked for once. @override */
   refreshNodes() {}
 
-  /** @param {number} node @returns {T.Tables} */
-  tables(node) { return JSON.parse(this.routing.tables(node, 0, 12)); }
-  /** @param {number} node or −1 for all @returns {T.Counters} */
-  counters(node) { return JSON.parse(this.routing.counters(node)); }
+  /** @param {number} node */
+  tables(node) { return this.source.tables(node, 0, 12); }
+  /** Of a node, or of all. @param {number} [node] */
+  counters(node) { return this.source.counters(node); }
 
   /**
    * The record of the verdict about a message, or of its departure while there

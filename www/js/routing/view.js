@@ -1,5 +1,5 @@
 /** Routing: an overlay of nodes, and every message on its way. */
-import { Map as Overlay } from '#servent';
+import { Routing } from '#servent';
 import { el } from '#lab/dom.js';
 import { clock, count, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -58,7 +58,7 @@ function messageFacts(run, i) {
     [t('fact.sent'), clock(sent[i] - run.origin)],
     [t('fact.fate'), fateWords(run, i)],
     ...(ttl === undefined ? [] : /** @type {[string, string][]} */ ([[t('fact.ttl'), t('fact.ttl.of', { ttl, hops })], [t('fact.bytes'), String(bytes)]])),
-    ...(guid[i] < 0 ? [] : /** @type {[string, string][]} */ ([[t('fact.guid'), run.routing.guidHex(guid[i]).slice(0, 16)]])),
+    ...(guid[i] < 0 ? [] : /** @type {[string, string][]} */ ([[t('fact.guid'), String(run.source.guidHex(guid[i])).slice(0, 16)]])),
   ];
 }
 
@@ -74,7 +74,7 @@ function linkFacts(run, i) {
   }
   return [
     [t('fact.state'), t(links.up[i] ? 'fact.whole' : 'fact.cut')],
-    [t('fact.latency'), t('fact.latency.of', { ms: Math.round(run.routing.latencies()[i] / 1000) })],
+    [t('fact.latency'), t('fact.latency.of', { ms: Math.round(run.source.latencies()[i] / 1000) })],
     [t('fact.messages'), t('fact.link.of', { sent, twice })],
   ];
 }
@@ -84,9 +84,9 @@ export const routing = {
   id: 'routing',
   speed: 0.05,
   strings,
-  presets() { return stories ??= JSON.parse(Overlay.presets()); },
-  fromScenario: (scenario) => new RoutingRun(Overlay.fromScenario(JSON.stringify(scenario)), JSON.parse(Overlay.codes()).fates),
-  fromTrace() { throw new Error(t('routing.trace')); },
+  presets() { return stories ??= Routing.presets(); },
+  fromScenario: (scenario) => new RoutingRun(Routing.fromScenario(scenario), Routing.codes().fates),
+  fromTape() { throw new Error(t('routing.trace')); },
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];
     const life = Number(scenario.config?.query_life ?? 600e6);

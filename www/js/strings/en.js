@@ -243,6 +243,9 @@ const PAGE = {
 
   'trace.live': (a) => `live: ${a.name}`,
   'trace.bad': 'This file is not a trace the lab can read: {why}',
+  'trace.reading': (a) => `Reading ${a.name}: ${bytes(a.bytes)}${a.size ? ` of ${bytes(a.size)}` : ''}`,
+  'trace.stop': 'Stop reading',
+  'trace.stopped': 'reading was stopped',
   'trace.opened': (a) => `Trace opened: ${count(a.n)} events.`,
   'trace.which': 'Servent',
   'trace.which.live': 'Live',

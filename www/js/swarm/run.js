@@ -20,6 +20,7 @@ const [QUARANTINED, WHOLE, FREE, HALTED, ABSENT, WALLED] = [1, 2, 4, 8, 16, 32];
 /** Points of a curve. */
 const BINS = 200;
 
+/** @extends {Run<import('#servent').Swarm>} */
 export class SwarmRun extends Run {
   pieces = 0;
   /** @type {T.Row[]} */ rows = [];
@@ -39,18 +40,16 @@ export class SwarmRun extends Run {
   #branched = 0;
   #known = '';
 
-  /** @param {any} raw */
-  constructor(raw) {
-    super(raw);
-    const [clients, pieces] = this.swarm.size();
+  /** @param {import('#servent').Swarm} source */
+  constructor(source) {
+    super(source);
+    const [clients, pieces] = this.source.size();
     this.pieces = pieces;
     const { swarm } = this.scenario;
     this.policy = /** @type {T.Policy} */ (swarm.policy);
     this.rows = this.nodes.slice(0, clients).map(({ name, role }) => /** @type {T.Row} */ (/** @type {unknown} */ ({ name, role })));
   }
 
-  /** @returns {T.RawSwarm} */
-  get swarm() { return /** @type {T.RawSwarm} */ (this.raw); }
   /** The coordinator. @override */
   get home() { return this.nodes[this.rows.length] ?? this.nodes[0]; }
   /** Copies of the file the source has sent. */
@@ -65,13 +64,13 @@ export class SwarmRun extends Run {
   /** Reads the moment the cursor stands at. */
   refresh() {
     const { now } = this;
-    const stamp = `${this.swarm.changes()}|${this.#branched}`;
+    const stamp = `${this.source.changes()}|${this.#branched}`;
     if (stamp !== this.stamp) {
       this.stamp = stamp;
-      this.cells = this.swarm.cells();
-      this.rarity = this.swarm.rarity();
+      this.cells = this.source.cells();
+      this.rarity = this.source.rarity();
       this.rarest = this.rarity.reduce((least, n) => Math.min(least, n), Infinity);
-      this.counters = JSON.parse(this.swarm.counters());
+      this.counters = this.source.counters();
       this.#readFlows();
       this.#readRows();
     }
@@ -79,7 +78,7 @@ export class SwarmRun extends Run {
     for (const row of this.rows) row.waits = row.stalled === null ? 0 : now - row.stalled;
   }
   #readRows() {
-    const all = this.swarm.rows(0, this.rows.length);
+    const all = this.source.rows(0, this.rows.length);
     this.rows.forEach((row, i) => {
       const at = i * ROW;
       const flags = all[at + 13];
@@ -108,7 +107,7 @@ export class SwarmRun extends Run {
   }
 
   #readFlows() {
-    const all = this.swarm.transfers();
+    const all = this.source.transfers();
     const many = all.length / TRANSFER;
     // The objects stay: a crowd has a thousand of them, sixty times a second.
     while (this.transfers.length < many) this.transfers.push(/** @type {T.Transfer} */ ({}));
@@ -132,8 +131,8 @@ export class SwarmRun extends Run {
     const known = `${this.count}|${this.explored}|${this.#branched}`;
     if (known === this.#known) return false;
     this.#known = known;
-    this.outcome = JSON.parse(this.swarm.outcome());
-    const all = this.swarm.progress(BINS);
+    this.outcome = this.source.outcome();
+    const all = this.source.progress(BINS);
     const points = all.length / POINT;
     const whole = Math.max(1, all[all.length - 1]);
     const progress = { at: /** @type {number[]} */ ([]), done: /** @type {number[]} */ ([]), ideal: /** @type {number[]} */ ([]), end: 0 };
@@ -155,7 +154,7 @@ export class SwarmRun extends Run {
   funnel(id) {
     const key = `${this.#branched}|${id}|${id < this.count}`;
     if (this.#funnel.key !== key) {
-      const found = id < this.count ? JSON.parse(this.swarm.funnel(id)) : null;
+      const found = (id < this.count && this.source.funnel(id)) || null;
       if (found) found.giver ??= SOURCE;
       this.#funnel = { key, found };
     }

@@ -1,5 +1,5 @@
 /** The swarm: clients, pieces, and who gives which one to whom. */
-import { Matrix } from '#servent';
+import { Swarm } from '#servent';
 import { el } from '#lab/dom.js';
 import { bytes, clock, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -72,9 +72,9 @@ export const swarm = {
   id: 'swarm',
   speed: 1,
   strings,
-  presets() { return stories ??= JSON.parse(Matrix.presets()); },
-  fromScenario: (scenario) => new SwarmRun(Matrix.fromScenario(JSON.stringify(scenario))),
-  fromTrace() { throw new Error(t('swarm.trace')); },
+  presets() { return stories ??= Swarm.presets(); },
+  fromScenario: (scenario) => new SwarmRun(Swarm.fromScenario(scenario)),
+  fromTape() { throw new Error(t('swarm.trace')); },
   variants(scenario, told = false) {
     // A story under the old rules is about them, so it is told beside the others.
     if (told && scenario.swarm.policy !== POLICIES[0]) return [];

@@ -6,6 +6,7 @@ import { Run } from '#lab/run.js';
 /** The most arrows and marks that are asked for at once. */
 const MOST = 40_000;
 
+/** @extends {Run<import('#servent').Unicast>} */
 export class UnicastRun extends Run {
   /** All that is known, by when it was sent. @type {T.Arrow[]} */ arrows = [];
   /** @type {T.Mark[]} */ marks = [];
@@ -17,8 +18,6 @@ export class UnicastRun extends Run {
   edition = 0;
   #shape = '';
 
-  /** @returns {T.RawUnicast} */
-  get unicast() { return /** @type {T.RawUnicast} */ (this.raw); }
   /** @override */
   get home() { return this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
   /** @returns {string} */
@@ -30,8 +29,8 @@ export class UnicastRun extends Run {
     if (shape === this.#shape) return false;
     this.#shape = shape;
     const frontier = this.raw.frontier();
-    this.arrows = JSON.parse(this.unicast.arrows(0, frontier, MOST));
-    this.marks = JSON.parse(this.unicast.marks(0, frontier, MOST));
+    this.arrows = this.source.arrows(0, frontier, MOST);
+    this.marks = this.source.marks(0, frontier, MOST);
     this.arrows.sort((a, b) => a.sent - b.sent);
     this.marks.sort((a, b) => a.at - b.at);
     this.#byId = new Map(this.arrows.map((arrow) => [arrow.id, arrow]));
@@ -77,8 +76,8 @@ export class UnicastRun extends Run {
     this.#generation += 1;
   }
 
-  /** @param {number} node @returns {T.Margins} */
-  margins(node) { return JSON.parse(this.unicast.margins(node)); }
+  /** @param {number} node */
+  margins(node) { return this.source.margins(node); }
 
   #measure() {
     const lengths = this.arrows.filter((a) => a.due !== null).map((a) => a.due - a.sent).sort((a, b) => a - b);

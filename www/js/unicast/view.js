@@ -1,5 +1,5 @@
 /** Retransmission: two ends, a lossy way between them, and every datagram as an arrow. */
-import { Ladder } from '#servent';
+import { Unicast } from '#servent';
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -51,9 +51,9 @@ export const unicast = {
   id: 'unicast',
   speed: 0.05,
   strings,
-  presets() { return stories ??= JSON.parse(Ladder.presets()); },
-  fromScenario: (scenario) => new UnicastRun(Ladder.fromScenario(JSON.stringify(scenario))),
-  fromTrace() { throw new Error(t('unicast.trace')); },
+  presets() { return stories ??= Unicast.presets(); },
+  fromScenario: (scenario) => new UnicastRun(Unicast.fromScenario(scenario)),
+  fromTape() { throw new Error(t('unicast.trace')); },
   variants(scenario, told = false) {
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
     return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));

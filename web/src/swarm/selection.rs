@@ -1,20 +1,12 @@
-//! The shapes of what the page is told.
+//! How a transfer was chosen, and what all of them come to.
 
 use serde::Serialize;
 use servent_core::swarm::manager::Counters;
 use servent_core::swarm::{Event as Told, Funnel, Led, Pick};
 use servent_core::time::Instant;
-use servent_core::trace::{NodeId, Record};
-use servent_sim::swarm::{Event, World, client_of, name};
-
-/// A node in a list.
-#[derive(Serialize)]
-pub(super) struct NodeInfo<'a> {
-    pub(super) id: NodeId,
-    pub(super) name: &'a str,
-    pub(super) role: &'a str,
-    pub(super) up: bool,
-}
+use servent_core::trace::Record;
+use servent_sim::Timeline;
+use servent_sim::swarm::{Event, Swarm, World, client_of, name};
 
 /// Totals at the cursor.
 #[derive(Serialize)]
@@ -132,6 +124,16 @@ impl Selection {
             chosen: Chosen { key, id: told.id(), clause: told.clause(), name: giver.map(name) },
         })
     }
+}
+
+/// A choice made again, with its reasons: the same run from the nearest
+/// keyframe, only more is said.
+pub(super) fn explained(timeline: &Timeline<Swarm>, seq: u64) -> Option<Selection> {
+    let mut world = timeline.world_before(seq);
+    world.explain();
+    let mut records = Vec::new();
+    while world.records() <= seq && world.step(&mut records) {}
+    Selection::of(records.iter().find(|record| record.seq == seq)?)
 }
 
 fn steps(funnel: &Funnel, peer: bool, put: bool, why: Pick) -> Vec<Step> {

@@ -3,7 +3,7 @@
 use servent_core::wire::gnutella::Kind;
 use servent_sim::routing::Leg;
 
-use crate::common::us;
+use crate::value::us;
 
 /// The number of a kind.
 fn kind(kind: Kind) -> f64 {

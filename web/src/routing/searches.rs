@@ -1,19 +1,10 @@
-//! The shapes of what the page is told.
+//! Searches and pushes, and who makes them.
 
 use serde::Serialize;
 use servent_core::id::Guid;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 use servent_sim::routing::{Act, Journey, Scenario};
-
-/// A node in a list.
-#[derive(Serialize)]
-pub(super) struct NodeInfo<'a> {
-    pub(super) id: NodeId,
-    pub(super) name: &'a str,
-    pub(super) role: &'static str,
-    pub(super) up: bool,
-}
 
 /// A search or a push.
 #[derive(Serialize)]

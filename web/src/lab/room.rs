@@ -4,9 +4,6 @@
 //! browser a look at everything it holds: with many keyframes that was most of
 //! the time a run took.
 
-/// Events between two looks at the memory.
-pub(crate) const STEP: u64 = 1_024;
-
 /// Makes room for half as much again when the memory has grown since the last
 /// look at it; without that much to be had, nothing is lost.
 #[derive(Debug, Default)]

@@ -1,0 +1,316 @@
+//! A world with its past and its possible futures, and all that is asked of
+//! it whatever its protocol.
+
+mod changes;
+mod columns;
+mod record;
+mod room;
+mod run;
+mod watched;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::Value;
+use servent_core::time::Instant;
+use servent_core::trace::tape::Checkpoint;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record, qlog};
+use servent_sim::{At, Timeline, Violation, World};
+use wasm_bindgen::{JsError, JsValue};
+
+use self::room::Room;
+use crate::value::{Answer, give, refused, take};
+
+pub(crate) use self::changes::changes;
+pub(crate) use self::columns::Columns;
+pub(crate) use self::record::{NamedRecord, fitting};
+pub use self::run::Run;
+pub(crate) use self::run::Watching;
+pub(crate) use self::watched::{
+    BranchInfo, NodeInfo, Pin, PinKind, Preset, Survey, Verified, Watched,
+};
+
+/// A lab that its class and its [`Run`] share.
+pub(crate) type Shared<P> = Rc<RefCell<Lab<P>>>;
+
+/// The stories of a protocol.
+pub(crate) fn presets<P: Watched>() -> Answer {
+    let preset = |scenario: P::Scenario| {
+        let [id, title, text] = P::about(&scenario).map(str::to_owned);
+        Preset { id, title, text, scenario }
+    };
+    give(&P::presets().into_iter().map(preset).collect::<Vec<_>>())
+}
+
+/// A world, watched.
+pub(crate) struct Lab<P: Watched> {
+    pub(crate) scenario: P::Scenario,
+    pub(crate) names: Vec<String>,
+    pub(crate) timeline: Timeline<P>,
+    /// What a file says this world must come to.
+    claim: Option<Checkpoint>,
+    room: Room,
+    branch: usize,
+    columns: Columns,
+    pins: Vec<Pin>,
+    survey: P::Survey,
+}
+
+impl<P: Watched> Lab<P> {
+    /// A lab over a scenario from JavaScript.
+    pub(crate) fn shared(
+        scenario: JsValue,
+        claim: Option<Checkpoint>,
+    ) -> Result<Shared<P>, JsError> {
+        let scenario: P::Scenario = take(scenario)?;
+        P::check(&scenario).map_err(refused)?;
+        Ok(Rc::new(RefCell::new(Self::new(scenario, claim))))
+    }
+
+    fn new(scenario: P::Scenario, claim: Option<Checkpoint>) -> Self {
+        let timeline = Timeline::new(&scenario, P::keyframes(&scenario));
+        let (names, survey) = (P::names(timeline.world()), P::Survey::new(&scenario));
+        let columns = Columns::new(Instant::ZERO, Instant::ZERO + P::horizon(&scenario));
+        let (room, pins) = (Room::default(), Vec::new());
+        Self { scenario, names, timeline, claim, room, branch: 0, columns, pins, survey }
+    }
+
+    pub(crate) fn world(&self) -> &World<P> {
+        self.timeline.world()
+    }
+
+    /// A node that there is.
+    pub(crate) fn known(&self, node: u32) -> Result<NodeId, JsError> {
+        known(node, self.names.len())
+    }
+
+    pub(crate) fn name(&self, node: NodeId) -> &str {
+        self.names.get(node.0 as usize).map_or("", String::as_str)
+    }
+
+    fn named(&self, i: u32) -> Option<NamedRecord<'_, &P::Event>> {
+        let record = self.timeline.record(i.into())?;
+        let who = P::other(&self.timeline, record).map(|node| self.name(node));
+        let Record { seq, at, node, cause, ref event } = *record;
+        Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(node), who })
+    }
+
+    /// Everything gathered from the records known by now.
+    pub(crate) fn surveyed(&mut self) -> &P::Survey {
+        let branch = self.timeline.branches().1;
+        let end = self.horizon().max(self.timeline.frontier());
+        if self.branch != branch || !self.columns.serves(end) {
+            self.branch = branch;
+            self.columns = Columns::new(Instant::ZERO, end);
+            self.pins.clear();
+            self.survey = P::Survey::new(&self.scenario);
+        }
+        while let Some(record) = self.timeline.record(self.columns.seen()) {
+            self.columns.count(record.at);
+            let found = self.survey.violations().len();
+            self.survey.see(self.timeline.world(), record);
+            self.pins.extend(self.survey.violations()[found..].iter().map(violated));
+            if P::is_fault(&record.event) {
+                self.pins.push(done(record.node, record.at, record.seq, P::why(record)));
+            }
+        }
+        &self.survey
+    }
+
+    /// The same, as far as it was gathered last.
+    pub(crate) const fn survey(&self) -> &P::Survey {
+        &self.survey
+    }
+
+    fn played(&self) -> P::Scenario {
+        P::with_faults(&self.scenario, self.timeline.faults().to_vec())
+    }
+}
+
+impl<P: Watched> Watching for Lab<P> {
+    fn kind(&self) -> &'static str {
+        "scenario"
+    }
+
+    fn scenario(&self) -> Answer {
+        give(&self.played())
+    }
+
+    fn horizon(&self) -> Instant {
+        Instant::ZERO + P::horizon(&self.scenario)
+    }
+
+    fn frontier(&self) -> Instant {
+        self.timeline.frontier()
+    }
+
+    fn now(&self) -> Instant {
+        self.timeline.now()
+    }
+
+    fn index(&self) -> u32 {
+        self.timeline.index() as u32
+    }
+
+    fn count(&self) -> u32 {
+        self.timeline.count() as u32
+    }
+
+    fn explore(&mut self, most: u64) -> bool {
+        self.room.look();
+        self.timeline.explore(self.horizon(), most)
+    }
+
+    fn advance(&mut self, to: Instant, most: u64) -> Instant {
+        self.timeline.advance(to, most)
+    }
+
+    fn seek(&mut self, to: Instant) {
+        self.timeline.seek(to);
+    }
+
+    fn seek_record(&mut self, i: u32) -> bool {
+        let end = self.horizon();
+        self.timeline.seek_record(i.into(), end)
+    }
+
+    fn step(&mut self, forward: bool) -> bool {
+        let end = self.horizon();
+        self.timeline.step(forward, end)
+    }
+
+    fn step_node(&mut self, node: NodeId, forward: bool) -> bool {
+        let end = self.horizon();
+        self.timeline.step_node(node, forward, end)
+    }
+
+    fn size(&self) -> usize {
+        self.names.len()
+    }
+
+    fn nodes(&self) -> Answer {
+        give(&P::nodes(self.world(), &self.names))
+    }
+
+    fn inspect(&self, node: NodeId) -> Answer {
+        give(&P::look(self.world(), node)?)
+    }
+
+    fn diff(&self, node: NodeId) -> Answer {
+        let Some(last) = self.timeline.index().checked_sub(1) else { return give(&[(); 0]) };
+        let before = P::look(&self.timeline.world_at(last.checked_sub(1)), node)?;
+        give(&changes(before, P::look(self.world(), node)?))
+    }
+
+    fn record(&self, i: u32) -> Answer {
+        self.named(i).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
+    }
+
+    fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
+        fitting(filter, count, from, |i| self.named(i))
+    }
+
+    fn why(&self, i: u32) -> Answer {
+        let record = self.timeline.record(i.into());
+        record.map_or(Ok(JsValue::UNDEFINED), |record| give(&P::why(record)))
+    }
+
+    fn density(&mut self, bins: u32) -> Vec<u32> {
+        self.surveyed();
+        self.columns.density(bins)
+    }
+
+    fn pins(&mut self) -> Answer {
+        self.surveyed();
+        give(&self.pins)
+    }
+
+    fn fault(&mut self, fault: JsValue) -> Result<u32, JsError> {
+        let At { act, .. } = take::<At<P::Fault>>(fault)?;
+        P::admit(self.world(), &act).map_err(refused)?;
+        let branch = self.timeline.inject(act).ok_or_else(|| {
+            refused(format!("there are {} branches already", Timeline::<P>::BRANCHES))
+        })?;
+        Ok(branch as u32)
+    }
+
+    fn branches(&self) -> Answer {
+        let (branches, _) = self.timeline.branches();
+        let info = branches.iter().enumerate().map(|(id, branch)| {
+            let parent = branch.parent.map(|(parent, ..)| parent);
+            let at = branch.parent.map_or(Instant::ZERO, |(.., at)| at);
+            BranchInfo { id, parent, at, name: &branch.name }
+        });
+        give(&info.collect::<Vec<_>>())
+    }
+
+    fn use_branch(&mut self, id: u32) -> bool {
+        self.timeline.use_branch(id as usize)
+    }
+
+    fn divergence(&self, a: u32, b: u32) -> Option<u32> {
+        self.timeline.divergence(a as usize, b as usize).map(|i| i as u32)
+    }
+
+    fn digest(&self) -> u64 {
+        self.world().digest()
+    }
+
+    fn verified(&self) -> Verified {
+        let Some(claim) = &self.claim else { return Verified::default() };
+        let (branches, _) = self.timeline.branches();
+        let (_, records) = branches[0].known();
+        if records < claim.records {
+            let text = String::from("not run so far");
+            return Verified { total: 1, text, ..Verified::default() };
+        }
+        let sound = (branches[0].digest(), records) == (claim.digest, claim.records);
+        let text = if sound { "verified 1/1" } else { "this run differs from the file's" };
+        Verified {
+            checked: u64::from(sound),
+            total: 1,
+            diverged_at: (!sound).then_some(claim.at),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The branch as a file: its scenario, every record known, what it comes
+    /// to.
+    fn sqlog(&self) -> String {
+        let (scenario, zero) = (self.played(), Instant::ZERO);
+        let mut out = qlog::frame(&qlog::header(P::about(&scenario)[1], zero));
+        out += &qlog::frame(&qlog::line(zero, zero, P::SCHEMA, &scenario));
+        for i in 0..self.timeline.count() {
+            if let Some(record) = self.timeline.record(i) {
+                out += &qlog::frame(&qlog::record(record, zero));
+            }
+        }
+        let (branches, branch) = self.timeline.branches();
+        let branch = &branches[branch];
+        let ((at, records), digest) = (branch.known(), branch.digest());
+        let claim = Checkpoint { at, inputs: branch.events(), records, digest };
+        out + &qlog::frame(&qlog::line(at, zero, "servent:checkpoint", &claim))
+    }
+}
+
+/// The number of a node, when there are more than that.
+pub(crate) fn known(node: u32, nodes: usize) -> Result<NodeId, JsError> {
+    if (node as usize) < nodes {
+        return Ok(NodeId(node));
+    }
+    Err(refused(format!("there is no node {node}: there are {nodes}, numbered from 0")))
+}
+
+fn violated(v: &Violation) -> Pin {
+    let args = v.args.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    Pin { at: v.at, seq: v.seq, kind: PinKind::Violation, key: v.key.to_owned(), args }
+}
+
+fn done(node: NodeId, at: Instant, seq: u64, why: Why) -> Pin {
+    let mut args = why.args;
+    if let Value::Object(fields) = &mut args {
+        fields.insert(String::from("node"), node.0.into());
+    }
+    Pin { at, seq, kind: PinKind::Fault, key: why.key, args }
+}

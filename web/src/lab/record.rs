@@ -1,0 +1,50 @@
+//! Records as people read them.
+
+use serde::Serialize;
+use servent_core::time::Instant;
+use servent_core::trace::{Cause, NodeId};
+
+use crate::value::{Answer, give};
+
+/// The most records one question is answered with.
+const MOST: u32 = 10_000;
+
+/// A record with the names a person wants.
+#[derive(Serialize)]
+pub(crate) struct NamedRecord<'a, E> {
+    /// Its number.
+    pub(crate) seq: u64,
+    /// When.
+    pub(crate) at: Instant,
+    /// Whose it is.
+    pub(crate) node: NodeId,
+    /// The record that led here.
+    pub(crate) cause: Cause,
+    /// What happened: the area, and in it `what`.
+    pub(crate) event: E,
+    /// What the node is called.
+    pub(crate) node_name: &'a str,
+    /// The other node it is about.
+    pub(crate) who: Option<&'a str>,
+}
+
+/// Records from one on, at most so many, in which every word of a filter is.
+pub(crate) fn fitting<'a, E: Serialize>(
+    filter: &str,
+    count: u32,
+    from: u32,
+    named: impl Fn(u32) -> Option<NamedRecord<'a, E>>,
+) -> Answer {
+    let words: Vec<String> = filter.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let known = (from..).map_while(named);
+    let fitting = known.filter(|named| words.is_empty() || holds(named, &words));
+    give(&fitting.take(count.min(MOST) as usize).collect::<Vec<_>>())
+}
+
+/// True when every word is in what is known of a record.
+fn holds<E: Serialize>(named: &NamedRecord<'_, E>, words: &[String]) -> bool {
+    let event = serde_json::to_string(&named.event).unwrap_or_default();
+    let text = [&event, " ", named.node_name, " ", named.who.unwrap_or_default()].concat();
+    let text = text.to_ascii_lowercase();
+    words.iter().all(|word| text.contains(word))
+}

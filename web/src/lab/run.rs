@@ -1,0 +1,326 @@
+//! What is asked of every run, be it simulated or recorded.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Reflect, Uint8Array, Uint32Array};
+use servent_core::time::Instant;
+use servent_core::trace::NodeId;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast as _, JsError, JsValue};
+use web_sys::Performance;
+
+use super::{Verified, known};
+use crate::value::{Answer, give, instant, us};
+
+/// Events between two looks at the clock.
+const SLICE: u64 = 64;
+
+/// Something that runs and can be looked at at any instant. The methods of
+/// [`Run`] say what each means.
+pub(crate) trait Watching {
+    fn kind(&self) -> &'static str;
+    fn scenario(&self) -> Answer;
+    fn horizon(&self) -> Instant;
+    fn frontier(&self) -> Instant;
+    fn now(&self) -> Instant;
+    fn index(&self) -> u32;
+    fn count(&self) -> u32;
+    fn explore(&mut self, most: u64) -> bool;
+    fn advance(&mut self, to: Instant, most: u64) -> Instant;
+    fn seek(&mut self, to: Instant);
+    fn seek_record(&mut self, i: u32) -> bool;
+    fn step(&mut self, forward: bool) -> bool;
+    fn step_node(&mut self, node: NodeId, forward: bool) -> bool;
+    fn size(&self) -> usize;
+    fn nodes(&self) -> Answer;
+    fn inspect(&self, node: NodeId) -> Answer;
+    fn diff(&self, node: NodeId) -> Answer;
+    fn record(&self, i: u32) -> Answer;
+    fn records(&self, from: u32, count: u32, filter: &str) -> Answer;
+    fn why(&self, i: u32) -> Answer;
+    fn density(&mut self, bins: u32) -> Vec<u32>;
+    fn pins(&mut self) -> Answer;
+    fn fault(&mut self, fault: JsValue) -> Result<u32, JsError>;
+    fn branches(&self) -> Answer;
+    fn use_branch(&mut self, id: u32) -> bool;
+    fn divergence(&self, a: u32, b: u32) -> Option<u32>;
+    fn digest(&self) -> u64;
+    fn verified(&self) -> Verified;
+    fn sqlog(&self) -> String;
+}
+
+/// A run: a scenario that is simulated, or a tape that is executed again. It
+/// has a cursor, which can be moved to any instant, and a frontier, up to
+/// which everything is known.
+#[wasm_bindgen]
+pub struct Run {
+    of: Rc<RefCell<dyn Watching>>,
+}
+
+impl Run {
+    pub(crate) fn new(of: Rc<RefCell<dyn Watching>>) -> Self {
+        Self { of }
+    }
+
+    fn known(&self, node: u32) -> Result<NodeId, JsError> {
+        known(node, self.of.borrow().size())
+    }
+}
+
+#[wasm_bindgen]
+impl Run {
+    /// Whether it is simulated or recorded.
+    #[must_use]
+    #[wasm_bindgen(unchecked_return_type = "'scenario' | 'trace'")]
+    pub fn kind(&self) -> String {
+        self.of.borrow().kind().to_owned()
+    }
+
+    /// The core's version.
+    #[must_use]
+    pub fn version(&self) -> String {
+        String::from(env!("CARGO_PKG_VERSION"))
+    }
+
+    /// The scenario with every field, and with the faults of the current
+    /// branch; `undefined` for a tape.
+    ///
+    /// # Errors
+    /// When it holds a number that JavaScript has not.
+    #[wasm_bindgen(unchecked_return_type = "Scenario | undefined")]
+    pub fn scenario(&self) -> Answer {
+        self.of.borrow().scenario()
+    }
+
+    /// Where the timeline ends.
+    #[must_use]
+    pub fn horizon(&self) -> f64 {
+        us(self.of.borrow().horizon())
+    }
+
+    /// How far it is known.
+    #[must_use]
+    pub fn frontier(&self) -> f64 {
+        us(self.of.borrow().frontier())
+    }
+
+    /// The cursor's instant.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        us(self.of.borrow().now())
+    }
+
+    /// Records up to the cursor.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.of.borrow().index()
+    }
+
+    /// Records known.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.of.borrow().count()
+    }
+
+    /// Runs the frontier on for about so many milliseconds; true when the
+    /// horizon is reached.
+    pub fn explore(&self, ms: f64) -> bool {
+        let clock = Clock::new(ms);
+        let mut run = self.of.borrow_mut();
+        while !run.explore(SLICE) {
+            if clock.is_over() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes on to an instant, but works no longer than about so many
+    /// milliseconds; the instant reached.
+    pub fn advance(&self, to: f64, ms: f64) -> f64 {
+        let (to, clock) = (instant(to), Clock::new(ms));
+        let mut run = self.of.borrow_mut();
+        let mut reached = run.advance(to, SLICE);
+        while reached < to && !clock.is_over() {
+            let next = run.advance(to, SLICE);
+            if next <= reached && run.frontier() <= reached {
+                break;
+            }
+            reached = next;
+        }
+        us(reached)
+    }
+
+    /// Goes to an instant.
+    pub fn seek(&self, to: f64) {
+        self.of.borrow_mut().seek(instant(to));
+    }
+
+    /// Goes to just after record `i`; false when there is none.
+    #[wasm_bindgen(js_name = seekEvent)]
+    pub fn seek_event(&self, i: u32) -> bool {
+        self.of.borrow_mut().seek_record(i)
+    }
+
+    /// One record on, or back when `by` is negative; false at the end.
+    pub fn step(&self, by: i32) -> bool {
+        self.of.borrow_mut().step(by > 0)
+    }
+
+    /// One record of one node on, or back.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(js_name = stepNode)]
+    pub fn step_node(&self, node: u32, by: i32) -> Result<bool, JsError> {
+        let node = self.known(node)?;
+        Ok(self.of.borrow_mut().step_node(node, by > 0))
+    }
+
+    /// Every node.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "NodeInfo[]")]
+    pub fn nodes(&self) -> Answer {
+        self.of.borrow().nodes()
+    }
+
+    /// A node's state; `null` while it is down.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "NodeState | null")]
+    pub fn inspect(&self, node: u32) -> Answer {
+        self.of.borrow().inspect(self.known(node)?)
+    }
+
+    /// What is different at a node from one record earlier.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "Change[]")]
+    pub fn diff(&self, node: u32) -> Answer {
+        self.of.borrow().diff(self.known(node)?)
+    }
+
+    /// A record with names; `undefined` when there is none.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "NamedRecord | undefined")]
+    pub fn record(&self, i: u32) -> Answer {
+        self.of.borrow().record(i)
+    }
+
+    /// Records from the `from`th on, at most so many, in which every word of
+    /// a filter is.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "NamedRecord[]")]
+    pub fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
+        self.of.borrow().records(from, count, filter)
+    }
+
+    /// Why a record is there; `undefined` when there is none.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Why | undefined")]
+    pub fn why(&self, i: u32) -> Answer {
+        self.of.borrow().why(i)
+    }
+
+    /// Records per bin, from the beginning to the horizon.
+    #[must_use]
+    pub fn density(&self, bins: u32) -> Uint32Array {
+        Uint32Array::from(&self.of.borrow_mut().density(bins)[..])
+    }
+
+    /// What was done to the world and what oracles found, as far as it is
+    /// known.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Pin[]")]
+    pub fn pins(&self) -> Answer {
+        self.of.borrow_mut().pins()
+    }
+
+    /// Does something to the world now; the branch it is in. On a known
+    /// future that is a new one.
+    ///
+    /// # Errors
+    /// A sentence when it makes no sense, names no node, or this is a tape.
+    pub fn fault(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Fault")] fault: JsValue,
+    ) -> Result<u32, JsError> {
+        self.of.borrow_mut().fault(fault)
+    }
+
+    /// Every branch.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "BranchInfo[]")]
+    pub fn branches(&self) -> Answer {
+        self.of.borrow().branches()
+    }
+
+    /// Looks at another branch at the same instant; false when there is none.
+    #[wasm_bindgen(js_name = useBranch)]
+    pub fn use_branch(&self, id: u32) -> bool {
+        self.of.borrow_mut().use_branch(id)
+    }
+
+    /// The first record in which two branches differ.
+    #[must_use]
+    pub fn divergence(&self, a: u32, b: u32) -> Option<u32> {
+        self.of.borrow().divergence(a, b)
+    }
+
+    /// The fingerprint of everything up to the cursor, 16 hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        format!("{:016x}", self.of.borrow().digest())
+    }
+
+    /// How far a file's claims have been verified.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Verified")]
+    pub fn verified(&self) -> Answer {
+        give(&self.of.borrow().verified())
+    }
+
+    /// The current branch, or the tape, as a `.sqlog` file.
+    #[wasm_bindgen(js_name = exportSqlog)]
+    #[must_use]
+    pub fn export_sqlog(&self) -> Uint8Array {
+        Uint8Array::from(self.of.borrow().sqlog().as_bytes())
+    }
+}
+
+/// So many milliseconds from now.
+struct Clock {
+    performance: Performance,
+    end: f64,
+}
+
+impl Clock {
+    fn new(ms: f64) -> Self {
+        // In a page and in Node it is a property of the global object.
+        let performance = Reflect::get(&js_sys::global(), &"performance".into());
+        let performance: Performance = performance.unwrap_or_default().unchecked_into();
+        let end = performance.now() + ms;
+        Self { performance, end }
+    }
+
+    fn is_over(&self) -> bool {
+        self.performance.now() >= self.end
+    }
+}

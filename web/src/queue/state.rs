@@ -1,0 +1,139 @@
+//! How a server's queue stands.
+
+use core::net::{IpAddr, SocketAddr};
+
+use serde::Serialize;
+use servent_core::node::{FetchView, LaneTotals, Node, NodeView, QueueView};
+use servent_core::queue::Dialect;
+use servent_core::queue::server::Windows;
+use servent_core::time::Instant;
+use servent_core::trace::NodeId;
+use servent_sim::queue::{Queue, Role, Standing, World};
+
+use crate::lab::Lab;
+
+/// How many finished clients are named.
+const DONE: usize = 24;
+
+/// Everything the queue view shows of one server.
+#[derive(Default, Serialize)]
+pub(crate) struct QueueState {
+    /// When.
+    pub(crate) at: Instant,
+    /// Slots and line.
+    pub(crate) queue: QueueView,
+    /// The clients behind what is shown of the line.
+    pub(crate) clients: Vec<ClientInfo>,
+    /// How all clients are doing.
+    pub(crate) tally: Tally,
+    /// The clients that finished last.
+    pub(crate) done: Vec<Named>,
+    /// How many are in which lane, when the line was sorted into them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lanes: Option<LaneTotals>,
+}
+
+/// A client that is in what is shown.
+#[derive(Serialize)]
+pub(crate) struct ClientInfo {
+    node: NodeId,
+    name: String,
+    dialect: Dialect,
+    /// Its address, as the card has it.
+    peer: String,
+    /// What it downloads.
+    fetch: Option<FetchView>,
+}
+
+/// How many clients are at what.
+#[derive(Default, Serialize)]
+pub(crate) struct Tally {
+    absent: u32,
+    waiting: u32,
+    queued: u32,
+    receiving: u32,
+    done: u32,
+    failed: u32,
+}
+
+/// A node and its name.
+#[derive(Serialize)]
+pub(crate) struct Named {
+    node: NodeId,
+    name: String,
+}
+
+/// Which part of a line is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// So many positions from one on.
+    Positions(u32, u32),
+    /// A window of each lane.
+    Lanes(Windows),
+}
+
+impl Part {
+    /// A window of each lane (those of held connections, of ids and of lapsed
+    /// places), each of so many cards.
+    pub(crate) fn lanes([sync, asynchronous, grace]: [u32; 3], count: u32) -> Self {
+        Self::Lanes(Windows {
+            sync: (sync, count),
+            asynchronous: (asynchronous, count),
+            grace: (grace, count),
+        })
+    }
+}
+
+/// What a node looks like, with that part of its line.
+pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
+    match part {
+        Part::Positions(from, count) => (node.view(from, count), None),
+        Part::Lanes(windows) => {
+            let mut view = node.view(1, 0);
+            let (lanes, cards) = node.lanes(&windows);
+            view.queue.cards = cards;
+            (view, Some(lanes))
+        }
+    }
+}
+
+/// How a server of a simulated world stands.
+pub(crate) fn of(lab: &Lab<Queue>, node: NodeId, part: Part) -> QueueState {
+    let world = lab.world();
+    let (view, lanes) = world.node(node).map(|n| look(n, part)).unwrap_or_default();
+    let peers = view.queue.uploads.iter().map(|u| &u.peer);
+    let peers = peers.chain(view.queue.cards.iter().map(|c| &c.peer));
+    let peers = peers.chain(view.queue.kept.iter().map(|k| &k.peer));
+    let clients = peers.filter_map(|peer| client(lab, peer)).collect();
+    let (mut tally, mut done) = (Tally::default(), Vec::new());
+    for (id, profile) in (0..).map(NodeId).zip(world.profiles()) {
+        if profile.role == Role::Server {
+            continue;
+        }
+        match world.standing(id) {
+            Standing::Absent => tally.absent += 1,
+            Standing::Waiting => tally.waiting += 1,
+            Standing::Receiving => tally.receiving += 1,
+            Standing::Failed => tally.failed += 1,
+            Standing::Done => {
+                tally.done += 1;
+                done.push(Named { node: id, name: profile.name.clone() });
+            }
+        }
+    }
+    tally.queued = view.queue.length.min(tally.waiting);
+    tally.waiting -= tally.queued;
+    done.drain(..done.len().saturating_sub(DONE));
+    QueueState { at: lab.timeline.now(), queue: view.queue, clients, tally, done, lanes }
+}
+
+/// The client behind an address on a card.
+fn client(lab: &Lab<Queue>, peer: &str) -> Option<ClientInfo> {
+    let ip = peer.parse::<SocketAddr>().map(|a| a.ip()).or_else(|_| peer.parse::<IpAddr>());
+    let world: &World = lab.world();
+    let node = world.node_at(ip.ok()?)?;
+    let profile = &world.profiles()[node.0 as usize];
+    let fetch = world.view(node, 1, 0).and_then(|v| v.fetches.into_iter().next());
+    let (name, dialect, peer) = (profile.name.clone(), profile.dialect, peer.to_owned());
+    Some(ClientInfo { node, name, dialect, peer, fetch })
+}

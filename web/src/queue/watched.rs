@@ -1,0 +1,116 @@
+//! What the lab has to know of worlds of servents.
+
+use serde_json::Value;
+use servent_core::time::Duration;
+use servent_core::trace::why::{self, Why};
+use servent_core::trace::{Event, NodeId, Record};
+use servent_sim::Oracle as _;
+use servent_sim::queue::check::Oracles;
+use servent_sim::queue::{Fault, FaultAt, Profile, Queue, Role, Scenario, World, presets};
+use servent_sim::{Keyframes, Timeline, Violation};
+
+use crate::lab::{NodeInfo, Survey, Watched};
+
+/// How many links of a chain of causes are followed to find out who it was.
+const CHAIN: usize = 12;
+/// Cards of a line that are shown of a node's state.
+const CARDS: u32 = 50;
+
+impl Survey<Queue> for Oracles {
+    fn new(scenario: &Scenario) -> Self {
+        Self::new(scenario)
+    }
+
+    fn see(&mut self, _: &World, record: &Record) {
+        self.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.violations()
+    }
+}
+
+impl Watched for Queue {
+    type Survey = Oracles;
+    const SCHEMA: &'static str = "servent:world";
+
+    fn presets() -> Vec<Scenario> {
+        presets::all().into_iter().collect()
+    }
+
+    fn about(scenario: &Scenario) -> [&str; 3] {
+        [&scenario.id, &scenario.title, &scenario.text]
+    }
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<FaultAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    fn keyframes(_: &Scenario) -> Keyframes {
+        Keyframes::default()
+    }
+
+    fn check(scenario: &Scenario) -> Result<(), String> {
+        scenario.check()
+    }
+
+    fn admit(world: &World, fault: &Fault) -> Result<(), String> {
+        let nodes = world.profiles().len();
+        match fault.nodes().find(|node| node.0 as usize >= nodes) {
+            Some(node) => Err(format!("there is no node {}: there are {nodes}", node.0)),
+            None => Ok(()),
+        }
+    }
+
+    fn names(world: &World) -> Vec<String> {
+        world.profiles().iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+        let info = |((id, profile), name): ((NodeId, &Profile), &String)| {
+            let role = match profile.role {
+                Role::Server => "server",
+                Role::Client => "client",
+            };
+            let info = NodeInfo::new(id, name, role, world.is_up(id));
+            NodeInfo { dialect: Some(profile.dialect), ..info }
+        };
+        (0..).map(NodeId).zip(world.profiles()).zip(names).map(info).collect()
+    }
+
+    /// The client a server's record is about: whoever caused it.
+    fn other(timeline: &Timeline<Self>, record: &Record) -> Option<NodeId> {
+        let profiles = timeline.world().profiles();
+        let is_client = |node: NodeId| {
+            profiles.get(node.0 as usize).is_some_and(|profile| profile.role == Role::Client)
+        };
+        if is_client(record.node) {
+            return Some(record.node);
+        }
+        let mut cause = record.cause;
+        for _ in 0..CHAIN {
+            let earlier = timeline.record(cause?)?;
+            if is_client(earlier.node) {
+                return Some(earlier.node);
+            }
+            cause = earlier.cause;
+        }
+        None
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        matches!(event, Event::World(_))
+    }
+
+    fn why(record: &Record) -> Why {
+        why::of(record)
+    }
+
+    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+        serde_json::to_value(world.view(node, 1, CARDS))
+    }
+}

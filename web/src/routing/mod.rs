@@ -1,0 +1,186 @@
+//! Routing: an overlay, and every message on its way.
+
+mod rows;
+mod searches;
+mod watched;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use js_sys::{Float64Array, Uint8Array, Uint32Array};
+use serde::Serialize;
+use serde_json::Value;
+use servent_core::routing::Why;
+use servent_core::trace::NodeId;
+use servent_sim::routing::{self, Tables, fate};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsError, JsValue};
+
+use self::searches::Search;
+use crate::lab::{Lab, Run, Shared, presets};
+use crate::value::{Answer, give, instant};
+
+/// The most rows one question is answered with.
+const MOST: u32 = 100_000;
+
+/// An overlay that is simulated.
+#[wasm_bindgen]
+pub struct Routing {
+    lab: Shared<routing::Routing>,
+}
+
+/// What the numbers in `flights` mean.
+#[derive(Serialize)]
+struct Codes {
+    /// The kinds of messages, by number.
+    kinds: [&'static str; 7],
+    /// What may become of a message, by number.
+    fates: BTreeMap<String, Value>,
+}
+
+#[wasm_bindgen]
+impl Routing {
+    /// Every story there is.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Preset<RoutingScenario>[]")]
+    pub fn presets() -> Answer {
+        presets::<routing::Routing>()
+    }
+
+    /// An overlay of a scenario.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromScenario)]
+    pub fn from_scenario(
+        #[wasm_bindgen(unchecked_param_type = "Partial<RoutingScenario>")] scenario: JsValue,
+    ) -> Result<Routing, JsError> {
+        Ok(Self { lab: Lab::shared(scenario, None)? })
+    }
+
+    /// What is asked of every run.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        let lab = Rc::clone(&self.lab);
+        Run::new(lab)
+    }
+
+    /// `[a, b, up]` of every link.
+    #[must_use]
+    pub fn links(&self) -> Uint32Array {
+        let lab = self.lab.borrow();
+        let world = lab.world();
+        let row = |(number, wire): (u32, &routing::Wire)| {
+            [wire.a, wire.b, u32::from(world.is_joined(number))]
+        };
+        let rows: Vec<u32> = (0..).zip(world.net().wires()).flat_map(row).collect();
+        Uint32Array::from(&rows[..])
+    }
+
+    /// Another number whenever what is up may differ.
+    #[wasm_bindgen(js_name = linksVersion)]
+    #[must_use]
+    pub fn links_version(&self) -> f64 {
+        let lab = self.lab.borrow();
+        lab.timeline.branches().1 as f64 * 1e12 + lab.world().changes() as f64
+    }
+
+    /// Microseconds over every link.
+    #[must_use]
+    pub fn latencies(&self) -> Float64Array {
+        let lab = self.lab.borrow();
+        let wires = lab.world().net().wires();
+        let all: Vec<f64> = wires.iter().map(|wire| wire.latency.as_micros() as f64).collect();
+        Float64Array::from(&all[..])
+    }
+
+    /// What the numbers in `flights` mean.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Codes")]
+    pub fn codes() -> Answer {
+        let mut fates = BTreeMap::new();
+        let mut named = |names: &[&str], from: u8| {
+            for (code, name) in (from..).zip(names) {
+                fates.insert(code.to_string(), Value::from(*name));
+            }
+        };
+        named(&["flying", "forwarded", "local"], 0);
+        named(&["cut", "down", "closed"], fate::LOST);
+        for why in Why::ALL {
+            fates.insert(fate::dropped(why).to_string(), serde_json::to_value(why)?);
+        }
+        let kinds = ["ping", "pong", "query", "hit", "push", "bye", "other"];
+        give(&Codes { kinds, fates })
+    }
+
+    /// Messages in flight between two instants, ten numbers each:
+    /// `[id, from, to, departs, arrives, kind, fate, guid, link, seq]`.
+    #[must_use]
+    pub fn flights(&self, from: f64, to: f64, most: u32) -> Float64Array {
+        let mut lab = self.lab.borrow_mut();
+        let flights = lab.surveyed().chart.flights(instant(from), instant(to));
+        Float64Array::from(&rows::flights(flights.take(most.min(MOST) as usize))[..])
+    }
+
+    /// 1 for every node that is up.
+    #[must_use]
+    pub fn up(&self) -> Uint8Array {
+        let lab = self.lab.borrow();
+        let up = |node| u8::from(lab.world().node(NodeId(node)).is_some());
+        let all: Vec<u8> = (0..lab.scenario.nodes).map(up).collect();
+        Uint8Array::from(&all[..])
+    }
+
+    /// Searches and pushes, without queries of a flood.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "Search[]")]
+    pub fn searches(&self) -> Answer {
+        let mut lab = self.lab.borrow_mut();
+        lab.surveyed();
+        let journeys = (0..).zip(lab.survey().chart.journeys());
+        let asked = journeys.filter(|(_, journey)| !journey.flood).take(MOST as usize);
+        let searches = asked.map(|(guid, journey)| Search::of(guid, journey, &lab.names));
+        give(&searches.collect::<Vec<_>>())
+    }
+
+    /// The GUID of a number, 32 hexadecimal digits; `undefined` when there is
+    /// none.
+    #[wasm_bindgen(js_name = guidHex)]
+    #[must_use]
+    pub fn guid_hex(&self, guid: u32) -> Option<String> {
+        let mut lab = self.lab.borrow_mut();
+        let journey = lab.surveyed().chart.journeys().get(guid as usize);
+        journey.map(|journey| journey.id.to_string())
+    }
+
+    /// What a node remembers at the cursor, so many rows from one on.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "Tables")]
+    pub fn tables(&self, node: u32, from: u32, count: u32) -> Answer {
+        let mut lab = self.lab.borrow_mut();
+        let node = lab.known(node)?;
+        lab.surveyed();
+        let (world, chart) = (lab.world(), &lab.survey().chart);
+        give(&Tables::of(world, chart, node, from, count.min(MOST)))
+    }
+
+    /// Sums over the messages of a node at the cursor, of all nodes without
+    /// one.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "TallyView")]
+    pub fn counters(&self, node: Option<u32>) -> Answer {
+        let lab = self.lab.borrow();
+        let node = node.map(|node| lab.known(node)).transpose()?;
+        give(&lab.world().tally(node))
+    }
+}

@@ -1,0 +1,109 @@
+//! What the lab has to know of overlays.
+
+use serde_json::Value;
+use servent_core::routing::Router;
+use servent_core::time::Duration;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record};
+use servent_sim::Oracle as _;
+use servent_sim::routing::check::Oracles;
+use servent_sim::routing::{
+    Act, ActAt, Chart, Event, Routing, Scenario, World, presets, why,
+};
+use servent_sim::{Keyframes, Timeline, Violation};
+
+use super::searches::roles;
+use crate::lab::{NodeInfo, Survey, Watched};
+
+/// Nodes from which on a keyframe is large, so that fewer are kept.
+const CROWD: u32 = 1_000;
+
+/// The picture, and what the oracles find.
+pub(crate) struct Drawn {
+    pub(crate) chart: Chart,
+    oracles: Oracles,
+}
+
+impl Survey<Routing> for Drawn {
+    fn new(scenario: &Scenario) -> Self {
+        Self { chart: Chart::default(), oracles: Oracles::new(scenario) }
+    }
+
+    fn see(&mut self, world: &World, record: &Record<Event>) {
+        self.chart.see(world.net(), record);
+        self.oracles.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
+    }
+}
+
+impl Watched for Routing {
+    type Survey = Drawn;
+    const SCHEMA: &'static str = "servent:overlay";
+
+    fn presets() -> Vec<Scenario> {
+        presets::all().into_iter().collect()
+    }
+
+    fn about(scenario: &Scenario) -> [&str; 3] {
+        [&scenario.id, &scenario.title, &scenario.text]
+    }
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    /// What lies between two keyframes of a large overlay costs memory for
+    /// every node it touches, and time for every message.
+    fn keyframes(scenario: &Scenario) -> Keyframes {
+        if scenario.nodes > CROWD {
+            Keyframes { every: 2_048, most: 64 }
+        } else {
+            Keyframes { every: 1_024, most: 64 }
+        }
+    }
+
+    fn check(scenario: &Scenario) -> Result<(), String> {
+        scenario.check()
+    }
+
+    fn admit(world: &World, act: &Act) -> Result<(), String> {
+        world.scenario().admits(act)?;
+        Ok(world.possible(act)?)
+    }
+
+    fn names(world: &World) -> Vec<String> {
+        let scenario = world.scenario();
+        (0..scenario.nodes).map(|node| scenario.name(NodeId(node))).collect()
+    }
+
+    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+        let roles = roles(world.scenario());
+        let info = |((id, name), role): ((NodeId, &String), &'static str)| {
+            NodeInfo::new(id, name, role, world.node(id).is_some())
+        };
+        (0..).map(NodeId).zip(names).zip(roles).map(info).collect()
+    }
+
+    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
+        timeline.world().other(record)
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        event.is_fault()
+    }
+
+    fn why(record: &Record<Event>) -> Why {
+        why(record)
+    }
+
+    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+        serde_json::to_value(world.node(node).map(Router::view))
+    }
+}

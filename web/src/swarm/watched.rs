@@ -1,0 +1,112 @@
+//! What the lab has to know of swarms.
+
+use serde_json::Value;
+use servent_core::time::Duration;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record};
+use servent_sim::Oracle as _;
+use servent_sim::swarm::check::Oracles;
+use servent_sim::swarm::{
+    Act, ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why,
+};
+use servent_sim::{Keyframes, Timeline, Violation};
+
+use super::picture;
+use crate::lab::{NodeInfo, Survey, Watched};
+
+/// Clients from which on a keyframe is large, so that fewer are kept.
+const CROWD: u32 = 200;
+
+/// What the records add up to, and what the oracles find.
+pub(crate) struct Counted {
+    pub(crate) tally: Tally,
+    oracles: Oracles,
+}
+
+impl Survey<Swarm> for Counted {
+    fn new(scenario: &Scenario) -> Self {
+        Self { tally: Tally::new(scenario), oracles: Oracles::new(scenario) }
+    }
+
+    fn see(&mut self, _: &World, record: &Record<Event>) {
+        self.tally.see(record);
+        self.oracles.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
+    }
+}
+
+impl Watched for Swarm {
+    type Survey = Counted;
+    const SCHEMA: &'static str = "servent:pieces";
+
+    fn presets() -> Vec<Scenario> {
+        presets::all().into_iter().collect()
+    }
+
+    fn about(scenario: &Scenario) -> [&str; 3] {
+        [&scenario.id, &scenario.title, &scenario.text]
+    }
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    fn keyframes(scenario: &Scenario) -> Keyframes {
+        if scenario.count() > CROWD {
+            Keyframes { every: 16_384, most: 24 }
+        } else {
+            Keyframes { every: 1_024, most: 64 }
+        }
+    }
+
+    fn check(scenario: &Scenario) -> Result<(), String> {
+        scenario.check()
+    }
+
+    fn admit(world: &World, act: &Act) -> Result<(), String> {
+        Ok(world.scenario().admits(act)?)
+    }
+
+    fn names(world: &World) -> Vec<String> {
+        let clients = (0..world.scenario().count()).map(name);
+        clients.chain([String::from("coordinator")]).collect()
+    }
+
+    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+        let info = |(id, name): (NodeId, &String)| {
+            let (role, up) = match world.glance(id.0) {
+                Some(glance) => (picture::role(glance.habit), glance.up),
+                None => ("coordinator", true),
+            };
+            NodeInfo::new(id, name, role, up)
+        };
+        (0..).map(NodeId).zip(names).map(info).collect()
+    }
+
+    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
+        let source = || record.event.is_from_source().then(|| timeline.world().coordinator());
+        record.event.clients().1.map(NodeId).or_else(source)
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        event.is_fault()
+    }
+
+    fn why(record: &Record<Event>) -> Why {
+        why::of(record)
+    }
+
+    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+        if node == world.coordinator() {
+            return serde_json::to_value(world.coordinator_view());
+        }
+        serde_json::to_value(world.client_view(node.0))
+    }
+}

@@ -1,0 +1,157 @@
+//! The tapes of servents: a recorded node is executed again.
+
+mod open;
+mod recorded;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Function, Uint8Array};
+use serde::Serialize;
+use serde_json::Value;
+use servent_core::trace::pcapng::Exporter;
+use servent_core::trace::reel::Reel;
+use servent_core::trace::tape::Checkpoint;
+use servent_core::trace::{qlog, tape};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsError, JsValue};
+use web_sys::{AbortSignal, ReadableStream};
+
+use self::recorded::Recorded;
+use crate::lab::{Run, known};
+use crate::queue::Part;
+use crate::value::{Answer, give, refused};
+
+/// A servent that was recorded, executed again.
+#[wasm_bindgen]
+pub struct Tape {
+    of: Rc<RefCell<Recorded>>,
+}
+
+/// What the file of a simulated world says.
+#[derive(Serialize)]
+struct WorldOf<'a> {
+    /// What it was made of.
+    scenario: &'a Value,
+    /// What it came to.
+    claim: Option<&'a Checkpoint>,
+}
+
+#[wasm_bindgen]
+impl Tape {
+    /// Over the beginning of a `.sqlog` file, or all of it.
+    ///
+    /// # Errors
+    /// When there is not one line of ours in it.
+    #[wasm_bindgen(js_name = fromBytes)]
+    pub fn from_bytes(bytes: &[u8]) -> Result<Tape, JsError> {
+        let mut reel = Reel::new();
+        reel.append(bytes);
+        Self::over(reel, bytes.is_empty())
+    }
+
+    /// Reads a `.sqlog` file as it comes. `progress` is told the bytes read so
+    /// far; when `signal` aborts, the stream is cancelled.
+    ///
+    /// # Errors
+    /// When there is not one line of ours in it, the stream fails, or it was
+    /// aborted.
+    pub async fn open(
+        #[wasm_bindgen(unchecked_param_type = "ReadableStream<Uint8Array>")] stream: ReadableStream,
+        #[wasm_bindgen(unchecked_param_type = "((bytes: number) => void) | undefined")] progress: Option<
+            Function,
+        >,
+        signal: Option<AbortSignal>,
+    ) -> Result<Tape, JsValue> {
+        let (reel, read) = open::reel(stream, progress, signal).await?;
+        Ok(Self::over(reel, read == 0)?)
+    }
+
+    /// What is asked of every run.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        let of = Rc::clone(&self.of);
+        Run::new(of)
+    }
+
+    /// What the file of a simulated world says, for the class that can run it;
+    /// `undefined` for the tape of a servent.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ scenario: QueueScenario, claim: Checkpoint | null } | undefined"
+    )]
+    pub fn world(&self) -> Answer {
+        let of = self.of.borrow();
+        let Some(scenario) = of.reel().world() else { return Ok(JsValue::UNDEFINED) };
+        give(&WorldOf { scenario, claim: of.reel().claim() })
+    }
+
+    /// More of a tape that grows.
+    pub fn append(&self, bytes: &[u8]) {
+        self.of.borrow_mut().append(bytes);
+    }
+
+    /// The servent's slots and so many positions of its line from one on.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "QueueState")]
+    pub fn positions(&self, node: u32, from: u32, count: u32) -> Answer {
+        self.queue(node, Part::Positions(from, count))
+    }
+
+    /// The same, with the line sorted into lanes: a window of each, of so many
+    /// cards from the one on that is named, counted from 0.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "QueueState")]
+    pub fn lanes(
+        &self,
+        node: u32,
+        sync: u32,
+        asynchronous: u32,
+        grace: u32,
+        count: u32,
+    ) -> Answer {
+        self.queue(node, Part::lanes([sync, asynchronous, grace], count))
+    }
+
+    /// Its connections as a pcapng capture.
+    #[wasm_bindgen(js_name = exportPcapng)]
+    #[must_use]
+    pub fn export_pcapng(&self) -> Uint8Array {
+        let mut exporter = Exporter::new();
+        for line in self.of.borrow().reel().lines() {
+            if let Ok(qlog::Read::Line(line)) = qlog::read(line.as_bytes()) {
+                exporter.feed(Ok(*line));
+            }
+        }
+        Uint8Array::from(&exporter.finish()[..])
+    }
+}
+
+impl Tape {
+    fn over(reel: Reel, empty: bool) -> Result<Self, JsError> {
+        if let Some(version) = reel.report().unknown_version {
+            let known = tape::VERSION;
+            return Err(refused(format!(
+                "this is a tape of version {version}; this page reads version {known}"
+            )));
+        }
+        let ours = reel.start().is_some() || reel.count() > 0 || reel.world().is_some();
+        if !ours && !empty {
+            return Err(refused("this file is not a trace of a servent"));
+        }
+        Ok(Self { of: Rc::new(RefCell::new(Recorded::new(reel))) })
+    }
+
+    fn queue(&self, node: u32, part: Part) -> Answer {
+        let of = self.of.borrow();
+        // Whatever number it had where it was recorded, it is the only one.
+        known(node, of.id().0 as usize + 1)?;
+        give(&of.queue(part))
+    }
+}

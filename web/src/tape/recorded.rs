@@ -1,0 +1,220 @@
+//! A run of a recorded servent.
+
+use serde_json::Value;
+use servent_core::node::Node;
+use servent_core::queue::Dialect;
+use servent_core::time::Instant;
+use servent_core::trace::NodeId;
+use servent_core::trace::qlog::{self, RawRecord};
+use servent_core::trace::reel::Reel;
+use servent_core::trace::why::of_event;
+use wasm_bindgen::{JsError, JsValue};
+
+use crate::lab::{
+    BranchInfo, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
+};
+use crate::queue::{Part, QueueState, look};
+use crate::value::{Answer, give, refused};
+
+/// Cards of a line that are shown of a node's state.
+const CARDS: u32 = 50;
+
+pub(super) struct Recorded {
+    reel: Reel,
+    columns: Columns,
+}
+
+impl Recorded {
+    pub(super) fn new(reel: Reel) -> Self {
+        Self { reel, columns: Columns::default() }
+    }
+
+    pub(super) const fn reel(&self) -> &Reel {
+        &self.reel
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.reel.append(bytes);
+    }
+
+    /// The number it had where it was recorded.
+    pub(super) fn id(&self) -> NodeId {
+        self.reel.start().map_or(NodeId(0), |start| start.node)
+    }
+
+    pub(super) fn queue(&self, part: Part) -> QueueState {
+        let (view, lanes) = self.reel.node().map(|n| look(n, part)).unwrap_or_default();
+        QueueState { at: self.reel.now(), queue: view.queue, lanes, ..QueueState::default() }
+    }
+
+    fn name(&self) -> &str {
+        self.reel.start().map_or("servent", |s| &s.name)
+    }
+
+    fn named(&self, i: u32) -> Option<NamedRecord<'_, Value>> {
+        let RawRecord { at, node, cause, event, .. } = self.reel.record(i as usize)?;
+        // The page counts what it has; on a tape that lost lines that is less
+        // than what was counted when it was written.
+        let cause = cause.and_then(|seq| self.reel.index_of(seq)).map(|i| i as u64);
+        let event = serde_json::from_str(event).unwrap_or_default();
+        let (seq, node_name) = (i.into(), self.name());
+        Some(NamedRecord { seq, at: *at, node: *node, cause, event, node_name, who: None })
+    }
+}
+
+/// What is shown of a node's state.
+fn state(node: Option<&Node>) -> serde_json::Result<Value> {
+    serde_json::to_value(node.map(|node| node.view(1, CARDS)))
+}
+
+impl Watching for Recorded {
+    fn kind(&self) -> &'static str {
+        "trace"
+    }
+
+    fn scenario(&self) -> Answer {
+        Ok(JsValue::UNDEFINED)
+    }
+
+    fn horizon(&self) -> Instant {
+        self.reel.frontier()
+    }
+
+    fn frontier(&self) -> Instant {
+        self.reel.frontier()
+    }
+
+    fn now(&self) -> Instant {
+        self.reel.now()
+    }
+
+    fn index(&self) -> u32 {
+        self.reel.index() as u32
+    }
+
+    fn count(&self) -> u32 {
+        self.reel.count() as u32
+    }
+
+    /// What was recorded is known.
+    fn explore(&mut self, _: u64) -> bool {
+        true
+    }
+
+    fn advance(&mut self, to: Instant, _: u64) -> Instant {
+        self.reel.seek(to);
+        self.reel.now()
+    }
+
+    fn seek(&mut self, to: Instant) {
+        self.reel.seek(to);
+    }
+
+    fn seek_record(&mut self, i: u32) -> bool {
+        self.reel.seek_record(i as usize)
+    }
+
+    fn step(&mut self, forward: bool) -> bool {
+        match (forward, self.reel.index()) {
+            (true, i) => self.reel.seek_record(i),
+            (false, 0) => false,
+            (false, 1) => {
+                let first = self.reel.record(0).map_or(0, |r| r.at.as_micros());
+                self.reel.seek(Instant::from_micros(first.saturating_sub(1)));
+                true
+            }
+            (false, i) => self.reel.seek_record(i - 2),
+        }
+    }
+
+    /// There is one node.
+    fn step_node(&mut self, _: NodeId, forward: bool) -> bool {
+        self.step(forward)
+    }
+
+    fn size(&self) -> usize {
+        self.id().0 as usize + 1
+    }
+
+    fn nodes(&self) -> Answer {
+        let dialect = self.reel.start().map_or(Dialect::Parq, |start| start.config.dialect);
+        let info = NodeInfo::new(self.id(), self.name(), "server", self.reel.node().is_some());
+        give(&[NodeInfo { dialect: Some(dialect), ..info }])
+    }
+
+    fn inspect(&self, _: NodeId) -> Answer {
+        give(&state(self.reel.node())?)
+    }
+
+    fn diff(&self, _: NodeId) -> Answer {
+        give(&changes(state(self.reel.node_before().as_ref())?, state(self.reel.node())?))
+    }
+
+    fn record(&self, i: u32) -> Answer {
+        self.named(i).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
+    }
+
+    fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
+        fitting(filter, count, from, |i| self.named(i))
+    }
+
+    fn why(&self, i: u32) -> Answer {
+        let (record, named) = (self.reel.record(i as usize), self.named(i));
+        let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
+        why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
+    }
+
+    fn density(&mut self, bins: u32) -> Vec<u32> {
+        let from = self.reel.record(0).map_or(Instant::ZERO, |r| r.at);
+        let end = self.reel.frontier();
+        if !self.columns.serves(end) {
+            // A growing trace is counted with room to grow.
+            let room = end.since(from).ratio(1, 4);
+            self.columns = Columns::new(from, end + room);
+        }
+        while let Some(record) = self.reel.record(self.columns.seen() as usize) {
+            self.columns.count(record.at);
+        }
+        self.columns.density(bins)
+    }
+
+    /// Nobody broke anything in it, and the oracles see worlds only.
+    fn pins(&mut self) -> Answer {
+        give(&[(); 0])
+    }
+
+    fn fault(&mut self, _: JsValue) -> Result<u32, JsError> {
+        Err(refused("what was recorded cannot be changed"))
+    }
+
+    fn branches(&self) -> Answer {
+        give(&[BranchInfo { id: 0, parent: None, at: Instant::ZERO, name: "main" }])
+    }
+
+    fn use_branch(&mut self, id: u32) -> bool {
+        id == 0
+    }
+
+    fn divergence(&self, _: u32, _: u32) -> Option<u32> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        self.reel.digest()
+    }
+
+    fn verified(&self) -> Verified {
+        let report = self.reel.report();
+        Verified {
+            checked: report.verified,
+            total: self.reel.checkpoints(),
+            diverged_at: report.diverged_at,
+            text: report.to_string(),
+        }
+    }
+
+    /// The lines as they were read.
+    fn sqlog(&self) -> String {
+        self.reel.lines().iter().map(|line| qlog::frame(line)).collect()
+    }
+}

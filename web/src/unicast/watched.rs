@@ -1,0 +1,121 @@
+//! What the lab has to know of worlds of datagrams.
+
+use serde_json::Value;
+use servent_core::time::Duration;
+use servent_core::trace::why::Why;
+use servent_core::trace::{NodeId, Record};
+use servent_sim::Oracle as _;
+use servent_sim::unicast::check::Oracles;
+use servent_sim::unicast::{
+    Act, ActAt, Diagram, Event, Scenario, Unicast, World, presets, why,
+};
+use servent_sim::{Keyframes, Timeline, Violation};
+
+use crate::lab::{NodeInfo, Survey, Watched};
+
+/// The picture, and what the oracles find.
+pub(crate) struct Drawn {
+    pub(crate) diagram: Diagram,
+    oracles: Oracles,
+}
+
+impl Survey<Unicast> for Drawn {
+    fn new(scenario: &Scenario) -> Self {
+        Self { diagram: Diagram::default(), oracles: Oracles::new(scenario) }
+    }
+
+    fn see(&mut self, world: &World, record: &Record<Event>) {
+        self.diagram.see(world, record);
+        self.oracles.see(record);
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
+    }
+}
+
+impl Watched for Unicast {
+    type Survey = Drawn;
+    const SCHEMA: &'static str = "servent:ladder";
+
+    fn presets() -> Vec<Scenario> {
+        presets::all().into_iter().collect()
+    }
+
+    fn about(scenario: &Scenario) -> [&str; 3] {
+        [&scenario.id, &scenario.title, &scenario.text]
+    }
+
+    fn horizon(scenario: &Scenario) -> Duration {
+        scenario.horizon
+    }
+
+    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+        Scenario { faults, ..scenario.clone() }
+    }
+
+    fn keyframes(_: &Scenario) -> Keyframes {
+        Keyframes { every: 512, ..Keyframes::default() }
+    }
+
+    fn check(scenario: &Scenario) -> Result<(), String> {
+        scenario.check()
+    }
+
+    fn admit(world: &World, act: &Act) -> Result<(), String> {
+        world.scenario().admits(act)?;
+        if let Act::Drop { from, to, n }
+        | Act::Delay { from, to, n, .. }
+        | Act::Duplicate { from, to, n, .. } = act
+            && !world.can_rule(*from, *to, *n)
+        {
+            return Err(String::from("that datagram has arrived, or is lost already"));
+        }
+        Ok(())
+    }
+
+    fn names(world: &World) -> Vec<String> {
+        world.scenario().nodes.iter().map(|party| party.name.clone()).collect()
+    }
+
+    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+        let scenario = world.scenario();
+        let info = |(id, name): (NodeId, &String)| {
+            let info = NodeInfo::new(id, name, role(scenario, id), world.node(id).is_some());
+            NodeInfo { profile: Some(scenario.profile), ..info }
+        };
+        (0..).map(NodeId).zip(names).map(info).collect()
+    }
+
+    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
+        timeline.world().other(&record.event)
+    }
+
+    fn is_fault(event: &Event) -> bool {
+        event.is_fault()
+    }
+
+    fn why(record: &Record<Event>) -> Why {
+        why::of(record)
+    }
+
+    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+        serde_json::to_value(world.margins(node))
+    }
+}
+
+/// What the script has a node do.
+fn role(scenario: &Scenario, node: NodeId) -> &'static str {
+    let (mut sends, mut receives) = (false, false);
+    for step in scenario.script.iter().chain(&scenario.faults) {
+        if let Act::Send(send) = &step.act {
+            sends |= send.from == node;
+            receives |= send.to == node;
+        }
+    }
+    match (sends, receives) {
+        (true, true) => "both",
+        (true, false) => "sender",
+        _ => "receiver",
+    }
+}
