@@ -7,12 +7,34 @@ use serde_wasm_bindgen::Serializer;
 use servent_core::time::Instant;
 use wasm_bindgen::{JsError, JsValue};
 
+/// The largest whole number up to which JavaScript has every one.
+const LARGEST: u64 = (1 << 53) - 1;
+
 /// What a question is answered with.
 pub(crate) type Answer = Result<JsValue, JsError>;
 
-/// A value as JavaScript has it: plain objects, lists, numbers, `null`.
+/// A value as JavaScript has it: plain objects, lists, numbers, `null`. A
+/// number beyond 2^53 is rounded to the nearest that JavaScript has.
 pub(crate) fn give(value: &(impl Serialize + ?Sized)) -> Answer {
-    Ok(value.serialize(&Serializer::json_compatible())?)
+    let serializer = Serializer::json_compatible();
+    // The serializer refuses large numbers; of what we give only the keys of
+    // real files are so large.
+    value.serialize(&serializer).or_else(|_| {
+        let mut tree = serde_json::to_value(value)?;
+        round(&mut tree);
+        Ok(tree.serialize(&serializer)?)
+    })
+}
+
+fn round(tree: &mut Value) {
+    match tree {
+        Value::Number(number) if number.as_u64().is_some_and(|n| n > LARGEST) => {
+            *tree = number.as_f64().into();
+        }
+        Value::Array(items) => items.iter_mut().for_each(round),
+        Value::Object(fields) => fields.values_mut().for_each(round),
+        _ => {}
+    }
 }
 
 /// A value from JavaScript. A name the type does not know is refused: whoever

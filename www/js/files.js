@@ -20,11 +20,12 @@ const TELL_MS = 300;
  * @param {number} size of the whole, 0 when that is not known
  */
 export async function openTape(session, stream, name, size) {
-  const before = session.view;
   const reading = new AbortController();
   const { signal } = reading;
   const stop = { text: t('trace.stop'), run: () => reading.abort(new Error(t('trace.stopped'))) };
   let told = performance.now();
+  /** What was looked at before it was shown. @type {import('./views.js').View|null} */
+  let before = null;
   try {
     const tape = await Tape.open(stream, (bytes) => {
       // A file that is there at once needs no word.
@@ -32,11 +33,12 @@ export async function openTape(session, stream, name, size) {
       told = performance.now();
       session.notice(t('trace.reading', { name, bytes, size }), { stop });
     }, signal);
+    before = session.view;
     session.setView(firstView);
     const run = session.openTape(tape, name);
     session.notice(t('trace.opened', { n: run.count }));
   } catch (why) {
-    session.setView(before);
+    if (before) session.setView(before);
     if (isPanic(why)) return session.guard(() => { throw why; });
     session.notice(t('trace.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: !signal.aborted });
   }

@@ -283,7 +283,7 @@ class ServentLab extends HTMLElement {
     return undefined;
   }
 
-  /** @param {{sentence: string, bad?: boolean, link?: string}} notice */
+  /** @param {{sentence: string, bad?: boolean, link?: string, stop?: {text: string, run: () => void}}} notice */
   #notice({ sentence, bad, link, stop }) {
     const node = el('div', { class: `notice${bad ? ' bad' : ''}` }, el('span', { text: sentence }),
       stop ? el('button', { class: 'button small', type: 'button', text: stop.text, on: { click: stop.run } }) : null,

@@ -6,6 +6,9 @@
 /** A little time after the last event, so that it can be seen. */
 const AFTERGLOW = 1.03;
 
+/** Something that is done to a world, by its name. @param {string} name @param {object} body */
+export const doing = (name, body) => /** @type {T.AnyFault} */ (/** @type {unknown} */ ({ [name]: body }));
+
 /** What answers a view's own questions, and gives the run for all others. @typedef {Queue | Tape | Routing | Unicast | Swarm} Source */
 
 /** One run: a scenario that is being simulated, or a trace that is replayed. @template {Source} [S=Source] */
@@ -62,7 +65,7 @@ export class Run {
   /** @param {number} node */
   diff(node) { return this.raw.diff(node); }
   /** A record that there is. @param {number} i */
-  record(i) { return /** @type {T.NamedRecord} */ (this.raw.record(i)); }
+  record(i) { return /** @type {T.LabRecord} */ (this.raw.record(i)); }
   /** @param {number} from @param {number} count @param {string} filter */
   records(from, count, filter) { return this.raw.records(from, count, filter); }
   /** @param {number} i */
@@ -78,7 +81,7 @@ export class Run {
     if (typeof body.other === 'number') body.other = this.node(body.other)?.name ?? body.other;
     return record;
   }
-  /** @param {T.Fault} fault */
+  /** @param {T.AnyFault} fault */
   fault(fault) {
     const branch = this.raw.fault(fault);
     this.explored = false;

@@ -14,7 +14,7 @@ import { speak, t, tell } from '#lab/strings.js';
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
 /** @import { View } from './views.js' */
-/** A fault and its moment. One that opened a branch says from which, any other on which it was. @typedef {T.Fault & {at: number, from?: number, on?: number}} FaultAt */
+/** A fault and its moment. One that opened a branch says from which, any other on which it was. @typedef {T.AnyFault & {at: number, from?: number, on?: number}} FaultAt */
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
 
@@ -325,7 +325,7 @@ export class Session extends EventTarget {
     return undefined;
   }
 
-  /** A fault at this moment, in every run. @param {T.Fault} fault */
+  /** A fault at this moment, in every run. @param {T.AnyFault} fault */
   inject(fault) {
     const { run, other } = this;
     if (!run) return;

@@ -15,7 +15,7 @@ import { queue } from '#lab/queue/view.js';
  * @property {string} id in links and names of sentences
  * @property {number} speed to begin with
  * @property {Parameters<typeof speak>[0]} [strings] sentences of its own
- * @property {() => T.Preset[]} presets
+ * @property {() => T.Preset<any>[]} presets
  * @property {(scenario: any) => Run} fromScenario
  * @property {(tape: import('#servent').Tape) => Run} fromTape
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
@@ -35,7 +35,7 @@ import { queue } from '#lab/queue/view.js';
  * @property {(session: Session) => string|null} [place] what a link keeps of the picture
  * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
  */
-/** @typedef {{fault: T.Fault, name: string, at?: number, said?: string, past?: number}} Action what is done to whom; `at` when not now, and how long `past` that it is looked at */
+/** @typedef {{fault: T.AnyFault, name: string, at?: number, said?: string, past?: number}} Action what is done to whom; `at` when not now, and how long `past` that it is looked at */
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
 /** Views by the order of their keys. A view that is not here yet comes with its scripts. */

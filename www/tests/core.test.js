@@ -17,7 +17,7 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Lab']), await digests('node', ['Lab']));
+      assert.deepEqual(await digests(name, ['Queue']), await digests('node', ['Queue']));
     });
 
     test('a seek among 2 000 clients takes at most 50 ms in 95 of 100 cases', async () => {
@@ -53,7 +53,7 @@ for (const name of BROWSERS) {
         session.openScenario({ ...session.scenario, clients: groups, faults: [] });
         session.seek(55e6);
         await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        return { cards: document.querySelectorAll('.card').length, length: session.run.board(1, 1).queue.length };
+        return { cards: document.querySelectorAll('.card').length, length: session.run.positions(1, 1).queue.length };
       });
       assert.equal(length, 5000);
       assert.ok(cards > 10 && cards < 80, `${cards} cards`);
@@ -67,9 +67,9 @@ for (const name of BROWSERS) {
       });
       const { lanes, wires, took } = await page.evaluate(() => {
         const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
-        const whole = run.board(1, 5000).queue.cards;
+        const whole = run.positions(1, 5000).queue.cards;
         const begun = performance.now();
-        for (let i = 0; i < 20; i += 1) run.raw.lanes(run.server.id, 0, 0, 0, 10);
+        for (let i = 0; i < 20; i += 1) run.source.lanes(run.server.id, 0, 0, 0, 10);
         return { lanes: run.lanes({ sync: 0, async: 0, grace: 0 }, 1).lanes, wires: whole.filter((/** @type {any} */ c) => c.present).length, took: (performance.now() - begun) / 20 };
       });
       assert.ok(wires > 1500, 'those who speak Active Queueing keep their wires, however far back');
@@ -83,9 +83,11 @@ for (const name of BROWSERS) {
       const { page, complaints } = await open(started, '#1/queue?p=cut-the-wire&t=0');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
       const before = await state(page);
-      await page.evaluate(async () => {
+      await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.openTrace(session.run.raw.exportSqlog(), 'again.sqlog');
+        const data = new DataTransfer();
+        data.items.add(new File([session.run.raw.exportSqlog()], 'again.sqlog'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
       });
       await page.waitForFunction(() => /\d+\/\d+/.test(document.querySelector('.verdict')?.textContent ?? ''));
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.verified().checked > 0);

@@ -9,7 +9,7 @@ import { start } from './browser.js';
 import { WWW } from './serve.js';
 
 /** The classes that have stories. */
-const TOLD = ['Lab', 'Ladder', 'Map', 'Matrix'];
+const TOLD = ['Queue', 'Unicast', 'Routing', 'Swarm'];
 
 /**
  * Runs inside a browser as well, so it uses nothing of this file.
@@ -18,16 +18,18 @@ const TOLD = ['Lab', 'Ladder', 'Map', 'Matrix'];
  * @returns {string[]}
  */
 function run(core, classes) {
-  return classes.flatMap((name) => JSON.parse(core[name].presets()).map((/** @type {any} */ { id, scenario }) => {
-    const lab = core[name].fromScenario(JSON.stringify(scenario));
-    lab.seek(lab.horizon());
-    const line = `${id} ${lab.digest()}`;
-    lab.free();
+  return classes.flatMap((name) => core[name].presets().map((/** @type {any} */ { id, scenario }) => {
+    const world = core[name].fromScenario(scenario);
+    const run = world.run();
+    run.seek(run.horizon());
+    const line = `${id} ${run.digest()}`;
+    run.free();
+    world.free();
     return line;
   }));
 }
 
-/** The module, ready, in Node. @returns {Promise<any>} */
+/** The module, ready, in Node. @returns {Promise<import('#servent')>} */
 export async function inNode() {
   const core = await import('#servent');
   await core.default({ module_or_path: await readFile(path.join(WWW, 'pkg/servent_bg.wasm')) });

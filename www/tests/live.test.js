@@ -132,8 +132,11 @@ for (const name of BROWSERS) {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       const head = await page.evaluate(async (/** @type {string} */ latin) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.openTrace(Uint8Array.from(latin, (c) => c.charCodeAt(0)), 'real.sqlog');
-        const packets = session.run.raw.exportPcapng();
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(latin, (c) => c.charCodeAt(0))], 'real.sqlog'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+        while (session.run.kind !== 'trace') await new Promise((done) => setTimeout(done, 20));
+        const packets = session.run.source.exportPcapng();
         return { magic: [...packets.slice(0, 4)], length: packets.length };
       }, readFileSync(String(TRACE), 'latin1'));
       assert.deepEqual(head.magic, [0x0a, 0x0d, 0x0d, 0x0a]);

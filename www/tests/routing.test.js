@@ -157,11 +157,11 @@ for (const name of BROWSERS) {
       await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.select({ node: i, ticket: null, name: 'it', lane: 0 }), first.to);
       await page.keyboard.press('x');
       await drawn(page);
-      assert.equal(await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.raw.up()[i], first.to), 0);
+      assert.equal(await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.source.up()[i], first.to), 0);
       assert.ok((await flights(page)).filter((f) => f.from === first.to).length === 0, 'who is down sends nothing');
       await page.keyboard.press('x');
       await drawn(page);
-      assert.equal(await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.raw.up()[i], first.to), 1);
+      assert.equal(await page.evaluate((i) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.source.up()[i], first.to), 1);
       await page.close();
     });
 
@@ -310,7 +310,7 @@ for (const name of BROWSERS) {
     });
 
     test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Map']), await digests('node', ['Map']));
+      assert.deepEqual(await digests(name, ['Routing']), await digests('node', ['Routing']));
     });
 
     test('the single file has this view too', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {

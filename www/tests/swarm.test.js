@@ -200,7 +200,7 @@ for (const name of BROWSERS) {
     });
 
     test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Matrix']), await digests('node', ['Matrix']));
+      assert.deepEqual(await digests(name, ['Swarm']), await digests('node', ['Swarm']));
     });
 
     test('seeking leads to the state that running leads to', async () => {

@@ -110,7 +110,7 @@ for (const name of BROWSERS) {
     });
 
     test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Ladder']), await digests('node', ['Ladder']));
+      assert.deepEqual(await digests(name, ['Unicast']), await digests('node', ['Unicast']));
     });
 
     test('seeking leads to the state that running leads to', async () => {

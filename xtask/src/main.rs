@@ -10,6 +10,7 @@ mod second;
 mod single;
 mod steps;
 mod tidy;
+mod types;
 mod wasm;
 
 use clap::{Parser, Subcommand};

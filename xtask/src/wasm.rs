@@ -1,13 +1,35 @@
 //! The core as one WebAssembly module, with its bindings for JavaScript.
 
+use std::fs;
+
 use anyhow::{Result, anyhow};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::run::cargo;
+use crate::types::interfaces;
 use crate::{machine, paths};
 
 /// The name of the module's files.
 const NAME: &str = "servent";
+
+/// What Node has to know of the folder to import it as a package.
+const PACKAGE: &str = concat!(
+    r#"{
+  "name": "servent",
+  "version": ""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"",
+  "description": "The protocols of Servent: worlds to be simulated, tapes to be run again",
+  "license": "MIT OR Apache-2.0",
+  "type": "module",
+  "exports": {
+    ".": { "types": "./servent.d.ts", "default": "./servent.js" },
+    "./servent_bg.wasm": "./servent_bg.wasm"
+  },
+  "sideEffects": false
+}
+"#
+);
 
 /// Builds `servent-web` and writes the module and its bindings to `www/pkg`.
 ///
@@ -34,7 +56,12 @@ pub(crate) fn build() -> Result<()> {
                 .reset_state_function(true)
                 .generate(paths::pkg())
         })
-        .map_err(|error| anyhow!("the bindings could not be made: {error:?}"))
+        .map_err(|error| anyhow!("the bindings could not be made: {error:?}"))?;
+    let declarations = paths::pkg().join(format!("{NAME}.d.ts"));
+    let classes = fs::read_to_string(&declarations)?;
+    fs::write(&declarations, classes + "\n" + &interfaces(&paths::root())?)?;
+    fs::write(paths::pkg().join("package.json"), PACKAGE)?;
+    Ok(())
 }
 
 /// The file of the module.

@@ -4,28 +4,30 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [pkg, scenario, runs, seeks] = process.argv.slice(2);
-const { default: init, Lab } = await import(pathToFileURL(resolve(pkg, "servent.js")).href);
+const { default: init, Queue } = await import(pathToFileURL(resolve(pkg, "servent.js")).href);
 await init({ module_or_path: readFileSync(join(pkg, "servent_bg.wasm")) });
 
-const text = readFileSync(scenario, "utf8");
+const world = JSON.parse(readFileSync(scenario, "utf8"));
 const explore = [];
-let lab;
+let run;
 for (let i = 0; i < Number(runs); i += 1) {
-  lab?.free();
+  run?.free();
   const began = performance.now();
-  lab = Lab.fromScenario(text);
-  while (!lab.explore(100_000));
+  const queue = Queue.fromScenario(world);
+  run = queue.run();
+  queue.free();
+  while (!run.explore(1_000));
   explore.push((performance.now() - began) / 1000);
 }
 
-const horizon = lab.horizon();
+const horizon = run.horizon();
 const times = [];
 // Evenly spread and far from each other: 0.618… visits everywhere.
 for (let i = 1, at = 0; i <= Number(seeks); i += 1) {
   at = (at + 0.6180339887) % 1;
   const start = performance.now();
-  lab.seek(Math.floor(at * horizon));
+  run.seek(Math.floor(at * horizon));
   times.push(performance.now() - start);
 }
-lab.seek(horizon);
-console.log(JSON.stringify({ explore, seeks: times, digest: lab.digest() }));
+run.seek(horizon);
+console.log(JSON.stringify({ explore, seeks: times, digest: run.digest() }));

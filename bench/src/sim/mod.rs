@@ -1,8 +1,8 @@
 //! The simulator: events a second, native and as WebAssembly; seeks.
 
 mod frames;
-mod map;
 pub(crate) mod page;
+mod routing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

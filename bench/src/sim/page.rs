@@ -27,7 +27,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
         beside,
         &Target::AtMost(50.0),
     );
-    super::map::run(report, quick)?;
+    super::routing::run(report, quick)?;
     super::frames::run(report, &root, quick)
 }
 

@@ -6,6 +6,7 @@ mod columns;
 mod record;
 mod room;
 mod run;
+mod types;
 mod watched;
 
 use std::cell::RefCell;

@@ -209,7 +209,7 @@ impl Run {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "NamedRecord | undefined")]
+    #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent> | undefined")]
     pub fn record(&self, i: u32) -> Answer {
         self.of.borrow().record(i)
     }
@@ -219,7 +219,7 @@ impl Run {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "NamedRecord[]")]
+    #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent>[]")]
     pub fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
         self.of.borrow().records(from, count, filter)
     }
@@ -228,7 +228,7 @@ impl Run {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Why | undefined")]
+    #[wasm_bindgen(unchecked_return_type = "TraceWhy | undefined")]
     pub fn why(&self, i: u32) -> Answer {
         self.of.borrow().why(i)
     }
@@ -256,7 +256,7 @@ impl Run {
     /// A sentence when it makes no sense, names no node, or this is a tape.
     pub fn fault(
         &self,
-        #[wasm_bindgen(unchecked_param_type = "Fault")] fault: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "AnyFault")] fault: JsValue,
     ) -> Result<u32, JsError> {
         self.of.borrow_mut().fault(fault)
     }

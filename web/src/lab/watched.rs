@@ -12,11 +12,7 @@ use servent_sim::{At, Keyframes, Protocol, Timeline, Violation, World};
 
 /// A protocol whose worlds can be looked at.
 pub(crate) trait Watched:
-    Protocol<
-        Scenario: Clone + Serialize + DeserializeOwned,
-        Event: Serialize,
-        Fault: DeserializeOwned,
-    >
+    Protocol<Scenario: Clone + Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
 {
     /// What is gathered from the records.
     type Survey: Survey<Self>;

@@ -51,7 +51,7 @@ impl Queue {
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(
         #[wasm_bindgen(unchecked_param_type = "QueueScenario")] scenario: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Checkpoint | undefined")] claim: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
     ) -> Result<Queue, JsError> {
         let claim: Option<Checkpoint> = take(claim)?;
         Ok(Self { lab: Lab::shared(scenario, claim)? })
@@ -81,14 +81,7 @@ impl Queue {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn lanes(
-        &self,
-        node: u32,
-        sync: u32,
-        asynchronous: u32,
-        grace: u32,
-        count: u32,
-    ) -> Answer {
+    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> Answer {
         let lab = self.lab.borrow();
         let part = Part::lanes([sync, asynchronous, grace], count);
         give(&state::of(&lab, lab.known(node)?, part))

@@ -4,7 +4,7 @@ use serde_json::Value;
 use servent_core::time::Duration;
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_sim::Oracle as _;
+use servent_sim::Oracle;
 use servent_sim::queue::check::Oracles;
 use servent_sim::queue::{Fault, FaultAt, Profile, Queue, Role, Scenario, World, presets};
 use servent_sim::{Keyframes, Timeline, Violation};
@@ -18,15 +18,15 @@ const CARDS: u32 = 50;
 
 impl Survey<Queue> for Oracles {
     fn new(scenario: &Scenario) -> Self {
-        Self::new(scenario)
+        Oracles::new(scenario)
     }
 
     fn see(&mut self, _: &World, record: &Record) {
-        self.see(record);
+        Oracle::see(self, record);
     }
 
     fn violations(&self) -> &[Violation] {
-        self.violations()
+        Oracle::violations(self)
     }
 }
 

@@ -7,9 +7,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{
-    Act, ActAt, Chart, Event, Routing, Scenario, World, presets, why,
-};
+use servent_sim::routing::{Act, ActAt, Chart, Event, Routing, Scenario, World, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::searches::roles;

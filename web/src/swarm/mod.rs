@@ -125,7 +125,7 @@ impl Swarm {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Selection | undefined")]
+    #[wasm_bindgen(unchecked_return_type = "SwarmSelection | undefined")]
     pub fn funnel(&self, transfer: f64) -> Answer {
         let lab = self.lab.borrow();
         let Some(record) = lab.timeline.record(transfer as u64) else {
@@ -163,7 +163,7 @@ impl Swarm {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Outcome")]
+    #[wasm_bindgen(unchecked_return_type = "SwarmResult")]
     pub fn outcome(&self) -> Answer {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();

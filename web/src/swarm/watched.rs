@@ -6,9 +6,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{
-    Act, ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why,
-};
+use servent_sim::swarm::{Act, ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::picture;

@@ -58,9 +58,8 @@ impl Tape {
     /// aborted.
     pub async fn open(
         #[wasm_bindgen(unchecked_param_type = "ReadableStream<Uint8Array>")] stream: ReadableStream,
-        #[wasm_bindgen(unchecked_param_type = "((bytes: number) => void) | undefined")] progress: Option<
-            Function,
-        >,
+        #[wasm_bindgen(unchecked_param_type = "((bytes: number) => void) | undefined")]
+        progress: Option<Function>,
         signal: Option<AbortSignal>,
     ) -> Result<Tape, JsValue> {
         let (reel, read) = open::reel(stream, progress, signal).await?;
@@ -108,14 +107,7 @@ impl Tape {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn lanes(
-        &self,
-        node: u32,
-        sync: u32,
-        asynchronous: u32,
-        grace: u32,
-        count: u32,
-    ) -> Answer {
+    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> Answer {
         self.queue(node, Part::lanes([sync, asynchronous, grace], count))
     }
 

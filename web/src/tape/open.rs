@@ -55,9 +55,7 @@ async fn read(
 }
 
 /// What a reader gives, until it is done.
-fn chunks(
-    reader: &ReadableStreamDefaultReader,
-) -> impl Stream<Item = Result<Uint8Array, JsValue>> {
+fn chunks(reader: &ReadableStreamDefaultReader) -> impl Stream<Item = Result<Uint8Array, JsValue>> {
     stream::try_unfold(reader.clone(), |reader| async move {
         let given = JsFuture::from(reader.read()).await?;
         if Reflect::get(&given, &"done".into())?.is_truthy() {

@@ -6,9 +6,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::unicast::check::Oracles;
-use servent_sim::unicast::{
-    Act, ActAt, Diagram, Event, Scenario, Unicast, World, presets, why,
-};
+use servent_sim::unicast::{Act, ActAt, Diagram, Event, Scenario, Unicast, World, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};

@@ -15,7 +15,7 @@ export function number(key, owner, unit, least, label = key) {
   return el('label', { class: 'field' }, t(`form.${label}`), input);
 }
 
-/** Seed and length. @param {{seed: number, horizon: number}} draft */
+/** Seed and length. @param {{seed: number|string, horizon: number}} draft */
 export function world(draft) {
   const seed = el('input', { name: 'seed', inputmode: 'numeric', pattern: '[0-9]{1,15}', value: String(draft.seed), required: true });
   seed.addEventListener('input', () => { if (seed.checkValidity()) draft.seed = Number(seed.value); });

@@ -71,7 +71,7 @@ export class LabInspector extends HTMLElement {
     return undefined;
   }
 
-  /** The rule that was followed: its sentence, its clause, its number. @param {string} rule @param {T.Why|null} why */
+  /** The rule that was followed: its sentence, its clause, its number. @param {string} rule @param {T.TraceWhy|null} why */
   #rule(rule, why) {
     if (!rule && !why?.clause) return null;
     const { id = null, clause = null } = why ?? {};

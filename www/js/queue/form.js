@@ -11,21 +11,21 @@ const DIALECTS = /** @type {const} */ (['active', 'parq', 'parq11', 'passive']);
 const SERVER = /** @type {const} */ ([['slots', 1, 1], ['capacity', 1, 0], ['sync_places', 1, 0], ['time_scale', 1, 1]]);
 const GROUP = /** @type {const} */ ([['count', 1, 0], ['size', 1e6, 0], ['first', 1e6, 0], ['spacing', 1e6, 0], ['down', 1e3, 1], ['latency', 1e3, 0]]);
 
-/** @param {T.Scenario} draft */
+/** @param {T.QueueScenario} draft */
 export const form = (draft) => [...draft.servers.map((of, i) => server(of, draft.servers.length > 1 ? of.name || `${i + 1}` : '')), groups(draft)];
 
-/** @param {T.ScenarioServer} of @param {string} name among several */
+/** @param {T.Server} of @param {string} name among several */
 function server(of, name) {
   return el('fieldset', {}, el('legend', { text: `${t('scenario.server')}${name && ` ${name}`}` }),
     el('div', { class: 'form-grid' }, ...SERVER.map(([key, unit, least]) => number(key, of.queue, unit, least)),
       number('up', of, 1e3, 1, 'rate'), number('latency', of, 1e3, 0)));
 }
 
-/** @param {T.Scenario} draft */
+/** @param {T.QueueScenario} draft */
 function groups(draft) {
   const rows = el('div', {});
   const draw = () => rows.replaceChildren(...draft.clients.map((group, i) => row(group, i)));
-  /** @param {T.ScenarioGroup} group @param {number} i */
+  /** @param {T.QueueGroup} group @param {number} i */
   const row = (group, i) => {
     const dialect = el('select', { name: 'dialect' }, ...DIALECTS.map((d) => el('option', { value: d, text: t(`dialect.${d}`), selected: d === group.dialect })));
     dialect.addEventListener('change', () => { group.dialect = dialect.value; });
@@ -46,7 +46,7 @@ function groups(draft) {
     } } }));
 }
 
-/** @param {'callable'|'firewalled'} key @param {T.ScenarioGroup} group */
+/** @param {'callable'|'firewalled'} key @param {T.QueueGroup} group */
 function flag(key, group) {
   const input = el('input', { type: 'checkbox', name: key, checked: group[key] });
   input.addEventListener('change', () => { group[key] = input.checked; });

@@ -28,7 +28,7 @@ export class ServerQueue extends HTMLElement {
   /** @type {Session|null} */ session = null;
   /** @type {() => QueueRun|null} */ source = () => null;
   /** @type {Map<string, WaitCard|SendCard>} */ #cards = new Map();
-  /** @type {Map<string, T.ClientView>} */ #clients = new Map();
+  /** @type {Map<string, T.ClientInfo>} */ #clients = new Map();
   /** @type {Record<string, Lane>} */ #lanes = {};
   /** @type {FreeSlot[]} */ #frames = [];
   #row = ROW_REM * 16;

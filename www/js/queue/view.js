@@ -7,13 +7,14 @@ import { badge } from '#lab/queue/card.js';
 import { form } from '#lab/queue/form.js';
 import { GESTURES } from '#lab/queue/menu.js';
 import { QueueRun } from '#lab/queue/run.js';
+import { doing } from '#lab/run.js';
 import '#lab/queue/pane.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
 /** @import { View } from '../views.js' */
 
-/** Stories do not change. @type {T.Preset[]|undefined} */
+/** Stories do not change. @type {T.Preset<T.QueueScenario>[]|undefined} */
 let stories;
 
 /** Ten minutes. */
@@ -22,17 +23,17 @@ const SLEEP_US = 600e6;
 /** @param {Session} session */
 const runOf = (session) => /** @type {QueueRun|null} */ (session.run);
 
-/** @param {string} gesture @param {number} node @param {number} server @returns {T.Fault} */
+/** @param {string} gesture @param {number} node @param {number} server @returns {T.AnyFault} */
 function faultOf(gesture, node, server) {
   if (gesture === 'cut') return { cut: { a: server, b: node } };
   if (gesture === 'sleep') return { sleep: { node, length: SLEEP_US } };
-  return { [gesture]: { node } };
+  return doing(gesture, { node });
 }
 
 /** True when the selection was stalled on this branch and goes on no more. @param {Session} session */
 function stalled(session) {
   const { node } = session.selection;
-  return Boolean(session.faults().findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+  return Boolean(/** @type {T.At<T.Fault>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
 /** The same arrivals with everybody speaking one language. @param {any} scenario @param {boolean} [told] */
@@ -41,7 +42,7 @@ function variants(scenario, told = false) {
   if (told && !a) return [];
   return [a?.dialect ?? 'active', b?.dialect ?? 'parq'].map((dialect) => ({
     name: t(`compare.${dialect}`),
-    scenario: { ...scenario, clients: scenario.clients.map((/** @type {T.ScenarioGroup} */ group) => ({ ...group, dialect })) },
+    scenario: { ...scenario, clients: scenario.clients.map((/** @type {T.QueueGroup} */ group) => ({ ...group, dialect })) },
   }));
 }
 
@@ -95,7 +96,7 @@ export const queue = {
   },
   sign({ run, selection }) {
     const node = selection.node === null ? undefined : run?.node(selection.node);
-    return node?.role === 'client' ? badge(node.dialect) : null;
+    return node?.role === 'client' ? badge(node.dialect ?? 'passive') : null;
   },
   gestures({ selection, run }) {
     if (selection.node === null && selection.ticket === null) return run ? [{ gesture: 'restart', text: t('gesture.restart.server'), key: 'X' }] : [];
@@ -125,8 +126,8 @@ export const queue = {
   form,
   /** Faults that name nodes which still exist. */
   fitting(draft) {
-    const nodes = draft.servers.length + draft.clients.reduce((/** @type {number} */ sum, /** @type {T.ScenarioGroup} */ g) => sum + g.count, 0);
-    const faults = draft.faults.filter((/** @type {T.Fault} */ { at: _, ...fault }) => Object.values(fault).every((f) => [f.node, f.a, f.b].every((n) => n === undefined || n < nodes)));
+    const nodes = draft.servers.length + draft.clients.reduce((/** @type {number} */ sum, /** @type {T.QueueGroup} */ g) => sum + g.count, 0);
+    const faults = draft.faults.filter((/** @type {T.AnyFault & {at: number}} */ { at: _, ...fault }) => Object.values(fault).every((f) => [f.node, f.a, f.b].every((n) => n === undefined || n < nodes)));
     return { ...draft, faults };
   },
 

@@ -1,6 +1,5 @@
 /** Every message that is known, in columns: when it left, where to, what became of it. */
 
-/** @import * as T from './types' */
 
 /** Numbers of a flight in an answer of the core. */
 const STRIDE = 10;

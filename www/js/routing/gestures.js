@@ -1,4 +1,5 @@
 /** What is selected, and what can be done to it. */
+import { doing } from '#lab/run.js';
 import { t } from '#lab/strings.js';
 import { linkName, messageName } from '#lab/routing/words.js';
 
@@ -62,11 +63,11 @@ export function action(gesture, target, session) {
   const { name } = target;
   if (gesture === 'cut' || gesture === 'heal') {
     if (thing.kind !== 'link') return null;
-    return { fault: { [gesture]: { from: run.links.a[thing.i], to: run.links.b[thing.i] } }, name, past: AFTER };
+    return { fault: doing(gesture, { from: run.links.a[thing.i], to: run.links.b[thing.i] }), name, past: AFTER };
   }
   if (thing.kind !== 'node') return null;
   const node = thing.i;
   if (gesture === 'search') return { fault: { search: { node, words: run.searches.find((s) => s.kind === 'query')?.words || WORDS } }, name, past: AFTER };
   if (gesture === 'flood') return { fault: { flood: { node, ...FLOOD } }, name, past: AFTER };
-  return { fault: { [gesture]: { node } }, name, past: AFTER };
+  return { fault: doing(gesture, { node }), name, past: AFTER };
 }

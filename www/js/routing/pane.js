@@ -147,7 +147,7 @@ export class RoutingPane extends HTMLElement {
 
   /** Sent, useful, twice, dropped, lost. @param {Stage} stage @param {any} list */
   #figure({ run }, list) {
-    const all = run.counters(-1);
+    const all = run.counters();
     const why = all.reasons.filter(([reason]) => reason !== 'duplicate').sort(([, a], [, b]) => b - a)
       .map(([reason, n]) => t('figure.reason', { n, why: t(`drop.${reason}`) })).join(', ');
     const dropped = all.dropped - all.duplicate;

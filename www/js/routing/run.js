@@ -30,7 +30,7 @@ export class RoutingRun extends Run {
     this.fates = fates;
     /** @type {T.RoutingScenario} */ this.told = this.scenario;
     this.refreshLinks();
-    const root = this.told.script.find((/** @type {any} */ step) => step.search)?.search.node ?? 0;
+    const root = this.told.script.find((step) => step.search)?.search?.node ?? 0;
     this.places = layout(this.told.shape, this.nodes.length, this.links, Math.min(root, this.nodes.length - 1));
     this.near = neighbours(this.nodes.length, this.links);
   }
@@ -90,7 +90,7 @@ export class RoutingRun extends Run {
     return -1;
   }
 
-  /** @param {T.Fault} fault @override */
+  /** @param {T.AnyFault} fault @override */
   fault(fault) {
     const branch = super.fault(fault);
     this.#another();

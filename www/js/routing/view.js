@@ -39,10 +39,10 @@ function nodeFacts(run, node) {
     [t('fact.role'), t(up ? `role.${run.nodes[node].role}` : 'fact.down')],
     [t('fact.messages'), t('fact.messages.of', { sent, useful, twice: duplicate, dropped: dropped - duplicate })],
     [t('fact.remembers'), t('fact.remembers.of', { n: total })],
-    ...rows.map((row) => /** @type {[string, string, number]} */ ([
+    ...rows.map((row) => ({ ...row, left: Math.max(0, (row.expires_at ?? now) - now), life: (row.expires_at ?? now) - row.born_at })).map((row) => /** @type {[string, string, number]} */ ([
       t(`row.${row.kind}`, { words: row.words ?? row.id.slice(0, 8) }),
-      t(row.via === null ? 'row.own' : row.gone ? 'row.gone' : 'row.via', { name: row.name, left: span(row.expires_at - now) }),
-      Math.max(0, Math.min(1, (row.expires_at - now) / Math.max(1, row.expires_at - row.born_at))),
+      t(row.via === null ? 'row.own' : row.gone ? 'row.gone' : 'row.via', { name: row.name, left: span(row.left) }),
+      Math.min(1, row.left / Math.max(1, row.life)),
     ])),
     ...(total > rows.length ? [/** @type {[string, string]} */ ([t('row.more'), count(total - rows.length)])] : []),
   ];

@@ -4,6 +4,7 @@ import { number } from '#lab/panels/fields.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
+/** A group in the form: who is behind a wall is a share of it. @typedef {T.SwarmGroup & {share: number, wall: string}} Group */
 
 /** Fields of the file and its source: key, unit, least value. */
 const FILE = /** @type {const} */ ([['pieces', 1, 1], ['chunk', 1e3, 1], ['source_up', 1e3, 1], ['source_slots', 1, 1]]);
@@ -20,13 +21,13 @@ function choice(label, name, ids, now, words, take) {
   return el('label', { class: 'field' }, label, node);
 }
 
-/** @param {T.SwarmScenario} draft */
+/** @param {Omit<T.SwarmScenario, 'clients'> & {clients: Group[]}} draft */
 export function form(draft) {
   // Those who cannot be connected to are a share of a group here, and a group of their own in the scenario.
   draft.clients = joined(draft.clients);
   const rows = el('div', {});
   const draw = () => rows.replaceChildren(...draft.clients.map((group, i) => row(group, i)));
-  /** @param {T.Group} group @param {number} i */
+  /** @param {Group} group @param {number} i */
   const row = (group, i) => el('div', { class: 'group-row', role: 'group', 'aria-label': t('form.group.nth', { n: i + 1 }) },
     ...GROUP.map(([key, unit, least]) => number(key, group, unit, least, `swarm.${key}`)),
     number('share', group, 1, 0, 'swarm.share'),
@@ -43,9 +44,9 @@ export function form(draft) {
   ];
 }
 
-/** Groups that differ only in their walls are one, with a share of walled ones. @param {T.Group[]} groups @returns {T.Group[]} */
+/** Groups that differ only in their walls are one, with a share of walled ones. @param {Group[]} groups @returns {Group[]} */
 function joined(groups) {
-  /** @type {T.Group[]} */
+  /** @type {Group[]} */
   const list = [];
   for (const group of groups) {
     const walled = group.passive || group.firewalled;
@@ -59,7 +60,7 @@ function joined(groups) {
 
 /** The scenario a form has led to: without the faults of the story, and with every share a group. @param {any} draft */
 export function fitting(draft) {
-  const clients = draft.clients.flatMap((/** @type {T.Group} */ { share = 0, wall, ...group }) => {
+  const clients = draft.clients.flatMap((/** @type {Group} */ { share = 0, wall, ...group }) => {
     const walled = Math.min(group.count, Math.round((group.count * Number(share)) / 100));
     const parts = [{ ...group, count: group.count - walled }, { ...group, count: walled, [String(wall)]: true }];
     return parts.filter((part) => part.count > 0);

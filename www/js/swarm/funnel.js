@@ -5,13 +5,12 @@ import { known, t } from '#lab/strings.js';
 import { nameOf } from '#lab/swarm/words.js';
 
 /** @import { SwarmRun } from './run.js' */
-/** @import * as T from './types' */
 
 /** The rule of a step, behind its number. @param {string} text @param {string} why @param {{id: string, clause: string}} rule */
 const rule = (text, why, { id, clause }) => el('details', {}, el('summary', {}, el('span', { text }), el('code', { text: id, title: t('inspect.requirement', { id }) })),
   el('p', {}, known(why) ? `${t(why)} ` : '', el('em', { text: clause })));
 
-/** @param {SwarmRun} run @param {T.Funnel} funnel */
+/** @param {SwarmRun} run @param {import('./run.js').Chosen} funnel */
 export function funnelOf(run, { steps, chosen, giver, taker, piece, led }) {
   // Each bar is as wide as what is left; the two ends count pieces, the middle clients.
   const most = Math.max(1, ...steps.map((s) => s.count));

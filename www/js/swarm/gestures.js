@@ -1,4 +1,5 @@
 /** What can be done to a client, or to the way between two. */
+import { doing } from '#lab/run.js';
 import { t } from '#lab/strings.js';
 import { nameOf } from '#lab/swarm/words.js';
 import { SOURCE } from '#lab/swarm/grid.js';
@@ -36,7 +37,7 @@ export const clientOf = (run, row, lane) => ({ node: row === SOURCE ? run.home.i
 /** True while the way between two is cut on this branch. @param {Session} session @param {number} a @param {number} b */
 function severed(session, a, b) {
   const of = (/** @type {any} */ way) => way && ((way.from === a && way.to === b) || (way.from === b && way.to === a));
-  return Boolean(session.faults().findLast((f) => of(f.cut ?? f.heal))?.cut);
+  return Boolean(/** @type {T.At<T.SwarmAct>[]} */ (session.faults()).findLast((f) => of(f.cut ?? f.heal))?.cut);
 }
 
 /** @param {Session} session */
@@ -64,10 +65,10 @@ export function action(gesture, target, session) {
   if (gesture === 'cut' || gesture === 'heal') {
     const flow = target.transfer === undefined ? undefined : run.transfer(target.transfer);
     if (!flow || flow.giver === SOURCE) return null;
-    return { fault: { [gesture]: { from: flow.giver, to: flow.taker } }, name: `${nameOf(run, flow.giver)}, ${nameOf(run, flow.taker)}` };
+    return { fault: doing(gesture, { from: flow.giver, to: flow.taker }), name: `${nameOf(run, flow.giver)}, ${nameOf(run, flow.taker)}` };
   }
   if (node === run.home.id) return gesture === 'restart_coordinator' ? { fault: { restart_coordinator: {} }, name } : null;
   const who = run.rows[node]?.name ?? name;
   if (gesture === 'corrupt' || gesture === 'honest') return { fault: { habit: { client: node, habit: gesture } }, name: who };
-  return { fault: { [gesture]: { client: node } }, name: who };
+  return { fault: doing(gesture, { client: node }), name: who };
 }

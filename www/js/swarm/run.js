@@ -3,6 +3,7 @@ import { Run } from '#lab/run.js';
 import { SOURCE } from '#lab/swarm/grid.js';
 
 /** @import * as T from './types' */
+/** How a transfer was chosen; the source is a giver too. @typedef {T.SwarmSelection & {giver: number}} Chosen */
 
 /** What a cell can be. */
 export const MISSING = 0;
@@ -33,8 +34,8 @@ export class SwarmRun extends Run {
   rarest = 0;
   /** Pieces held by all, as shares of the whole, and the most that could be. */
   progress = { at: /** @type {number[]} */ ([]), done: /** @type {number[]} */ ([]), ideal: /** @type {number[]} */ ([]), end: 0 };
-  /** @type {T.Counters} */ counters = /** @type {any} */ ({});
-  /** @type {T.Outcome} */ outcome = /** @type {any} */ ({});
+  /** @type {T.Totals} */ counters = /** @type {any} */ ({});
+  /** @type {T.SwarmResult} */ outcome = /** @type {any} */ ({});
   /** Differs whenever anything that is drawn may differ. */
   stamp = '';
   #branched = 0;
@@ -150,24 +151,23 @@ export class SwarmRun extends Run {
   /** A transfer by its number, also one that is over. @param {number} id @returns {{giver: number, taker: number, piece: number}|undefined} */
   transfer(id) { return this.transfers.find((f) => f.id === id) ?? this.funnel(id) ?? undefined; }
 
-  /** How it was chosen. @param {number} id @returns {T.Funnel|null} */
+  /** How it was chosen. @param {number} id @returns {Chosen|null} */
   funnel(id) {
     const key = `${this.#branched}|${id}|${id < this.count}`;
     if (this.#funnel.key !== key) {
       const found = (id < this.count && this.source.funnel(id)) || null;
-      if (found) found.giver ??= SOURCE;
-      this.#funnel = { key, found };
+      this.#funnel = { key, found: found && { ...found, giver: found.giver ?? SOURCE } };
     }
     return this.#funnel.found;
   }
-  #funnel = { key: '', found: /** @type {T.Funnel|null} */ (null) };
+  #funnel = { key: '', found: /** @type {Chosen|null} */ (null) };
 
   /** @override */
   refreshNodes() {
     super.refreshNodes();
     this.rows.forEach((row, i) => { row.role = /** @type {any} */ (this.nodes[i]).role; });
   }
-  /** @param {T.Fault} fault @override */
+  /** @param {T.AnyFault} fault @override */
   fault(fault) {
     this.#branched += 1;
     return super.fault(fault);

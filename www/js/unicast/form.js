@@ -17,7 +17,7 @@ const SEND = /** @type {const} */ ([['count', 1, 1], ['size', 1, 1], ['every', 1
 export function form(draft) {
   const profile = el('select', { name: 'profile' }, ...['unicast3', 'adaptive'].map((id) => el('option', { value: id, text: t(`profile.${id}`), selected: id === draft.profile })));
   profile.addEventListener('change', () => { draft.profile = profile.value; });
-  const sends = draft.script.map((step) => step.send).filter(Boolean);
+  const sends = draft.script.flatMap((step) => step.send ?? []);
   return [
     el('fieldset', {}, el('legend', { text: t('form.way') }),
       el('div', { class: 'form-grid' }, el('label', { class: 'field' }, t('form.profile'), profile), ...LINK.filter(([key]) => typeof draft.link[key] === 'number').map(([key, unit, least]) => number(key, draft.link, unit, least)), ...SHARES.map((key) => share(key, draft.link)))),

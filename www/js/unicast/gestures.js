@@ -1,4 +1,5 @@
 /** What can be done to an arrow, or to a node. */
+import { doing } from '#lab/run.js';
 import { t } from '#lab/strings.js';
 import { label } from '#lab/unicast/words.js';
 
@@ -37,7 +38,7 @@ export function gesturesOf(session) {
   // A copy has no number of its own, so it cannot be struck.
   if (arrow) return arrow.copy_of === null ? ARROW.map(([gesture, key]) => ({ gesture, text: t(`gesture.${gesture}`), key })) : [];
   if (selection.node === null) return [];
-  const node = /** @type {T.UnicastNode|undefined} */ (/** @type {unknown} */ (run.node(selection.node)));
+  const node = /** @type {T.NodeInfo|undefined} */ (/** @type {unknown} */ (run.node(selection.node)));
   const sends = node?.role !== 'receiver';
   const halted = stalled(session);
   const fits = { send: sends, close: sends, crash: node?.up, restart: !node?.up, stall: node?.up && !halted, resume: halted };
@@ -47,7 +48,7 @@ export function gesturesOf(session) {
 /** True when the selected node stands still on this branch. @param {Session} session */
 export function stalled(session) {
   const { node } = session.selection;
-  return Boolean(session.faults().findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+  return Boolean(/** @type {T.At<T.UnicastAct>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
 /** @param {string} gesture @param {T.Selection} target @param {Session} session @returns {Action|null} */
@@ -59,11 +60,11 @@ export function action(gesture, target, session) {
     if (!arrow || arrow.copy_of !== null) return null;
     const { from, to, n } = arrow;
     const by = gesture === 'delay' ? { by: Math.round(run.flight * LATE) } : gesture === 'duplicate' ? { by: Math.round(run.flight * COPY) } : {};
-    return { fault: { [gesture]: { from, to, n, ...by } }, name: target.name, at: arrow.sent };
+    return { fault: doing(gesture, { from, to, n, ...by }), name: target.name, at: arrow.sent };
   }
   const { node } = target;
   const peer = run.nodes.find((other) => other.id !== node)?.id ?? node;
-  if (gesture === 'send') return { fault: { send: { from: node, to: peer, ...MORE } }, name: target.name };
+  if (gesture === 'send') return { fault: doing('send', { from: node, to: peer, ...MORE }), name: target.name };
   if (gesture === 'close') return { fault: { close: { from: node, to: peer } }, name: target.name };
-  return { fault: { [gesture]: { node } }, name: target.name };
+  return { fault: doing(gesture, { node }), name: target.name };
 }

@@ -57,7 +57,7 @@ class End {
   /** @param {import('./run.js').UnicastRun} run @param {number} id @param {'sender'|'receiver'} side @param {boolean} selected */
   update(run, id, side, selected) {
     this.id = id;
-    const node = /** @type {T.UnicastNode|undefined} */ (/** @type {unknown} */ (run.node(id)));
+    const node = /** @type {T.NodeInfo|undefined} */ (/** @type {unknown} */ (run.node(id)));
     const { up, peers } = run.margins(id);
     const half = peers.map((p) => p[side]).find(Boolean) ?? null;
     setText(this.name, node?.name ?? '');

@@ -56,7 +56,7 @@ export class Lane {
 
   /** Whose margins are shown: the first that sends, and the last that receives. @returns {[number, number]} */
   ends() {
-    const nodes = /** @type {T.UnicastNode[]} */ (/** @type {unknown} */ (this.run.nodes));
+    const nodes = /** @type {T.NodeInfo[]} */ (/** @type {unknown} */ (this.run.nodes));
     const first = nodes.find((n) => n.role !== 'receiver') ?? nodes[0];
     const last = nodes.findLast((n) => n.role !== 'sender' && n !== first) ?? nodes[nodes.length - 1];
     return [first.id, last.id];

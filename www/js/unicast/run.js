@@ -21,7 +21,7 @@ export class UnicastRun extends Run {
   /** @override */
   get home() { return this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
   /** @returns {string} */
-  get profile() { return /** @type {T.UnicastNode} */ (/** @type {unknown} */ (this.nodes[0])).profile; }
+  get profile() { return String(this.nodes[0].profile); }
 
   /** Reads what has become known since; true when there is something new. */
   refresh() {
@@ -57,11 +57,12 @@ export class UnicastRun extends Run {
   /**
    * A fault that names a datagram strikes it wherever it is: beside a run of
    * the other profile the same one may have arrived already.
-   * @param {T.Fault} fault @override
+   * @param {T.AnyFault} fault @override
    */
   fault(fault) {
     const { now } = this;
-    const name = fault.drop ?? fault.delay ?? fault.duplicate;
+    const act = /** @type {T.UnicastAct} */ (fault);
+    const name = act.drop ?? act.delay ?? act.duplicate;
     if (name) this.refresh();
     const gone = name && this.arrows.find((a) => a.from === name.from && a.to === name.to && a.n === name.n && a.copy_of === null && a.at !== null && a.at <= now && a.sent < now);
     if (gone) this.raw.seek(gone.sent);

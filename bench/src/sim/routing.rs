@@ -1,4 +1,4 @@
-//! The map of ten thousand servents in the page's module: seeks, memory.
+//! The overlay of ten thousand servents in the page's module: seeks, memory.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,9 +9,9 @@ use serde::Deserialize;
 use crate::measure::{median, percentile};
 use crate::report::{Report, Target};
 
-/// What `map.mjs` found; times in milliseconds.
+/// What `routing.mjs` found; times in milliseconds.
 #[derive(Deserialize)]
-struct Map {
+struct Played {
     explore: f64,
     records: u32,
     seeks: Vec<f64>,
@@ -31,7 +31,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
         return Ok(());
     }
     let node = Command::new("node")
-        .arg(root.join("bench/src/sim/map.mjs"))
+        .arg(root.join("bench/src/sim/routing.mjs"))
         .arg(&pkg)
         .args(["ten-thousand", if quick { "20" } else { "200" }])
         .stdin(Stdio::null())
@@ -39,20 +39,20 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
         .output();
     let Ok(out) = node else { return Ok(()) };
     if !out.status.success() {
-        bail!("the module of the map failed in Node");
+        bail!("the module failed in Node");
     }
-    let mut map: Map = serde_json::from_slice(&out.stdout)?;
+    let mut played: Played = serde_json::from_slice(&out.stdout)?;
     let case = |what: &str| format!("{what}, 10 000 servents");
-    let beside = ("its median", Some(median(&mut map.seeks)));
-    let seek = percentile(&mut map.seeks, 95);
+    let beside = ("its median", Some(median(&mut played.seeks)));
+    let seek = percentile(&mut played.seeks, 95);
     report.add(("page", case("seek p95"), "ms"), seek, beside, &Target::AtMost(200.0));
-    let beside = ("records", Some(map.records.into()));
+    let beside = ("records", Some(played.records.into()));
     let explore = ("page", case("from the beginning to the horizon"), "ms");
-    report.add(explore, map.explore, beside, &Target::None);
-    let beside = ("messages in the air at most", Some(map.most.into()));
-    let frame = percentile(&mut map.frames, 95);
+    report.add(explore, played.explore, beside, &Target::None);
+    let beside = ("messages in the air at most", Some(played.most.into()));
+    let frame = percentile(&mut played.frames, 95);
     report.add(("page", case("messages of an instant p95"), "ms"), frame, beside, &Target::None);
     let memory = ("page", case("memory with all keyframes"), "MiB");
-    report.add(memory, map.mib, ("", None), &Target::AtMost(500.0));
+    report.add(memory, played.mib, ("", None), &Target::AtMost(500.0));
     Ok(())
 }

@@ -1,0 +1,18 @@
+//! What the classes call their values, where that is one of several.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r#"
+/** An object with one of these entries. */
+export type OneOf<T> = { [K in keyof T]: Pick<T, K> & { [O in Exclude<keyof T, K>]?: undefined } }[keyof T];
+/** What a world is made of. */
+export type Scenario = QueueScenario | RoutingScenario | UnicastScenario | SwarmScenario;
+/** What can be done to a world; without `at` in a run, at its cursor. */
+export type AnyFault =
+  | Partial<At<Fault>> | Partial<At<RoutingAct>> | Partial<At<UnicastAct>> | Partial<At<SwarmAct>>;
+/** What is shown of a node. */
+export type NodeState = NodeView | RouterView | Margins | SwarmClientView | CoordinatorView;
+/** What happened: the area, and in it `what`. */
+export type AnyEvent = Record<string, { what: string, [field: string]: any }>;
+"#;
