@@ -103,7 +103,7 @@ test('every reason the core declares reads as words', async () => {
     ['core/src/queue/event.rs', 'Loss', 'queue', 'lost', {}], ['core/src/queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
     ['core/src/fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['core/src/fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
     ['core/src/unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['core/src/unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['core/src/unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
-    ['sim/src/unicast/event.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'Loss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'Why', 'message', 'judged', routing], ['core/src/routing/io.rs', 'Why', 'routing', 'limit', routing],
+    ['sim/src/links/datagram/mod.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'Loss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'Why', 'message', 'judged', routing], ['core/src/routing/io.rs', 'Why', 'routing', 'limit', routing],
     ['core/src/swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['core/src/swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['core/src/swarm/event.rs', 'Refusal', 'swarm', 'refused', swarm], ['core/src/swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
   ]);
   for (const [file, name, area, what, strings] of reasons) {

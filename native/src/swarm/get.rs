@@ -174,7 +174,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
     let (tell, progress) = watch::channel(Progress::default());
     let (stop, stopped) = mpsc::channel(1);
     let follow = Follow { handle, file, options, tell };
-    let task = tokio::spawn(follow.to_the_end(answers, stopped));
+    let task = tokio::spawn(follow.until_the_end(answers, stopped));
     Ok(Fetch { progress, stop, task })
 }
 
@@ -187,7 +187,7 @@ struct Follow {
 }
 
 impl Follow {
-    async fn to_the_end(
+    async fn until_the_end(
         self,
         answers: broadcast::Receiver<NodeAnswer>,
         stopped: mpsc::Receiver<()>,

@@ -35,7 +35,7 @@ impl Watched for Queue {
     const SCHEMA: &'static str = "servent:world";
 
     fn presets() -> Vec<Scenario> {
-        presets::all().into_iter().collect()
+        presets::all().collect()
     }
 
     fn about(scenario: &Scenario) -> [&str; 3] {

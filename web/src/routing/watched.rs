@@ -42,7 +42,7 @@ impl Watched for Routing {
     const SCHEMA: &'static str = "servent:overlay";
 
     fn presets() -> Vec<Scenario> {
-        presets::all().into_iter().collect()
+        presets::all().collect()
     }
 
     fn about(scenario: &Scenario) -> [&str; 3] {

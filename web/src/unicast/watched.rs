@@ -37,7 +37,7 @@ impl Watched for Unicast {
     const SCHEMA: &'static str = "servent:ladder";
 
     fn presets() -> Vec<Scenario> {
-        presets::all().into_iter().collect()
+        presets::all().collect()
     }
 
     fn about(scenario: &Scenario) -> [&str; 3] {
