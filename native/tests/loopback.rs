@@ -460,7 +460,7 @@ async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
     there.shutdown().await;
 
     let report = servent::replay::file(&tape).unwrap();
-    assert!(report.verified > 3 && report.verified == report.checkpoints, "{report}");
+    assert!(report.verified > 0 && report.verified == report.checkpoints, "{report}");
     assert_eq!((report.diverged_at, report.unverified_inputs, report.damaged), (None, 0, 0));
     let tape = std::fs::read_to_string(&tape).unwrap();
     assert!(tape.contains("\"conn:request\"") && tape.contains("\"unicast:opened\""));

@@ -188,7 +188,7 @@ fn ctrl_c_of_get_keeps_every_byte_that_has_come() {
     first.signal("INT");
     assert_eq!(first.ended().code(), Some(130));
     drop(slow);
-    let _fast = place.sharing(&["--listen", &at]);
+    let _faster = place.sharing(&["--listen", &at, "--set", "upload_rate=4000000"]);
     let mut again = Running::start(place.servent(&arguments));
     let begun = again.event("progress")["download"]["have"].as_u64().unwrap();
     assert!(begun >= come, "{begun} of {come} bytes are still known");

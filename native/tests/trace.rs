@@ -100,7 +100,11 @@ fn a_broken_rule_is_told_and_has_its_exit_code() {
         "clients":[{"count":1,"size":100000000,"down":100000}]}"#;
     std::fs::write(place.path("hurry.json"), scenario).unwrap();
     assert!(place.run(&["sim", "hurry.json"]).status.success(), "safe as far as it came");
-    complains(&place.run(&["sim", "hurry.json", "--settle"]), 5, "the finish oracle says");
+    complains(
+        &place.run(&["sim", "hurry.json", "--settle"]),
+        5,
+        "a download never ended (rule finish",
+    );
     let output = place.run(&["sim", "hurry.json", "--settle"]);
     let again = "next: see it again with: servent sim hurry.json --settle --seed 1";
     assert!(String::from_utf8_lossy(&output.stderr).contains(again));

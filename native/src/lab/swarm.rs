@@ -13,7 +13,7 @@ use metrics::{counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use servent::swarm::{Server, Tally};
-use servent_core::node::swarm::CoordinatorView;
+use servent_core::node::swarm::CoordinatorHalf;
 use tokio::net::TcpListener;
 
 use super::guard;
@@ -71,7 +71,7 @@ async fn metrics(State(server): State<Server>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
-fn swarm(server: &Server, of: &CoordinatorView) {
+fn swarm(server: &Server, of: &CoordinatorHalf) {
     let view = &of.swarm;
     gauge!("servent_swarm_clients").set(f64::from(view.clients));
     gauge!("servent_swarm_ledger_addresses").set(f64::from(view.ledger));

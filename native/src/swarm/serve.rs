@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use servent_core::node::swarm::{Config, CoordinatorView};
+use servent_core::node::swarm::{Config, CoordinatorHalf};
 use servent_core::swarm::{self, FileSpec};
 use servent_core::wire::pdtp::{Text, url_of};
 
@@ -84,7 +84,7 @@ impl Server {
     ///
     /// # Errors
     /// It has ended.
-    pub async fn view(&self, clients: u32) -> Result<(CoordinatorView, Tally), SwarmError> {
+    pub async fn view(&self, clients: u32) -> Result<(CoordinatorHalf, Tally), SwarmError> {
         let view = self.handle.swarm(clients).await.map_err(|_| SwarmError::Gone)?;
         let view = view.coordinator.ok_or(SwarmError::Gone)?;
         Ok((view, self.handle.tally()))

@@ -14,7 +14,7 @@ use crate::paths;
 ///
 /// The requirements are listed in docs/requirements.txt; a test names its
 /// requirement at the beginning of its own name. A requirement without a test
-/// is an error.
+/// is an error, unless it stands under the heading of what is not built yet.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail when the file is not up to date.
@@ -24,6 +24,9 @@ pub(crate) struct Args {
 
 /// A requirement: a protocol and a number.
 type Id = (String, u32);
+
+/// The heading of what is agreed and not built yet.
+const OPEN: &str = "Not built yet";
 
 /// A group of requirements under a heading.
 struct Group {
@@ -57,7 +60,8 @@ pub(crate) fn check() -> Result<String> {
         bail!("docs/conformance.md is not up to date; run `cargo xtask conformance`");
     }
     let count = text.lines().filter(|line| line.starts_with("| **")).count();
-    Ok(format!("{count} requirements, each with a test"))
+    let open = text.lines().filter(|line| line.starts_with("* **")).count();
+    Ok(format!("{count} requirements, each with a test; {open} not built yet"))
 }
 
 fn complain(missing: &[String]) -> Result<()> {
@@ -85,6 +89,10 @@ fn document() -> Result<(String, Vec<String>)> {
          `cargo xtask conformance`; do not edit.\n",
     );
     for group in &groups {
+        if group.title == OPEN {
+            list_open(group, &shown, &mut text)?;
+            continue;
+        }
         let _ = write!(
             text,
             "\n## {}\n\n| id | requirement | shown by |\n|---|---|---|\n",
@@ -101,6 +109,22 @@ fn document() -> Result<(String, Vec<String>)> {
         }
     }
     Ok((text, missing))
+}
+
+/// Lists what is not built yet. A test that shows one of it says otherwise.
+fn list_open(group: &Group, shown: &Shown, text: &mut String) -> Result<()> {
+    let _ = write!(text, "\n## {}\n\n", group.title);
+    for (id, title) in &group.entries {
+        if let Some(tests) = shown.get(id) {
+            bail!(
+                "{tests:?} show {}-{}, which docs/requirements.txt calls not built: move it to its protocol",
+                id.0,
+                id.1
+            );
+        }
+        let _ = writeln!(text, "* **{}-{}** {title}", id.0, id.1);
+    }
+    Ok(())
 }
 
 /// Reads docs/requirements.txt.

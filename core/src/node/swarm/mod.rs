@@ -33,7 +33,7 @@ use self::jobs::{reply, rest};
 use self::member::Member;
 use self::peers::Peers;
 use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Role};
-pub use self::view::{CoordinatorView, FileView, MemberView, SwarmView};
+pub use self::view::{CoordinatorHalf, FileView, MemberView, SwarmView};
 use super::connections::Phase;
 use super::http::heard;
 use super::{ConnEvent, Limit, StoreError, cx as node};
@@ -508,7 +508,7 @@ impl Swarm {
     /// coordinator.
     pub(super) fn view(&self, clients: u32, now: Instant) -> SwarmView {
         SwarmView {
-            coordinator: self.coordinator.as_ref().map(|half| CoordinatorView {
+            coordinator: self.coordinator.as_ref().map(|half| CoordinatorHalf {
                 sent: half.sent,
                 refused: half.refused,
                 swarm: half.manager.view(0, clients, now),

@@ -12,13 +12,13 @@ use crate::wire::pdtp::{Hash, Text};
 /// Both halves, as far as they are configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SwarmView {
-    pub coordinator: Option<CoordinatorView>,
+    pub coordinator: Option<CoordinatorHalf>,
     pub client: Option<MemberView>,
 }
 
 /// The coordinator and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CoordinatorView {
+pub struct CoordinatorHalf {
     /// Bytes of files the source has sent.
     pub sent: u64,
     /// Requests for pieces it has refused.
