@@ -289,7 +289,7 @@ pub enum Answer {
 pub enum Service {
     /// Give files away: [`super::Config::http`].
     Http,
-    /// Download: [`super::Config::downloads`].
+    /// Download: [`super::Config::download`].
     Downloads,
     /// Take part in the overlay: [`super::Overlay::enabled`].
     Overlay,
