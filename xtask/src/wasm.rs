@@ -48,6 +48,8 @@ pub(crate) fn build() -> Result<()> {
         .web(true)
         .and_then(|bindgen| {
             bindgen
+                // A panic says in words where it was; nobody reads the names of functions.
+                .remove_name_section(true)
                 .typescript(true)
                 // Whoever loads it says where the module is: the page, the
                 // single file and Node keep it in different places.
