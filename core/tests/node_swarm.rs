@@ -67,7 +67,7 @@ fn whoever_accepts_nobody_gives_and_takes_by_connecting() {
 /// A client holds every other one of ten thousand pieces, which is as many
 /// runs as there can be, and its coordinator is another one than before.
 #[test]
-fn ten_thousand_pieces_go_on_after_a_restart_of_either_side() {
+fn sw_26_ten_thousand_pieces_go_on_after_a_restart_of_either_side() {
     let (pieces, chunk) = (10_000, 16);
     let bytes = noise(pieces * chunk);
     let mut world = World::new();

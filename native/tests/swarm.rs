@@ -323,7 +323,7 @@ fn the_tapes_of_a_swarm_replay_also_those_of_who_was_stopped() {
 
 /// What a client has is told as ranges, over as many frames as that takes.
 #[test]
-fn thousands_of_pieces_resume_as_ten_do() {
+fn sw_26_thousands_of_pieces_resume_as_ten_do() {
     let place = Place::new();
     let at = format!("127.0.0.1:{}", free_port());
     let small = ["--chunk", "128", "--slots", "16"];

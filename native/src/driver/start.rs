@@ -54,14 +54,7 @@ impl Driver {
     /// # Errors
     /// Anything it needs and cannot have; see [`StartError`].
     pub async fn start(options: Options) -> Result<Handle, StartError> {
-        let listeners = listen::bind(&options.listen).map_err(|why| match why {
-            // Most often it is ourselves, started twice.
-            StartError::PortInUse { .. } => {
-                let in_use = options.state_dir.as_deref().and_then(Store::in_use);
-                in_use.map_or(why, StartError::from)
-            }
-            _ => why,
-        })?;
+        let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
         let (room, mut config) = fit(&options.node);
         let messaging = options.datagrams.as_ref().map(hear).transpose()?;
@@ -125,6 +118,18 @@ impl Driver {
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
     }
+}
+
+/// Listens where it is to listen.
+fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
+    listen::bind(&options.listen).map_err(|why| match why {
+        // Most often it is ourselves, started twice.
+        StartError::PortInUse { .. } => {
+            let in_use = options.state_dir.as_deref().and_then(Store::in_use);
+            in_use.map_or(why, StartError::from)
+        }
+        _ => why,
+    })
 }
 
 /// Binds the socket of the datagrams.

@@ -9,7 +9,8 @@ use core::net::SocketAddr;
 use super::cx::Cx;
 use super::io::{Answer, Op, Output, Part, SwarmFile};
 use super::jobs::{Ask, Ended, Jobs, Way, Work, reply};
-use super::peers::{Asking, AskingStep, Link, Peers, Role};
+use super::line::{Line, Lost};
+use super::peers::{Asking, AskingStep, Peers};
 use super::view::{FileView, MemberView};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
@@ -17,15 +18,6 @@ use crate::node::StoreError;
 use crate::rng::Rng;
 use crate::swarm::client::{self, Client, Event, Input, Outcome};
 use crate::wire::pdtp::{Hash, Message, Span, Text};
-
-/// The connection to the coordinator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    Down,
-    /// The address with this number is being tried.
-    Dialing(ConnId, usize),
-    Up(ConnId),
-}
 
 /// A file we take or give.
 #[derive(Debug, Clone)]
@@ -53,9 +45,7 @@ struct Wanted {
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) client: Client,
-    coordinator: Vec<SocketAddr>,
     line: Line,
-    was_online: bool,
     files: BTreeMap<Text, Wanted>,
     pub(super) jobs: Jobs,
     wrong: u32,
@@ -73,9 +63,7 @@ impl Member {
         let jobs = Jobs::new(config.id.clone());
         Self {
             client: Client::new(config),
-            coordinator: Vec::new(),
-            line: Line::Down,
-            was_online: false,
+            line: Line::new(),
             files: BTreeMap::new(),
             jobs,
             wrong: 0,
@@ -113,8 +101,8 @@ impl Member {
             return cx.answer(Answer::Refused { file, why });
         }
         if self.files.is_empty() {
-            self.coordinator = coordinator;
-        } else if self.coordinator != coordinator {
+            self.line.at = coordinator;
+        } else if self.line.at != coordinator {
             let why = "a node has one coordinator, and files of another one are not done".into();
             return cx.answer(Answer::Refused { file, why });
         }
@@ -220,9 +208,9 @@ impl Member {
     ) -> Ended {
         use client::Output as Out;
         match output {
-            Out::Connect => self.connect(0, todo, peers, cx),
+            Out::Connect => self.connect(todo, peers, cx),
             Out::Send(message) => {
-                if let Line::Up(conn) = self.line {
+                if let Some(conn) = self.line.up() {
                     cx.say(conn, message);
                 }
             }
@@ -392,28 +380,20 @@ impl Member {
         }
     }
 
-    /// Tries the addresses of the coordinator from this one on.
-    fn connect(
-        &mut self,
-        from: usize,
-        todo: &mut VecDeque<Input>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) {
-        for (at, to) in self.coordinator.iter().enumerate().skip(from) {
-            if let Some(conn) = cx.dial(*to) {
-                peers.insert(conn, Role::Coordinator(Link::default()));
-                self.line = Line::Dialing(conn, at);
-                return;
-            }
+    /// Connects to the coordinator; it may be that there is no way.
+    fn connect(&mut self, todo: &mut VecDeque<Input>, peers: &mut Peers, cx: &mut Cx<'_>) {
+        if !self.line.connect(peers, cx) {
+            self.unreachable(cx);
+            todo.push_back(Input::Offline);
         }
-        self.line = Line::Down;
-        if !self.was_online {
+    }
+
+    fn unreachable(&self, cx: &mut Cx<'_>) {
+        if !self.line.was_up {
             for wanted in self.files.values() {
                 cx.answer(Answer::Unreachable { file: wanted.file });
             }
         }
-        todo.push_back(Input::Offline);
     }
 
     /// The coordinator is there.
@@ -424,27 +404,16 @@ impl Member {
         peers: &mut Peers,
         cx: &mut Cx<'_>,
     ) {
-        if matches!(self.line, Line::Dialing(dialed, _) if dialed == conn) {
-            (self.line, self.was_online) = (Line::Up(conn), true);
+        if self.line.dialed(conn) {
             self.feed(Input::Online { coordinator: at.ip().to_canonical() }, peers, cx);
         }
     }
 
     /// It is gone, or was not there.
     pub(super) fn unlinked(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
-        let mut todo = VecDeque::new();
-        match self.line {
-            Line::Dialing(dialed, at) if dialed == conn => {
-                self.connect(at + 1, &mut todo, peers, cx);
-            }
-            Line::Up(up) if up == conn => {
-                self.line = Line::Down;
-                todo.push_back(Input::Offline);
-            }
-            _ => return,
-        }
-        for input in todo {
-            self.feed(input, peers, cx);
+        if self.line.lost(conn, peers, cx) == Lost::Down {
+            self.unreachable(cx);
+            self.feed(Input::Offline, peers, cx);
         }
     }
 
@@ -456,7 +425,7 @@ impl Member {
         peers: &mut Peers,
         cx: &mut Cx<'_>,
     ) {
-        if self.line != Line::Up(conn) {
+        if self.line.up() != Some(conn) {
             return;
         }
         self.feed(Input::Message(message), peers, cx);
@@ -481,7 +450,7 @@ impl Member {
         let (receiving, sending) = self.client.running();
         let totals = self.jobs.totals;
         MemberView {
-            online: matches!(self.line, Line::Up(_)),
+            online: self.line.up().is_some(),
             files: files.collect(),
             from_source: totals.from_source,
             from_peers: totals.from_peers,

@@ -8,7 +8,7 @@
 //! | `io`, `config`, `view` | the boundary: plain data |
 //! | `peers` | connections, what each is for, their deadlines |
 //! | `coordinator`, `member` | the two halves |
-//! | `jobs` | transfers of the client |
+//! | `line`, `jobs` | the client's connection to its coordinator, its transfers |
 //! | `cx` | what a call reaches of the node |
 
 mod config;
@@ -16,6 +16,7 @@ mod coordinator;
 mod cx;
 mod io;
 mod jobs;
+mod line;
 mod member;
 mod peers;
 mod view;

@@ -125,6 +125,19 @@ mod tests {
     }
 
     #[test]
+    fn no_frame_has_more_messages_than_its_reader_takes() {
+        let limits = Limits::default();
+        let said: Vec<Message> =
+            (0..600).map(|port| Message::ChangePort { listen_port: Some(port) }).collect();
+        let mut bytes = Vec::new();
+        assert_eq!(encode(&said, true, &mut bytes), 3);
+        let mut heard = Vec::new();
+        let read = |frame: &[u8]| heard.extend(super::super::parse(frame, &limits).unwrap());
+        assert_eq!(Reader::default().take(&bytes, read), Ok(()));
+        assert_eq!(heard, said);
+    }
+
+    #[test]
     fn what_can_be_no_frame_ends_the_stream() {
         let mut none = |_: &[u8]| unreachable!("there is no frame");
         assert_eq!(Reader::default().take(b"\x00\x00", &mut none), Err(FrameError::Empty));
