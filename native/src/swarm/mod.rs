@@ -24,5 +24,5 @@ const PER_ADDRESS: u32 = 1_024;
 /// A node that does nothing but its part in swarms.
 fn node_config(swarm: node::swarm::Config) -> node::Config {
     let limits = node::Limits { connections_per_ip: PER_ADDRESS, ..node::Limits::default() };
-    node::Config { swarm, limits, downloads: false, ..node::Config::default() }
+    node::Config { swarm, limits, download: false, ..node::Config::default() }
 }
