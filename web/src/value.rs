@@ -42,8 +42,12 @@ fn round(tree: &mut Value) {
 pub(crate) fn take<T: DeserializeOwned>(value: JsValue) -> Result<T, JsError> {
     // By way of a tree: read directly, an object is only asked for the fields
     // it should have.
-    let tree: Value = serde_wasm_bindgen::from_value(value)?;
-    Ok(serde_json::from_value(tree)?)
+    Ok(serde_json::from_value(tree(value)?)?)
+}
+
+/// Any value from JavaScript, read to its end.
+pub(crate) fn tree(value: JsValue) -> Result<Value, JsError> {
+    Ok(serde_wasm_bindgen::from_value(value)?)
 }
 
 /// An error with this sentence.

@@ -99,3 +99,10 @@ test('a tape is read as it comes, and reading can be given up', async () => {
   assert.ok(cancelled, 'nobody goes on reading');
   await assert.rejects(core.Tape.open(new Blob(['not a trace\n']).stream(), undefined, undefined), /not a trace/);
 });
+
+test('what is read from JavaScript may ask the run it is for', () => {
+  const { run } = world();
+  const branch = run.fault(/** @type {any} */ ({ get crash() { run.seek(30e6); return { node: 0 }; } }));
+  assert.equal(branch, 1);
+  assert.equal(run.branches()[1].at, 30e6);
+});

@@ -227,8 +227,8 @@ impl<P: Watched> Watching for Lab<P> {
         give(&self.pins)
     }
 
-    fn fault(&mut self, fault: JsValue) -> Result<u32, JsError> {
-        let At { act, .. } = take::<At<P::Fault>>(fault)?;
+    fn fault(&mut self, fault: Value) -> Result<u32, JsError> {
+        let At { act, .. } = serde_json::from_value::<At<P::Fault>>(fault)?;
         P::admit(self.world(), &act).map_err(refused)?;
         let branch = self.timeline.inject(act).ok_or_else(|| {
             refused(format!("there are {} branches already", Timeline::<P>::BRANCHES))

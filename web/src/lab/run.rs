@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Reflect, Uint8Array, Uint32Array};
+use serde_json::Value;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -11,7 +12,7 @@ use wasm_bindgen::{JsCast as _, JsError, JsValue};
 use web_sys::Performance;
 
 use super::{Verified, known};
-use crate::value::{Answer, give, instant, us};
+use crate::value::{Answer, give, instant, tree, us};
 
 /// Events between two looks at the clock.
 const SLICE: u64 = 64;
@@ -41,7 +42,7 @@ pub(crate) trait Watching {
     fn why(&self, i: u32) -> Answer;
     fn density(&mut self, bins: u32) -> Vec<u32>;
     fn pins(&mut self) -> Answer;
-    fn fault(&mut self, fault: JsValue) -> Result<u32, JsError>;
+    fn fault(&mut self, fault: Value) -> Result<u32, JsError>;
     fn branches(&self) -> Answer;
     fn use_branch(&mut self, id: u32) -> bool;
     fn divergence(&self, a: u32, b: u32) -> Option<u32>;
@@ -258,6 +259,8 @@ impl Run {
         &self,
         #[wasm_bindgen(unchecked_param_type = "AnyFault")] fault: JsValue,
     ) -> Result<u32, JsError> {
+        // What is read may be code of JavaScript, which may ask this run.
+        let fault = tree(fault)?;
         self.of.borrow_mut().fault(fault)
     }
 

@@ -39,7 +39,7 @@ impl Survey<Routing> for Drawn {
 
 impl Watched for Routing {
     type Survey = Drawn;
-    const SCHEMA: &'static str = "servent:overlay";
+    const SCHEMA: &'static str = "servent:routing";
 
     fn presets() -> Vec<Scenario> {
         presets::all().collect()

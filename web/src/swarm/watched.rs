@@ -38,7 +38,7 @@ impl Survey<Swarm> for Counted {
 
 impl Watched for Swarm {
     type Survey = Counted;
-    const SCHEMA: &'static str = "servent:pieces";
+    const SCHEMA: &'static str = "servent:swarm";
 
     fn presets() -> Vec<Scenario> {
         presets::all().into_iter().collect()

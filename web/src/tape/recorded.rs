@@ -183,7 +183,7 @@ impl Watching for Recorded {
         give(&[(); 0])
     }
 
-    fn fault(&mut self, _: JsValue) -> Result<u32, JsError> {
+    fn fault(&mut self, _: Value) -> Result<u32, JsError> {
         Err(refused("what was recorded cannot be changed"))
     }
 

@@ -34,7 +34,7 @@ impl Survey<Unicast> for Drawn {
 
 impl Watched for Unicast {
     type Survey = Drawn;
-    const SCHEMA: &'static str = "servent:ladder";
+    const SCHEMA: &'static str = "servent:unicast";
 
     fn presets() -> Vec<Scenario> {
         presets::all().collect()
