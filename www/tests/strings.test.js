@@ -53,7 +53,7 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
 const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['queue', 'core/src/queue/event.rs', 'Event', {}], ['conn', 'core/src/node/event.rs', 'ConnEvent', {}], ['fetch', 'core/src/fetch/event.rs', 'Event', {}], ['world', 'core/src/node/event.rs', 'WorldEvent', {}],
   ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'AppEvent', unicast],
-  ['world', 'sim/src/unicast/event.rs', 'Happening', unicast], ['node', 'core/src/node/messenger/event.rs', 'NodeEvent', unicast],
+  ['world', 'sim/src/unicast/event.rs', 'Happening', unicast],
   ['message', 'sim/src/routing/event.rs', 'MessageEvent', routing], ['app', 'sim/src/routing/event.rs', 'AppEvent', routing], ['world', 'sim/src/routing/event.rs', 'Happening', routing], ['routing', 'core/src/routing/event.rs', 'Event', routing],
   ['swarm', 'core/src/swarm/event.rs', 'Event', swarm], ['client', 'core/src/swarm/client/io.rs', 'Event', swarm], ['world', 'sim/src/swarm/event.rs', 'Happening', swarm],
 ]);

@@ -35,7 +35,6 @@ mod http;
 mod io;
 mod lines;
 mod look;
-pub mod messenger;
 mod overlay;
 mod parts;
 pub mod swarm;

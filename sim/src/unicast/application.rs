@@ -1,11 +1,13 @@
 //! The applications: they write what the script says, and read what comes.
 
+use alloc::vec;
+
 use super::event::{AppEvent, Event};
 use super::host::{Application, Unsent};
 use super::world::{World, address};
-use servent_core::node::messenger::{Command, Input, Output};
+use servent_core::node::{Command, Input, Message, Output};
 use servent_core::trace::{Cause, NodeId};
-use servent_core::unicast::{Conn, Order, Payload};
+use servent_core::unicast::{Conn, Payload};
 
 /// The next thing an application does.
 enum Next {
@@ -22,7 +24,7 @@ impl Application {
             if reads && messages > 0 {
                 talk.taken = (0, 0);
                 let from = address(NodeId(to));
-                return Some(Next::Tell(Command::Taken { from, messages, bytes }));
+                return Some(Next::Tell(Command::TakenMessages { from, messages, bytes }));
             }
             if !talk.waits
                 && let Some(unsent) = talk.outbox.pop_front()
@@ -53,7 +55,7 @@ impl World {
                 Some(Next::Close(to)) => {
                     let to = NodeId(to);
                     let seq = self.note(host, cause, Event::App(AppEvent::Closes { to }));
-                    self.tell(host, Command::Close { to: address(to) }, Some(seq));
+                    self.tell(host, Command::CloseMessages { to: address(to) }, Some(seq));
                 }
             }
         }
@@ -67,11 +69,12 @@ impl World {
     fn write(&mut self, host: u32, to: u32, unsent: Unsent, cause: Cause) {
         let at = address(NodeId(to));
         let sending = |world: &Self| {
-            world.node(NodeId(host)).and_then(|messenger| messenger.endpoint().sending(at))
+            world.node(NodeId(host)).and_then(|node| node.datagrams()?.sending(at))
         };
         let before = sending(self);
         let Unsent { n, size, order } = unsent;
-        let command = Command::Send { to: at, order, data: message(n, size) };
+        let messages = vec![Message { order, data: message(n, size) }];
+        let command = Command::SendMessages { to: at, messages };
         self.handle(host, Input::Command(command));
         let refused = self.fx.outputs().any(|o| matches!(o, Output::Refused { .. }));
         let after = sending(self);
@@ -94,7 +97,7 @@ impl World {
     pub(super) fn read(
         &mut self,
         host: u32,
-        (from, conn, order, data): (u32, Conn, Order, Payload),
+        (from, conn, Message { order, data }): (u32, Conn, Message),
         cause: Cause,
     ) {
         let n = number(&data);
@@ -115,7 +118,7 @@ fn numbers(before: Option<(Conn, u64)>, after: Option<(Conn, u64)>) -> (Conn, u6
 
 /// The `n`-th message: its number, then bytes that depend on it.
 fn message(n: u64, size: u32) -> Payload {
-    let mut bytes = alloc::vec![n as u8; size as usize];
+    let mut bytes = vec![n as u8; size as usize];
     for (byte, digit) in bytes.iter_mut().zip(n.to_be_bytes()) {
         *byte = digit;
     }

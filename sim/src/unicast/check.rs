@@ -1,4 +1,4 @@
-//! Oracles: what must be true of any run of messengers, judged by its records
+//! Oracles: what must be true of any run of nodes that send messages, judged by its records
 //! alone.
 
 use alloc::collections::BTreeMap;
@@ -254,7 +254,7 @@ impl Oracle for Oracles {
             Event::Unicast(event) => self.unicast(event, &mut found),
             Event::Datagram(event) => self.datagram(record.at, event),
             Event::World(Happening::Crashed) => self.crashed(record.node),
-            Event::World(_) | Event::Node(_) => {}
+            Event::World(_) | Event::Conn(_) => {}
         }
         self.violations = list;
     }

@@ -1,4 +1,4 @@
-//! What happens in a world of messengers.
+//! What happens in a world of nodes that send each other messages.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::links::datagram::Loss;
-use servent_core::node::messenger::NodeEvent;
+use servent_core::node::ConnEvent;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{self, Conn, Order, Side, Why};
@@ -17,7 +17,7 @@ use servent_core::wire::unicast::Block;
 #[serde(rename_all = "lowercase")]
 pub enum Event {
     /// A node's own.
-    Node(NodeEvent),
+    Conn(ConnEvent),
     /// A connection's.
     Unicast(unicast::Event),
     /// A datagram's.

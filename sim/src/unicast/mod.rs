@@ -1,4 +1,4 @@
-//! A world of messengers over datagram links: what the retransmission ladder
+//! A world of nodes that send each other messages over datagram links: what the retransmission ladder
 //! shows.
 //!
 //! A scenario names the nodes, what the links between them do to datagrams,

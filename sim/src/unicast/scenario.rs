@@ -12,7 +12,7 @@ use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Profile};
 
-/// A world of messengers to be.
+/// A world of nodes that send each other messages to be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {

@@ -132,8 +132,8 @@ impl World {
         let slot = self.nodes.get(node.0 as usize)?;
         let (up, stalled) = (slot.engine.is_some(), slot.stalled.is_some());
         let mut margins = Margins { node, up, stalled, peers: Vec::new() };
-        let Some(messenger) = &slot.engine else { return Some(margins) };
-        let endpoint = messenger.endpoint();
+        let endpoint = slot.engine.as_ref().and_then(|node| node.datagrams());
+        let Some(endpoint) = endpoint else { return Some(margins) };
         for PeerView { peer: at, rtt, rto, sender, receiver } in endpoint.view() {
             let Some(peer) = self.node_at(at) else { continue };
             let receiver = receiver.zip(endpoint.window(at, BITS));

@@ -3,7 +3,7 @@
 use super::event::{AppEvent, DatagramEvent, Event, Happening};
 use super::world::World;
 use crate::links::datagram::Loss;
-use servent_core::node::messenger::NodeEvent;
+use servent_core::node::ConnEvent;
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{NodeId, Record};
 
@@ -13,7 +13,7 @@ impl Event {
     pub const fn source(&self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Unicast(event) => Some((event.id(), event.clause())),
-            Self::Node(NodeEvent::Garbled { .. }) => Some(("UC-12", "a stranger's datagrams")),
+            Self::Conn(ConnEvent::Garbled { .. }) => Some(("UC-12", "a stranger's datagrams")),
             _ => None,
         }
     }
@@ -45,7 +45,7 @@ impl World {
     pub fn other(&self, event: &Event) -> Option<NodeId> {
         match event {
             Event::Unicast(event) => self.node_at(event.peer()),
-            Event::Node(NodeEvent::Garbled { from, .. }) => self.node_at(*from),
+            Event::Conn(ConnEvent::Garbled { from, .. }) => self.node_at(*from),
             Event::Datagram(event) => Some(match event {
                 DatagramEvent::Arrived { from, .. } => *from,
                 DatagramEvent::Sent { to, .. }
@@ -65,7 +65,7 @@ impl World {
                 Happening::Forgot { peer, .. } => Some(*peer),
                 _ => None,
             },
-            Event::Node(NodeEvent::Started) => None,
+            Event::Conn(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The world: messengers, and the datagrams between them.
+//! The world: nodes, and the datagrams between them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -12,7 +12,7 @@ use super::scenario::Scenario;
 use crate::links::datagram::{Direction, Loss};
 use crate::world::{Life, Protocol};
 use servent_core::engine::Effect;
-use servent_core::node::messenger::{self, Input, Messenger, Output};
+use servent_core::node::{Config, Event as Said, Input, Node, Output, Restored};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
@@ -51,7 +51,7 @@ pub(super) struct Flight {
     pub(super) data: Payload,
 }
 
-/// Datagrams, and the links between messengers that carry them.
+/// Datagrams, and the links between nodes that carry them.
 #[derive(Debug, Clone)]
 pub struct Unicast {
     /// By sender and receiver.
@@ -63,7 +63,7 @@ pub struct Unicast {
     pub(super) scenario: Arc<Scenario>,
 }
 
-/// A world of messengers.
+/// A world of nodes that send each other messages.
 pub type World = crate::World<Unicast>;
 
 impl World {
@@ -99,21 +99,25 @@ impl World {
         let mut resent: Vec<(Conn, u64, u64, Why)> = Vec::new();
         for effect in fx.drain() {
             match effect {
-                Effect::Event(messenger::Event::Node(event)) => {
-                    latest = Some(self.note(host, cause, Event::Node(event)));
+                Effect::Event(Said::Conn(event)) => {
+                    latest = Some(self.note(host, cause, Event::Conn(event)));
                 }
-                Effect::Event(messenger::Event::Unicast(event)) => {
+                Effect::Event(Said::Unicast(event)) => {
                     if let unicast::Event::Resent { conn, from, to, why, .. } = event {
                         resent.push((conn, from, to, why));
                     }
                     latest = Some(self.said(host, event, cause));
                 }
-                Effect::Output(Output::Datagram { to, data }) => {
-                    self.launch(host, (to, data), &resent, latest);
+                Effect::Output(Output::Datagrams { to, segment, data }) => {
+                    for at in (0..data.len()).step_by(segment as usize) {
+                        let datagram = data.slice(at..data.len().min(at + segment as usize));
+                        self.launch(host, (to, datagram), &resent, latest);
+                    }
                 }
-                Effect::Output(Output::Deliver { from, conn, order, data }) => {
-                    if let Some(from) = self.node_at(from) {
-                        self.read(host, (from.0, conn, order, data), latest);
+                Effect::Output(Output::Deliver { from, conn, messages }) => {
+                    let Some(from) = self.node_at(from) else { continue };
+                    for message in messages {
+                        self.read(host, (from.0, conn, message), latest);
                     }
                 }
                 // The application keeps a copy of what it could not send.
@@ -123,6 +127,8 @@ impl World {
                         self.own_mut(host).talks[to.0 as usize].waits = false;
                     }
                 }
+                // Its other services are off: nothing is said of them.
+                Effect::Event(_) | Effect::Output(_) => {}
             }
         }
         self.fx = fx;
@@ -215,7 +221,8 @@ impl World {
         let arrived = DatagramEvent::Arrived { id, from: NodeId(from) };
         let seq = self.note(to, Some(seq), Event::Datagram(arrived));
         self.own_mut(to).talks[from as usize].last = Some(seq);
-        self.give(to, Input::Datagram { from: address(NodeId(from)), data }, Some(seq));
+        let (from, segment) = (address(NodeId(from)), data.len() as u32);
+        self.give(to, Input::Datagrams { from, segment, data }, Some(seq));
     }
 }
 
@@ -223,7 +230,7 @@ impl Protocol for Unicast {
     type Scenario = Scenario;
     type Fault = Act;
     type Event = Event;
-    type Host = Messenger;
+    type Host = Node;
     type Node = Application;
     type Due = Due;
 
@@ -264,19 +271,21 @@ impl Protocol for Unicast {
         }
     }
 
-    fn engine(world: &World, node: u32, start: u32) -> Messenger {
+    fn engine(world: &World, node: u32, start: u32) -> Node {
         let scenario = &world.net.scenario;
         let dice = Rng::new(scenario.seed).fork("node", u64::from(node));
-        let config = unicast::Config {
+        let unicast = unicast::Config {
             profile: scenario.profile,
             trace_messages: true,
             ..scenario.config.clone()
         };
-        Messenger::new(config, dice.fork("boot", u64::from(start)).next_u64())
+        let datagrams = Some(unicast);
+        let config = Config { http: false, datagrams, ..Config::default() };
+        Node::new(config, dice.fork("boot", u64::from(start)).next_u64())
     }
 
     fn started(world: &mut World, node: u32, cause: Cause) {
-        world.give(node, Input::Start, cause);
+        world.give(node, Input::Start(Restored::default()), cause);
     }
 
     fn happen(world: &mut World, due: Due) {

@@ -17,7 +17,7 @@ fn every_preset_has_the_digest_it_had() {
         }
     }
     if std::env::var_os("PIN").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ladder/digests.txt");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unicast/digests.txt");
         return std::fs::write(file, now).expect("the file can be written");
     }
     let pin = "PIN=1 cargo test -p servent-core --test ladder digest";

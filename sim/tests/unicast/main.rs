@@ -1,4 +1,4 @@
-//! Tests of the world of messengers.
+//! Tests of the world of nodes that send each other messages.
 
 mod digests;
 mod oracles;

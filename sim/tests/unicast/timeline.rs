@@ -1,4 +1,4 @@
-//! Time travel over a world of messengers: seek is run, steps undo each other,
+//! Time travel over a world of nodes that send each other messages: seek is run, steps undo each other,
 //! a fault on the past opens a branch, and the picture follows.
 
 use proptest::prelude::*;

@@ -209,8 +209,6 @@ export const unicast = {
   'app.read': (a) => `The application of ${a.node} gets message number ${count(a.n)} of ${peer(a)}.`,
   'app.closes': (a) => `The application of ${a.node} closes the connection to ${peer(a)}.`,
   'app.reads': (a) => `The application of ${a.node} ${a.on ? 'reads again' : 'stops reading'}.`,
-  'node.started': (a) => `${a.node} starts.`,
-  'node.garbled': (a) => `${a.node} gets a datagram it cannot read.`,
   'check.never_written': 'a message was delivered that nobody sent',
   'check.twice': 'a message was delivered twice',
   'check.order': 'a message was delivered out of order',

@@ -1,4 +1,4 @@
-//! Worlds of messengers and their datagrams.
+//! Worlds of nodes that send each other messages.
 
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast;
