@@ -10,6 +10,21 @@ use alloc::vec::Vec;
 use crate::rng::Rng;
 
 /// Where choices come from.
+///
+/// ```
+/// use servent_core::choose::Choose;
+///
+/// // Every combination of a coin and a die, by the code that also draws one.
+/// let (mut choose, mut runs) = (Choose::every(), 0);
+/// loop {
+///     let _drawn = (choose.below(2), choose.below(6));
+///     runs += 1;
+///     if !choose.advance() {
+///         break;
+///     }
+/// }
+/// assert_eq!(runs, 12);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Choose {
     source: Source,

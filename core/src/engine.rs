@@ -9,6 +9,39 @@ use alloc::vec::Vec;
 use crate::time::Instant;
 
 /// A state machine that owns no clock, no dice and no input or output.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx, FxOf};
+/// use servent_core::time::{Duration, Instant};
+///
+/// /// Rings once, a minute after it was wound.
+/// struct Alarm(Option<Instant>);
+///
+/// impl Engine for Alarm {
+///     type Input = ();
+///     type Output = &'static str;
+///     type Event = ();
+///     fn handle(&mut self, now: Instant, (): (), _: &mut FxOf<Self>) {
+///         self.0 = Some(now + Duration::from_secs(60));
+///     }
+///     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+///         if self.0.take_if(|at| *at <= now).is_some() {
+///             fx.output("ring");
+///         }
+///     }
+///     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+///         self.0.map(|at| (at, "alarm"))
+///     }
+/// }
+///
+/// let (mut alarm, mut fx) = (Alarm(None), Fx::new());
+/// alarm.handle(Instant::from_secs(5), (), &mut fx);
+/// assert!(fx.is_empty());
+/// let (due, _timer) = alarm.poll_timeout().unwrap();
+/// alarm.handle_timeout(due, &mut fx);
+/// assert!(fx.outputs().eq([&"ring"]));
+/// assert_eq!(due, Instant::from_secs(65));
+/// ```
 pub trait Engine {
     /// What can happen to it.
     type Input;
@@ -49,6 +82,17 @@ pub enum Effect<O, E> {
 }
 
 /// The caller-owned list of effects, reused from call to call.
+///
+/// ```
+/// use servent_core::engine::{Effect, Fx};
+///
+/// let mut fx = Fx::<&str, u32>::new();
+/// fx.output("write");
+/// fx.event(7_u32);
+/// assert_eq!(fx.as_slice(), [Effect::Output("write"), Effect::Event(7)]);
+/// assert_eq!(fx.drain().count(), 2);
+/// assert!(fx.is_empty());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fx<O, E> {
     list: Vec<Effect<O, E>>,

@@ -51,6 +51,13 @@ pub struct FileKey(pub u64);
 pub struct Guid(pub [u8; 16]);
 
 /// The SHA-1 of a file, written as 32 base-32 digits in `urn:sha1:…`.
+///
+/// ```
+/// use servent_core::id::Sha1;
+///
+/// let sha1 = Sha1::parse_urn(b"urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB").unwrap();
+/// assert_eq!(sha1.to_string(), "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha1(pub [u8; 20]);
 

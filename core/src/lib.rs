@@ -1,8 +1,80 @@
 //! The protocols of Servent: sans-IO, `no_std`, deterministic.
 //!
-//! Nothing in this crate opens a socket or a file, starts a thread, reads a
-//! clock or throws a die. A host hands in instants and inputs and carries out
-//! the outputs it gets back; see [`engine`] for the one shape everything has.
+//! Servent shares files between peers: uploads wait in a fair queue (Active
+//! Queueing, PARQ), an overlay finds files (Gnutella), messages travel over
+//! datagrams reliably and in order (UNICAST3), and swarms hand pieces on
+//! (PDTP). This crate decides all of that and does none of it: it opens no
+//! socket or file, starts no thread, reads no clock and throws no die. A
+//! *host* passes instants and inputs in, and carries out the outputs it gets
+//! back. Whatever happened can therefore be run again, on any machine, to the
+//! same bit.
+//!
+//! # Choose your door
+//!
+//! | you want | start at | and see |
+//! |---|---|---|
+//! | a whole servent | [`node::Node`] | the loop below; [`host`], its contract with the host |
+//! | only the upload queue | [`queue::server::Server`], [`queue::client::Client`] | `examples/queue_alone.rs` |
+//! | reliable messages over datagrams | [`unicast::Endpoint`] | [`wire::unicast`] for its bytes |
+//! | the overlay's routing | [`routing::Router`] | [`wire::gnutella`] for its bytes |
+//! | a swarm | [`swarm::Manager`], [`swarm::client::Client`] | [`wire::pdtp`] for its bytes |
+//! | to read or write a format | [`wire`] | [`wire::http`], [`wire::queue`] and those above |
+//! | to run a recording again | [`trace::replay::Replay`] | `examples/replay_a_tape.rs` |
+//! | worlds of nodes with faults and oracles | the crate `servent-sim` | its examples |
+//!
+//! Every engine among them has the shape of [`engine::Engine`], and may be
+//! used alone. Their configurations are plain data with defaults, and name
+//! every limit.
+//!
+//! # A host in 25 lines
+//!
+//! This one shares one file out of memory with one client. A host with
+//! sockets does the same: only where inputs come from, and where outputs go,
+//! is different.
+//!
+//! ```
+//! use servent_core::engine::{Effect, Engine, Fx};
+//! use servent_core::id::{ConnId, FileIndex, FileKey};
+//! use servent_core::node::{Config, FileInfo, Input, Node, Output, Restored};
+//! use servent_core::time::Instant;
+//!
+//! let song = b"La, la, la.";
+//! let name = "song.txt".into();
+//! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7) };
+//! let peer = "192.0.2.7:50000".parse().unwrap();
+//! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
+//! let mut todo = std::collections::VecDeque::from([
+//!     Input::Start(Restored { shared: vec![file], ..Restored::default() }),
+//!     Input::Accepted { conn: ConnId(0), peer, local: None },
+//!     Input::Bytes { conn: ConnId(0), data },
+//! ]);
+//!
+//! let mut node = Node::new(Config::default(), 42);
+//! let (now, mut fx, mut sent) = (Instant::from_secs(1_000), Fx::new(), Vec::new());
+//! while let Some(input) = todo.pop_front() {
+//!     node.handle(now, input, &mut fx);
+//!     for effect in fx.drain() {
+//!         match effect {
+//!             Effect::Output(Output::Write { data, .. }) => sent.extend(data),
+//!             Effect::Output(Output::Serve { conn, start, end, .. }) => {
+//!                 sent.extend(&song[start as usize..end as usize]);
+//!                 todo.push_back(Input::Served { conn, bytes: end - start });
+//!             }
+//!             Effect::Output(Output::Close { conn, .. }) => todo.push_back(Input::Closed { conn }),
+//!             Effect::Output(Output::Persist(_)) => {} // To disk, before the next output.
+//!             Effect::Output(other) => unreachable!("not asked of this host: {other:?}"),
+//!             Effect::Event(_) => {} // To be logged, or not.
+//!         }
+//!     }
+//! }
+//! assert!(sent.starts_with(b"HTTP/1.1 200 OK\r\n"));
+//! assert!(sent.ends_with(song));
+//! // A real host now sleeps until bytes come in or this deadline, then calls
+//! // `handle_timeout` and goes round again.
+//! assert!(node.poll_timeout().is_none_or(|(at, _timer)| at > now));
+//! ```
+//!
+//! # Modules
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -17,6 +89,7 @@
 //! | [`swarm`] | pieces of files between many: coordinator and clients |
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 extern crate alloc;
 #[cfg(test)]
@@ -28,6 +101,8 @@ mod clause;
 pub mod engine;
 pub mod fetch;
 mod hex;
+#[doc = include_str!("../docs/host.md")]
+pub mod host {}
 pub mod id;
 pub mod keyed;
 pub mod node;

@@ -9,6 +9,15 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 /// A stream of random numbers that depends on nothing but its seed and name.
+///
+/// ```
+/// use servent_core::rng::Rng;
+///
+/// let root = Rng::new(42);
+/// let mut dice = root.fork("dice", 0);
+/// assert!((1..=6).contains(&dice.between(1, 6)));
+/// assert_eq!(root.fork("dice", 0).next_u64(), Rng::new(42).fork("dice", 0).next_u64());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rng {
     seed: u64,

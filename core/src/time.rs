@@ -10,6 +10,13 @@ use core::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 
 /// A point in time, in microseconds since the host's zero.
+///
+/// ```
+/// use servent_core::time::{Duration, Instant};
+///
+/// let deadline = Instant::from_secs(1_000) + Duration::from_millis(1_500);
+/// assert_eq!(deadline.since(Instant::from_secs(1_000)), Duration::from_micros(1_500_000));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Instant(u64);

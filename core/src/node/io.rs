@@ -20,6 +20,19 @@ use crate::time::{Duration, Instant};
 use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 
 /// Something that happened to a node.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::id::ConnId;
+/// use servent_core::node::{Config, ConnEvent, Event, Input, Misuse, Node};
+/// use servent_core::time::Instant;
+///
+/// // What a host does wrong is said, not passed over.
+/// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
+/// node.handle(Instant::from_secs(1), Input::Closed { conn: ConnId(0) }, &mut fx);
+/// let fault = Event::Conn(ConnEvent::Misuse { fault: Misuse::NotStarted });
+/// assert!(fx.events().eq([&fault]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {

@@ -76,6 +76,18 @@ use crate::unicast;
 type Effects = FxOf<Node>;
 
 /// A servent, whole.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::node::{Answer, Command, Config, Input, Node, Output, Restored};
+/// use servent_core::time::Instant;
+///
+/// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
+/// let now = Instant::from_secs(1_000);
+/// node.handle(now, Input::Start(Restored::default()), &mut fx);
+/// node.handle(now, Input::Command(Command::Stop), &mut fx);
+/// assert!(fx.outputs().any(|output| *output == Output::Answer(Answer::Stopped)));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Shared with the keyframes of a world and with the nodes like this one.

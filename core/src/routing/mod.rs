@@ -85,6 +85,33 @@ use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
 
 /// The router of one servent.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::id::{ConnId, Guid};
+/// use servent_core::rng::Rng;
+/// use servent_core::routing::{Config, Input, Neighbour, Output, Router};
+/// use servent_core::time::Instant;
+/// use servent_core::wire::gnutella::{Body, Message, Query, Wishes};
+///
+/// let mut router = Router::new(Config::default(), Rng::new(42));
+/// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
+/// let (left, right) = (ConnId(0), ConnId(2));
+/// for (conn, peer) in [(left, "192.0.2.1:6346"), (right, "192.0.2.2:6346")] {
+///     let neighbour = Neighbour { relays: true, ..Neighbour::default() };
+///     let peer = peer.parse().unwrap();
+///     router.handle(now, Input::Opened { conn, peer, neighbour }, &mut fx);
+/// }
+/// // What the left neighbour asks goes on to the right one, a link older.
+/// let body = Body::Query(Query::new(Wishes::default(), "blue moon", &[]));
+/// let message = Message { guid: Guid([7; 16]), ttl: 3, hops: 0, body };
+/// fx.drain().for_each(drop);
+/// router.handle(now, Input::Message { conn: left, message }, &mut fx);
+/// assert!(fx.outputs().any(|output| match output {
+///     Output::Send { to, message } => *to == [right] && (message.ttl, message.hops) == (2, 1),
+///     _ => false,
+/// }));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Router {
     config: Config,

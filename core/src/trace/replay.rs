@@ -43,6 +43,19 @@ pub struct Report {
 }
 
 /// Re-executes one node's tape as its lines come in.
+///
+/// ```
+/// use servent_core::trace::qlog::{self, Split};
+/// use servent_core::trace::replay::Replay;
+///
+/// let file = b"not a tape\n"; // `std::fs::read` gives a real one.
+/// let mut replay = Replay::new();
+/// for line in Split::new(file) {
+///     replay.feed(qlog::parse(line));
+/// }
+/// println!("{}", replay.report());
+/// assert_eq!(replay.report().damaged, 1);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
     node: Option<Node>,

@@ -130,6 +130,32 @@ impl Running {
 ///
 /// For every input: [`Writer::input`] (or [`Writer::timeout`]), then the
 /// node's `handle`, then [`Writer::effects`].
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::id::NodeId;
+/// use servent_core::node::{Config, Input, Node, Restored};
+/// use servent_core::time::Instant;
+/// use servent_core::trace::qlog;
+/// use servent_core::trace::replay::Replay;
+/// use servent_core::trace::tape::{Start, Writer};
+///
+/// let (now, mut lines, mut fx) = (Instant::from_secs(1_000), Vec::new(), Fx::new());
+/// let mut node = Node::new(Config::default(), 42);
+/// let start = Start::new(NodeId(0), "alpha", 42, Config::default());
+/// let mut tape = Writer::new(now, start, &mut lines);
+/// let input = Input::Start(Restored::default());
+/// tape.input(now, &input, &mut lines);
+/// node.handle(now, input, &mut fx);
+/// tape.effects(now, fx.as_slice(), &mut lines);
+/// tape.checkpoint(now, &mut lines);
+///
+/// let mut replay = Replay::new();
+/// for line in &lines {
+///     replay.feed(qlog::parse(line.as_bytes()));
+/// }
+/// assert_eq!((replay.report().verified, replay.report().checkpoints), (1, 1));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Writer {
     start: Start,

@@ -102,6 +102,34 @@ const BREATH: Duration = Duration::from_micros(100);
 type Effects = Fx<Output, Event>;
 
 /// All connections of one address of ours.
+///
+/// ```
+/// use servent_core::engine::{Effect, Engine, Fx};
+/// use servent_core::rng::Rng;
+/// use servent_core::time::Instant;
+/// use servent_core::unicast::{Config, Endpoint, Input, Order, Output, Payload};
+/// use servent_core::wire::unicast::{Packet, Seal};
+///
+/// let (us, them) = ("192.0.2.1:7000".parse().unwrap(), "192.0.2.2:7000".parse().unwrap());
+/// let mut sender = Endpoint::new(Config::default(), Rng::new(1));
+/// let mut receiver = Endpoint::new(Config::default(), Rng::new(2));
+/// let (now, mut sent, mut arrived) = (Instant::from_secs(1), Fx::new(), Fx::new());
+///
+/// let payload = Payload::from_static(b"hello");
+/// sender.handle(now, Input::Send { peer: them, payload, order: Order::InOrder }, &mut sent);
+/// sender.handle(now, Input::Flush, &mut sent);
+/// for effect in sent.drain() {
+///     let Effect::Output(Output::Packet { packet, .. }) = effect else { continue };
+///     let mut datagram = Vec::new();
+///     packet.encode(&Seal::None, &mut datagram); // To a socket, and from one:
+///     let bytes = datagram.len() as u32;
+///     let packet = Packet::parse(&datagram.into(), &Seal::None).unwrap();
+///     receiver.handle(now, Input::Packet { peer: us, packet, bytes }, &mut arrived);
+/// }
+/// assert!(arrived.outputs().any(|output| {
+///     matches!(output, Output::Deliver { payload, .. } if payload == "hello")
+/// }));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     config: Config,

@@ -114,6 +114,23 @@ pub struct Place {
 }
 
 /// Our side of one server's line.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::queue::client::{Client, Config, Input, Output};
+/// use servent_core::time::{Duration, Instant};
+/// use servent_core::wire::queue::Claim;
+///
+/// let (mut client, mut fx) = (Client::new(Config::default()), Fx::new());
+/// let now = Instant::from_secs(1_000);
+/// client.handle(now, Input::Want, &mut fx);
+/// // It holds no place yet, so it claims none.
+/// assert!(fx.outputs().eq([&Output::Ask(Claim::default())]));
+///
+/// // The server is busy for now: the next request is due when it said.
+/// client.handle(now, Input::Busy(Some(Duration::from_secs(60))), &mut fx);
+/// assert!(client.ask_at().unwrap() >= now + Duration::from_secs(60));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     config: Config,

@@ -25,7 +25,7 @@
 //! has stood free for `entitled_reserve`, anybody in line who asks is served;
 //! a newcomer only when nobody in line obeys what it was told. So no slot
 //! idles while somebody entitled asks, and nobody jumps the line (decision
-//! §2.5; [`claims`]).
+//! §2.5; `claims`).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the whole
 //! file was sent, or all of it from some byte on. After any other range the
@@ -50,10 +50,10 @@
 //!
 //! # The parts
 //!
-//! [`places`] finds entries by id, connection and address, over [`index`];
-//! [`mod@line`] knows their order, over [`sums`]; [`wheel`] their deadlines;
-//! [`claims`] for whom slots are kept; [`throttle`] which addresses ask too
-//! often. [`request`], [`slots`], [`absence`] and [`restore`] are the rules.
+//! `places` finds entries by id, connection and address, over `index`;
+//! `line` knows their order, over `sums`; `wheel` their deadlines;
+//! `claims` for whom slots are kept; `throttle` which addresses ask too
+//! often. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
 mod claims;
@@ -100,6 +100,36 @@ const HAMMER_WINDOW: Duration = Duration::from_secs(60);
 type Effects = Fx<Output, Event>;
 
 /// The upload queue: one line in front of the slots.
+///
+/// ```
+/// use servent_core::engine::{Effect, Engine, Fx};
+/// use servent_core::id::{ConnId, FileKey};
+/// use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
+/// use servent_core::queue::{Config, Dialect};
+/// use servent_core::rng::Rng;
+/// use servent_core::time::Instant;
+///
+/// let mut queue = Server::new(Config { slots: 1, ..Config::default() }, Rng::new(42));
+/// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
+/// for (conn, ip) in [(0, "192.0.2.1"), (2, "192.0.2.2")] {
+///     queue.handle(now, Input::Request(Request {
+///         conn: ConnId(conn),
+///         peer: ip.parse().unwrap(),
+///         dialect: Dialect::Parq,
+///         file: FileKey(7),
+///         bytes: 1_000_000,
+///         ticket: None,
+///         told: None,
+///         callback: None,
+///     }), &mut fx);
+/// }
+/// let verdicts: Vec<_> = fx.outputs().filter_map(|output| match output {
+///     Output::Reply { verdict, .. } => Some(verdict),
+///     _ => None,
+/// }).collect();
+/// assert!(matches!(verdicts[0], Verdict::Start { .. }));
+/// assert!(matches!(verdicts[1], Verdict::Wait(place) if place.position == 1));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Server {
     config: Config,

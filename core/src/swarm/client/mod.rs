@@ -45,6 +45,24 @@ struct File {
 }
 
 /// A client of a swarm.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::swarm::client::{Client, Config, Input, Output};
+/// use servent_core::time::Instant;
+/// use servent_core::wire::pdtp::Message;
+///
+/// let mut client = Client::new(Config { id: "alice".into(), ..Config::default() });
+/// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
+/// let want = Input::Want { url: "film".into(), chunk: 4, have: Vec::new() };
+/// client.handle(now, want, &mut fx);
+/// client.handle(now, Input::Online { coordinator: "192.0.2.9".parse().unwrap() }, &mut fx);
+/// let said: Vec<_> = fx.outputs().filter_map(|output| match output {
+///     Output::Send(message) => Some(message),
+///     _ => None,
+/// }).collect();
+/// assert!(matches!(said[0], Message::Register { .. }));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,

@@ -1,9 +1,9 @@
 //! The coordinator: it knows who has what and decides who sends what to whom.
 //!
-//! Inputs only note what has changed ([`hear`], [`report`]); whatever waits is
+//! Inputs only note what has changed (`hear`, `report`); whatever waits is
 //! then given out in one go by the timer named `choose`, whose deadline is the
 //! present until that is done. So everything that happens at one instant is
-//! known before anything is decided ([`dispatch`]).
+//! known before anything is decided (`dispatch`).
 
 mod assign;
 mod choose;
@@ -47,6 +47,37 @@ struct Source {
 }
 
 /// The coordinator of a swarm.
+///
+/// ```
+/// use servent_core::engine::{Engine, Fx};
+/// use servent_core::id::ConnId;
+/// use servent_core::rng::Rng;
+/// use servent_core::swarm::{Config, FileSpec, Input, Manager, Output};
+/// use servent_core::time::Instant;
+/// use servent_core::wire::pdtp::{Extensions, Hash, Message};
+///
+/// let mut coordinator = Manager::new(Config::default(), &Rng::new(42));
+/// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
+/// let (conn, url) = (ConnId(0), "film".into());
+/// let hashes = vec![Hash([0; 32]); 3].into();
+/// let file = FileSpec { url, size: 10, chunk: 4, hashes };
+/// coordinator.handle(now, Input::Serve(file), &mut fx);
+/// coordinator.handle(now, Input::Opened { conn, peer: "192.0.2.1".parse().unwrap() }, &mut fx);
+/// for message in [
+///     Message::Register {
+///         client_id: "alice".into(),
+///         listen_port: Some(7_000),
+///         extensions: Extensions::default(),
+///     },
+///     Message::AskInfo { url: "film".into() },
+/// ] {
+///     coordinator.handle(now, Input::Message { conn, message }, &mut fx);
+/// }
+/// assert!(fx.outputs().any(|output| matches!(
+///     output,
+///     Output::Send { message: Message::TellInfo { size: Some(10), chunk_size: Some(4), .. }, .. }
+/// )));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Manager {
     config: Config,

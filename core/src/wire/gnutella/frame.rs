@@ -40,6 +40,25 @@ pub struct Frame {
 
 /// Cuts a stream into messages. Keeps at most one unfinished message and what
 /// was pushed last.
+///
+/// ```
+/// use servent_core::id::Guid;
+/// use servent_core::wire::gnutella::{
+///     Body, FrameLimits, Framer, Message, Payload, Query, Wishes,
+/// };
+///
+/// let body = Body::Query(Query::new(Wishes::default(), "blue moon", &[]));
+/// let message = Message { guid: Guid([7; 16]), ttl: 4, hops: 0, body };
+/// let bytes = message.to_bytes();
+///
+/// // A stream brings it in two parts.
+/// let mut framer = Framer::new(FrameLimits { payload: 65_536 });
+/// framer.push(Payload::copy_from_slice(&bytes[..10]));
+/// assert_eq!(framer.next_frame(), Ok(None));
+/// framer.push(Payload::copy_from_slice(&bytes[10..]));
+/// let frame = framer.next_frame().unwrap().unwrap();
+/// assert_eq!(Message::parse(frame), Ok(message));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Framer {
     limits: FrameLimits,

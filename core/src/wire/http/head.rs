@@ -62,6 +62,19 @@ pub enum Method {
 }
 
 /// The head of a request.
+///
+/// ```
+/// use servent_core::wire::http::{HeadLimits, RequestHead, Target};
+///
+/// let bytes = b"GET /get/7/song.txt HTTP/1.1\r\nHost: here\r\n\r\n";
+/// let limits = HeadLimits { bytes: 4_096, lines: 64 };
+/// // Half a head asks for more bytes; a whole one says how many it took.
+/// assert_eq!(RequestHead::parse(&bytes[..20], &limits), Ok(None));
+/// let (head, used) = RequestHead::parse(bytes, &limits).unwrap().unwrap();
+/// assert_eq!(used, bytes.len());
+/// assert_eq!(head.headers.get("host"), Some("here"));
+/// assert!(matches!(Target::parse(&head.target), Target::File { .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestHead {
     /// What is wanted.

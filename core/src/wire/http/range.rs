@@ -8,6 +8,13 @@ use super::head::decimal;
 use crate::wire::scan::trim;
 
 /// What `Range` asks for.
+///
+/// ```
+/// use servent_core::wire::http::RangeSpec;
+///
+/// let last = RangeSpec::parse("bytes=-100").unwrap();
+/// assert_eq!(last.resolve(1_000), Some((900, 1_000)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RangeSpec {
     /// `a-`: from a byte to the end.

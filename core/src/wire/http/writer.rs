@@ -14,6 +14,14 @@ const USUAL: usize = 512;
 /// Control characters in anything it is given, line ends above all, become
 /// blanks (in a request target `%20`), so that a peer's text that we repeat
 /// cannot add fields or replies of its own.
+///
+/// ```
+/// use servent_core::wire::http::HeadWriter;
+///
+/// let mut head = HeadWriter::status(200, "OK");
+/// head.header("Content-Length", 11);
+/// assert_eq!(head.finish(), b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n");
+/// ```
 #[derive(Debug, Clone)]
 pub struct HeadWriter {
     text: String,

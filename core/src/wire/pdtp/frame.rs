@@ -19,6 +19,19 @@ pub enum FrameError {
 }
 
 /// Cuts a stream into frames. Holds at most one unfinished frame.
+///
+/// ```
+/// use servent_core::wire::pdtp::{self, Limits, Message, Reader};
+///
+/// let message = Message::AskInfo { url: "film".into() };
+/// let mut stream = Vec::new();
+/// pdtp::encode(&[message.clone()], false, &mut stream);
+/// let mut heard = Vec::new();
+/// Reader::default()
+///     .take(&stream, |frame| heard.extend(pdtp::parse(frame, &Limits::default()).unwrap()))
+///     .unwrap();
+/// assert_eq!(heard, [message]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
     kept: Vec<u8>,

@@ -8,6 +8,14 @@ use core::net::SocketAddr;
 use crate::id::{FileIndex, Guid};
 
 /// A first line that is not HTTP.
+///
+/// ```
+/// use servent_core::id::FileIndex;
+/// use servent_core::wire::queue::Line;
+///
+/// let line = Line::parse(b"GIV 7:00112233445566778899aabbccddeeff/song.txt\n\n").unwrap();
+/// assert!(matches!(line, Line::Giv { index: FileIndex(7), .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Line {
     /// `QUEUE <id> <ip>:<port>`: a server calls its waiting client (PQ-8).

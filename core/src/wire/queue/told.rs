@@ -9,6 +9,17 @@ use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 
 /// A reply that is not the file: a place in a line, or plainly busy.
+///
+/// ```
+/// use servent_core::wire::http::{HeadLimits, ResponseHead};
+/// use servent_core::wire::queue::Told;
+///
+/// let reply = b"HTTP/1.1 503 Busy\r\nX-Queue: position=2,length=5,pollMin=45,pollMax=120\r\n\r\n";
+/// let limits = HeadLimits { bytes: 4_096, lines: 64 };
+/// let (head, _) = ResponseHead::parse(reply, &limits).unwrap().unwrap();
+/// let Told::Place(place) = Told::parse(&head) else { panic!("no place was told") };
+/// assert_eq!((place.position, place.length), (Some(2), Some(5)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Told {
     /// We stand in a line.

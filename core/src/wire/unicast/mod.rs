@@ -31,6 +31,15 @@ pub type Payload = bytes::Bytes;
 pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
 
 /// A datagram.
+///
+/// ```
+/// use servent_core::wire::unicast::{Block, Conn, Packet, Seal};
+///
+/// let packet = Packet { blocks: vec![Block::Probe { conn: Conn(7), sent: 3 }] };
+/// let mut datagram = Vec::new();
+/// packet.encode(&Seal::Checksum, &mut datagram);
+/// assert_eq!(Packet::parse(&datagram.into(), &Seal::Checksum), Ok(packet));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Packet {
     /// In the order they stand in the datagram.

@@ -15,7 +15,7 @@ pub(super) fn put(out: &mut impl BufMut, value: u64) {
     out.put_u8(rest as u8);
 }
 
-/// How many bytes [`put`] takes.
+/// How many bytes `put` takes.
 #[must_use]
 pub const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

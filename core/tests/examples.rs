@@ -1,0 +1,17 @@
+//! The examples run to their end: their own assertions say what they show.
+
+#[path = "../examples/queue_alone.rs"]
+mod queue_alone;
+#[allow(dead_code)] // Its `main` looks at arguments, which are the test's here.
+#[path = "../examples/replay_a_tape.rs"]
+mod replay_a_tape;
+
+#[test]
+fn the_queue_alone_calls_everybody_in_turn() {
+    queue_alone::main();
+}
+
+#[test]
+fn a_tape_is_run_again_and_a_changed_one_is_found_out() {
+    replay_a_tape::demonstrate().unwrap();
+}
