@@ -12,6 +12,7 @@ use crate::address::{Reach, plausible, reach};
 /// Why an alternate location was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AltRefusal {
     /// Nobody can have it, or only somebody nearer than the one who told it.
     Private,

@@ -65,45 +65,84 @@ pub enum Event {
     Failed { fetch: FetchId, why: FetchFailure },
 }
 
-/// What is wrong with a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What is wrong with a source. Its sentence goes on behind the source's address.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceTrouble {
     /// Could not be reached.
+    #[error("cannot be reached")]
     Unreachable,
     /// Answered that it is busy, without a place in a line.
+    #[error("is busy")]
     Busy,
     /// Has no such file.
+    #[error("has no such file")]
     NotFound,
     /// Has not the bytes we need.
+    #[error("has not the bytes we need")]
     RangeUnavailable,
     /// Hung up.
+    #[error("hung up")]
     Disconnected,
     /// Did not answer or sends too slowly.
+    #[error("does not answer or sends too slowly")]
     Stalled,
     /// Said one length and sent another.
+    #[error("said one length and sent another")]
     LengthLie,
     /// Sent what is not HTTP, or breaks it.
+    #[error("sent what is not HTTP")]
     Garbage,
     /// Refuses us, whatever we ask for.
+    #[error("refuses")]
     Refused,
     /// Gave bytes that do not hash to the file.
+    #[error("sent bytes of another file")]
     Corrupt,
 }
 
 /// Why a download ended without its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FetchFailure {
     /// No source is left.
+    #[error("no source is left")]
     NoSource,
     /// The disk is full or the file cannot be written.
+    #[error("the disk is full or the file cannot be written")]
     Disk,
     /// The bytes do not hash to the file, from any source.
+    #[error("the bytes do not hash to the file, from any source")]
     Corrupt,
     /// The user took it back.
+    #[error("the user took it back")]
     Cancelled,
     /// There are too many downloads already.
+    #[error("there are too many downloads already")]
     TooMany,
 }
 

@@ -108,29 +108,61 @@ pub enum Answer {
 }
 
 /// Why a dial failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DialError {
     /// Nobody listens there.
+    #[error("nobody listens there")]
     Refused,
     /// No answer in time.
+    #[error("no answer in time")]
     TimedOut,
     /// No way there.
+    #[error("there is no way there")]
     Unreachable,
     /// Too many connections of our own.
+    #[error("too many connections of our own")]
     NoDescriptor,
 }
 
 /// Why a file cannot be read or written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreError {
     /// No space is left.
+    #[error("no space is left")]
     Full,
     /// The permission is missing.
+    #[error("the permission is missing")]
     Denied,
     /// The file is gone or has shrunk.
+    #[error("the file is gone or has shrunk")]
     Changed,
     /// Anything else the system said.
+    #[error("the system cannot read or write the file")]
     Failed,
 }

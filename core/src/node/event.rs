@@ -78,22 +78,40 @@ pub enum ConnEvent {
 }
 
 /// What a host must not do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Misuse {
     /// Give a node anything before [`super::Input::Start`].
+    #[error("an input came before the start")]
     NotStarted,
     /// Start a node twice.
+    #[error("the node was started twice")]
     StartedTwice,
     /// Number an accepted connection with an odd number: those are the
     /// node's own.
+    #[error("connection {} was accepted under an odd number, and those are the node's own", .conn.0)]
     Parity { conn: ConnId },
     /// Number two connections that are both there alike.
+    #[error("connection {} was accepted under the number of one that is there", .conn.0)]
     Repeated { conn: ConnId },
     /// Report on a dial that the node has not asked for, or twice.
+    #[error("connection {} is none that is being dialed", .conn.0)]
     NotDialing { conn: ConnId },
     /// Name a file that is not shared.
+    #[error("file {} is not shared", .index.0)]
     UnknownFile { index: FileIndex },
 }
 

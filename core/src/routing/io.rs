@@ -60,6 +60,7 @@ pub struct Neighbour {
 
 /// Why a stream cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Breakage {
     /// An impossible header.
     Frame(FrameError),

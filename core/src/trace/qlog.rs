@@ -29,6 +29,7 @@ pub const LINE_LIMIT: usize = 64 << 20;
 
 /// Why a line cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// Not JSON, or cut off.
     #[error("not a whole JSON object")]

@@ -121,6 +121,7 @@ pub enum Why {
 /// Why a block was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rejection {
     /// It speaks of a connection that there is none of here.
     UnknownConnection,

@@ -392,30 +392,13 @@ fn note(record: &Record, troubles: &mut Troubles, progress: &mut FetchProgress) 
         _ => return,
     };
     if troubles.insert((fetch, at), why) != Some(why) {
-        progress.trouble(at, words(why));
-    }
-}
-
-/// A source's trouble in words.
-const fn words(why: SourceTrouble) -> &'static str {
-    match why {
-        SourceTrouble::Unreachable => "cannot be reached",
-        SourceTrouble::Busy => "is busy",
-        SourceTrouble::Refused => "refuses",
-        SourceTrouble::NotFound => "has no such file",
-        SourceTrouble::RangeUnavailable => "has not the bytes we need",
-        SourceTrouble::Disconnected => "hung up",
-        SourceTrouble::Stalled => "does not answer or sends too slowly",
-        SourceTrouble::LengthLie => "said one length and sent another",
-        SourceTrouble::Garbage => "sent what is not HTTP",
-        SourceTrouble::Corrupt => "sent bytes of another file",
+        progress.trouble(at, &why.to_string());
     }
 }
 
 /// Why there is no file, and what to do about it.
 fn failed(why: FetchFailure, troubles: &Troubles) -> Failure {
-    let tried: Vec<String> =
-        troubles.iter().map(|((_, at), why)| format!("{at} {}", words(*why))).collect();
+    let tried: Vec<String> = troubles.iter().map(|((_, at), why)| format!("{at} {why}")).collect();
     let tried = if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
     let nobody = troubles.values().all(|why| *why == SourceTrouble::Unreachable);
     let unknown = troubles.values().all(|why| *why == SourceTrouble::NotFound);

@@ -72,6 +72,7 @@ pub enum Event {
 /// Why a place of ours is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PlaceLoss {
     /// The connection that was the place dropped (AQ-7).
     ConnectionLost,

@@ -25,6 +25,7 @@ pub struct InflateLimits {
 
 /// Why a stream cannot be unpacked any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum InflateError {
     /// It unpacks to more than [`InflateLimits`] allow.
     #[error("the stream unpacks to too much")]

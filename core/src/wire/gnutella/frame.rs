@@ -17,6 +17,7 @@ pub struct FrameLimits {
 /// Why a stream cannot be read any further. It is the peer's fault, and
 /// nothing that follows can be trusted to be the beginning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum FrameError {
     /// A payload longer than [`FrameLimits::payload`].
     #[error("a payload of {0} bytes")]

@@ -45,6 +45,7 @@ pub struct Limits {
 
 /// Why a list cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum GgepError {
     /// It does not begin as one.
     #[error("not a list of extension blocks")]

@@ -41,6 +41,7 @@ pub struct KeywordsLimits {
 
 /// Why a table cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum KeywordsError {
     /// A size that is no power of two, or more than
     /// [`KeywordsLimits::entries`].

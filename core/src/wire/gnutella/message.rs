@@ -36,6 +36,7 @@ pub enum Body {
 
 /// Why a payload makes no sense. The next message does all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum PayloadError {
     /// It ends too early.
     #[error("the payload ends too early")]

@@ -23,6 +23,7 @@ pub struct HeadLimits {
 
 /// Why a head cannot be read. Every one of them is the peer's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum HeadError {
     /// More bytes than [`HeadLimits::bytes`].
     #[error("the head is too long")]

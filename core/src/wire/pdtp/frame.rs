@@ -9,6 +9,7 @@ const MOST: usize = u16::MAX as usize;
 
 /// Why no further frame can be found in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FrameError {
     /// A frame of no bytes holds no message.
     #[error("an empty frame")]

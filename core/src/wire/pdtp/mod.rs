@@ -291,6 +291,7 @@ pub enum Message {
 
 /// Why a message cannot be read. The sentence is what the other side is told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessageError {
     /// The frame is not text.
     #[error("a frame that is not UTF-8")]

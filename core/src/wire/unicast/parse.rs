@@ -15,6 +15,7 @@ use super::{
     Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PacketError {
     /// It ends in the middle of a field, or has no block.
     #[error("the datagram is cut short")]
