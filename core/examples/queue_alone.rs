@@ -31,7 +31,7 @@ pub(crate) fn main() {
     println!("bob waits at {place:?}");
 
     // Alice has her file. The slot is free, and kept for Bob.
-    now = now + Duration::from_secs(10);
+    now += Duration::from_secs(10);
     queue.handle(now, Input::Finished { conn: alice, last: true }, &mut fx);
     fx.drain().for_each(drop);
     println!("alice is done; free slots: {}", queue.free());
