@@ -142,7 +142,7 @@ mod tests {
     fn no_frame_has_more_messages_than_its_reader_takes() {
         let limits = Limits::default();
         let said: Vec<Message> =
-            (0..600).map(|port| Message::ChangePort { listen_port: Some(port) }).collect();
+            (1..=600).map(|port| Message::ChangePort { listen_port: Some(port) }).collect();
         let mut bytes = Vec::new();
         assert_eq!(encode(&said, true, &mut bytes), 3);
         let mut heard = Vec::new();
