@@ -8,12 +8,12 @@
 //! granted: sizes, ranges and addresses are checked against what is known.
 
 mod alts;
+mod answers;
 mod config;
 mod contact;
 mod cx;
 mod download;
 mod event;
-mod hear;
 mod io;
 mod ranges;
 mod reply;

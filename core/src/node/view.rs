@@ -1,5 +1,5 @@
 //! What a node looks like from outside: plain data for `servent status`, the
-//! lab's board and the inspector. Instants are microseconds of the host.
+//! lab's queue view and the inspector. Instants are microseconds of the host.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ pub struct NodeView {
     pub shared: u32,
 }
 
-/// The upload side: the lanes of the Queue board.
+/// The upload side: the lanes of the queue view.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct QueueView {
     /// Upload slots.
@@ -99,7 +99,7 @@ pub struct SlotCard {
     pub reserved_until: Option<u64>,
 }
 
-/// Which lane of the board a place stands in.
+/// Which lane of the queue a place stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {

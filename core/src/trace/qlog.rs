@@ -179,7 +179,8 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
             of_tape(what, data.get()).map(|l| Read::Line(Box::new(l))).map_err(wrong)
         }
         Some((
-            space @ ("conn" | "queue" | "fetch" | "world" | "unicast" | "swarm" | "client"),
+            space @ ("conn" | "queue" | "fetch" | "world" | "routing" | "unicast" | "swarm"
+            | "client"),
             what,
         )) => of_record(space, what, data.get()).map(Read::Record).map_err(wrong),
         _ => Ok(Read::Line(Box::new(Line::Foreign))),

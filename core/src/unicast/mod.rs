@@ -267,7 +267,7 @@ impl Endpoint {
         if let Some(at) = self.peers.find(peer) {
             let (peer, mut cx, _) = self.lend(now, at, fx);
             act(peer, &mut cx);
-            self.soil(now, at);
+            self.mark(now, at);
         }
     }
 
@@ -291,7 +291,7 @@ impl Endpoint {
         peer.invited(now, cx.config);
         peer.sender.get_or_insert_with(|| Sender::open(&mut cx)).send(payload, order, &mut cx);
         peer.flush_full(&mut cx);
-        self.soil(now, at);
+        self.mark(now, at);
     }
 
     fn packet(
@@ -337,11 +337,11 @@ impl Endpoint {
             let conn = block.conn();
             peer.block(block, thin, || token(key, addr, conn), &mut cx);
         }
-        self.soil(now, at);
+        self.mark(now, at);
     }
 
     /// Notes that a peer has something to say at the end of the turn.
-    fn soil(&mut self, now: Instant, at: u32) {
+    fn mark(&mut self, now: Instant, at: u32) {
         if self.dirty.is_empty() {
             self.dirty_since = now;
         }
@@ -421,7 +421,7 @@ impl Engine for Endpoint {
             };
             self.agenda.remove(&(due, at));
             self.peers.at(at).1.wake = None;
-            self.soil(now, at);
+            self.mark(now, at);
         }
         self.flush(now, fx);
         if self.agenda.first().is_some_and(|(due, _)| *due <= now) {

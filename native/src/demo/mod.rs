@@ -1,10 +1,10 @@
 //! The demo: servents that queue and transfer real files over real TCP, all
 //! in this process, with the lab to watch them.
 
-mod board;
 mod cast;
 mod client;
 mod summary;
+mod table;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use servent_core::node;
 use tokio::net::TcpListener;
 use tokio::sync::{Barrier, mpsc, oneshot};
 
-use self::board::Board;
 use self::cast::{CLIENTS, Member};
 pub(crate) use self::summary::Summary;
+use self::table::Table;
 use crate::cli::exit::{Exit, Failure, said};
 use crate::cli::signal::Signals;
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
@@ -115,7 +115,7 @@ async fn watch(
         return Err(Failure::new(Exit::Failed, "the uploader keeps no tape"));
     };
     past.iter().for_each(|line| summary.line(line));
-    let board = Board::new(plan.voice, Clock::new());
+    let table = Table::new(plan.voice, Clock::new());
     let mut tick = tokio::time::interval(Duration::from_millis(500));
     let end = tokio::time::sleep(plan.length.unwrap_or(Duration::MAX));
     tokio::pin!(end);
@@ -130,10 +130,10 @@ async fn watch(
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => return Ok(()),
             },
             Some(outcome) = outcomes.recv() => {
-                board.say(&outcome);
+                table.say(&outcome);
                 summary.outcome(outcome);
             }
-            _ = tick.tick() => board.draw(&uploader.view(1, 12).await?, summary),
+            _ = tick.tick() => table.draw(&uploader.view(1, 12).await?, summary),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Driver {
         let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
         let (room, mut config) = fit(&options.node);
-        let messaging = options.datagrams.as_ref().map(hear).transpose()?;
+        let messaging = options.datagrams.as_ref().map(bind_datagrams).transpose()?;
         config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
         let (mut folders, options) = open_folders(options).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
@@ -133,7 +133,7 @@ fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
 }
 
 /// Binds the socket of the datagrams.
-fn hear(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
+fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
     let Datagrams { listen: at, loss, seed, .. } = *options;
     let socket = Socket::bind(at, loss, seed).map_err(|why| match why.kind() {
         std::io::ErrorKind::AddrInUse => StartError::UdpPortInUse { at },

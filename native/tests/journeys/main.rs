@@ -1,6 +1,6 @@
 //! What people do, with the settings they have.
 
-#[path = "../program/mod.rs"]
+#[path = "../support/program/mod.rs"]
 mod program;
 
 mod several_downloads;

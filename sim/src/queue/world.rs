@@ -105,7 +105,7 @@ impl<N: Guest> World<N> {
         (machine.finished, machine.failed)
     }
 
-    /// What a node is at: for the counters beside a board.
+    /// What a node is at: for the counters beside the queue.
     #[must_use]
     pub fn standing(&self, id: NodeId) -> Standing {
         let machine = self.own(id.0);

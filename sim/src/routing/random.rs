@@ -51,7 +51,7 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
         scenario.churn = Some(Churn { every, down, until: Duration::from_secs(50) });
     }
     for _ in 0..choose.between(1, 12) {
-        let act = deed(choose, nodes, &scenario.files);
+        let act = random_act(choose, nodes, &scenario.files);
         scenario.script.push(ActAt { at: moment(choose), act });
     }
     for _ in 0..choose.below(8) {
@@ -95,7 +95,7 @@ fn config(choose: &mut Choose) -> Config {
     config
 }
 
-fn deed(choose: &mut Choose, nodes: u32, files: &[File]) -> Act {
+fn random_act(choose: &mut Choose, nodes: u32, files: &[File]) -> Act {
     match choose.below(6) {
         0 if !files.is_empty() => {
             let of = choose.one(files).node;

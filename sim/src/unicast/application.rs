@@ -68,9 +68,8 @@ impl World {
 
     fn write(&mut self, host: u32, to: u32, unsent: Unsent, cause: Cause) {
         let at = address(NodeId(to));
-        let sending = |world: &Self| {
-            world.node(NodeId(host)).and_then(|node| node.datagrams()?.sending(at))
-        };
+        let sending =
+            |world: &Self| world.node(NodeId(host)).and_then(|node| node.datagrams()?.sending(at));
         let before = sending(self);
         let Unsent { n, size, order } = unsent;
         let messages = vec![Message { order, data: message(n, size) }];

@@ -1,5 +1,4 @@
-//! A world of nodes that send each other messages over datagram links: what the retransmission ladder
-//! shows.
+//! A world of nodes that send each other messages over datagram links.
 //!
 //! A scenario names the nodes, what the links between them do to datagrams,
 //! who sends what when, and what goes wrong. Every datagram has an id that

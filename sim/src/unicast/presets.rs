@@ -1,4 +1,4 @@
-//! The scenarios of the ladder.
+//! The preset scenarios.
 
 use super::scenario::Scenario;
 

@@ -10,7 +10,7 @@ use js_sys::{Function, Uint8Array};
 use serde::Serialize;
 use serde_json::Value;
 use servent_core::trace::pcapng::Exporter;
-use servent_core::trace::reel::Reel;
+use servent_core::trace::player::Player;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{qlog, tape};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -45,9 +45,9 @@ impl Tape {
     /// When there is not one line of ours in it.
     #[wasm_bindgen(js_name = fromBytes)]
     pub fn from_bytes(bytes: &[u8]) -> Result<Tape, JsError> {
-        let mut reel = Reel::new();
-        reel.append(bytes);
-        Self::over(reel, bytes.is_empty())
+        let mut player = Player::new();
+        player.append(bytes);
+        Self::over(player, bytes.is_empty())
     }
 
     /// Reads a `.sqlog` file as it comes. `progress` is told the bytes read so
@@ -62,8 +62,8 @@ impl Tape {
         progress: Option<Function>,
         signal: Option<AbortSignal>,
     ) -> Result<Tape, JsValue> {
-        let (reel, read) = open::reel(stream, progress, signal).await?;
-        Ok(Self::over(reel, read == 0)?)
+        let (player, read) = open::player(stream, progress, signal).await?;
+        Ok(Self::over(player, read == 0)?)
     }
 
     /// What is asked of every run.
@@ -83,8 +83,8 @@ impl Tape {
     )]
     pub fn world(&self) -> Answer {
         let of = self.of.borrow();
-        let Some(scenario) = of.reel().world() else { return Ok(JsValue::UNDEFINED) };
-        give(&WorldOf { scenario, claim: of.reel().claim() })
+        let Some(scenario) = of.player().world() else { return Ok(JsValue::UNDEFINED) };
+        give(&WorldOf { scenario, claim: of.player().claim() })
     }
 
     /// More of a tape that grows.
@@ -116,7 +116,7 @@ impl Tape {
     #[must_use]
     pub fn export_pcapng(&self) -> Uint8Array {
         let mut exporter = Exporter::new();
-        for line in self.of.borrow().reel().lines() {
+        for line in self.of.borrow().player().lines() {
             if let Ok(qlog::Read::Line(line)) = qlog::read(line.as_bytes()) {
                 exporter.feed(Ok(*line));
             }
@@ -126,18 +126,18 @@ impl Tape {
 }
 
 impl Tape {
-    fn over(reel: Reel, empty: bool) -> Result<Self, JsError> {
-        if let Some(version) = reel.report().unknown_version {
+    fn over(player: Player, empty: bool) -> Result<Self, JsError> {
+        if let Some(version) = player.report().unknown_version {
             let known = tape::VERSION;
             return Err(refused(format!(
                 "this is a tape of version {version}; this page reads version {known}"
             )));
         }
-        let ours = reel.start().is_some() || reel.count() > 0 || reel.world().is_some();
+        let ours = player.start().is_some() || player.count() > 0 || player.world().is_some();
         if !ours && !empty {
             return Err(refused("this file is not a trace of a servent"));
         }
-        Ok(Self { of: Rc::new(RefCell::new(Recorded::new(reel))) })
+        Ok(Self { of: Rc::new(RefCell::new(Recorded::new(player))) })
     }
 
     fn queue(&self, node: u32, part: Part) -> Answer {

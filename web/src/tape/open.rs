@@ -3,18 +3,18 @@
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::{self, Stream, TryStreamExt as _};
 use js_sys::{Function, Reflect, Uint8Array};
-use servent_core::trace::reel::Reel;
+use servent_core::trace::player::Player;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortSignal, ReadableStream, ReadableStreamDefaultReader};
 
 /// The tape in a stream, and its bytes.
-pub(super) async fn reel(
+pub(super) async fn player(
     stream: ReadableStream,
     progress: Option<Function>,
     signal: Option<AbortSignal>,
-) -> Result<(Reel, u64), JsValue> {
+) -> Result<(Player, u64), JsValue> {
     let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
     let reading = read(chunks(&reader), progress);
     let Some(signal) = signal else { return reading.await };
@@ -40,16 +40,16 @@ async fn given_up(reader: &ReadableStreamDefaultReader, signal: &AbortSignal) ->
 async fn read(
     chunks: impl Stream<Item = Result<Uint8Array, JsValue>>,
     progress: Option<Function>,
-) -> Result<(Reel, u64), JsValue> {
-    let start = (Reel::new(), 0);
+) -> Result<(Player, u64), JsValue> {
+    let start = (Player::new(), 0);
     chunks
-        .try_fold(start, |(mut reel, read), chunk| {
-            reel.append(&chunk.to_vec());
+        .try_fold(start, |(mut player, read), chunk| {
+            player.append(&chunk.to_vec());
             let read = read + u64::from(chunk.length());
             let told = progress.as_ref().map_or(Ok(JsValue::UNDEFINED), |progress| {
                 progress.call1(&JsValue::UNDEFINED, &JsValue::from(read as f64))
             });
-            async move { told.map(|_| (reel, read)) }
+            async move { told.map(|_| (player, read)) }
         })
         .await
 }

@@ -5,8 +5,8 @@ use servent_core::node::Node;
 use servent_core::queue::Dialect;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
+use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, RawRecord};
-use servent_core::trace::reel::Reel;
 use servent_core::trace::why::of_event;
 use wasm_bindgen::{JsError, JsValue};
 
@@ -20,42 +20,42 @@ use crate::value::{Answer, give, refused};
 const CARDS: u32 = 50;
 
 pub(super) struct Recorded {
-    reel: Reel,
+    player: Player,
     columns: Columns,
 }
 
 impl Recorded {
-    pub(super) fn new(reel: Reel) -> Self {
-        Self { reel, columns: Columns::default() }
+    pub(super) fn new(player: Player) -> Self {
+        Self { player, columns: Columns::default() }
     }
 
-    pub(super) const fn reel(&self) -> &Reel {
-        &self.reel
+    pub(super) const fn player(&self) -> &Player {
+        &self.player
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
-        self.reel.append(bytes);
+        self.player.append(bytes);
     }
 
     /// The number it had where it was recorded.
     pub(super) fn id(&self) -> NodeId {
-        self.reel.start().map_or(NodeId(0), |start| start.node)
+        self.player.start().map_or(NodeId(0), |start| start.node)
     }
 
     pub(super) fn queue(&self, part: Part) -> QueueState {
-        let (view, lanes) = self.reel.node().map(|n| look(n, part)).unwrap_or_default();
-        QueueState { at: self.reel.now(), queue: view.queue, lanes, ..QueueState::default() }
+        let (view, lanes) = self.player.node().map(|n| look(n, part)).unwrap_or_default();
+        QueueState { at: self.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
     fn name(&self) -> &str {
-        self.reel.start().map_or("servent", |s| &s.name)
+        self.player.start().map_or("servent", |s| &s.name)
     }
 
     fn named(&self, i: u32) -> Option<NamedRecord<'_, Value>> {
-        let RawRecord { at, node, cause, event, .. } = self.reel.record(i as usize)?;
+        let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
         // The page counts what it has; on a tape that lost lines that is less
         // than what was counted when it was written.
-        let cause = cause.and_then(|seq| self.reel.index_of(seq)).map(|i| i as u64);
+        let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
         let event = serde_json::from_str(event).unwrap_or_default();
         let (seq, node_name) = (i.into(), self.name());
         Some(NamedRecord { seq, at: *at, node: *node, cause, event, node_name, who: None })
@@ -77,23 +77,23 @@ impl Watching for Recorded {
     }
 
     fn horizon(&self) -> Instant {
-        self.reel.frontier()
+        self.player.frontier()
     }
 
     fn frontier(&self) -> Instant {
-        self.reel.frontier()
+        self.player.frontier()
     }
 
     fn now(&self) -> Instant {
-        self.reel.now()
+        self.player.now()
     }
 
     fn index(&self) -> u32 {
-        self.reel.index() as u32
+        self.player.index() as u32
     }
 
     fn count(&self) -> u32 {
-        self.reel.count() as u32
+        self.player.count() as u32
     }
 
     /// What was recorded is known.
@@ -102,28 +102,28 @@ impl Watching for Recorded {
     }
 
     fn advance(&mut self, to: Instant, _: u64) -> Instant {
-        self.reel.seek(to);
-        self.reel.now()
+        self.player.seek(to);
+        self.player.now()
     }
 
     fn seek(&mut self, to: Instant) {
-        self.reel.seek(to);
+        self.player.seek(to);
     }
 
     fn seek_record(&mut self, i: u32) -> bool {
-        self.reel.seek_record(i as usize)
+        self.player.seek_record(i as usize)
     }
 
     fn step(&mut self, forward: bool) -> bool {
-        match (forward, self.reel.index()) {
-            (true, i) => self.reel.seek_record(i),
+        match (forward, self.player.index()) {
+            (true, i) => self.player.seek_record(i),
             (false, 0) => false,
             (false, 1) => {
-                let first = self.reel.record(0).map_or(0, |r| r.at.as_micros());
-                self.reel.seek(Instant::from_micros(first.saturating_sub(1)));
+                let first = self.player.record(0).map_or(0, |r| r.at.as_micros());
+                self.player.seek(Instant::from_micros(first.saturating_sub(1)));
                 true
             }
-            (false, i) => self.reel.seek_record(i - 2),
+            (false, i) => self.player.seek_record(i - 2),
         }
     }
 
@@ -137,17 +137,17 @@ impl Watching for Recorded {
     }
 
     fn nodes(&self) -> Answer {
-        let dialect = self.reel.start().map_or(Dialect::Parq, |start| start.config.dialect);
-        let info = NodeInfo::new(self.id(), self.name(), "server", self.reel.node().is_some());
+        let dialect = self.player.start().map_or(Dialect::Parq, |start| start.config.dialect);
+        let info = NodeInfo::new(self.id(), self.name(), "server", self.player.node().is_some());
         give(&[NodeInfo { dialect: Some(dialect), ..info }])
     }
 
     fn inspect(&self, _: NodeId) -> Answer {
-        give(&state(self.reel.node())?)
+        give(&state(self.player.node())?)
     }
 
     fn diff(&self, _: NodeId) -> Answer {
-        give(&changes(state(self.reel.node_before().as_ref())?, state(self.reel.node())?))
+        give(&changes(state(self.player.node_before().as_ref())?, state(self.player.node())?))
     }
 
     fn record(&self, i: u32) -> Answer {
@@ -159,20 +159,20 @@ impl Watching for Recorded {
     }
 
     fn why(&self, i: u32) -> Answer {
-        let (record, named) = (self.reel.record(i as usize), self.named(i));
+        let (record, named) = (self.player.record(i as usize), self.named(i));
         let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
     }
 
     fn density(&mut self, bins: u32) -> Vec<u32> {
-        let from = self.reel.record(0).map_or(Instant::ZERO, |r| r.at);
-        let end = self.reel.frontier();
+        let from = self.player.record(0).map_or(Instant::ZERO, |r| r.at);
+        let end = self.player.frontier();
         if !self.columns.serves(end) {
             // A growing trace is counted with room to grow.
             let room = end.since(from).ratio(1, 4);
             self.columns = Columns::new(from, end + room);
         }
-        while let Some(record) = self.reel.record(self.columns.seen() as usize) {
+        while let Some(record) = self.player.record(self.columns.seen() as usize) {
             self.columns.count(record.at);
         }
         self.columns.density(bins)
@@ -200,14 +200,14 @@ impl Watching for Recorded {
     }
 
     fn digest(&self) -> u64 {
-        self.reel.digest()
+        self.player.digest()
     }
 
     fn verified(&self) -> Verified {
-        let report = self.reel.report();
+        let report = self.player.report();
         Verified {
             checked: report.verified,
-            total: self.reel.checkpoints(),
+            total: self.player.checkpoints(),
             diverged_at: report.diverged_at,
             text: report.to_string(),
         }
@@ -215,6 +215,6 @@ impl Watching for Recorded {
 
     /// The lines as they were read.
     fn sqlog(&self) -> String {
-        self.reel.lines().iter().map(|line| qlog::frame(line)).collect()
+        self.player.lines().iter().map(|line| qlog::frame(line)).collect()
     }
 }

@@ -45,8 +45,14 @@ impl Hosts {
         self.list.len()
     }
 
-    /// Hears of somebody; the one heard of first makes room.
-    pub(super) fn hear(&mut self, now: Instant, at: SocketAddr, named: bool, most: u32) -> Changed {
+    /// Learns of somebody; the one heard of first makes room.
+    pub(super) fn learn(
+        &mut self,
+        now: Instant,
+        at: SocketAddr,
+        named: bool,
+        most: u32,
+    ) -> Changed {
         let mut changed = Changed::default();
         if at.port() == 0 || at.ip().is_unspecified() {
             return changed;
@@ -149,8 +155,8 @@ mod tests {
     #[test]
     fn whom_the_user_named_comes_first_and_stays() {
         let mut hosts = Hosts::default();
-        hosts.hear(Instant::ZERO, at(1), true, 3);
-        (2..9).for_each(|n| _ = hosts.hear(Instant::ZERO, at(n), false, 3));
+        hosts.learn(Instant::ZERO, at(1), true, 3);
+        (2..9).for_each(|n| _ = hosts.learn(Instant::ZERO, at(n), false, 3));
         assert_eq!(hosts.some(9), [at(8), at(7), at(1)]);
         let retry = Duration::from_secs(30);
         let mut now = Instant::from_secs(1);
@@ -166,15 +172,15 @@ mod tests {
     fn the_store_is_told_of_the_new_now_and_then_of_the_known_and_of_the_gone() {
         let (mut hosts, now) = (Hosts::default(), Instant::from_secs(9));
         let put = |n, heard| Some(HostRow { at: at(n), heard });
-        let new = hosts.hear(now, at(1), false, 2);
+        let new = hosts.learn(now, at(1), false, 2);
         assert_eq!(new, Changed { put: put(1, now), gone: None });
-        assert_eq!(hosts.hear(now + Duration::from_secs(9), at(1), false, 2), Changed::default());
+        assert_eq!(hosts.learn(now + Duration::from_secs(9), at(1), false, 2), Changed::default());
         let later = now + SAVE_EVERY;
-        assert_eq!(hosts.hear(later, at(1), false, 2).put, put(1, later));
-        hosts.hear(later, at(2), false, 2);
-        let full = hosts.hear(later, at(3), false, 2);
+        assert_eq!(hosts.learn(later, at(1), false, 2).put, put(1, later));
+        hosts.learn(later, at(2), false, 2);
+        let full = hosts.learn(later, at(3), false, 2);
         assert_eq!(full, Changed { put: put(3, later), gone: Some(at(1)) });
-        assert_eq!(hosts.hear(later, at(0), false, 2), Changed::default(), "no port");
+        assert_eq!(hosts.learn(later, at(0), false, 2), Changed::default(), "no port");
     }
 
     #[test]
@@ -192,7 +198,7 @@ mod tests {
             assert_eq!(hosts.tried(at(1), false), n == FAILURES);
         }
         assert_eq!(hosts.len(), 0);
-        hosts.hear(now, at(4), true, 9);
+        hosts.learn(now, at(4), true, 9);
         (0..20).for_each(|_| assert!(!hosts.tried(at(4), false), "named by the user"));
     }
 }

@@ -141,7 +141,7 @@ impl Overlay {
     /// Somebody may be there.
     fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
         let most = cx.config.overlay.hosts;
-        let hosts::Changed { put, gone } = self.hosts.hear(cx.now, at, named, most);
+        let hosts::Changed { put, gone } = self.hosts.learn(cx.now, at, named, most);
         for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {
             cx.fx.output(Output::Persist(op));
         }

@@ -1,4 +1,4 @@
-//! The lanes as plain data: what a status command and a board show.
+//! The lanes as plain data: what a status command and a page show.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;

@@ -95,7 +95,7 @@ impl Engine for Client {
         match input {
             Input::Online { coordinator } => self.online(coordinator, fx),
             Input::Offline => self.offline(now, fx),
-            Input::Message(message) => self.hear(now, message, fx),
+            Input::Message(message) => self.message(now, message, fx),
             Input::Want { url, chunk, have } => self.want(url, (chunk, &have), fx),
             Input::Offer { url } => self.offer(url, fx),
             Input::Leave { url } => self.leave(&url, fx),

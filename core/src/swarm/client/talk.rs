@@ -101,7 +101,7 @@ impl Client {
         }
     }
 
-    pub(super) fn hear(&mut self, now: Instant, message: Message, fx: &mut Effects) {
+    pub(super) fn message(&mut self, now: Instant, message: Message, fx: &mut Effects) {
         match message {
             Message::Extensions(extensions) => self.agreed = extensions,
             Message::TellInfo { url, size, chunk_size, .. } => {

@@ -1,6 +1,6 @@
 //! The coordinator: it knows who has what and decides who sends what to whom.
 //!
-//! Inputs only note what has changed (`hear`, `report`); whatever waits is
+//! Inputs only note what has changed (`message`, `report`); whatever waits is
 //! then given out in one go by the timer named `choose`, whose deadline is the
 //! present until that is done. So everything that happens at one instant is
 //! known before anything is decided (`dispatch`).
@@ -10,7 +10,7 @@ mod choose;
 mod client;
 mod dispatch;
 mod file;
-mod hear;
+mod messages;
 mod refresh;
 mod report;
 mod session;
@@ -135,7 +135,7 @@ impl Engine for Manager {
             Input::Message { conn, message } => {
                 if let Some(&client) = self.by_conn.get(&conn) {
                     self.counters.heard += 1;
-                    self.hear(now, client, message, fx);
+                    self.message(now, client, message, fx);
                 }
             }
             Input::Unreadable { conn, why } => {

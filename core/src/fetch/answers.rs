@@ -1,0 +1,378 @@
+//! What comes from a source: replies, bytes, silence and hang-ups.
+
+use core::net::SocketAddr;
+
+use super::alts::judge;
+use super::cx::Cx;
+use super::download::{Download, State};
+use super::event::Limit;
+use super::ranges::Range;
+use super::reply::{self, Asked, Reply};
+use super::source::{Link, Receiving, Src};
+use super::{Event, Output, Source, SourceTrouble, keys_where};
+use crate::id::{ConnId, FileIndex};
+use crate::queue::client;
+use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target};
+use crate::wire::queue::{Claim, Told};
+
+impl Download {
+    /// The head of a reply.
+    pub(super) fn reply(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get(&no) else { return };
+        let Link::Asked { range, .. } = src.link else {
+            return self.trouble(no, SourceTrouble::Garbage, cx);
+        };
+        let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
+        let reply = reply::read(head, &Asked { range, size, sha1, largest });
+        let learnt = reply != Reply::Interim && self.learn(no, head, cx);
+        match reply {
+            Reply::Interim => {}
+            Reply::Body { range: given, size } => {
+                if given.0 < range.0 && !self.only(no) {
+                    // The range was ignored. A lone source may begin at the
+                    // front again; among several it only repeats others.
+                    return self.lose(no, SourceTrouble::RangeUnavailable, cx);
+                }
+                self.believe(no, size);
+                self.receive(no, given, head, cx);
+                if learnt {
+                    self.save(cx);
+                }
+            }
+            Reply::Empty => {
+                self.size = Some(0);
+                self.finish_if_whole(cx);
+            }
+            Reply::Told(told) => {
+                self.told(no, told, head, cx);
+                // What it was asked for is free for others again.
+                self.wake(cx);
+            }
+            Reply::Unsatisfiable { size } => {
+                // Among several sources only one that sends bytes is believed.
+                if self.size.is_none() && size.is_some() && self.only(no) {
+                    self.believe(no, size);
+                    self.release(no, cx);
+                    self.allocate(cx);
+                    if !self.finish_if_whole(cx) {
+                        self.wake(cx);
+                    }
+                } else {
+                    self.trouble(no, SourceTrouble::RangeUnavailable, cx);
+                }
+            }
+            Reply::Trouble(why) => self.trouble(no, why, cx),
+            Reply::Useless(why) => self.lose(no, why, cx),
+        }
+    }
+
+    /// Nobody else is left to ask.
+    fn only(&self, no: u32) -> bool {
+        self.sources.iter().all(|(&n, s)| n == no || s.lost.is_some())
+    }
+
+    /// Takes a size from whoever is first to tell one.
+    fn believe(&mut self, no: u32, size: Option<u64>) {
+        if self.size.is_none() && size.is_some() {
+            (self.size, self.size_from) = (size, Some(no));
+        }
+    }
+
+    fn allocate(&self, cx: &mut Cx<'_>) {
+        let (fetch, name) = (self.id, self.get.name.clone());
+        cx.fx.output(Output::Allocate { fetch, name, size: self.size });
+    }
+
+    fn receive(&mut self, no: u32, range: Range, head: &ResponseHead, cx: &mut Cx<'_>) {
+        let sized = self.size_from == Some(no) && self.have.bytes() == 0;
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Some(conn) = src.link.conn() else { return };
+        src.link = Link::Receiving(Receiving {
+            conn,
+            range,
+            stored: 0,
+            reuse: head.keep_alive(),
+            judged_at: cx.now + cx.config.stall_window.scaled(cx.config.time_scale),
+            judged_from: 0,
+        });
+        let before = src.client.remembered();
+        self.client(no, client::Input::Served(Claim::parse(&head.headers).ticket), cx);
+        if before != self.sources[&no].client.remembered() || sized {
+            self.save(cx);
+        }
+        if sized {
+            self.allocate(cx);
+        }
+        let (fetch, (start, end)) = (self.id, range);
+        cx.fx.event(Event::Receiving { fetch, conn, start, end });
+        cx.fx.output(Output::Store { conn, fetch, start, end });
+        self.wake(cx);
+    }
+
+    /// A place in a line, or busy.
+    fn told(&mut self, no: u32, told: Told, head: &ResponseHead, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Some(conn) = src.link.conn() else { return };
+        src.failures = 0;
+        match told {
+            Told::Place(place) => {
+                self.client(no, client::Input::Told(place), cx);
+                // Some servers leave the length of an empty body out.
+                let body = head.content_length().unwrap_or_default();
+                // The id is on disk before anything else happens (PQ-12).
+                self.save(cx);
+                if !place.keep || body > cx.config.refusal_body {
+                    return self.release(no, cx);
+                }
+                if body > 0 {
+                    cx.fx.output(Output::Skip { conn, bytes: body });
+                }
+                if let Some(src) = self.sources.get_mut(&no) {
+                    src.link = Link::Kept { conn };
+                }
+            }
+            Told::Busy { retry_after } => {
+                let pause =
+                    retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
+                self.client(no, client::Input::Busy(Some(pause)), cx);
+                self.release(no, cx);
+                self.waiting(no, SourceTrouble::Busy, cx);
+                if self.sources[&no].pushed {
+                    self.lose(no, SourceTrouble::Busy, cx);
+                }
+            }
+        }
+    }
+
+    fn waiting(&self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+        let src = &self.sources[&no];
+        if let Some(ask_at) = src.client.ask_at() {
+            cx.fx.event(Event::Waiting { fetch: self.id, at: src.at(), why, ask_at });
+        }
+    }
+
+    /// What a reply tells besides: the hash, the parts a partial source has,
+    /// and who else has the file. True when the hash is new.
+    fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
+        let Some(src) = self.sources.get_mut(&no) else { return false };
+        let told = head.headers.get("X-Available-Ranges");
+        if told.is_some() || matches!(head.status, 200 | 206) {
+            src.available = told.and_then(AvailableRanges::parse);
+        }
+        let teller = src.at();
+        let unknown = self.sha1.is_none();
+        if let (None, Some(sha1), 200 | 206) = (self.sha1, reply::content_sha1(head), head.status) {
+            self.sha1 = Some(sha1);
+            cx.fx.event(Event::HashLearnt { fetch: self.id, sha1 });
+        }
+        if self.sha1.is_some() {
+            let alts = Alts::parse(&head.headers.joined("X-Alt"));
+            for at in alts.0.into_iter().take(cx.config.alts_per_reply as usize) {
+                self.alternate(at, teller, cx);
+            }
+        }
+        unknown && self.sha1.is_some()
+    }
+
+    fn alternate(&mut self, at: SocketAddr, teller: SocketAddr, cx: &mut Cx<'_>) {
+        let known = self.sources.values().any(|s| s.at() == at);
+        if known || cx.speech.callback == Some(at) {
+            return;
+        }
+        let at_ip = self.sources.values().filter(|s| s.at().ip() == at.ip()).count();
+        let verdict = judge(cx.config, at, teller.ip(), at_ip, self.sources.len());
+        if let Err(why) = verdict {
+            cx.fx.event(Event::AltRefused { fetch: self.id, at, why });
+            return;
+        }
+        let Some(source) = self.by_hash(at) else { return };
+        if let Some(no) = self.add(source, cx) {
+            cx.fx.event(Event::Source { fetch: self.id, at });
+            self.client(no, client::Input::Want, cx);
+        }
+    }
+
+    /// Bytes are safe on disk, counted from the start of the range.
+    pub(super) fn stored(&mut self, no: u32, bytes: u64, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Link::Receiving(transfer) = &mut src.link else { return };
+        let (start, end) = transfer.range;
+        let upto = bytes.min(end - start);
+        if upto <= transfer.stored {
+            return;
+        }
+        let fresh = (start + transfer.stored, start + upto);
+        transfer.stored = upto;
+        let Receiving { conn, reuse, .. } = *transfer;
+        let before = self.have.bytes();
+        self.have.insert(fresh);
+        let gained = self.have.bytes() - before;
+        self.unsaved += gained;
+        src.bytes += fresh.1 - fresh.0;
+        if gained > 0 {
+            // Bytes we had already are no sign of life: a liar repeats them.
+            src.failures = 0;
+        }
+        let done = fresh.1 == end;
+        if done {
+            cx.fx.event(Event::Stored { fetch: self.id, start, end });
+            if reuse {
+                src.link = Link::Kept { conn };
+            } else {
+                self.release(no, cx);
+            }
+        }
+        if self.finish_if_whole(cx) {
+            return;
+        }
+        if done || self.unsaved >= cx.config.save_bytes {
+            self.save(cx);
+        }
+        if done {
+            self.client(no, client::Input::Want, cx);
+        }
+        self.prune(cx);
+    }
+
+    /// A connection is gone.
+    pub(super) fn closed(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let idle = matches!(src.link, Link::Kept { .. }) && src.waiting().is_none();
+        if let Some(conn) = src.link.conn() {
+            cx.conns.forget(conn);
+        }
+        src.link.tell_part(self.id, cx);
+        src.link = Link::None;
+        if idle && !src.pushed {
+            return;
+        }
+        self.trouble(no, SourceTrouble::Disconnected, cx);
+    }
+
+    /// A dial failed.
+    pub(super) fn unreachable(&mut self, no: u32, cx: &mut Cx<'_>) {
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.link = Link::None;
+        }
+        self.trouble(no, SourceTrouble::Unreachable, cx);
+    }
+
+    /// Something went wrong that time may heal.
+    pub(super) fn trouble(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+        self.release(no, cx);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.failures += 1;
+        if src.pushed || src.failures >= cx.config.attempts {
+            return self.lose(no, why, cx);
+        }
+        let mut pause = src.pause(cx.config);
+        if self.first_contact.is_some() {
+            pause = pause.min(cx.config.first_contact.ratio(1, 5).scaled(cx.config.time_scale));
+        }
+        self.client(no, client::Input::Broken(pause), cx);
+        self.waiting(no, why, cx);
+        if self.unsaved > 0 {
+            self.save(cx);
+        }
+        self.wake(cx);
+    }
+
+    /// Runs everything that is due.
+    pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
+        self.give_up_strangers(cx);
+        let due = |s: &Src| s.due().is_some_and(|(at, _)| at <= cx.now);
+        for no in keys_where(&self.sources, |s| due(s)) {
+            self.source_due(no, cx);
+        }
+        self.givs.retain(|&(_, _, until)| until > cx.now);
+        self.fail_if_lonely(cx);
+    }
+
+    /// Runs what is due at a source.
+    fn source_due(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let mut fx = crate::engine::Fx::new();
+        crate::engine::Engine::handle_timeout(&mut src.client, cx.now, &mut fx);
+        let late = src.link.until().is_some_and(|(until, _)| until <= cx.now);
+        let link = src.link;
+        self.follow(no, fx, cx);
+        match link {
+            _ if !late || self.state != State::Running => {}
+            Link::Dialing { .. } => self.trouble(no, SourceTrouble::Unreachable, cx),
+            Link::Asked { .. } => self.trouble(no, SourceTrouble::Stalled, cx),
+            Link::Receiving(transfer) => self.judge_rate(no, transfer, cx),
+            Link::None | Link::Kept { .. } => {}
+        }
+    }
+
+    /// Hangs up on a source that sends slower than the lowest rate.
+    fn judge_rate(&mut self, no: u32, transfer: Receiving, cx: &mut Cx<'_>) {
+        let window = cx.config.stall_window.scaled(cx.config.time_scale);
+        let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
+        if transfer.stored - transfer.judged_from < least.max(1) {
+            return self.trouble(no, SourceTrouble::Stalled, cx);
+        }
+        if let Some(Link::Receiving(now)) = self.sources.get_mut(&no).map(|s| &mut s.link) {
+            now.judged_from = now.stored;
+            now.judged_at = cx.now + window.max(crate::time::Duration::from_millis(1));
+        }
+    }
+
+    /// A servent we expected connected to us and offers the file.
+    pub(super) fn given(
+        &mut self,
+        conn: ConnId,
+        peer: SocketAddr,
+        index: FileIndex,
+        name: &str,
+        cx: &mut Cx<'_>,
+    ) {
+        let (fetch, name) = (self.id, name.into());
+        let target = alloc::format!("{}", Target::File { index, name });
+        let source = Source { at: peer, target, host: alloc::format!("{peer}") };
+        if self.sources.len() >= cx.config.sources as usize {
+            cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+            cx.fx.output(Output::Close { conn });
+            return self.fail_if_lonely(cx);
+        }
+        let Some(no) = self.add(source, cx) else {
+            cx.fx.output(Output::Close { conn });
+            return self.fail_if_lonely(cx);
+        };
+        if let Some(src) = self.sources.get_mut(&no) {
+            (src.pushed, src.link) = (true, Link::Kept { conn });
+        }
+        self.first_contact = None;
+        cx.conns.adopt(conn, fetch, no);
+        cx.fx.event(Event::Source { fetch, at: peer });
+        self.client(no, client::Input::Want, cx);
+    }
+
+    /// A server calls us for a place we hold (PQ-8). Only it knows the id, so
+    /// this connection replaces any other we had with it. Its new address is
+    /// believed when it is the one it calls from.
+    pub(super) fn called(
+        &mut self,
+        no: u32,
+        conn: ConnId,
+        from: (SocketAddr, Option<SocketAddr>),
+        cx: &mut Cx<'_>,
+    ) {
+        self.release(no, cx);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Some(ticket) = src.client.claim().ticket else { return };
+        let (peer, server) = from;
+        if let Some(at) = server.filter(|at| at.ip() == peer.ip() && *at != src.at()) {
+            src.source.at = at;
+            src.source.host = alloc::format!("{at}");
+            cx.fx.event(Event::Source { fetch: self.id, at });
+        }
+        src.link = Link::Kept { conn };
+        src.failures = 0;
+        self.first_contact = None;
+        cx.conns.adopt(conn, self.id, no);
+        cx.fx.event(Event::CalledBack { fetch: self.id, conn, ticket });
+        self.save(cx);
+        self.client(no, client::Input::Called, cx);
+    }
+}

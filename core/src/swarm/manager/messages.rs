@@ -1,0 +1,251 @@
+//! What clients say about themselves and about files.
+
+use super::super::event::{Event, Limit, Refusal};
+use super::client::Membership;
+use super::timers::Due;
+use super::{Effects, Manager};
+use crate::time::{Duration, Instant};
+use crate::wire::pdtp::{Message, Span, Text};
+
+impl Manager {
+    pub(super) fn message(&mut self, now: Instant, at: u32, message: Message, fx: &mut Effects) {
+        let registers = matches!(message, Message::Register { .. });
+        if registers == self.client(at).id.is_some() {
+            let sentence = if registers { "registered already" } else { "`register` comes first" };
+            self.expel(now, at, Refusal::Order, sentence, fx);
+            return;
+        }
+        match message {
+            Message::Register { client_id, listen_port, extensions } => {
+                self.register(now, at, (client_id, listen_port, extensions), fx);
+            }
+            Message::AskInfo { url } => self.ask_info(at, url, fx),
+            Message::Request { url, span } => self.request(now, at, &url, span, fx),
+            Message::Unrequest { url, span } => self.unrequest(now, at, &url, span, fx),
+            Message::Provide { url, span } => self.provide(now, at, &url, span, fx),
+            Message::Unprovide { url, span } => self.unprovide(now, at, &url, span, fx),
+            Message::AskVerify(about) => self.ask_verify(now, at, about, fx),
+            Message::Completed(report) => self.completed(now, at, &report, fx),
+            Message::ChangePort { listen_port } => self.change_port(now, at, listen_port, fx),
+            Message::SetConcurrency { max_download, max_upload } => {
+                self.set_concurrency(now, at, (max_download, max_upload), fx);
+            }
+            // What a client is told it may say back; it means nothing.
+            Message::ProtocolError { .. } | Message::Error { .. } => {}
+            Message::Extensions(_)
+            | Message::TellInfo { .. }
+            | Message::Transfer(_)
+            | Message::TellVerify { .. }
+            | Message::HashVerify { .. } => {
+                self.expel(now, at, Refusal::NotAClients, "only the coordinator says that", fx);
+            }
+        }
+    }
+
+    fn ask_info(&mut self, at: u32, url: Text, fx: &mut Effects) {
+        let spec = self.by_url.get(&url).map(|file| &self.files[*file as usize].spec);
+        let (size, chunk_size) = spec.map(|spec| (spec.size, spec.chunk)).unzip();
+        self.send(at, Message::TellInfo { url, size, chunk_size, streaming: false }, fx);
+    }
+
+    /// The file and the pieces a client speaks of.
+    fn pieces(
+        &mut self,
+        at: u32,
+        (url, span, whole): (&Text, Span, bool),
+        fx: &mut Effects,
+    ) -> Option<(u32, core::ops::Range<u32>)> {
+        let Some(&file) = self.by_url.get(url) else {
+            self.refuse(at, Refusal::UnknownFile, "there is no such file", fx);
+            return None;
+        };
+        let Some(pieces) = self.files[file as usize].pieces_of(span, whole) else {
+            self.refuse(at, Refusal::BadRange, "the range is not in the file", fx);
+            return None;
+        };
+        Some((file, pieces))
+    }
+
+    /// The client's number on a file, given now when it has none.
+    fn join(&mut self, now: Instant, at: u32, file: u32, fx: &mut Effects) -> Option<u32> {
+        let client = self.client(at);
+        if let Some(place) = client.files.iter().find(|place| place.file == file) {
+            return Some(place.member);
+        }
+        if client.files.len() >= self.config.files_per_client as usize {
+            fx.event(Event::Limit { limit: Limit::FilesPerClient });
+            self.refuse(at, Refusal::Full, "too many files", fx);
+            return None;
+        }
+        let active = client.active();
+        let tie = self.rng.next_u64() as u32;
+        let member = self.files[file as usize].join(at, active, tie, now);
+        let quarantined = self.ledger.get(self.client(at).row).quarantined;
+        self.files[file as usize].offer(member, !quarantined);
+        self.client_mut(at).files.push(Membership { file, member });
+        Some(member)
+    }
+
+    fn request(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+        let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
+        let Some(member) = self.join(now, at, number, fx) else { return };
+        self.free_piece(at, fx);
+        let on_their_way = self.client(at).downs.iter().map(|down| self.transfer(*down));
+        let on_their_way: alloc::vec::Vec<u32> =
+            on_their_way.filter(|t| t.file == number).map(|t| t.piece).collect();
+        let file = &mut self.files[number as usize];
+        let before = file.member(member).wanted;
+        let failed: alloc::vec::Vec<u32> =
+            file.member(member).failed.keys().map(|(_, piece)| *piece).collect();
+        for piece in pieces {
+            let found = file.member(member);
+            let known = found.have.contains(piece) || found.need.contains(piece);
+            if !known && !on_their_way.contains(&piece) && !failed.contains(&piece) {
+                file.need(member, piece, true);
+                file.want(member, 1, 0);
+            }
+        }
+        if before == 0 {
+            file.member_mut(member).waiting = now;
+        }
+        if file.tick.is_none() {
+            let every = file.piece_time(self.config.piece_time);
+            let next = now + every.ratio(self.config.ratio_every.into(), 1);
+            file.tick = Some(next.max(now + Duration::from_micros(1)));
+            self.agenda.add(next.max(now + Duration::from_micros(1)), Due::Ratio(number));
+        }
+        self.announce(number, member, fx);
+        self.refresh(now, at, fx);
+        self.refresh_alone(now, number, fx);
+    }
+
+    /// A client without a piece of any file has one free, once for its
+    /// address (SW-7).
+    fn free_piece(&mut self, at: u32, fx: &mut Effects) {
+        let client = self.client(at);
+        let (conn, row) = (client.conn, client.row);
+        let holds = |place: &Membership| self.files[place.file as usize].member(place.member).held;
+        let none = client.files.iter().all(|place| holds(place) == 0);
+        let entry = self.ledger.get_mut(row);
+        let nothing = entry.row.downloads == 0 && entry.row.uploads == 0;
+        if none && nothing && !entry.row.free {
+            entry.row.free = true;
+            self.save(row, fx);
+            fx.event(Event::Free { client: conn });
+        }
+    }
+
+    /// Tells what a member has and wants, when no transfer says so.
+    pub(super) fn announce(&mut self, file: u32, at: u32, fx: &mut Effects) {
+        let member = self.files[file as usize].member_mut(at);
+        member.announced = member.wanted > 0;
+        let (held, wanted, client) = (member.held, member.wanted, member.client);
+        let client = self.client(client).conn;
+        fx.event(Event::Joined { client, file, held, wanted });
+    }
+
+    fn unrequest(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+        let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
+        let Some(member) = self.join(now, at, number, fx) else { return };
+        let file = &mut self.files[number as usize];
+        let failed: alloc::vec::Vec<_> = file.member(member).failed.keys().copied().collect();
+        for (chosen, piece) in failed.into_iter().filter(|(_, piece)| pieces.contains(piece)) {
+            file.retries.remove(&(chosen, member));
+            file.member_mut(member).failed.remove(&(chosen, piece));
+            file.want(member, 0, 1);
+        }
+        for piece in pieces {
+            if file.member(member).need.contains(piece) {
+                file.need(member, piece, false);
+                file.want(member, 0, 1);
+            }
+        }
+        self.refresh(now, at, fx);
+        self.refresh_alone(now, number, fx);
+    }
+
+    fn provide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+        let Some((number, pieces)) = self.pieces(at, (url, span, true), fx) else { return };
+        let Some(member) = self.join(now, at, number, fx) else { return };
+        for piece in pieces {
+            self.obtain(number, member, piece);
+        }
+        self.announce(number, member, fx);
+        self.refresh(now, at, fx);
+        self.refresh_alone(now, number, fx);
+        if self.files[number as usize].dirty {
+            self.wake(now);
+        }
+    }
+
+    /// A member has a piece that no transfer brought.
+    pub(super) fn obtain(&mut self, number: u32, member: u32, piece: u32) {
+        let file = &mut self.files[number as usize];
+        if file.member(member).need.contains(piece) {
+            file.need(member, piece, false);
+            file.want(member, 0, 1);
+        }
+        let failed = file.member(member).failed.keys().find(|(_, p)| *p == piece).copied();
+        if let Some(key) = failed {
+            file.retries.remove(&(key.0, member));
+            file.member_mut(member).failed.remove(&key);
+            file.want(member, 0, 1);
+        }
+        file.hold(member, piece, false);
+    }
+
+    fn unprovide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+        let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
+        let Some(member) = self.join(now, at, number, fx) else { return };
+        for piece in pieces {
+            self.files[number as usize].release(member, piece);
+        }
+        self.refresh(now, at, fx);
+    }
+
+    /// It listens elsewhere, or nowhere (SW-17).
+    fn change_port(&mut self, now: Instant, at: u32, port: Option<u16>, fx: &mut Effects) {
+        let again = self.config.port_change;
+        let client = self.client_mut(at);
+        if client.port_changed.is_some_and(|before| now < before + again) && port.is_some() {
+            self.refuse(at, Refusal::TooSoon, "the port changed a moment ago", fx);
+            return;
+        }
+        client.port = port;
+        client.port_changed = Some(now);
+        client.forced = false;
+        client.accepted = false;
+        client.connect_failures = 0;
+        client.missed = None;
+        let (conn, active) = (client.conn, client.active());
+        fx.event(Event::Mode { client: conn, active, forced: false });
+        self.refresh(now, at, fx);
+    }
+
+    /// How many at once it wants (SW-12).
+    fn set_concurrency(
+        &mut self,
+        now: Instant,
+        at: u32,
+        (down, up): (Option<u32>, Option<u32>),
+        fx: &mut Effects,
+    ) {
+        let hard = self.config.hard_limit;
+        if down.max(up).is_some_and(|most| most > hard) {
+            let sentence = alloc::format!("at most {hard} transfers at once");
+            self.refuse(at, Refusal::AboveHardLimit, &sentence, fx);
+        }
+        let fits = |told: Option<u32>| told.filter(|most| *most <= hard);
+        let client = self.client_mut(at);
+        client.max_download = fits(down).or(client.max_download);
+        client.max_upload = fits(up).or(client.max_upload);
+        self.tell_concurrency(at, true, fx);
+        self.refresh(now, at, fx);
+    }
+
+    pub(super) fn tell_concurrency(&self, at: u32, told: bool, fx: &mut Effects) {
+        let client = self.client(at);
+        let (download, upload) = (client.most_down(&self.config), client.most_up(&self.config));
+        fx.event(Event::Concurrency { client: client.conn, download, upload, told });
+    }
+}

@@ -1,0 +1,251 @@
+//! A tape one can move about in: its records, and the node re-executed to
+//! any instant.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use super::Digest;
+use super::qlog::{self, RawRecord, Read, Split};
+use super::replay::{Replay, Report};
+use super::tape::{Checkpoint, Line, Start};
+use crate::engine::{Engine, Fx};
+use crate::node::{Input, Node};
+use crate::time::Instant;
+
+/// Inputs between two keyframes.
+const EVERY: usize = 256;
+
+/// Something the node was given.
+#[derive(Debug, Clone)]
+enum Given {
+    Input(Input),
+    Timeout,
+}
+
+/// A tape, as far as it is known, with a cursor.
+#[derive(Debug, Clone, Default)]
+pub struct Player {
+    /// How it began, once that was read.
+    start: Option<Start>,
+    given: Vec<(Instant, Given)>,
+    /// Each record, with how many inputs led up to it.
+    records: Vec<(u32, RawRecord)>,
+    keyframes: Vec<Node>,
+    replay: Replay,
+    checkpoints: u64,
+    claim: Option<Checkpoint>,
+    last: Instant,
+    partial: Vec<u8>,
+    lines: Vec<String>,
+    world: Option<Value>,
+    index: usize,
+    now: Instant,
+    cursor: Option<(usize, Node)>,
+}
+
+impl Player {
+    /// An empty player.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes more of the file; a line cut in two may come in two parts.
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.partial.extend_from_slice(bytes);
+        let bytes = core::mem::take(&mut self.partial);
+        let mut split = Split::new(&bytes);
+        for line in &mut split {
+            self.line(line);
+        }
+        self.partial = bytes[split.rest()..].to_vec();
+    }
+
+    fn line(&mut self, text: &[u8]) {
+        if let Ok(text) = core::str::from_utf8(text) {
+            self.lines.push(text.into());
+        }
+        let line = match qlog::read(text) {
+            Ok(Read::Record(record)) => {
+                self.last = self.last.max(record.at);
+                let given = u32::try_from(self.given.len()).unwrap_or(u32::MAX);
+                return self.records.push((given, record));
+            }
+            Ok(Read::Line(line)) => Ok(*line),
+            Err(why) => Err(why),
+        };
+        match &line {
+            Ok(Line::Start(start)) => {
+                *self = Self { lines: core::mem::take(&mut self.lines), ..Self::default() };
+                self.start = Some(start.clone());
+                self.keyframes.push(Node::new(start.config.clone(), start.seed));
+            }
+            Ok(Line::World(scenario)) => self.world = Some(scenario.clone()),
+            Ok(Line::Input { at, input }) => self.give(*at, Given::Input(input.clone())),
+            Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
+            Ok(Line::Checkpoint(claim)) => {
+                self.checkpoints += 1;
+                self.claim = Some(claim.clone());
+            }
+            _ => {}
+        }
+        self.replay.feed(line);
+        let sound = self.keyframes.len() == self.given.len() / EVERY;
+        if let (true, true, Some(node)) =
+            (sound, self.given.len().is_multiple_of(EVERY), self.replay.node())
+        {
+            self.keyframes.push(node.clone());
+        }
+    }
+
+    fn give(&mut self, at: Instant, given: Given) {
+        self.last = self.last.max(at);
+        self.given.push((at, given));
+    }
+
+    /// The scenario, when the file is a simulated world's.
+    #[must_use]
+    pub const fn world(&self) -> Option<&Value> {
+        self.world.as_ref()
+    }
+
+    /// How the tape began.
+    #[must_use]
+    pub const fn start(&self) -> Option<&Start> {
+        self.start.as_ref()
+    }
+
+    /// What the re-execution found.
+    #[must_use]
+    pub const fn report(&self) -> &Report {
+        self.replay.report()
+    }
+
+    /// Checkpoints on the tape.
+    #[must_use]
+    pub const fn checkpoints(&self) -> u64 {
+        self.checkpoints
+    }
+
+    /// The last checkpoint on the tape.
+    #[must_use]
+    pub const fn claim(&self) -> Option<&Checkpoint> {
+        self.claim.as_ref()
+    }
+
+    /// The lines as they were read.
+    #[must_use]
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// The last instant known.
+    #[must_use]
+    pub const fn frontier(&self) -> Instant {
+        self.last
+    }
+
+    /// The instant of the cursor.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Records up to the cursor.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Records known.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// A record.
+    #[must_use]
+    pub fn record(&self, i: usize) -> Option<&RawRecord> {
+        self.records.get(i).map(|(_, r)| r)
+    }
+
+    /// Where the record of that number is: a tape that lost lines has fewer
+    /// records than numbers.
+    #[must_use]
+    pub fn index_of(&self, seq: u64) -> Option<usize> {
+        let i = self.records.partition_point(|(_, r)| r.seq < seq);
+        self.record(i).filter(|r| r.seq == seq).map(|_| i)
+    }
+
+    /// The fingerprint of the records up to the cursor.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for (_, r) in &self.records[..self.index] {
+            digest.add(&(r.seq, r.at, &r.event));
+        }
+        digest.value()
+    }
+
+    /// Goes to an instant.
+    pub fn seek(&mut self, to: Instant) {
+        self.now = to;
+        self.index = self.records.partition_point(|(_, r)| r.at <= to);
+        let given = self.given.partition_point(|(at, _)| *at <= to);
+        self.execute_to(given);
+    }
+
+    /// Goes to just after record `i`; false when there is none.
+    pub fn seek_record(&mut self, i: usize) -> bool {
+        let Some((given, record)) = self.records.get(i) else { return false };
+        self.now = record.at;
+        self.index = i + 1;
+        let given = *given as usize;
+        self.execute_to(given);
+        true
+    }
+
+    /// The node at the cursor, as far as the re-execution is sound.
+    #[must_use]
+    pub fn node(&self) -> Option<&Node> {
+        self.cursor.as_ref().map(|(_, node)| node)
+    }
+
+    /// The node as it was one record earlier.
+    #[must_use]
+    pub fn node_before(&self) -> Option<Node> {
+        let i = self.index.checked_sub(2)?;
+        let given = self.records.get(i)?.0 as usize;
+        self.executed(given, None).map(|(_, node)| node)
+    }
+
+    fn execute_to(&mut self, given: usize) {
+        let from = self.cursor.take();
+        self.cursor = self.executed(given, from);
+    }
+
+    /// The node after so many inputs, from the nearest keyframe or `from`.
+    fn executed(&self, given: usize, from: Option<(usize, Node)>) -> Option<(usize, Node)> {
+        let sound = usize::try_from(self.report().inputs).unwrap_or(usize::MAX);
+        if given > sound || self.keyframes.is_empty() {
+            return None;
+        }
+        let frame = (given / EVERY).min(self.keyframes.len() - 1);
+        let near = from.filter(|(at, _)| *at <= given && *at >= frame * EVERY);
+        let (mut at, mut node) =
+            near.unwrap_or_else(|| (frame * EVERY, self.keyframes[frame].clone()));
+        let mut fx = Fx::new();
+        while at < given {
+            let (when, what) = &self.given[at];
+            match what {
+                Given::Input(input) => node.handle(*when, input.clone(), &mut fx),
+                Given::Timeout => node.handle_timeout(*when, &mut fx),
+            }
+            fx.drain().for_each(drop);
+            at += 1;
+        }
+        Some((at, node))
+    }
+}

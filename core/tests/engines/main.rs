@@ -1,0 +1,32 @@
+//! Each engine alone: what holds for all of them, scenarios, properties.
+
+#[path = "../support/contract/mod.rs"]
+mod contract;
+#[path = "../support/fetch_support/mod.rs"]
+mod fetch_support;
+#[path = "../support/hostile.rs"]
+mod hostile;
+#[path = "../support/queue_support/mod.rs"]
+mod queue_support;
+#[path = "../support/routing_support/mod.rs"]
+mod routing_support;
+#[path = "../support/unicast_support/mod.rs"]
+mod unicast_support;
+
+mod fetch;
+mod fetch_contract;
+mod hostile_input;
+mod queue_properties;
+mod queue_rush;
+mod queue_scenarios;
+mod routing_contract;
+mod routing_peers;
+mod routing_scenarios;
+mod swarm_contract;
+mod unicast_contract;
+mod unicast_ends;
+mod unicast_loss;
+mod unicast_order;
+mod unicast_random;
+mod unicast_strangers;
+mod unicast_window;

@@ -1,0 +1,272 @@
+//! Whatever strangers send, in whatever order: the queue server keeps its
+//! promises and its size.
+
+use crate::contract;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use contract::{Step, keeps_the_contract};
+use proptest::prelude::*;
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::id::{ConnId, Guid};
+use servent_core::queue::server::{Input, Output, PlaceView, Request, Server, Verdict};
+use servent_core::queue::{Config, Dialect, Event, FileKey, Row, RowState};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+
+const CAPACITY: u32 = 12;
+const START: Instant = Instant::from_secs(1_000_000);
+
+fn config() -> Config {
+    Config { slots: 2, capacity: CAPACITY, per_ip: 5, sync_places: 3, ..Config::default() }
+}
+
+/// Names for ids: the first stands for the first id the server gives, and so
+/// on; a name the server never comes to is an id nobody has.
+fn names() -> Vec<Guid> {
+    (0..20).map(|n| Guid([n; 16])).collect()
+}
+
+/// The same steps with the ids the server will really have given by then, so
+/// that strangers know real ones.
+fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
+    let mut server = Server::new(config(), Rng::new(1));
+    let (mut now, mut fx, mut given) = (START, Fx::new(), Vec::new());
+    for step in &mut steps {
+        now += step.after;
+        while server.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            server.handle_timeout(now, &mut fx);
+        }
+        fx.drain().for_each(drop);
+        let named = match &mut step.input {
+            Input::Request(Request { ticket: Some(ticket), .. })
+            | Input::CallDone { ticket, .. }
+            | Input::Restore(Row { ticket, .. }) => Some(ticket),
+            _ => None,
+        };
+        if let Some(id) = named
+            && let Some(number) = names().iter().position(|name| name == id)
+            && let Some(real) = given.get(number)
+        {
+            *id = *real;
+        }
+        server.handle(now, step.input, &mut fx);
+        for output in fx.outputs() {
+            let Output::Reply { verdict, .. } = output else { continue };
+            let ticket = match verdict {
+                Verdict::Start { ticket, .. } => *ticket,
+                Verdict::Wait(place) => place.ticket,
+                Verdict::Busy { .. } | Verdict::Hammering { .. } => continue,
+            };
+            if !given.contains(&ticket) {
+                given.push(ticket);
+            }
+        }
+        fx.drain().for_each(drop);
+    }
+    steps
+}
+
+fn dialects() -> impl Strategy<Value = Dialect> {
+    prop::sample::select(vec![Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive])
+}
+
+fn peers() -> impl Strategy<Value = IpAddr> {
+    (0_u32..4).prop_map(|n| IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + n)))
+}
+
+fn conns() -> impl Strategy<Value = ConnId> {
+    (0_u64..10).prop_map(ConnId)
+}
+
+fn requests() -> impl Strategy<Value = Input> {
+    let ticket = prop::option::of(prop::sample::select(names()));
+    let told = prop::option::of(0_u32..CAPACITY + 2);
+    let file = (0_u64..3).prop_map(FileKey);
+    let called = prop::option::of(peers().prop_map(|ip| SocketAddr::new(ip, 6346)));
+    (conns(), peers(), dialects(), file, any::<u64>(), ticket, told, called).prop_map(
+        |(conn, peer, dialect, file, bytes, ticket, told, callback)| {
+            let request = Request { conn, peer, dialect, file, bytes, ticket, told, callback };
+            Input::Request(request)
+        },
+    )
+}
+
+fn rows() -> impl Strategy<Value = Input> {
+    let states = vec![RowState::Waiting, RowState::Uploading, RowState::Reserved];
+    let times = (any::<u64>(), any::<u64>())
+        .prop_map(|(a, b)| (Instant::from_micros(a), Instant::from_micros(b)));
+    let who = (prop::sample::select(names()), peers(), dialects(), prop::sample::select(states));
+    (who, any::<u64>(), times, any::<u32>(), any::<u8>()).prop_map(
+        |((ticket, peer, dialect, state), arrival, (not_before, deadline), told, breaks)| {
+            let (file, bytes, callback) = (FileKey(1), u64::MAX, Some(SocketAddr::new(peer, 9)));
+            Input::Restore(Row {
+                ticket,
+                arrival,
+                state,
+                peer,
+                dialect,
+                file,
+                bytes,
+                told,
+                not_before,
+                deadline,
+                callback,
+                breaks,
+            })
+        },
+    )
+}
+
+fn inputs() -> impl Strategy<Value = Input> {
+    prop_oneof![
+        12 => requests(),
+        3 => (conns(), any::<bool>()).prop_map(|(conn, last)| Input::Finished { conn, last }),
+        2 => conns().prop_map(|conn| Input::Broken { conn }),
+        3 => conns().prop_map(|conn| Input::Gone { conn }),
+        1 => (0_u32..4).prop_map(Input::Slots),
+        1 => (prop::sample::select(names()), any::<bool>())
+            .prop_map(|(ticket, ok)| Input::CallDone { ticket, ok }),
+        1 => rows(),
+        1 => Just(Input::Resume),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step<Input>>> {
+    let after = prop_oneof![
+        3 => Just(Duration::ZERO),
+        3 => (0_u64..40_000).prop_map(Duration::from_millis),
+        1 => (0_u64..700).prop_map(Duration::from_secs),
+    ];
+    let step = (after, inputs()).prop_map(|(after, input)| Step { after, input });
+    prop::collection::vec(step, 0..120).prop_map(with_real_ids)
+}
+
+/// Everybody in line, in order, with the arrival each came with.
+#[derive(Default)]
+struct Watch {
+    arrivals: BTreeMap<Guid, u64>,
+    order: Vec<Guid>,
+}
+
+impl Watch {
+    /// Checks one moment against the one before.
+    fn look(&mut self, server: &Server, now: Instant, fx: &Fx<Output, Event>) {
+        let view = server.view(1, u32::MAX, now);
+        assert_eq!(view.length as usize, view.places.len());
+        assert_eq!(view.free, view.slots.saturating_sub(view.uploads.len() as u32));
+        for event in fx.events() {
+            match event {
+                Event::Arrived { ticket, arrival, .. }
+                | Event::Restored { ticket, arrival, .. }
+                | Event::Moved { ticket, arrival, .. } => {
+                    self.arrivals.insert(*ticket, *arrival);
+                }
+                Event::Started { free, .. } => assert!(*free < view.slots),
+                Event::Told { position, length, not_before, deadline, .. } => {
+                    assert!(*position >= 1 && position <= length && not_before < deadline);
+                }
+                _ => {}
+            }
+        }
+        let order: Vec<Guid> = view.places.iter().map(|place| place.ticket).collect();
+        let arrivals: Vec<u64> = order.iter().map(|ticket| self.arrivals[ticket]).collect();
+        assert!(arrivals.is_sorted(), "the line is in order of arrival");
+        let excused: Vec<Guid> = fx.events().filter_map(left).collect();
+        for ticket in &self.order {
+            let there = order.contains(ticket) || excused.contains(ticket);
+            assert!(there, "a place vanished without a word");
+        }
+        let kept = view.places.iter().filter(|place| place.entitled).count();
+        assert!(kept as u32 <= view.free, "no more slots are kept than there are");
+        self.order = order;
+    }
+}
+
+fn left(event: &Event) -> Option<Guid> {
+    match event {
+        Event::Lost { ticket, .. } | Event::Started { ticket, .. } => Some(*ticket),
+        _ => None,
+    }
+}
+
+fn play(steps: Vec<Step<Input>>) {
+    let mut server = Server::new(config(), Rng::new(1));
+    let (mut now, mut watch, mut fx) = (START, Watch::default(), Fx::new());
+    let mut restored = 0;
+    for step in steps {
+        now += step.after;
+        while server.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            server.handle_timeout(now, &mut fx);
+            watch.look(&server, now, &fx);
+            fx.drain().for_each(drop);
+        }
+        restored += usize::from(matches!(step.input, Input::Restore(_)));
+        let asked = match &step.input {
+            Input::Request(request) => Some(*request),
+            _ => None,
+        };
+        let before = server.view(1, u32::MAX, now).places;
+        server.handle(now, step.input, &mut fx);
+        watch.look(&server, now, &fx);
+        answered(&fx, asked.as_ref().map(|request| request.conn));
+        if let Some(asked) = asked {
+            let hurt = before.iter().filter(|place| !is_of(place, &asked));
+            for place in hurt {
+                let lost =
+                    |e: &Event| matches!(e, Event::Lost { ticket, .. } if *ticket == place.ticket);
+                assert!(!fx.events().any(lost), "{asked:?} cost somebody else {place:?}");
+            }
+        }
+        assert!(server.length() as usize <= CAPACITY as usize + restored);
+        fx.drain().for_each(drop);
+    }
+}
+
+/// True when a request may lose this place: it names it, comes on its
+/// connection, or is from the address that a passive place is known by.
+fn is_of(place: &PlaceView, asked: &Request) -> bool {
+    let passive = place.dialect == Dialect::Passive && asked.dialect == Dialect::Passive;
+    place.conn == Some(asked.conn)
+        || asked.ticket == Some(place.ticket)
+        || (passive && place.peer == asked.peer)
+}
+
+/// Every request is answered once, and what is promised is saved before.
+fn answered(fx: &Fx<Output, Event>, asked: Option<ConnId>) {
+    let mut answers = 0;
+    let mut saved = Vec::new();
+    for output in fx.outputs() {
+        match output {
+            Output::Save(row) => saved.push(row.ticket),
+            Output::Reply { conn, verdict } => {
+                assert_eq!(Some(*conn), asked);
+                answers += 1;
+                if let Verdict::Wait(place) = verdict
+                    && place.dialect != Dialect::Active
+                {
+                    assert!(saved.contains(&place.ticket), "write before reply");
+                }
+            }
+            Output::Hangup { conn, .. } => answers += usize::from(Some(*conn) == asked),
+            Output::Forget(_) | Output::Call { .. } => {}
+        }
+    }
+    assert_eq!(answers, usize::from(asked.is_some()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_inputs_keep_the_contract_of_an_engine(steps in steps()) {
+        let server = keeps_the_contract(|| Server::new(config(), Rng::new(1)), &steps, 200);
+        prop_assert!(server.length() <= CAPACITY + steps.len() as u32);
+    }
+
+    #[test]
+    fn any_inputs_keep_order_slots_and_everybody_elses_place(steps in steps()) {
+        play(steps);
+    }
+}

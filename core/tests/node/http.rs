@@ -1,0 +1,244 @@
+//! What never reaches the queue: heads, lists, refusals, limits, deadlines.
+
+use crate::node_support;
+
+use node_support::{Host, config, get, header, status};
+use servent_core::node::{Input, Limit};
+use servent_core::time::Duration;
+
+fn head_request(target: &str, extra: &str) -> String {
+    format!("HEAD {target} HTTP/1.1\r\nHost: x\r\n{extra}\r\n")
+}
+
+#[test]
+fn head_tells_everything_and_is_never_queued() {
+    let mut host = Host::new(config(), &[1_000]);
+    let conn = host.accept("9.9.9.9:1");
+    let reply =
+        host.say(conn, &head_request("/get/0/file%200.bin", "X-Queue: 0.1\r\nRange: bytes=5-\r\n"));
+    assert_eq!(status(&reply), 200, "{reply}");
+    assert_eq!(header(&reply, "Content-Length"), Some("1000"));
+    assert_eq!(header(&reply, "Accept-Ranges"), Some("bytes"));
+    let urn = format!("urn:sha1:{}", node_support::sha(0));
+    assert_eq!(header(&reply, "X-Gnutella-Content-URN"), Some(&urn[..]));
+    assert!(reply.ends_with("\r\n\r\n"), "no body");
+    assert_eq!(host.node.view(1, 10).queue.length, 0);
+    // The connection is kept, and the URN form leads to the same file.
+    let reply = host.say(conn, &head_request(&format!("/uri-res/N2R?{urn}"), ""));
+    assert_eq!(header(&reply, "Content-Length"), Some("1000"));
+}
+
+#[test]
+fn a_plain_browser_gets_a_list() {
+    let mut host = Host::new(config(), &[10, 20]);
+    let conn = host.accept("9.9.9.9:1");
+    let reply = host.say(conn, "GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(status(&reply), 200);
+    assert_eq!(header(&reply, "Content-Type"), Some("text/html; charset=utf-8"));
+    assert!(reply.contains("<a href=\"/get/1/file%201.bin\">file 1.bin</a>"), "{reply}");
+    assert!(host.hung_up.contains(&conn), "HTTP/1.0 closes unless asked to keep");
+    let conn = host.accept("9.9.9.9:2");
+    let reply = host.say(conn, "GET /?q=0.BIN HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n");
+    assert!(reply.contains("file 0.bin") && !reply.contains("file 1.bin"), "{reply}");
+    assert_eq!(header(&reply, "Connection"), Some("keep-alive"));
+    assert!(!host.hung_up.contains(&conn));
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    for target in ["/get/7/x", "/etc/passwd", "/get/0", "/get/x/y", "/favicon.ico", "/../../x"] {
+        let reply = host.say(conn, &format!("GET {target} HTTP/1.1\r\n\r\n"));
+        assert_eq!(status(&reply), 404, "{target}");
+    }
+    let wrong = format!("X-Gnutella-Content-URN: urn:sha1:{}\r\n", node_support::sha(9));
+    assert_eq!(status(&host.say(conn, &get(0, &wrong))), 404);
+    let unknown = format!("/uri-res/N2R?urn:sha1:{}", node_support::sha(9));
+    let reply = host.say(conn, &format!("GET {unknown} HTTP/1.1\r\n\r\n"));
+    assert_eq!(status(&reply), 404);
+    // A name never becomes a path.
+    let reply = host.say(conn, &head_request("/get/0/..%2f..%2fetc%2fpasswd", ""));
+    assert_eq!(status(&reply), 404);
+}
+
+#[test]
+fn a_number_with_the_name_of_another_file_is_not_taken_for_that_file() {
+    let mut host = Host::new(config(), &[10, 20]);
+    let conn = host.accept("9.9.9.9:1");
+    let mut asked = |target: &str, extra: &str| {
+        let reply = host.say(conn, &head_request(target, extra));
+        (status(&reply), header(&reply, "Content-Length").map(str::to_owned))
+    };
+    let whole = (200, Some("10".to_owned()));
+    assert_eq!(asked("/get/0/file%201.bin", "").0, 404, "that is the name of number 1");
+    assert_eq!(asked("/get/0/song.ogg", "").0, 404);
+    for spelled in ["/get/0/file 0.bin", "/get/0/FILE%200.BIN/", "/get/0/%66ile%200%2Ebin"] {
+        assert_eq!(asked(spelled, ""), whole, "{spelled}");
+    }
+    // Whoever names the content needs no name, and the right name does not
+    // make up for other content.
+    let urn = |n| format!("X-Gnutella-Content-URN: urn:sha1:{}\r\n", node_support::sha(n));
+    assert_eq!(asked("/get/0/song.ogg", &urn(0)), whole);
+    assert_eq!(asked("/get/0/file%200.bin", &urn(1)).0, 404);
+}
+
+#[test]
+fn a_file_no_longer_shared_is_not_found() {
+    let mut host = Host::new(config(), &[10]);
+    let index = servent_core::id::FileIndex(0);
+    host.input(Input::Unshared { index });
+    let conn = host.accept("9.9.9.9:1");
+    assert_eq!(status(&host.say(conn, &get(0, ""))), 404);
+}
+
+#[test]
+fn only_get_and_head_are_served() {
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        let reply = host.say(conn, &format!("{method} /get/0/file%200.bin HTTP/1.1\r\n\r\n"));
+        assert_eq!(status(&reply), 405, "{method}");
+        assert_eq!(header(&reply, "Allow"), Some("GET, HEAD"));
+        assert!(host.hung_up.contains(&conn));
+    }
+}
+
+#[test]
+fn malformed_requests_are_answered_and_end_the_connection() {
+    for (bytes, want) in [
+        ("GET / HTTP/2.0\r\n\r\n", 505),
+        ("GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 400),
+        ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("GET  HTTP/1.1\r\n\r\n", 400),
+    ] {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        assert_eq!(status(&host.say(conn, bytes)), want, "{bytes}");
+        assert!(host.hung_up.contains(&conn), "{bytes}");
+    }
+}
+
+#[test]
+fn other_protocols_are_hung_up_on_without_a_word() {
+    for bytes in ["\x16\x03\x01", "GNUTELLA CONNECT/0.6\r\n", "GIV nonsense\r\n\r\n", "hello\r\n"] {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        assert_eq!(host.say(conn, bytes), "", "{bytes:?}");
+        assert!(host.hung_up.contains(&conn) && host.hit(Limit::Garbage), "{bytes:?}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_this_giv_or_queue() {
+    for line in [
+        "GIV 1:6a074979f3201edbf323b6425fef4a53/x\n\n",
+        "QUEUE 6a074979f3201edbf323b6425fef4a53 9.9.9.9:1\r\n",
+    ] {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        assert_eq!(host.say(conn, line), "", "{line}");
+        assert!(host.hung_up.contains(&conn), "{line}");
+    }
+}
+
+#[test]
+fn too_long_heads_are_refused() {
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    let reply = host.say(conn, &get(0, &format!("A: {}\r\n", "x".repeat(20_000))));
+    assert_eq!(status(&reply), 431);
+    assert!(host.hung_up.contains(&conn) && host.hit(Limit::HeadBytes));
+    let conn = host.accept("9.9.9.9:2");
+    let reply = host.say(conn, &get(0, &"A: b\r\n".repeat(100)));
+    assert_eq!(status(&reply), 431);
+    assert!(host.hung_up.contains(&conn) && host.hit(Limit::HeadLines));
+}
+
+#[test]
+fn deadlines_end_slow_and_silent_connections() {
+    let mut host = Host::new(config(), &[10]);
+    let silent = host.accept("9.9.9.9:1");
+    let slow = host.accept("9.9.9.9:2");
+    let kept = host.accept("9.9.9.9:3");
+    host.say(kept, &head_request("/", ""));
+    // A byte now and then does not move the deadline of the whole request.
+    let mut heard = String::new();
+    for byte in "GET / HTTP/1.1\r\n".chars() {
+        heard += &host.say(slow, &byte.to_string());
+        host.wait(Duration::from_secs(1));
+    }
+    assert_eq!(status(&heard), 408);
+    assert!(host.hung_up.contains(&silent) && host.hung_up.contains(&slow));
+    assert_eq!(host.heard(silent), "");
+    assert!(!host.hung_up.contains(&kept));
+    host.wait(Duration::from_secs(43));
+    assert!(!host.hung_up.contains(&kept));
+    host.wait(Duration::from_secs(2));
+    assert!(host.hung_up.contains(&kept) && host.hit(Limit::IdleDeadline));
+}
+
+#[test]
+fn connections_are_limited_in_all_and_by_address() {
+    let mut limited = config();
+    limited.limits.connections = 3;
+    limited.limits.connections_per_ip = 2;
+    let mut host = Host::new(limited, &[10]);
+    let first = host.accept("9.9.9.9:1");
+    host.accept("9.9.9.9:2");
+    let third = host.accept("9.9.9.9:3");
+    assert!(host.hung_up.contains(&third) && host.hit(Limit::ConnectionsPerIp));
+    host.accept("8.8.8.8:1");
+    let fourth = host.accept("8.8.8.8:2");
+    assert!(host.hung_up.contains(&fourth) && host.hit(Limit::Connections));
+    host.input(Input::Closed { conn: first });
+    let again = host.accept("9.9.9.9:4");
+    assert!(!host.hung_up.contains(&again));
+}
+
+#[test]
+fn unread_replies_end_the_connection() {
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    host.say(conn, &head_request("/", ""));
+    host.input(Input::Backlog { conn, bytes: 256 * 1024 });
+    assert!(!host.hung_up.contains(&conn));
+    host.input(Input::Backlog { conn, bytes: 256 * 1024 + 1 });
+    assert!(host.hung_up.contains(&conn) && host.hit(Limit::Backlog));
+}
+
+#[test]
+fn bytes_cut_anywhere_have_the_same_effects() {
+    let text = [
+        head_request("/get/0/file%200.bin", ""),
+        head_request("/", "A: b\r\n c\r\n"),
+        "GET /?q=a HTTP/1.1\n\n".into(),
+        head_request("/get/9/x", "Connection: close\r\n"),
+        "whatever follows is not read".into(),
+    ]
+    .concat();
+    let mut whole = Host::new(config(), &[10]);
+    let conn = whole.accept("9.9.9.9:1");
+    whole.bytes(conn, text.as_bytes());
+    assert_eq!(whole.outputs().len(), 6, "the servent id, four replies, the close");
+    for cut in 0..=text.len() {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        host.bytes(conn, &text.as_bytes()[..cut]);
+        host.bytes(conn, &text.as_bytes()[cut..]);
+        assert_eq!(host.log, whole.log, "cut at {cut}");
+    }
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    text.bytes().for_each(|b| host.bytes(conn, &[b]));
+    assert_eq!(host.log, whole.log, "byte by byte");
+}
+
+#[test]
+fn too_many_requests_at_once_are_not_answered_for_ever() {
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    let reply = host.say(conn, &head_request("/", "").repeat(1_000));
+    assert!(host.hung_up.contains(&conn) && host.hit(Limit::Pipeline));
+    assert_eq!(reply.matches("200 OK").count(), 9, "one and eight ahead");
+}

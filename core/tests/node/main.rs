@@ -1,0 +1,20 @@
+//! The engines joined behind one byte boundary.
+
+#[path = "../support/contract/mod.rs"]
+mod contract;
+#[path = "../support/node_support/mod.rs"]
+mod node_support;
+#[path = "../support/swarm_nodes/mod.rs"]
+mod swarm_nodes;
+
+mod datagrams;
+mod fetch;
+mod host_contract;
+mod hostile;
+mod http;
+mod overlay;
+mod overlay_hosts;
+mod pair;
+mod queue;
+mod swarm;
+mod tape;

@@ -1,0 +1,25 @@
+//! What the five texts require, one test and more for each id.
+
+#[path = "../support/fetch_support/mod.rs"]
+mod fetch_support;
+#[path = "../support/queue_support/mod.rs"]
+mod queue_support;
+#[path = "../support/routing_support/mod.rs"]
+mod routing_support;
+#[path = "../support/swarm_support/mod.rs"]
+mod swarm_support;
+#[path = "../support/unicast_support/mod.rs"]
+mod unicast_support;
+
+mod aq;
+mod aq_client;
+mod aq_wire;
+mod pq;
+mod pq_client;
+mod pq_order;
+mod pq_wire;
+mod rt;
+mod sw;
+mod sw_ends;
+mod uc;
+mod uc_ends;

@@ -1,0 +1,161 @@
+//! PARQ §7 as the server keeps it: one line for everybody, in order of
+//! arrival, and nobody who is absent blocks it.
+
+use crate::queue_support;
+
+use std::net::IpAddr;
+
+use queue_support::{Bench, Client, Got, config, secs};
+use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
+use servent_core::queue::Event;
+use servent_core::queue::server::Lane;
+
+#[test]
+fn pq_16_all_dialects_are_served_strictly_in_order_of_arrival() {
+    let mut bench = Bench::new(config(1));
+    let mut running = bench.upload(Active);
+    let mut line: Vec<Client> = [Parq, Passive, Active, Parq11, Passive, Active]
+        .into_iter()
+        .map(|dialect| bench.queue(dialect))
+        .collect();
+    while !line.is_empty() {
+        bench.finish(&running);
+        let mut served = None;
+        for _ in 0..40 {
+            bench.pass(secs(5));
+            for (at, client) in line.iter_mut().enumerate() {
+                let view = bench.server.view(1, 100, bench.now);
+                let due = view.places.iter().any(|place| {
+                    (Some(place.ticket) == client.ticket
+                        || place.conn == Some(client.conn)
+                        || place.peer == client.peer)
+                        && place.not_before <= bench.now
+                });
+                if due && served != Some(at) && bench.ask(client) == Got::Slot {
+                    assert_eq!(served, None);
+                    served = Some(at);
+                }
+            }
+        }
+        assert_eq!(served, Some(0), "{} left", line.len());
+        running = line.remove(0);
+    }
+    let passed = bench.events.iter().filter(|e| matches!(e, Event::Passed { .. })).count();
+    assert_eq!(passed, 0);
+}
+
+#[test]
+fn pq_16_an_absent_head_keeps_its_place_and_blocks_nobody() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let (mut absent, mut present) = (bench.queue(Parq), bench.queue(Parq));
+    bench.gone(&absent);
+    bench.pass(secs(49));
+    bench.finish(&running);
+    bench.pass(secs(1));
+    assert_eq!(bench.ask(&mut present), Got::Slot);
+    let id = absent.ticket;
+    assert!(
+        bench
+            .events
+            .iter()
+            .any(|e| matches!(e, Event::Passed { ticket, .. } if Some(*ticket) == id))
+    );
+    absent.conn = bench.conn();
+    assert_eq!(bench.ask(&mut absent).place().position, 1);
+    bench.finish(&present);
+    bench.pass(secs(30));
+    assert_eq!(bench.ask(&mut absent), Got::Slot);
+}
+
+#[test]
+fn pq_16_a_slot_is_kept_for_a_silent_head_for_a_bounded_time_only() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let (silent, mut second) = (bench.queue(Active), bench.queue(Parq));
+    bench.pass(secs(51));
+    bench.ask(&mut second).place();
+    bench.finish(&running);
+    bench.pass(secs(14));
+    assert!(bench.server.view(1, 1, bench.now).places[0].entitled);
+    bench.pass(secs(2));
+    assert!(!bench.server.view(1, 1, bench.now).places[0].entitled);
+    assert!(
+        bench.events.contains(&Event::Lapsed {
+            ticket: bench.server.view(1, 1, bench.now).places[0].ticket
+        })
+    );
+    bench.pass(secs(40));
+    assert_eq!(bench.ask(&mut second), Got::Slot);
+    assert_eq!(bench.position(&silent), 1, "it keeps its place");
+}
+
+#[test]
+fn pq_16_a_chain_of_silent_clients_holds_a_slot_no_longer_than_one() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let silent: Vec<Client> = (0..10).map(|_| bench.queue(Passive)).collect();
+    bench.pass(secs(260));
+    bench.finish(&running);
+    bench.pass(secs(16));
+    let view = bench.server.view(1, 10, bench.now);
+    assert_eq!(view.places.len(), silent.len());
+    assert!(view.places.iter().all(|place| !place.entitled && place.lane == Lane::Grace));
+    bench.upload(Parq);
+}
+
+#[test]
+fn pq_16_a_client_that_moves_to_another_address_takes_its_place_along() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    let mut client = bench.queue(Parq);
+    bench.pass(secs(30));
+    (client.peer, client.conn) = (IpAddr::from([192, 0, 2, 7]), bench.conn());
+    assert_eq!(bench.ask(&mut client).place().position, 1);
+    assert_eq!(bench.server.view(1, 1, bench.now).places[0].peer, client.peer);
+}
+
+/// A line whose first four, of Active Queueing, have just vanished: those
+/// behind were told to stay away longer than a slot is reserved.
+fn after_four_vanished(bench: &mut Bench, behind: usize) -> Vec<Client> {
+    let vanishing: Vec<Client> = (0..4).map(|_| bench.queue(Active)).collect();
+    let left = (0..behind).map(|_| bench.queue(Parq)).collect();
+    vanishing.iter().for_each(|client| bench.gone(client));
+    left
+}
+
+#[test]
+fn pq_16_a_head_that_may_not_ask_yet_is_passed_after_the_reserve_and_keeps_its_place() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let mut head = after_four_vanished(&mut bench, 1).remove(0);
+    let mut later = bench.queue(Passive);
+    bench.finish(&running);
+    bench.pass(secs(59));
+    assert_eq!(bench.ask(&mut later).place().position, 2, "the slot is reserved");
+    bench.pass(secs(1));
+    assert_eq!(bench.ask(&mut later), Got::Slot, "the reserve is over");
+    assert_eq!(bench.position(&head), 1);
+    bench.pass(secs(40));
+    bench.finish(&later);
+    assert_eq!(bench.arrive(Parq).1.place().position, 2, "no newcomer takes it meanwhile");
+    bench.pass(secs(10));
+    assert_eq!(bench.ask(&mut head), Got::Slot);
+}
+
+#[test]
+fn pq_16_every_slot_is_reserved_for_its_own_full_time() {
+    let mut bench = Bench::new(config(2));
+    let (first, second) = (bench.upload(Parq), bench.upload(Parq));
+    let mut heads = after_four_vanished(&mut bench, 2);
+    let (mut later, mut last) = (bench.queue(Passive), bench.queue(Passive));
+    bench.finish(&first);
+    bench.pass(secs(50));
+    bench.finish(&second);
+    bench.pass(secs(10));
+    assert_eq!(bench.ask(&mut later), Got::Slot, "the first has stood free for a minute");
+    bench.pass(secs(49));
+    assert_eq!(bench.ask(&mut last).place().position, 3, "the second has not");
+    bench.pass(secs(1));
+    assert_eq!(bench.ask(&mut heads[0]), Got::Slot);
+}

@@ -1,0 +1,468 @@
+//! The routing tables, requirement by requirement.
+
+use crate::routing_support;
+
+use proptest::prelude::*;
+use routing_support::{Net, address, config, guid, hit_of, message, neighbour, query, servent};
+use servent_core::id::{ConnId, FileIndex, Guid};
+use servent_core::routing::{Config, Ending, Event, Input, PushRouting, Verdict, Why};
+use servent_core::time::Duration;
+use servent_core::wire::gnutella::{
+    Body, Bye, Kind, Payload, PayloadError, Ping, Pong, Push, Qrp, Vendor, code,
+};
+
+const fn drop(why: Why) -> Option<Verdict> {
+    Some(Verdict::Drop { why })
+}
+
+/// A router with neighbours 1, 2 and 3, and their connections.
+fn middle(config: &Config) -> (Net, [ConnId; 3]) {
+    let net = Net::star(3, config);
+    let conns = [1, 2, 3].map(|node| net.conn(0, node));
+    (net, conns)
+}
+
+fn push_of(target: usize) -> Body {
+    let at = "80.9.9.9:6346".parse().unwrap();
+    Body::Push(Push { servent: servent(target), index: FileIndex(1), at, ggep: Payload::new() })
+}
+
+fn pong_at(at: &str) -> Body {
+    let at = at.parse().unwrap();
+    Body::Pong(Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() })
+}
+
+#[test]
+fn rt_1_a_hit_finds_the_way_of_its_query_for_ten_minutes_at_least() {
+    let (mut net, [a, b, c]) = middle(&config());
+    let ask = message(1, 5, 2, Body::Query(query("some thing")));
+    assert_eq!(net.inject(0, a, &ask), Some(Verdict::Forward { to: vec![b, c] }));
+    let answer = message(1, 5, 0, Body::Hit(hit_of(2, "some thing")));
+    net.wait(Duration::from_secs(599));
+    assert_eq!(net.inject(0, b, &answer), Some(Verdict::Forward { to: vec![a] }));
+    net.wait(Duration::from_secs(602));
+    let other = message(1, 5, 0, Body::Hit(hit_of(3, "some thing")));
+    assert_eq!(net.inject(0, b, &other), drop(Why::NoRoute), "two lives are over");
+}
+
+#[test]
+fn rt_2_a_hit_for_our_own_query_is_for_us_and_one_for_nobody_is_dropped() {
+    let (mut net, [a, ..]) = middle(&config());
+    net.search(0, 1, "some thing");
+    let answer = message(1, 5, 0, Body::Hit(hit_of(1, "some thing")));
+    assert_eq!(net.inject(0, a, &answer), Some(Verdict::Local));
+    assert_eq!(net.hits, [(0, guid(1), servent(1))]);
+    let stray = message(2, 5, 0, Body::Hit(hit_of(1, "some thing")));
+    assert_eq!(net.inject(0, a, &stray), drop(Why::NoRoute));
+    let back = message(1, 5, 3, Body::Query(query("some thing")));
+    assert_eq!(net.inject(0, a, &back), drop(Why::Duplicate), "our own query came round");
+}
+
+#[test]
+fn rt_2_a_hit_never_reaches_who_took_the_place_of_its_asker() {
+    let (mut net, [a, b, _]) = middle(&Config { links: 3, ..config() });
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    net.cut(0, a);
+    net.link(0, 1);
+    let answer = message(1, 5, 0, Body::Hit(hit_of(2, "some thing")));
+    assert_eq!(net.inject(0, b, &answer), drop(Why::RouteGone), "the slot has another user");
+}
+
+#[test]
+fn rt_3_a_push_finds_the_way_of_a_hit_for_thirty_minutes_at_least() {
+    let (mut net, [a, b, c]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    net.inject(0, b, &message(1, 5, 1, Body::Hit(hit_of(9, "some thing"))));
+    net.wait(Duration::from_secs(29 * 60));
+    let push = message(2, 5, 1, push_of(9));
+    assert_eq!(net.inject(0, a, &push), Some(Verdict::Forward { to: vec![b] }));
+    assert_eq!(net.inject(0, b, &message(3, 5, 1, push_of(9))), drop(Why::WayItCame));
+    assert_eq!(net.inject(0, c, &message(4, 5, 1, push_of(8))), drop(Why::NoRoute));
+    net.wait(Duration::from_secs(32 * 60));
+    assert_eq!(net.inject(0, a, &message(5, 5, 1, push_of(9))), drop(Why::NoRoute));
+    assert_eq!(net.inject(0, a, &message(6, 5, 1, push_of(0))), Some(Verdict::Local));
+    assert_eq!(net.pushed.len(), 1, "that one is for us");
+}
+
+#[test]
+fn rt_3_the_way_to_a_servent_is_not_taken_over_while_it_lives() {
+    let (mut net, [a, b, c]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    net.inject(0, b, &message(1, 5, 1, Body::Hit(hit_of(9, "some thing"))));
+    net.inject(0, c, &message(1, 5, 1, Body::Hit(hit_of(9, "other thing"))));
+    let conflict = Event::Conflict { conn: c, servent: servent(9) };
+    assert!(net.told.iter().any(|told| told.event == conflict));
+    assert_eq!(
+        net.inject(0, a, &message(2, 5, 1, push_of(9))),
+        Some(Verdict::Forward { to: vec![b] })
+    );
+    net.cut(0, b);
+    assert_eq!(net.inject(0, a, &message(3, 5, 1, push_of(9))), drop(Why::RouteGone));
+    net.inject(0, c, &message(1, 5, 1, Body::Hit(hit_of(9, "third thing"))));
+    assert_eq!(
+        net.inject(0, a, &message(4, 5, 1, push_of(9))),
+        Some(Verdict::Forward { to: vec![c] }),
+        "the first way is gone"
+    );
+}
+
+#[test]
+fn rt_4_a_broadcast_push_goes_to_all_who_brought_a_hit_duplicates_too() {
+    let all = Config { push_routing: PushRouting::Broadcast, ..config() };
+    let (mut net, [a, b, c]) = middle(&all);
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    let answer = message(1, 5, 1, Body::Hit(hit_of(9, "some thing")));
+    assert_eq!(net.inject(0, b, &answer), Some(Verdict::Forward { to: vec![a] }));
+    assert_eq!(net.inject(0, c, &answer), drop(Why::Duplicate));
+    let push = message(2, 5, 1, push_of(9));
+    assert_eq!(net.inject(0, a, &push), Some(Verdict::Forward { to: vec![b, c] }));
+    let from_one = message(3, 5, 1, push_of(9));
+    assert_eq!(net.inject(0, b, &from_one), Some(Verdict::Forward { to: vec![c] }));
+    assert_eq!(net.inject(0, a, &message(4, 5, 1, push_of(8))), drop(Why::NoRoute));
+}
+
+#[test]
+fn rt_5_entries_leave_by_time_and_a_flooder_takes_nobodys_place() {
+    let few = Config { queries_per_link: 1_000, ..config() };
+    let (mut net, [a, b, c]) = middle(&few);
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("honest question"))));
+    for n in 0..20_000 {
+        let verdict = net.inject(0, c, &message(100 + n, 5, 1, Body::Query(query("flood"))));
+        let forwarded = matches!(verdict, Some(Verdict::Forward { .. }));
+        assert_eq!(forwarded, n < 1_000, "{n}: {verdict:?}");
+        net.run();
+        net.told.clear();
+    }
+    let told = Event::Limit { conn: c, why: Why::Quota };
+    net.wait(Duration::from_secs(500));
+    let answer = message(1, 5, 1, Body::Hit(hit_of(9, "honest question")));
+    assert_eq!(net.inject(0, b, &answer), Some(Verdict::Forward { to: vec![a] }));
+    let fresh = net.inject(0, b, &message(2, 5, 1, Body::Query(query("honest too"))));
+    assert!(matches!(fresh, Some(Verdict::Forward { .. })), "another's quota is its own");
+    assert_eq!(net.routers[0].counters().dropped_of(Kind::Query, Why::Quota), 19_000);
+    net.wait(Duration::from_secs(101));
+    net.inject(0, c, &message(50, 5, 1, Body::Query(query("flood"))));
+    assert!(matches!(net.verdicts(guid(50)).first(), Some((0, Verdict::Forward { .. }))));
+    assert!(!net.told.iter().any(|other| other.event == told), "told once, before");
+}
+
+#[test]
+fn rt_6_a_ping_comes_once() {
+    let (mut net, [a, b, _]) = middle(&config());
+    let ping = message(1, 7, 0, Body::Ping(Ping::default()));
+    net.wait(Duration::from_secs(2));
+    assert_eq!(net.inject(0, a, &ping), Some(Verdict::Local));
+    assert_eq!(net.inject(0, b, &ping), drop(Why::Duplicate));
+}
+
+#[test]
+fn rt_7_a_pong_is_known_by_guid_and_address() {
+    let (mut net, [a, b, _]) = middle(&config());
+    let (one, other) = (pong_at("80.5.5.5:1"), pong_at("80.5.5.5:2"));
+    assert_eq!(net.inject(0, a, &message(1, 6, 1, one.clone())), Some(Verdict::Local));
+    assert_eq!(net.inject(0, b, &message(1, 6, 1, one.clone())), drop(Why::Duplicate));
+    assert_eq!(net.inject(0, a, &message(1, 6, 1, other)), Some(Verdict::Local), "another port");
+    assert_eq!(net.inject(0, a, &message(2, 6, 1, one)), Some(Verdict::Local), "another ping's");
+}
+
+#[test]
+fn rt_8_a_query_comes_once_from_wherever() {
+    let (mut net, [a, b, c]) = middle(&config());
+    let ask = message(1, 5, 1, Body::Query(query("some thing")));
+    assert!(matches!(net.inject(0, a, &ask), Some(Verdict::Forward { .. })));
+    assert_eq!(net.inject(0, b, &ask), drop(Why::Duplicate));
+    assert_eq!(net.inject(0, c, &ask), drop(Why::Duplicate));
+    // The way stays that of the first: a replay does not draw the answers.
+    let answer = message(1, 5, 1, Body::Hit(hit_of(9, "some thing")));
+    assert_eq!(net.inject(0, c, &answer), Some(Verdict::Forward { to: vec![a] }));
+}
+
+#[test]
+fn rt_9_a_hit_is_known_by_query_servent_and_result_set() {
+    let (mut net, [a, b, c]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    let to_a = Some(Verdict::Forward { to: vec![a] });
+    let hit = |node, name| message(1, 5, 1, Body::Hit(hit_of(node, name)));
+    assert_eq!(net.inject(0, b, &hit(9, "one thing")), to_a);
+    assert_eq!(net.inject(0, c, &hit(9, "one thing")), drop(Why::Duplicate), "both neighbours");
+    assert_eq!(net.inject(0, b, &hit(9, "one thing")), drop(Why::Duplicate), "twice");
+    assert_eq!(net.inject(0, b, &hit(9, "two thing")), to_a, "more results of one servent");
+    assert_eq!(net.inject(0, b, &hit(8, "one thing")), to_a, "the same of another servent");
+    // A relay writes into the private area: the same hit still.
+    let Body::Hit(known) = hit(9, "one thing").body else { unreachable!() };
+    let mut bytes = known.payload().to_vec();
+    let at = bytes.len() - 16;
+    bytes.splice(at..at, *b"rewritten");
+    let rewritten = servent_core::wire::gnutella::Hit::parse(bytes.into()).unwrap();
+    assert_eq!(net.inject(0, c, &message(1, 5, 1, Body::Hit(rewritten))), drop(Why::Duplicate));
+}
+
+#[test]
+fn rt_10_a_push_comes_once_by_its_own_guid() {
+    let (mut net, [a, b, c]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    net.inject(0, b, &message(1, 5, 1, Body::Hit(hit_of(9, "some thing"))));
+    let push = message(2, 5, 1, push_of(9));
+    assert_eq!(net.inject(0, a, &push), Some(Verdict::Forward { to: vec![b] }));
+    assert_eq!(net.inject(0, c, &push), drop(Why::Duplicate));
+    assert_eq!(
+        net.inject(0, c, &message(3, 5, 1, push_of(9))),
+        Some(Verdict::Forward { to: vec![b] })
+    );
+}
+
+#[test]
+fn rt_11_a_bye_ends_the_connection() {
+    let (mut net, [a, ..]) = middle(&config());
+    let bye = Bye { code: code::EXIT, text: "gone".into() };
+    assert_eq!(net.inject(0, a, &message(1, 1, 0, Body::Bye(bye))), Some(Verdict::Local));
+    assert_eq!(net.routers[0].links(), 2);
+    let why = Ending::Bye { code: 200, text: "gone".into() };
+    assert!(net.told.iter().any(|told| told.event == Event::Closed { conn: a, why: why.clone() }));
+    let lost = |told: &routing_support::Told| {
+        told.node == 1 && matches!(told.event, Event::Closed { why: Ending::Lost, .. })
+    };
+    assert!(net.told.iter().any(lost), "and the other side sees it closed");
+}
+
+#[test]
+fn rt_12_duplicates_are_known_for_ten_minutes_at_least() {
+    let (mut net, [a, b, _]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    net.inject(0, a, &message(2, 5, 1, push_of(0)));
+    net.inject(0, a, &message(3, 5, 1, pong_at("80.5.5.5:1")));
+    net.wait(Duration::from_secs(599));
+    for n in 1..=2 {
+        let body = if n == 1 { Body::Query(query("some thing")) } else { push_of(0) };
+        assert_eq!(net.inject(0, b, &message(n, 5, 1, body)), drop(Why::Duplicate));
+    }
+    let pong = message(3, 5, 1, pong_at("80.5.5.5:1"));
+    assert_eq!(net.inject(0, b, &pong), drop(Why::Duplicate));
+    net.wait(Duration::from_secs(602));
+    assert_ne!(net.inject(0, b, &message(2, 5, 1, push_of(0))), drop(Why::Duplicate));
+}
+
+#[test]
+fn rt_13_pings_are_answered_with_remembered_pongs_and_not_passed_on() {
+    let (mut net, [a, b, c]) = middle(&config());
+    for (conn, n) in [(b, 1), (b, 2), (c, 3)] {
+        let at = format!("80.7.7.{n}:6346");
+        net.inject(0, conn, &message(n, 5, 2, pong_at(&at)));
+    }
+    net.wait(Duration::from_secs(2));
+    let mark = net.told.len();
+    net.inject(0, a, &message(9, 7, 0, Body::Ping(Ping::default())));
+    net.run();
+    let pongs: Vec<_> = net.told[mark..]
+        .iter()
+        .filter_map(|told| match told.event {
+            Event::Judged { guid: id, kind: Kind::Pong, ttl, hops, .. } if id == guid(9) => {
+                Some((told.node, ttl + hops, hops))
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(pongs.iter().all(|(node, sum, _)| *node == 1 && *sum <= 7), "{pongs:?}");
+    assert!(pongs.contains(&(1, 7, 0)), "our own");
+    assert!(pongs.iter().filter(|(_, _, hops)| *hops == 3).count() == 3, "one hop more: {pongs:?}");
+    let pings = |told: &&routing_support::Told| matches!(told.event, Event::Judged { kind: Kind::Ping, .. } if told.node != 0);
+    assert_eq!(net.told[mark..].iter().filter(pings).count(), 0, "nothing is passed on");
+    let again = message(10, 7, 0, Body::Ping(Ping::default()));
+    assert_eq!(net.inject(0, a, &again), drop(Why::TooSoon));
+}
+
+#[test]
+fn rt_13_pongs_that_cannot_be_true_are_dropped() {
+    let (mut net, [a, ..]) = middle(&config());
+    for (n, at) in ["80.1.1.1:0", "10.0.0.1:1", "127.0.0.1:1", "224.0.0.1:1", "80.0.0.0:6346"]
+        .into_iter()
+        .enumerate()
+    {
+        let pong = message(n as u64, 5, 1, pong_at(at));
+        assert_eq!(net.inject(0, a, &pong), drop(Why::BadAddress), "{at}");
+    }
+    let mut verdicts = Vec::new();
+    for n in 0..20 {
+        verdicts.push(net.inject(0, a, &message(50, 5, 1, pong_at(&format!("80.1.1.{n}:1")))));
+    }
+    assert!(verdicts.contains(&drop(Why::Unasked)), "more than a ping asks for");
+}
+
+#[test]
+fn rt_14_keyword_tables_and_vendor_messages_go_no_further() {
+    let (mut net, [a, b, c]) = middle(&config());
+    let vendor =
+        Vendor { standard: false, vendor: *b"TEST", selector: 1, version: 1, data: Payload::new() };
+    let vendor = message(1, 7, 0, Body::Vendor(vendor));
+    assert_eq!(net.inject(0, a, &vendor), drop(Why::Unknown));
+    assert_eq!(net.inject(0, b, &vendor), drop(Why::Unknown), "no table of duplicates");
+    let mut table = servent_core::wire::gnutella::Keywords::new(12);
+    table.add("only this");
+    for part in table.messages() {
+        assert_eq!(net.inject(0, a, &message(2, 1, 0, Body::Qrp(part))), Some(Verdict::Local));
+    }
+    let last_hop = |n, words| message(n, 2, 1, Body::Query(query(words)));
+    let ask = last_hop(3, "something else");
+    assert_eq!(net.inject(0, b, &ask), Some(Verdict::Forward { to: vec![c] }), "not to a");
+    assert_eq!(
+        net.inject(0, b, &last_hop(4, "only this")),
+        Some(Verdict::Forward { to: vec![a, c] })
+    );
+    let farther = message(5, 4, 1, Body::Query(query("something else")));
+    assert_eq!(net.inject(0, b, &farther), Some(Verdict::Forward { to: vec![a, c] }));
+    let bad = Qrp::Reset { length: 1_000, infinity: 7 };
+    assert_eq!(net.inject(0, a, &message(6, 1, 0, Body::Qrp(bad))), drop(Why::Improper));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rt_15_no_choice_of_guids_makes_strangers_meet(ids in prop::collection::btree_set(any::<[u8; 16]>(), 50)) {
+        let (mut net, [a, ..]) = middle(&config());
+        for id in ids.iter().flat_map(|id| {
+            let mut near = *id;
+            near[15] ^= 1;
+            let mut swapped = *id;
+            swapped.reverse();
+            [*id, near, swapped]
+        }) {
+            let mut ask = message(0, 5, 1, Body::Query(query("some thing")));
+            ask.guid = Guid(id);
+            let verdict = net.inject(0, a, &ask);
+            let again = net.verdicts(Guid(id)).len() > 1;
+            prop_assert_eq!(verdict == drop(Why::Duplicate), again);
+        }
+    }
+}
+
+#[test]
+fn ttl_and_hops_have_their_bounds() {
+    let (mut net, [a, b, c]) = middle(&config());
+    let mut id = 0;
+    let mut inject = |ttl, hops| {
+        id += 1;
+        let ask = message(id, ttl, hops, Body::Query(query("some thing")));
+        let verdict = net.inject(0, a, &ask);
+        net.run();
+        let onward = net.told.iter().find_map(|told| match told.event {
+            Event::Judged { guid: at, ttl, hops, .. } if at == guid(id) && told.node != 0 => {
+                Some((ttl, hops))
+            }
+            _ => None,
+        });
+        (verdict, onward)
+    };
+    let on = || Some(Verdict::Forward { to: vec![b, c] });
+    assert_eq!(inject(0, 0), (drop(Why::TtlZero), None));
+    assert_eq!(inject(0, 3), (Some(Verdict::Local), None));
+    assert_eq!(inject(1, 0), (Some(Verdict::Local), None));
+    assert_eq!(inject(7, 0), (on(), Some((6, 1))));
+    assert_eq!(inject(15, 0), (on(), Some((6, 1))), "clamped");
+    assert_eq!(inject(5, 5), (on(), Some((1, 6))), "clamped together");
+    assert_eq!(inject(3, 9), (Some(Verdict::Local), None));
+    for (ttl, hops) in [(16, 0), (200, 0), (255, 0), (1, 255), (255, 255), (1, 16)] {
+        assert_eq!(inject(ttl, hops), (drop(Why::TtlTooLarge), None), "{ttl} {hops}");
+    }
+}
+
+#[test]
+fn whoever_keeps_sending_what_it_must_not_is_told_so_and_left() {
+    let bye = |net: &Net, conn| {
+        net.told.iter().find_map(|told| match &told.event {
+            Event::Closed { conn: at, why: Ending::Given { code } } if *at == conn => Some(*code),
+            _ => None,
+        })
+    };
+    let (mut net, [a, b, c]) = middle(&config());
+    for n in 0..40 {
+        net.inject(0, a, &message(n, 200, 0, Body::Query(query("x"))));
+        net.inject(0, b, &message(77, 5, 0, Body::Query(query("x"))));
+        net.give(0, Input::Improper { conn: c, kind: Kind::Hit, why: PayloadError::Short });
+    }
+    assert_eq!(bye(&net, a), Some(code::TTL_TOO_LARGE));
+    assert_eq!(bye(&net, b), Some(code::DUPLICATES));
+    assert_eq!(bye(&net, c), Some(code::IMPROPER));
+    assert_eq!(net.routers[0].links(), 0);
+}
+
+#[test]
+fn pushes_at_third_parties_have_their_bounds() {
+    let (mut net, [a, ..]) = middle(&config());
+    let mut id = 0;
+    let mut push = |at: &str| {
+        id += 1;
+        let mut body = push_of(0);
+        if let Body::Push(push) = &mut body {
+            push.at = at.parse().unwrap();
+        }
+        net.inject(0, a, &message(id, 5, 1, body))
+    };
+    for at in ["80.9.9.9:0", "224.0.0.1:1", "255.255.255.255:1", "10.0.0.1:1", "127.0.0.1:1"] {
+        assert_eq!(push(at), drop(Why::BadAddress), "{at}");
+    }
+    assert_eq!(push("80.0.0.0:6346"), drop(Why::BadAddress), "ourselves");
+    for n in 0..5 {
+        assert_eq!(push(&format!("80.9.9.9:{}", 1 + n)), Some(Verdict::Local));
+    }
+    assert_eq!(push("80.9.9.9:9"), drop(Why::PushLimit));
+    assert_eq!(push("80.9.9.8:9"), Some(Verdict::Local), "another target");
+    net.wait(Duration::from_secs(31));
+    assert!(net.inject(0, a, &message(99, 5, 1, push_of(0))) == Some(Verdict::Local));
+}
+
+#[test]
+fn answers_to_one_query_have_their_bounds() {
+    let (mut net, [a, b, _]) = middle(&config());
+    net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+    let mut passed = 0;
+    for n in 0..200 {
+        let answer = message(1, 5, 1, Body::Hit(hit_of(9, &format!("some thing {n}"))));
+        passed += usize::from(matches!(net.inject(0, b, &answer), Some(Verdict::Forward { .. })));
+    }
+    assert_eq!(passed, 100);
+    net.inject(0, a, &message(2, 5, 1, Body::Query(query("some thing"))));
+    let long = "x".repeat(3_000);
+    let many = (0..40).filter(|n| {
+        let answer = message(2, 5, 1, Body::Hit(hit_of(9, &format!("{long}{n}"))));
+        matches!(net.inject(0, b, &answer), Some(Verdict::Forward { .. }))
+    });
+    assert_eq!(many.count(), 16, "50 000 bytes");
+    let question = message(3, 5, 1, Body::Query(query(&"y".repeat(300))));
+    assert_eq!(net.inject(0, a, &question), drop(Why::TooLong));
+}
+
+#[test]
+fn a_neighbour_that_takes_nothing_costs_bounded_memory_and_is_left() {
+    let (mut net, [a, b, _]) = middle(&config());
+    let mut told = Vec::new();
+    for n in 0..3_000_u64 {
+        // The host never gets rid of anything for b.
+        let ask = message(n, 5, 1, Body::Query(query(&format!("some thing {n:0>150}"))));
+        let mut fx = servent_core::engine::Fx::new();
+        use servent_core::engine::Engine as _;
+        net.routers[0].handle(net.now, Input::Message { conn: a, message: ask }, &mut fx);
+        told.extend(fx.events().cloned());
+        let view = net.routers[0].view();
+        assert!(view.links.iter().all(|link| link.waiting <= 128 * 1_024));
+    }
+    assert!(told.contains(&Event::Limit { conn: b, why: Why::Overflow }));
+    assert!(net.routers[0].counters().dropped_of(Kind::Query, Why::Overflow) > 500);
+    net.give(0, Input::Backlog { conn: a, bytes: 0 });
+    net.wait(Duration::from_secs(61));
+    let gone = |conn| Event::Closed { conn, why: Ending::Given { code: code::OVERFLOW } };
+    assert!(net.told.iter().any(|told| told.event == gone(b)));
+}
+
+#[test]
+fn a_silent_neighbour_is_left() {
+    let mut net = Net::new(1, &config());
+    let conn = ConnId(900);
+    net.give(0, Input::Opened { conn, peer: address(7), neighbour: neighbour(7) });
+    net.wait(Duration::from_secs(119));
+    assert_eq!(net.routers[0].links(), 1);
+    net.wait(Duration::from_secs(2));
+    assert_eq!(net.routers[0].links(), 0);
+    let why = Ending::Given { code: code::NO_PONG };
+    assert!(net.told.iter().any(|told| told.event == Event::Closed { conn, why: why.clone() }));
+}

@@ -1,0 +1,197 @@
+//! The examples of docs/wire-unicast.md, and bytes of every other kind.
+
+use proptest::prelude::*;
+use servent_core::wire::unicast::{
+    Ack, Block, Close, Conn, Data, Message, Order, Packet, PacketError, Payload, Request, Seal,
+};
+
+const DOCUMENT: &str = include_str!("../../../docs/wire-unicast.md");
+const CONN: Conn = Conn(0x0123_4567_89ab_cdef);
+
+/// The bytes of the example called `name`.
+fn example(name: &str) -> Vec<u8> {
+    let begin = format!("```hex {name}\n");
+    let (_, rest) = DOCUMENT.split_once(&begin).expect("the document has the example");
+    let (hex, _) = rest.split_once("```").expect("the example ends");
+    let byte = |text| u8::from_str_radix(text, 16).expect("two hexadecimal digits");
+    hex.split_whitespace().map(byte).collect()
+}
+
+fn message(payload: &[u8]) -> Message {
+    let payload = Payload::copy_from_slice(payload);
+    Message { order: Order::InOrder, continues: false, more: false, payload }
+}
+
+fn data(seq: u64, messages: Vec<Message>) -> Data {
+    Data { conn: CONN, seq, first: false, again: false, token: None, messages }
+}
+
+#[test]
+fn the_examples_of_the_document_are_what_is_written_and_read() {
+    let three = vec![message(b"a"), message(b"bc"), message(b"")];
+    let urgent = Message { order: Order::AtOnce, ..message(&[0; 20]) };
+    let ack = Ack {
+        conn: CONN,
+        upto: 45,
+        newest: 50,
+        delay: 1_500,
+        messages: 1_000,
+        bytes: 65_536,
+        wanted: vec![(46, 46), (48, 48)],
+    };
+    let found =
+        Data { first: true, again: true, token: Some(255), ..data(46, vec![message(b"x")]) };
+    let close = |last, abandoned| Block::Close(Close { conn: CONN, last, abandoned });
+    let again = Block::Data(Data { again: true, ..data(300, vec![urgent]) });
+    let examples = [
+        ("data", vec![Block::Data(Data { first: true, ..data(1, three) })]),
+        ("lone", vec![Block::Data(data(4, vec![message(b"d")]))]),
+        ("again", vec![again, Block::Probe { conn: CONN, sent: 300 }]),
+        ("ack", vec![Block::Ack(ack)]),
+        ("request", vec![Block::Request(Request { conn: CONN, token: 255 })]),
+        ("first", vec![Block::Data(found)]),
+        ("close", vec![close(50, false)]),
+        ("closed", vec![Block::Closed { conn: CONN, upto: 50 }]),
+        ("abandoned", vec![close(7, true)]),
+    ];
+    assert_eq!(DOCUMENT.matches("```hex ").count(), examples.len(), "each example is checked");
+    for (name, blocks) in examples {
+        let packet = Packet { blocks };
+        let mut bytes = Vec::new();
+        packet.encode(&Seal::None, &mut bytes);
+        assert_eq!(bytes, example(name), "{name}");
+        assert_eq!(Packet::parse(&bytes.into(), &Seal::None), Ok(packet), "{name}");
+    }
+}
+
+#[test]
+fn a_small_message_costs_what_the_document_says() {
+    let cost = |seq, sizes: &[usize]| {
+        let messages = sizes.iter().map(|size| message(&vec![1; *size])).collect();
+        let mut bytes = Vec::new();
+        Packet { blocks: vec![Block::Data(data(seq, messages))] }.encode(&Seal::None, &mut bytes);
+        bytes.len() - sizes.iter().sum::<usize>()
+    };
+    assert_eq!((cost(127, &[15]), cost(16_383, &[15]), cost(2_000_000, &[15])), (10, 11, 12));
+    assert_eq!(cost(127, &[100]), 10, "whatever its length");
+    assert!(cost(16_383, &[15, 15]) <= 2 * 7);
+    assert!(cost(1_000_000, &[100; 13]) <= 13 * 3);
+}
+
+#[test]
+fn what_is_cut_short_or_from_elsewhere_is_refused() {
+    let whole = example("ack");
+    for end in 0..whole.len() {
+        let cut = Payload::copy_from_slice(&whole[..end]);
+        assert_eq!(Packet::parse(&cut, &Seal::None), Err(PacketError::Short), "{end}");
+    }
+    let parse = |bytes: &[u8]| Packet::parse(&Payload::copy_from_slice(bytes), &Seal::None);
+    assert_eq!(parse(b"GET / HTTP/1.0"), Err(PacketError::Version(2)));
+    assert_eq!(parse(&[0x3d, 1]), Err(PacketError::Number), "the same as which?");
+    assert_eq!(parse(&[0x2f, 0, 0, 0, 0, 0, 0, 0, 0]), Err(PacketError::Kind(15)));
+    assert_eq!(parse(&[0x2e, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Err(PacketError::Number));
+    let zero = [0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(parse(&zero), Err(PacketError::Number), "numbers begin with 1");
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..300_u64, any::<u64>().prop_map(|n| n >> 2)]
+}
+
+fn messages() -> impl Strategy<Value = Vec<Message>> {
+    let payload = prop::collection::vec(any::<u8>(), 0..40);
+    let one =
+        (payload, any::<(bool, bool, bool)>()).prop_map(|(bytes, (at_once, continues, more))| {
+            let order = if at_once { Order::AtOnce } else { Order::InOrder };
+            Message { order, continues, more, payload: bytes.into() }
+        });
+    prop::collection::vec(one, 1..6)
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let conn = || prop_oneof![Just(CONN), any::<u64>().prop_map(Conn)];
+    let marks = (any::<(bool, bool)>(), prop::option::of(any::<u64>()));
+    let data = (conn(), number(), marks, messages()).prop_map(
+        |(conn, seq, ((first, again), token), messages)| {
+            Block::Data(Data { conn, seq: seq + 1, first, again, token, messages })
+        },
+    );
+    let gaps = prop::collection::vec((0..900_u64, 0..900_u64), 0..9);
+    let numbers = (number(), number(), number(), number(), 0..9_000_u64);
+    let ack =
+        (conn(), numbers, gaps).prop_map(|(conn, (upto, delay, messages, bytes, up), gaps)| {
+            let mut end = upto;
+            let wanted = gaps.into_iter().map(|(gap, more)| {
+                let range = (end + gap + 1, end + gap + 1 + more);
+                end = range.1;
+                range
+            });
+            let wanted = wanted.collect();
+            Block::Ack(Ack { conn, upto, newest: upto + up, delay, messages, bytes, wanted })
+        });
+    prop_oneof![
+        4 => data,
+        3 => ack,
+        1 => (conn(), any::<u64>())
+            .prop_map(|(conn, token)| Block::Request(Request { conn, token })),
+        1 => (conn(), number(), any::<bool>())
+            .prop_map(|(conn, last, abandoned)| Block::Close(Close { conn, last, abandoned })),
+        1 => (conn(), number()).prop_map(|(conn, upto)| Block::Closed { conn, upto }),
+        1 => (conn(), number()).prop_map(|(conn, sent)| Block::Probe { conn, sent }),
+    ]
+}
+
+fn seals() -> impl Strategy<Value = Seal> {
+    prop_oneof![
+        Just(Seal::None),
+        Just(Seal::Checksum),
+        any::<(u64, u64)>().prop_map(|(a, b)| Seal::Key(a, b)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_packet_comes_back_as_it_was(
+        blocks in prop::collection::vec(block(), 1..6),
+        seal in seals(),
+    ) {
+        let packet = Packet { blocks };
+        let mut bytes = Vec::new();
+        packet.encode(&seal, &mut bytes);
+        prop_assert_eq!(Packet::parse(&bytes.into(), &seal), Ok(packet));
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused_and_have_one_spelling(
+        mut bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ours in any::<bool>(),
+    ) {
+        if let Some(head) = bytes.first_mut().filter(|_| ours) {
+            *head = 0x20 | (*head & 0x0f);
+        }
+        if let Ok(packet) = Packet::parse(&bytes.clone().into(), &Seal::None) {
+            let mut again = Vec::new();
+            packet.encode(&Seal::None, &mut again);
+            let back = Packet::parse(&again.clone().into(), &Seal::None);
+            prop_assert_eq!(back, Ok(packet));
+            prop_assert!(again.len() <= bytes.len() + 1, "never longer than it was");
+        }
+    }
+
+    #[test]
+    fn a_flipped_or_cut_datagram_never_panics(
+        blocks in prop::collection::vec(block(), 1..4),
+        at in any::<prop::sample::Index>(),
+        bit in 0..8_u8,
+    ) {
+        let mut bytes = Vec::new();
+        Packet { blocks }.encode(&Seal::None, &mut bytes);
+        let at = at.index(bytes.len());
+        let cut = Payload::copy_from_slice(&bytes[..at]);
+        let _ = Packet::parse(&cut, &Seal::None);
+        bytes[at] ^= 1 << bit;
+        let _ = Packet::parse(&bytes.into(), &Seal::None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Bad input gets one sentence, an exit code that tells it apart, and loses
+//! nothing.
+
+use crate::program;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::process::Stdio;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use program::{Place, Running, Wire, assert_same, complains, finish, lab_get, noise};
+
+#[test]
+fn a_folder_that_cannot_be_read() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "x").unwrap();
+    for folder in ["missing", "file/below"] {
+        let output = place.run(&["share", folder, "--listen", "127.0.0.1:0", "--lab", "off"]);
+        complains(&output, 4, folder);
+    }
+}
+
+#[test]
+fn a_port_in_use() {
+    let place = Place::new();
+    place.share("a", 10);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap().to_string();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let output = place.run(&["share", "shared", "--state", "s", "--listen", &at, "--lab", "off"]);
+    complains(&output, 6, &port);
+    let output =
+        place.run(&["share", "shared", "--state", "s", "--listen", "127.0.0.1:0", "--lab", &at]);
+    complains(&output, 6, &port);
+    let output = place.run(&["lab", "--listen", &at]);
+    complains(&output, 6, &port);
+}
+
+#[test]
+fn a_lab_for_strangers_unless_it_is_wanted() {
+    let place = Place::new();
+    place.share("a", 10);
+    // An address of the documentation: were it bound, that would fail otherwise.
+    for at in ["0.0.0.0:0", "[::]:0", "192.0.2.7:6380"] {
+        let share = ["share", "shared", "--state", "s", "--listen", "127.0.0.1:0", "--lab", at];
+        let refused = place.run(&share);
+        complains(&refused, 2, &format!("the lab on {at} would show everything"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("--lab-public"));
+        complains(&place.run(&["lab", "--listen", at]), 2, "would show everything");
+        complains(&place.run(&["demo", "--lab", at, "--seconds", "1"]), 2, "would show everything");
+        complains(&place.run(&["lab", "--set", &format!("lab={at}")]), 2, "would show everything");
+    }
+    let running = place.sharing(&["--lab", "0.0.0.0:0", "--lab-public"]);
+    let port = running.lab.unwrap().port();
+    assert_eq!(lab_get(([127, 0, 0, 1], port).into(), "/api/info").status, 200);
+}
+
+#[test]
+fn a_state_folder_that_is_in_use() {
+    let place = Place::new();
+    place.share("a", 10);
+    let running = place.sharing(&[]);
+    let output = place.run(&[
+        "share",
+        "shared",
+        "--state",
+        "state",
+        "--listen",
+        "127.0.0.1:0",
+        "--lab",
+        "off",
+    ]);
+    complains(&output, 7, "in use by another servent");
+    // Started twice by mistake: the state is what they quarrel about.
+    let at = running.at.to_string();
+    let twice =
+        place.run(&["share", "shared", "--state", "state", "--listen", &at, "--lab", "off"]);
+    complains(&twice, 7, "in use by another servent");
+    assert_eq!(Wire::connect(running.at).get("/get/0/a", &[]).status, 200);
+}
+
+#[test]
+fn a_state_that_is_truncated_or_foreign_is_not_touched() {
+    let place = Place::new();
+    place.share("a", 10);
+    place.sharing(&[]).kill();
+    let file = place.path("state/state.redb");
+    let whole = std::fs::read(&file).unwrap();
+    for broken in [whole[..whole.len() / 3].to_vec(), b"not a servent's".to_vec()] {
+        std::fs::write(&file, &broken).unwrap();
+        let arguments =
+            ["share", "shared", "--state", "state", "--listen", "127.0.0.1:0", "--lab", "off"];
+        complains(&place.run(&arguments), 8, "state.redb");
+        assert_same(&file, &broken);
+    }
+    let running = place.sharing(&["--put-damaged-aside"]);
+    assert_eq!(lab_get(running.lab.unwrap(), "/api/info").status, 200);
+    let aside = std::fs::read_dir(place.path("state")).unwrap().flatten();
+    assert!(aside.into_iter().any(|e| e.file_name().to_string_lossy().contains("damaged")));
+}
+
+#[test]
+fn a_trace_that_is_foreign_damaged_or_of_an_unknown_version() {
+    let place = Place::new();
+    place.share("a", 1_000);
+    let mut running = place.sharing(&["--trace", "run.sqlog"]);
+    assert_eq!(Wire::connect(running.at).get("/get/0/a", &[]).body.len(), 1_000);
+    running.signal("INT");
+    assert!(running.ended().success());
+    let whole = std::fs::read(place.path("run.sqlog")).unwrap();
+    assert!(place.run(&["replay", "run.sqlog"]).status.success());
+
+    complains(&place.run(&["replay", "missing.sqlog"]), 4, "missing.sqlog");
+    std::fs::write(place.path("foreign.sqlog"), "hello\n").unwrap();
+    complains(&place.run(&["replay", "foreign.sqlog"]), 8, "foreign.sqlog");
+
+    let text = String::from_utf8(whole).unwrap();
+    let newer = text.replacen("\"version\":2", "\"version\":4000", 1);
+    assert_ne!(newer, text);
+    std::fs::write(place.path("newer.sqlog"), newer).unwrap();
+    complains(&place.run(&["replay", "newer.sqlog"]), 8, "version 4000");
+
+    let seed = text.find("\"seed\":\"").unwrap() + 8;
+    let mut doctored = text.clone();
+    let digit = if &text[seed..=seed] == "0" { "1" } else { "0" };
+    doctored.replace_range(seed..=seed, digit);
+    std::fs::write(place.path("doctored.sqlog"), doctored).unwrap();
+    complains(&place.run(&["replay", "doctored.sqlog"]), 5, "diverged");
+}
+
+#[test]
+fn a_disk_that_is_full_keeps_what_has_come() {
+    let place = Place::new();
+    let (_, bytes) = place.share("big", 2_000_000);
+    let running = place.sharing(&[]);
+    let small = place.path("small");
+    std::fs::create_dir(&small).unwrap();
+    // A filesystem of one megabyte, in a mount namespace of its own.
+    let script = format!(
+        "mount -t tmpfs -o size=1m none small && '{}' get http://{}/get/0/big -o small/big --state get; \
+         code=$?; ls small >&2; exit $code",
+        env!("CARGO_BIN_EXE_servent"),
+        running.at,
+    );
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &script]).current_dir(place.dir.path());
+    command.env("HOME", place.dir.path()).stdin(Stdio::null());
+    let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    complains(&output, 4, "disk is full");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("big.part"), "what had come is gone: {said}");
+    drop(running);
+    assert_eq!(bytes.len(), 2_000_000);
+}
+
+/// Answers every connection with `reply`, then closes it.
+fn liar(reply: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut request = [0; 4_096];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(&reply);
+        }
+    });
+    at
+}
+
+fn reply(head: &str, body: &[u8]) -> Vec<u8> {
+    let mut reply = format!("HTTP/1.1 {head}\r\n\r\n").into_bytes();
+    reply.extend_from_slice(body);
+    reply
+}
+
+/// One try and out: what a liar deserves.
+const IMPATIENT: [&str; 4] = ["--set", "fetch.attempts=2", "--time-scale", "50"];
+
+#[test]
+fn a_server_that_lies_about_the_length() {
+    let place = Place::new();
+    let short = liar(reply("200 OK\r\nContent-Length: 5000", &noise(100)));
+    let url = format!("http://{short}/get/1/file");
+    let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
+    complains(&output, 3, "no source has the file: 127.0.0.1:");
+    assert!(!place.path("file").exists(), "a part was taken for the whole");
+}
+
+#[test]
+fn a_server_that_sends_other_bytes() {
+    let place = Place::new();
+    let wrong = liar(reply("200 OK\r\nContent-Length: 1000", &noise(1_000)));
+    let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+    let url = format!("http://{wrong}/uri-res/N2R?{urn}");
+    let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
+    complains(&output, 5, "not the file asked for");
+    assert!(!place.path("file").exists());
+}
+
+#[test]
+fn a_server_that_sends_garbage_or_nothing() {
+    let place = Place::new();
+    for answer in [noise(3_000), Vec::new(), reply("404 Not Found\r\nContent-Length: 0", b"")] {
+        let url = format!("http://{}/get/1/file", liar(answer));
+        let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
+        complains(&output, 3, "no source has the file: 127.0.0.1:");
+    }
+    place.share("file", 10);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/get/7/nothing", running.at);
+    let output = place.run(&[&["get", &url], &IMPATIENT[..]].concat());
+    complains(&output, 3, &format!("look what is shared there: http://{}/", running.at));
+    let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
+    let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
+    complains(&output, 3, "nobody is there: 127.0.0.1:");
+}
+
+#[test]
+fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
+    let place = Place::new();
+    let (_, bytes) = place.share("file", 50_000);
+    let at = format!("127.0.0.1:{}", program::free_port());
+    let url = format!("http://{at}/get/0/file");
+    // As a user calls it; run() allows a minute.
+    let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
+    complains(&output, 3, &format!("nobody is there: {at} cannot be reached"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--wait"));
+    // A hundred times faster: given up after 0.1 s, unless told to wait.
+    let get = ["get", &url, "-o", "file", "--state", "get", "--time-scale", "100", "--json"];
+    let output = place.run(&get);
+    complains(&output, 3, "nobody is there");
+    let mut waiting = Running::start(place.servent(&[&get[..], &["--wait"]].concat()));
+    waiting.event("trouble");
+    let (_never_used, pause) = channel::<()>();
+    // Nothing is ever sent: ten times as long as it waited above.
+    let _ = pause.recv_timeout(Duration::from_secs(1));
+    let _servent = place.sharing(&["--listen", &at]);
+    waiting.event("done");
+    assert_same(&place.path("file"), &bytes);
+}
+
+#[test]
+fn a_search_that_nobody_hears_is_not_one_that_finds_nothing() {
+    let place = Place::new();
+    let at = format!("127.0.0.1:{}", program::free_port());
+    let output = place.run(&["search", "song", "--peer", &at, "--wait", "1"]);
+    complains(&output, 3, &format!("no servent answered at {at}"));
+    complains(&place.run(&["search", "song", "--peer", "localhost"]), 2, "names no port");
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "mine").unwrap();
+    let output = place.run(&["get", "http://127.0.0.1:1/get/1/file", "-o", "file"]);
+    complains(&output, 4, "is there already");
+    assert_same(&place.path("file"), b"mine");
+    let output = place.run(&["get", "http://127.0.0.1:1/get/1/file", "-o", "no/folder/file"]);
+    complains(&output, 4, "no folder");
+}
+
+#[test]
+fn garbage_from_a_peer_harms_nobody_else() {
+    let place = Place::new();
+    let (_, bytes) = place.share("a", 50_000);
+    let running: Running = place.sharing(&[]);
+    for garbage in [noise(5_000), b"\0\0\0\0".to_vec(), b"GIV \r\n\r\nQUEUE\r\n".to_vec()] {
+        let mut wire = Wire::connect(running.at);
+        wire.send(&String::from_utf8_lossy(&garbage));
+        drop(wire);
+    }
+    let mut long = Wire::connect(running.at);
+    long.send(&format!("GET /get/1/a HTTP/1.1\r\nX-Long: {}\r\n", "x".repeat(64 * 1024)));
+    assert!(matches!(long.head().status, 400 | 431));
+    let reply = Wire::connect(running.at).get("/get/0/a", &["Connection: close"]);
+    assert_eq!((reply.status, reply.body == bytes), (200, true));
+    let metrics = String::from_utf8(lab_get(running.lab.unwrap(), "/metrics").body).unwrap();
+    assert!(metrics.contains("servent_limit_head_bytes_total"), "{metrics}");
+}

@@ -1,0 +1,20 @@
+//! The program, called as people call it.
+
+#[path = "../support/program/mod.rs"]
+mod program;
+#[path = "../support/swarm_program/mod.rs"]
+mod swarm_program;
+
+mod bad_input;
+mod command;
+mod demo;
+mod lab;
+mod one_queue;
+mod overlay;
+mod overlay_hostile;
+mod overlay_hosts;
+mod survive;
+mod swarm;
+mod swarm_hostile;
+mod trace;
+mod unicast;

@@ -1,0 +1,8 @@
+//! The driver on real sockets, called as a library.
+
+#[path = "../support/common/mod.rs"]
+mod common;
+
+mod handover;
+mod loopback;
+mod parity;
