@@ -1,6 +1,33 @@
 //! Worlds of Servent's nodes that never really wait: links, disks, faults,
 //! scenarios, oracles, keyframes and seek.
 //!
+//! # A first world
+//!
+//! [`Bench`] hosts a few of the nodes the program runs, and carries bytes,
+//! datagrams and files between them:
+//!
+//! ```
+//! use servent_core::node::Config;
+//! use servent_core::time::Duration;
+//! use servent_sim::Bench;
+//!
+//! let mut bench = Bench::new(7);
+//! let alice = bench.node("alice", Config::default());
+//! let bob = bench.node("bob", Config::default());
+//! bench.share(alice, "song.ogg", 3_000_000);
+//! bench.get(bob, alice, "song.ogg");
+//!
+//! assert!(bench.run_until(Duration::from_secs(60), |bench| bench.fetched(bob) == 1));
+//! for record in bench.records() {
+//!     println!("{:?} node {} {:?}", record.at, record.node.0, record.event);
+//! }
+//! ```
+//!
+//! # Scenarios
+//!
+//! Worlds with people, faults and oracles come from a scenario, which is a
+//! struct or a file of JSON:
+//!
 //! | module | what it simulates |
 //! |---|---|
 //! | [`queue`] | servents over streams: uploads, queues, downloads |
@@ -8,9 +35,25 @@
 //! | [`unicast`] | messages over datagrams that get lost |
 //! | [`swarm`] | a coordinator, its source and its clients |
 //!
-//! Each has a scenario, its faults, presets, a generator of random scenarios
-//! (`random`), oracles (`check`) and what is shown of it. [`Timeline`] travels
-//! in time over any of them.
+//! Each has a `Scenario`, what can be done to it, presets, a generator of
+//! random ones (`random`), oracles (`check`) and what is shown of it.
+//! [`World`] runs one; [`Timeline`] travels in time over it, and opens a
+//! branch where something is done to its past.
+//!
+//! ```
+//! use servent_core::time::{Duration, Instant};
+//! use servent_sim::Oracle as _;
+//! use servent_sim::queue::{Group, Scenario, World, check::Oracles};
+//!
+//! let clients = vec![Group { count: 4, size: 500_000, ..Group::default() }];
+//! let scenario = Scenario { clients, ..Scenario::default() };
+//! let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+//! let mut records = Vec::new();
+//! world.run_until(Instant::from_secs(600), &mut records);
+//! records.iter().for_each(|record| oracles.see(record));
+//! oracles.finish(world.now());
+//! assert_eq!(oracles.violations(), []); // Each would print as a sentence.
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -19,6 +62,7 @@ extern crate alloc;
 extern crate std;
 
 mod act;
+mod bench;
 mod calendar;
 mod check;
 mod links;
@@ -32,6 +76,7 @@ pub mod unicast;
 mod world;
 
 pub use self::act::At;
+pub use self::bench::Bench;
 pub use self::check::{LIMIT, Oracle, Violation};
 pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Life, Protocol, World};

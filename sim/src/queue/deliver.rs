@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::world::{Due, Guest, World};
+use super::world::{Due, Guest, Queue};
 use crate::links::stream::Content;
 use crate::links::stream::flow::{Flow, share};
 use crate::links::stream::{Intake, LinkRef, Packet, Side};
+use crate::world::World;
 use servent_core::id::ConnId;
 use servent_core::node::{DialError, Input};
 use servent_core::trace::{Cause, NodeId};
@@ -15,7 +16,7 @@ const PIECE: u64 = 4 * 1024;
 /// The most body bytes that come in one piece with the head before them.
 const GLUED: u64 = 1_400;
 
-impl<N: Guest> World<N> {
+impl<N: Guest> World<Queue<N>> {
     /// A dial reaches its listener.
     pub(super) fn knock(&mut self, at: LinkRef) {
         let Some(link) = self.net.links.get(at) else { return };
@@ -188,6 +189,7 @@ impl<N: Guest> World<N> {
             data.resize(data.len() + usize::try_from(glued).unwrap_or(0), 0);
         }
         end.flows += 1;
+        end.sent = Some(content);
         end.flow = Some(Flow::new(content, bytes, done, end.flows, now, cause));
         let (host, to) = (end.host, link.end(side.other()).host);
         self.own_mut(host).sending.push((at, side));

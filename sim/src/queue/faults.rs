@@ -4,13 +4,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::fault::Fault;
-use super::world::{Due, Guest, World};
+use super::world::{Due, Guest, Queue};
 use crate::links::stream::{LinkRef, Side};
+use crate::world::World;
 use servent_core::node::WorldEvent;
 use servent_core::node::{Command, Input};
 use servent_core::trace::{Cause, Event, NodeId};
 
-impl<N: Guest> World<N> {
+impl<N: Guest> World<Queue<N>> {
     /// Carries out a fault.
     pub(super) fn perform(&mut self, fault: Fault) {
         match fault {
@@ -94,6 +95,7 @@ impl<N: Guest> World<N> {
         let machine = self.own_mut(node);
         machine.disk.crash(now);
         machine.causes = servent_core::trace::Causes::default();
+        machine.unsent.clear();
         for (at, side) in core::mem::take(&mut machine.conns).into_values() {
             self.stop_flow(at, side);
             let Some(link) = self.net.links.get_mut(at) else { continue };

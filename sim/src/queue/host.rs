@@ -7,11 +7,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use bytes::Bytes;
+
 use super::disk::Disk;
 use super::scenario::Scenario;
 use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
-use servent_core::node::{Config, FileInfo, Get, Source};
+use servent_core::node::{Answer, Config, FileInfo, Get, Message, Source};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -41,18 +43,20 @@ pub struct Profile {
     pub at: SocketAddr,
     /// The language its downloads speak.
     pub dialect: Dialect,
-    pub(super) config: Arc<Config>,
-    pub(super) up: u64,
-    pub(super) down: u64,
-    pub(super) latency: Duration,
+    pub(crate) config: Arc<Config>,
+    pub(crate) up: u64,
+    pub(crate) down: u64,
+    pub(crate) latency: Duration,
     pub(super) arrives: Instant,
     pub(super) firewalled: bool,
     pub(super) corrupt: bool,
     pub(super) get: Option<Get>,
+    /// Its files, by their places in the plan.
+    pub(super) shares: Vec<u32>,
 }
 
 /// A world's plan: everything about it that never changes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) scenario: Scenario,
     pub(super) profiles: Vec<Profile>,
@@ -82,6 +86,7 @@ impl Plan {
                 firewalled: false,
                 corrupt: server.corrupt,
                 get: None,
+                shares: (0..files.len() as u32).collect(),
             });
         }
         let servers: Vec<SocketAddr> = profiles.iter().map(|p| p.at).collect();
@@ -108,6 +113,7 @@ impl Plan {
                     firewalled: group.firewalled,
                     corrupt: false,
                     get: Some(get.clone()),
+                    shares: Vec::new(),
                 });
             }
         }
@@ -125,35 +131,58 @@ fn numbered(name: &str, i: usize, of: usize) -> String {
     if of == 1 { String::from(name) } else { format!("{name}-{}", i + 1) }
 }
 
-fn address(net: u8, i: usize) -> SocketAddr {
+pub(super) fn address(net: u8, i: usize) -> SocketAddr {
     let [_, high, mid, low] = (i as u32 + 1).to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
 }
 
 fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
     let sha1 = Sha1(dice.fork("file", i as u64).bytes());
+    file_of(i as u32, format!("file-{}.bin", i + 1), size, sha1)
+}
+
+/// A file as its owner knows it.
+pub(super) fn file_of(index: u32, name: String, size: u64, sha1: Sha1) -> FileInfo {
     let [a, b, c, d, e, f, g, h, ..] = sha1.0;
-    FileInfo {
-        index: FileIndex(i as u32),
-        name: format!("file-{}.bin", i + 1),
-        size,
-        sha1: Some(sha1),
-        key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
-    }
+    let key = FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+    FileInfo { index: FileIndex(index), name, size, sha1: Some(sha1), key }
 }
 
 fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {
+    let chosen: Vec<SocketAddr> =
+        chosen.iter().filter_map(|s| servers.get(*s as usize)).copied().collect();
+    get_of(file, if chosen.is_empty() { servers } else { &chosen })
+}
+
+/// How a file is asked for at some servers.
+pub(super) fn get_of(file: &FileInfo, servers: &[SocketAddr]) -> Get {
     let ask = |at: &SocketAddr| Source {
         at: *at,
         target: format!("/get/{}/{}", file.index.0, file.name),
         host: format!("{at}"),
     };
-    let sources = if chosen.is_empty() {
-        servers.iter().map(ask).collect()
-    } else {
-        chosen.iter().filter_map(|s| servers.get(*s as usize)).map(ask).collect()
-    };
-    Get { name: file.name.clone(), sha1: file.sha1, sources }
+    Get { name: file.name.clone(), sha1: file.sha1, sources: servers.iter().map(ask).collect() }
+}
+
+impl Profile {
+    /// A node on a bench.
+    pub(super) fn new(name: &str, number: usize, config: Config, arrives: Instant) -> Self {
+        Self {
+            name: name.into(),
+            role: Role::Client,
+            at: address(1, number),
+            dialect: config.dialect,
+            config: Arc::new(config),
+            up: 1_000_000,
+            down: 1_000_000,
+            latency: Duration::from_millis(10),
+            arrives,
+            firewalled: false,
+            corrupt: false,
+            get: None,
+            shares: Vec::new(),
+        }
+    }
 }
 
 /// What a node has beside its engine: connections, a disk, downloads.
@@ -171,6 +200,12 @@ pub struct Machine {
     pub(super) fetches: Vec<FetchId>,
     pub(super) finished: u32,
     pub(super) failed: u32,
+    /// What it told its user, in order.
+    pub(super) answers: Vec<Answer>,
+    /// Messages that were delivered.
+    pub(super) delivered: Vec<Bytes>,
+    /// Messages that wait for room, by peer.
+    pub(super) unsent: BTreeMap<SocketAddr, Vec<Message>>,
 }
 
 impl Machine {
@@ -187,6 +222,9 @@ impl Machine {
             fetches: Vec::new(),
             finished: 0,
             failed: 0,
+            answers: Vec::new(),
+            delivered: Vec::new(),
+            unsent: BTreeMap::new(),
         }
     }
 }

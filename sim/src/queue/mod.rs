@@ -2,6 +2,7 @@
 //! between them.
 
 pub mod check;
+mod datagrams;
 mod deliver;
 mod disk;
 mod fault;

@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::world::{Due, Guest, World};
+use super::world::{Due, Guest, Queue};
 use crate::links::stream::Content;
 use crate::links::stream::{End, Intake, Link, LinkRef, Packet, Side, Store};
+use crate::world::World;
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{Answer, DialError, FileRef, Input, Output};
@@ -42,7 +43,7 @@ fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(Con
     }));
 }
 
-impl<N: Guest> World<N> {
+impl<N: Guest> World<Queue<N>> {
     /// Carries out one list of effects, in its order. Changes of durable
     /// state are safe before anything after them is done: write-ahead.
     pub(super) fn carry(&mut self, host: u32, cause: Cause) {
@@ -108,31 +109,31 @@ impl<N: Guest> World<N> {
                 self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
             }
             Output::Verify { fetch } => {
-                let size = self.size_of(host).unwrap_or_default();
+                let size = self.size_of(host, fetch).unwrap_or_default();
                 let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
                 let start = self.slot(host).starts;
                 self.plan(self.now() + took, Due::Hashed { host, fetch, start });
             }
-            Output::Answer(answer) => self.answered(host, &answer),
+            Output::Answer(answer) => self.answered(host, answer),
             // Nodes of this world are in no swarm.
             Output::Store { .. } | Output::Swarm(_) => {}
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
-            // Between these nodes there are streams only.
-            Output::Datagrams { .. }
-            | Output::Deliver { .. }
-            | Output::Refused { .. }
-            | Output::Writable { .. } => {}
+            Output::Datagrams { to, segment, data } => self.fly(host, to, (segment, data), cause),
+            Output::Deliver { from, messages, .. } => self.read(host, from, messages),
+            Output::Refused { to, messages, why } => self.refused(host, to, (messages, why)),
+            Output::Writable { to } => self.write_again(host, to),
         }
     }
 
-    fn answered(&mut self, host: u32, answer: &Answer) {
+    fn answered(&mut self, host: u32, answer: Answer) {
         let h = self.own_mut(host);
-        match answer {
+        match &answer {
             Answer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),
             Answer::Fetched { .. } => h.finished += 1,
             Answer::Failed { .. } => h.failed += 1,
             _ => {}
         }
+        h.answers.push(answer);
     }
 
     /// What a node would send for a file.
@@ -147,10 +148,10 @@ impl<N: Guest> World<N> {
         }
     }
 
-    /// The size of what a client wants.
-    fn size_of(&self, host: u32) -> Option<u64> {
-        let wanted = self.net.plan.profile(host).get.as_ref()?.sha1;
-        self.net.plan.files.iter().find(|f| f.sha1 == wanted).map(|f| f.size)
+    /// The size of what a download is made of.
+    fn size_of(&self, host: u32, fetch: FetchId) -> Option<u64> {
+        let sha1 = self.own(host).disk.content(fetch)?.sha1;
+        self.net.plan.files.iter().find(|f| f.sha1 == Some(sha1)).map(|f| f.size)
     }
 
     pub(super) fn hashed(&mut self, host: u32, fetch: FetchId, start: u32) {
@@ -243,8 +244,7 @@ impl<N: Guest> World<N> {
         let Some(l) = self.net.links.get_mut(link) else { return };
         let got = early.min(bytes);
         l.end_mut(side).intake = Intake::Store(Store { fetch, bytes, got });
-        let peer = l.end(side.other()).host;
-        if let (Some(content), true) = (self.expected(host, peer), got > 0) {
+        if let (Some(content), true) = (l.end(side.other()).sent, got > 0) {
             // Safe a moment later, like everything that comes in afterwards.
             self.own_mut(host).disk.stored(fetch, content);
             self.plan(self.now(), Due::Deliver { link, from: side.other() });
@@ -253,12 +253,6 @@ impl<N: Guest> World<N> {
                 from.wire.push_front(Packet::Body { content, bytes: 0, cause: None });
             }
         }
-    }
-
-    /// What a client's download is made of when it comes from `peer`.
-    fn expected(&self, host: u32, peer: u32) -> Option<Content> {
-        let sha1 = self.net.plan.profile(host).get.as_ref()?.sha1?;
-        Some(Content { sha1, damaged: self.net.plan.profile(peer).corrupt })
     }
 
     /// Sends what can be sent from one end, in order.

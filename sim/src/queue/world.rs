@@ -1,5 +1,6 @@
 //! The world: nodes, the calendar, and everything between them.
 
+use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,15 +8,19 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::net::IpAddr;
 
+use super::datagrams::Flight;
 use super::fault::{Fault, FaultAt};
-use super::host::{Machine, Plan, Profile};
+use super::host::{Machine, Plan, Profile, file_of, get_of};
 use super::scenario::Scenario;
+use crate::links::datagram::{Direction, Link};
 use crate::links::stream::{LinkRef, Links, Side};
-use crate::world::{Life, Protocol};
+use crate::world::{self, Life, Protocol};
 use servent_core::engine::Engine;
-use servent_core::id::{ConnId, FetchId};
-use servent_core::node::{self, Config, DialError, Input, Node, Output, WorldEvent};
-use servent_core::time::Instant;
+use servent_core::id::{ConnId, FetchId, Sha1};
+use servent_core::node::{
+    self, Answer, Config, DialError, FileInfo, Get, Input, Node, Output, WorldEvent,
+};
+use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, Event, NodeId};
 
 /// What a world can host: a node, or in tests something simpler behind the
@@ -51,13 +56,19 @@ pub enum Standing {
 pub struct Queue<N: Guest = Node> {
     pub(super) links: Links,
     pub(super) plan: Rc<Plan>,
+    /// What happens to datagrams, and the dice of each direction.
+    pub(super) datagrams: Link,
+    pub(super) directions: BTreeMap<(u32, u32), Direction>,
+    pub(super) flights: BTreeMap<u64, Flight>,
+    /// Datagrams that set out.
+    pub(super) launched: u64,
     /// Empty between two events: kept for its memory alone.
     pub(super) about: Vec<(ConnId, u64)>,
     guest: PhantomData<N>,
 }
 
 /// A world of servents.
-pub type World<N = Node> = crate::World<Queue<N>>;
+pub type World = world::World<Queue>;
 
 /// Something that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,36 +90,96 @@ pub enum Due {
     Gone { link: LinkRef, side: Side },
     /// Unsent bytes are reported.
     Backlog { link: LinkRef, side: Side },
+    /// A datagram reaches the node it was sent to.
+    Datagram { number: u64 },
     /// A finished download has been hashed.
     Hashed { host: u32, fetch: FetchId, start: u32 },
 }
 
-impl World<Node> {
+/// What a bench does with a world that runs.
+impl World {
+    /// A node comes into a world that runs, and starts.
+    pub(crate) fn add(&mut self, name: &str, config: Config) -> NodeId {
+        let plan = Rc::make_mut(&mut self.net.plan);
+        let profile = Profile::new(name, plan.profiles.len(), config, self.now());
+        let node = self.append(Machine::new(false));
+        let plan = Rc::make_mut(&mut self.net.plan);
+        plan.addresses.insert(profile.at.ip(), node);
+        plan.profiles.push(profile);
+        self.boot(node, None);
+        NodeId(node)
+    }
+
+    pub(crate) fn profile_mut(&mut self, node: NodeId) -> &mut Profile {
+        &mut Rc::make_mut(&mut self.net.plan).profiles[node.0 as usize]
+    }
+
+    /// There is a new file, and a node has it.
+    pub(crate) fn add_file(&mut self, node: NodeId, name: &str, size: u64, sha1: Sha1) -> FileInfo {
+        let plan = Rc::make_mut(&mut self.net.plan);
+        let index = plan.files.len() as u32;
+        let file = file_of(index, name.into(), size, sha1);
+        plan.files.push(file.clone());
+        plan.profiles[node.0 as usize].shares.push(index);
+        file
+    }
+
+    /// All files there are.
+    pub(crate) fn files(&self) -> &[FileInfo] {
+        &self.net.plan.files
+    }
+
+    /// How a file is asked for.
+    pub(crate) fn get_of(&self, file: &FileInfo, from: NodeId) -> Get {
+        let at = self.net.plan.profile(from.0).at;
+        get_of(file, &[at])
+    }
+
+    /// What a node told its user so far.
+    pub(crate) fn answers(&self, node: NodeId) -> &[Answer] {
+        &self.own(node.0).answers
+    }
+
     /// A node as it looks from outside; `None` while it is not there.
+    ///
+    /// # Panics
+    /// When the world has no such node.
     #[must_use]
     pub fn view(&self, id: NodeId, from: u32, count: u32) -> Option<node::NodeView> {
         self.node(id).map(|n| n.view(from, count))
     }
 }
 
-impl<N: Guest> World<N> {
+impl<N: Guest> world::World<Queue<N>> {
     /// What never changes about the nodes, in order of their numbers.
     #[must_use]
     pub fn profiles(&self) -> &[Profile] {
         &self.net.plan.profiles
     }
 
+    /// The files of a node.
+    pub(crate) fn shared_by(&self, node: NodeId) -> impl Iterator<Item = &FileInfo> {
+        let plan = &self.net.plan;
+        plan.profile(node.0).shares.iter().map(|file| &plan.files[*file as usize])
+    }
+
     /// How many downloads of a node are whole, and how many failed.
+    ///
+    /// # Panics
+    /// When the world has no such node.
     #[must_use]
     pub fn outcome(&self, id: NodeId) -> (u32, u32) {
-        let machine = self.own(id.0);
+        let machine = &self.known(id).own;
         (machine.finished, machine.failed)
     }
 
     /// What a node is at: for the counters beside the queue.
+    ///
+    /// # Panics
+    /// When the world has no such node.
     #[must_use]
     pub fn standing(&self, id: NodeId) -> Standing {
-        let machine = self.own(id.0);
+        let machine = &self.known(id).own;
         match (self.node(id), machine.finished, machine.failed) {
             (_, 1.., _) => Standing::Done,
             (_, _, 1..) => Standing::Failed,
@@ -136,8 +207,17 @@ impl<N: Guest> Protocol for Queue<N> {
     fn new(scenario: &Scenario) -> (Self, Vec<Machine>) {
         let plan = Rc::new(Plan::new(scenario));
         let machines = plan.profiles.iter().map(|p| Machine::new(p.firewalled)).collect();
-        let (links, about, guest) = (Links::default(), Vec::new(), PhantomData);
-        (Self { links, plan, about, guest }, machines)
+        let net = Self {
+            links: Links::default(),
+            plan,
+            datagrams: Link { latency: Duration::ZERO, ..Link::default() },
+            directions: BTreeMap::new(),
+            flights: BTreeMap::new(),
+            launched: 0,
+            about: Vec::new(),
+            guest: PhantomData,
+        };
+        (net, machines)
     }
 
     fn scenario(&self) -> &Scenario {
@@ -153,14 +233,14 @@ impl<N: Guest> Protocol for Queue<N> {
         [nodes.next(), nodes.next()]
     }
 
-    fn begin(world: &mut World<N>) {
+    fn begin(world: &mut world::World<Self>) {
         let plan = Rc::clone(&world.net.plan);
         for (node, profile) in (0..).zip(&plan.profiles) {
             world.plan(profile.arrives, Due::Arrive { node });
         }
     }
 
-    fn engine(world: &World<N>, node: u32, start: u32) -> N {
+    fn engine(world: &world::World<Self>, node: u32, start: u32) -> N {
         let plan = &world.net.plan;
         let dice = plan.dice.fork("node", u64::from(node));
         // Odd numbers: between two starts lies an end.
@@ -169,10 +249,10 @@ impl<N: Guest> Protocol for Queue<N> {
     }
 
     /// A node starts from its disk.
-    fn started(world: &mut World<N>, node: u32, _: Cause) {
+    fn started(world: &mut world::World<Self>, node: u32, _: Cause) {
         let profile = world.net.plan.profile(node);
         let (listen, get) = (Some(profile.at), profile.get.clone());
-        let shared = if get.is_none() { world.net.plan.files.clone() } else { Vec::new() };
+        let shared = world.shared_by(NodeId(node)).cloned().collect();
         let machine = world.own(node);
         let wanted = machine.finished + machine.failed == 0;
         let restored = node::Restored { listen, shared, ..machine.disk.restored() };
@@ -182,7 +262,7 @@ impl<N: Guest> Protocol for Queue<N> {
         }
     }
 
-    fn happen(world: &mut World<N>, due: Due) {
+    fn happen(world: &mut world::World<Self>, due: Due) {
         match due {
             Due::Arrive { node } => world.boot(node, None),
             Due::Deliver { link, from } => world.deliver(link, from),
@@ -196,16 +276,17 @@ impl<N: Guest> Protocol for Queue<N> {
             }
             Due::Gone { link, side } => world.gone(link, side, None),
             Due::Backlog { link, side } => world.backlog(link, side),
+            Due::Datagram { number } => world.land(number),
             Due::Hashed { host, fetch, start } => world.hashed(host, fetch, start),
         }
     }
 
-    fn strike(world: &mut World<N>, fault: u32) {
+    fn strike(world: &mut world::World<Self>, fault: u32) {
         let fault = world.faults()[fault as usize].act;
         world.perform(fault);
     }
 
-    fn carry_out(world: &mut World<N>, node: u32, cause: Cause) {
+    fn carry_out(world: &mut world::World<Self>, node: u32, cause: Cause) {
         world.carry(node, cause);
     }
 
@@ -218,15 +299,15 @@ impl<N: Guest> Protocol for Queue<N> {
         })
     }
 
-    fn crashed(world: &mut World<N>, node: u32, _: Cause) {
+    fn crashed(world: &mut world::World<Self>, node: u32, _: Cause) {
         world.disconnect(node);
     }
 
-    fn stalled(world: &mut World<N>, node: u32, _: Cause) {
+    fn stalled(world: &mut world::World<Self>, node: u32, _: Cause) {
         world.share_around(node);
     }
 
-    fn resumed(world: &mut World<N>, node: u32, _: Instant, _: Cause) {
+    fn resumed(world: &mut world::World<Self>, node: u32, _: Instant, _: Cause) {
         world.release(node);
     }
 }

@@ -224,7 +224,11 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    fn known(&self, id: NodeId) -> &Slot<P> {
+    /// A node that somebody names from outside.
+    ///
+    /// # Panics
+    /// When the world has no such node.
+    pub(crate) fn known(&self, id: NodeId) -> &Slot<P> {
         let count = self.nodes.len();
         let Some(slot) = self.nodes.get(id.0 as usize) else {
             panic!("there is no node {}: this world has {count}, numbered from 0", id.0)
@@ -233,6 +237,24 @@ impl<P: Protocol> World<P> {
     }
 
     // What the protocols use.
+
+    /// Does something between two events, adding what is recorded to `out`.
+    pub(crate) fn between<T>(
+        &mut self,
+        out: &mut Vec<Record<P::Event>>,
+        act: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        core::mem::swap(out, &mut self.log);
+        let done = act(self);
+        core::mem::swap(out, &mut self.log);
+        done
+    }
+
+    /// Adds a node that has not started; its number.
+    pub(crate) fn append(&mut self, own: P::Node) -> u32 {
+        self.nodes.push(Rc::new(Slot::new(own)));
+        self.count() - 1
+    }
 
     /// Plans something for an instant.
     pub(crate) fn plan(&mut self, at: Instant, due: P::Due) {

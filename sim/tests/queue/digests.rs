@@ -12,8 +12,11 @@ fn every_preset_has_the_digest_it_had() {
     let now: String =
         presets::all().map(|s| format!("{} {:016x}\n", s.id, run(&s).0.digest())).collect();
     if std::env::var_os("PIN").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/digests.txt");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/queue/digests.txt");
         return std::fs::write(file, now).expect("the file can be written");
     }
-    assert_eq!(now, PINNED, "if this change is meant: PIN=1 cargo test -p servent-core --test sim");
+    assert_eq!(
+        now, PINNED,
+        "if this change is meant: PIN=1 cargo test -p servent-sim --test queue"
+    );
 }

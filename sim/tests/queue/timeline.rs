@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, World};
-use servent_sim::{Keyframes, Timeline};
+use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario};
+use servent_sim::{Keyframes, Timeline, World};
 
 use crate::parrot::Parrot;
 
@@ -27,12 +27,12 @@ fn timeline(s: &Scenario) -> Timeline<Queue<Parrot>> {
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> (u64, u64, String) {
-    let mut world = World::<Parrot>::new(s);
+    let mut world = World::<Queue<Parrot>>::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
 
-fn look(world: &World<Parrot>) -> (u64, u64, String) {
+fn look(world: &World<Queue<Parrot>>) -> (u64, u64, String) {
     let outcomes: Vec<_> =
         (0..world.profiles().len()).map(|i| world.outcome(NodeId(i as u32))).collect();
     (world.digest(), world.records(), format!("{:?} {outcomes:?}", world.now()))

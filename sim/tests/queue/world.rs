@@ -4,7 +4,8 @@ use servent_core::node::ConnEvent;
 use servent_core::node::WorldEvent;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_sim::queue::{Fault, FaultAt, Group, Scenario, Server, World};
+use servent_sim::World;
+use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, Server};
 
 use crate::parrot::Parrot;
 
@@ -26,14 +27,14 @@ fn fault(at: u64, fault: Fault) -> FaultAt {
     FaultAt { at: Instant::from_secs(at), act: fault }
 }
 
-fn run(scenario: &Scenario, secs: u64) -> (World<Parrot>, Vec<Record>) {
+fn run(scenario: &Scenario, secs: u64) -> (World<Queue<Parrot>>, Vec<Record>) {
     let mut world = World::new(scenario);
     let mut records = Vec::new();
     world.run_until(Instant::from_secs(secs), &mut records);
     (world, records)
 }
 
-fn done(world: &World<Parrot>) -> Vec<(u32, u32)> {
+fn done(world: &World<Queue<Parrot>>) -> Vec<(u32, u32)> {
     (1..world.profiles().len()).map(|i| world.outcome(NodeId(i as u32))).collect()
 }
 

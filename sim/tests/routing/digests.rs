@@ -14,9 +14,9 @@ fn every_preset_has_the_digest_it_had() {
         now += &format!("{} {:016x}\n", preset.id, run(&preset).0.digest());
     }
     if std::env::var_os("PIN").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/overlay/digests.txt");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/routing/digests.txt");
         return std::fs::write(file, now).expect("the file can be written");
     }
-    let pin = "PIN=1 cargo test -p servent-core --test overlay digest";
+    let pin = "PIN=1 cargo test -p servent-sim --test routing digest";
     assert_eq!(now, PINNED, "if this change is meant: {pin}");
 }

@@ -31,9 +31,9 @@ fn every_preset_has_the_digest_it_had() {
         }
     }
     if std::env::var_os("PIN").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pieces/digests.txt");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/digests.txt");
         return std::fs::write(file, now).expect("the file can be written");
     }
-    let pin = "PIN=1 cargo test -p servent-core --test pieces digest";
+    let pin = "PIN=1 cargo test -p servent-sim --test swarm digest";
     assert_eq!(now, PINNED, "if this change is meant: {pin}");
 }

@@ -163,7 +163,7 @@ fn whatever_is_drawn_nothing_is_lost() {
         let ran = std::panic::catch_unwind(|| run(&scenario));
         if !ran.as_ref().is_ok_and(|(finished, _)| *finished) {
             println!(
-                "PIECES_FROM={seed} PIECES=1 cargo test -p servent-core --test swarm_world drawn -- --nocapture    # {ran:?}"
+                "PIECES_FROM={seed} PIECES=1 cargo test -p servent-sim --test swarm drawn -- --nocapture    # {ran:?}"
             );
             failed.push(seed);
         }

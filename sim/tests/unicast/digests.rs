@@ -20,6 +20,6 @@ fn every_preset_has_the_digest_it_had() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unicast/digests.txt");
         return std::fs::write(file, now).expect("the file can be written");
     }
-    let pin = "PIN=1 cargo test -p servent-core --test ladder digest";
+    let pin = "PIN=1 cargo test -p servent-sim --test unicast digest";
     assert_eq!(now, PINNED, "if this change is meant: {pin}");
 }

@@ -99,6 +99,8 @@ pub(crate) struct End {
     pub(crate) held: u32,
     pub(crate) intake: Intake,
     pub(crate) flow: Option<Flow>,
+    /// What the last range sent from here was made of.
+    pub(crate) sent: Option<Content>,
     pub(crate) flows: u32,
 }
 
@@ -116,6 +118,7 @@ impl End {
             held: 0,
             intake: Intake::Node,
             flow: None,
+            sent: None,
             flows: 0,
         }
     }

@@ -1,0 +1,44 @@
+//! A scenario of your own, something that goes wrong in it, and the oracles
+//! that watch: eight clients wait for two slots, and the server crashes.
+
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+use servent_sim::queue::check::Oracles;
+use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, World};
+use servent_sim::{Keyframes, Oracle as _, Timeline};
+
+pub(crate) fn main() {
+    let mut scenario = Scenario::default();
+    scenario.servers[0].queue.slots = 2;
+    scenario.clients = vec![Group { count: 8, size: 500_000, ..Group::default() }];
+    let (server, at) = (NodeId(0), Instant::from_secs(20));
+    scenario.faults = vec![
+        FaultAt { at, act: Fault::Crash { node: server } },
+        FaultAt { at: at + Duration::from_secs(5), act: Fault::Restart { node: server } },
+    ];
+
+    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+    let mut records = Vec::new();
+    while world.next_at().is_some_and(|at| at <= Instant::ZERO + scenario.horizon) {
+        world.step(&mut records);
+        records.drain(..).for_each(|record| oracles.see(&record));
+    }
+    oracles.finish(world.now());
+    oracles.violations().iter().for_each(|violation| println!("{violation}"));
+    assert!(oracles.violations().is_empty(), "a crash costs nobody his place");
+
+    // The same run, travelled in time: there, back, and on another branch.
+    let mut timeline: Timeline<Queue> = Timeline::new(&scenario, Keyframes::default());
+    timeline.seek(Instant::from_secs(60));
+    timeline.seek(Instant::from_secs(10));
+    timeline.inject(Fault::Stall { node: NodeId(3) }).expect("room for a branch");
+    timeline.seek(Instant::from_secs(60));
+    let differ = timeline.divergence(0, 1).expect("a client that stands still is seen");
+    println!("{} records; the branches differ from record {differ} on", world.records());
+    assert_eq!(whole(&world), 8);
+}
+
+/// Downloads that are whole.
+fn whole(world: &World) -> u32 {
+    (0..world.count()).map(|node| world.outcome(NodeId(node)).0).sum()
+}

@@ -1,0 +1,115 @@
+//! Datagrams between servents.
+
+use alloc::vec::Vec;
+
+use super::world::{Due, Guest, Queue};
+use crate::links::datagram::{Direction, Link};
+use crate::world::World;
+use bytes::Bytes;
+use core::net::SocketAddr;
+use servent_core::node::{Command, Input, Message};
+use servent_core::trace::{Cause, NodeId};
+use servent_core::unicast::Refusal;
+
+/// A datagram under way.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    to: u32,
+    from: SocketAddr,
+    data: Bytes,
+    cause: Cause,
+}
+
+impl<N: Guest> World<Queue<N>> {
+    /// Datagrams set out: each as long as `segment`, the last one possibly
+    /// shorter.
+    pub(super) fn fly(
+        &mut self,
+        host: u32,
+        to: SocketAddr,
+        (segment, mut data): (u32, Bytes),
+        cause: Cause,
+    ) {
+        let now = self.now();
+        let Some(target) = self.net.plan.addresses.get(&to.ip()).copied() else { return };
+        let profile = self.net.plan.profile(host);
+        let (from, way) = (profile.at, profile.latency + self.net.plan.profile(target).latency);
+        while !data.is_empty() {
+            let one = data.split_to((segment.max(1) as usize).min(data.len()));
+            let net = &mut self.net;
+            let dice =
+                || net.plan.dice.fork("datagrams", u64::from(host) << 32 | u64::from(target));
+            let direction =
+                net.directions.entry((host, target)).or_insert_with(|| Direction::new(dice()));
+            let fate = direction.send(&net.datagrams, now, one.len() as u32);
+            if fate.loss.is_some() {
+                continue;
+            }
+            for at in [Some(fate.due), fate.copy].into_iter().flatten() {
+                let flight = Flight { to: target, from, data: one.clone(), cause };
+                let number = self.net.launched;
+                self.net.launched += 1;
+                self.net.flights.insert(number, flight);
+                self.plan(at + way, Due::Datagram { number });
+            }
+        }
+    }
+
+    /// A datagram is there.
+    pub(super) fn land(&mut self, number: u64) {
+        let Some(Flight { to, from, data, cause }) = self.net.flights.remove(&number) else {
+            return;
+        };
+        let segment = data.len() as u32;
+        self.give(to, Input::Datagrams { from, segment, data }, cause);
+    }
+
+    /// Messages have come: the application reads them at once.
+    pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<Message>) {
+        let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
+        let taken = Command::TakenMessages { from, messages: messages.len() as u64, bytes };
+        let delivered = &mut self.own_mut(host).delivered;
+        delivered.extend(messages.into_iter().map(|message| message.data));
+        self.give(host, Input::Command(taken), None);
+    }
+
+    /// Sends a message, behind those that wait for room.
+    pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: Message) {
+        let to = self.net.plan.profile(to.0).at;
+        if let Some(unsent) = self.own_mut(host).unsent.get_mut(&to) {
+            return unsent.push(message);
+        }
+        let messages = alloc::vec![message];
+        self.give(host, Input::Command(Command::SendMessages { to, messages }), None);
+    }
+
+    /// What there was no room for waits until there is. What will never go is
+    /// a slip of whoever sends it.
+    pub(super) fn refused(
+        &mut self,
+        host: u32,
+        to: SocketAddr,
+        (messages, why): (Vec<Message>, Refusal),
+    ) {
+        let name = &self.net.plan.profile(host).name;
+        assert!(why == Refusal::Full, "{name} cannot send to {to}: {why:?}");
+        self.own_mut(host).unsent.entry(to).or_default().extend(messages);
+    }
+
+    /// There is room again.
+    pub(super) fn write_again(&mut self, host: u32, to: SocketAddr) {
+        if let Some(messages) = self.own_mut(host).unsent.remove(&to) {
+            self.give(host, Input::Command(Command::SendMessages { to, messages }), None);
+        }
+    }
+
+    /// Messages that were delivered to a node so far.
+    pub(crate) fn delivered(&self, node: NodeId) -> &[Bytes] {
+        &self.own(node.0).delivered
+    }
+
+    /// What happens to datagrams from now on.
+    pub(crate) fn set_datagrams(&mut self, link: Link) {
+        self.net.datagrams = link;
+    }
+}
