@@ -26,12 +26,11 @@ pub struct Config {
     pub breaks_allowed: u8,
     /// How long a slot waits for the owner of a broken transfer (PQ-14).
     pub slot_reserve: Duration,
-    /// Longest time a free slot is kept for an entitled client that is
-    /// present but not yet allowed to ask; then others of the line may be
-    /// served, newcomers still not (decision §2.5).
+    /// How long a free slot is kept for an entitled client inside its window
+    /// before others of the line may be served, newcomers still not (decision
+    /// §2.5). Whoever asks in its time after it was passed so is not passed
+    /// again.
     pub entitled_reserve: Duration,
-    /// How long it is kept for one that is allowed to ask and does not.
-    pub ask_grace: Duration,
     /// How long a slot waits for the next range on the same connection after
     /// one that did not reach the end of the file (AQ-9).
     pub continue_hold: Duration,
@@ -73,7 +72,6 @@ impl Default for Config {
             breaks_allowed: 1,
             slot_reserve: Duration::from_secs(300),
             entitled_reserve: Duration::from_secs(60),
-            ask_grace: Duration::from_secs(15),
             continue_hold: Duration::from_secs(5),
             ranges_per_slot: 65_536,
             slot_breaks: 3,

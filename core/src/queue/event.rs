@@ -36,8 +36,8 @@ pub enum Event {
     },
     /// It is among the first for which a slot is free.
     Entitled { ticket: Guid },
-    /// It did not ask while its slot was kept: the slot is for the next one
-    /// present, the place stays.
+    /// It did not ask by its deadline while a slot was kept for it: the slot
+    /// is for the next one present.
     Lapsed { ticket: Guid },
     /// A present client was served past an absent one that keeps its place.
     Passed { ticket: Guid, by: Option<Guid> },

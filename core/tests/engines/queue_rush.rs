@@ -1,6 +1,7 @@
 //! A rush of clients, watched by somebody who knows only what they did and
-//! were told: no slot idles while it may be used, and nobody is passed who
-//! obeys what it was told, but after a bounded reserve (PQ-16, decision §2.5).
+//! were told: no slot idles while it may be used, and nobody is passed who is
+//! inside the window it was told, but by others of the line, after a bounded
+//! reserve, and once (PQ-16, decision §2.5).
 
 use crate::queue_support;
 
@@ -12,30 +13,32 @@ use servent_core::queue::{Event, Place};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
-const GRACE: Duration = Duration::from_secs(15);
 const RESERVE: Duration = Duration::from_secs(60);
 
 struct Waiting {
     client: Client,
     ticket: Guid,
-    not_before: Instant,
     deadline: Instant,
     ask_at: Instant,
     keeps_connection: bool,
     gone: bool,
     lapsed: bool,
+    /// Somebody of the line was served past it; it may have been for whom the
+    /// slot was kept.
+    passed: bool,
+    /// It asked in its time since then.
+    proven: bool,
 }
 
 impl Waiting {
     /// Somebody whom nobody may pass at `now`, but after the reserve.
     fn obeys(&self, now: Instant) -> bool {
-        !self.gone && now < self.not_before + GRACE
+        !self.gone && now < self.deadline
     }
 
     /// Somebody a slot may still be kept for at `now`.
-    fn may_come(&self, now: Instant, newest_slot: Instant) -> bool {
-        let until = self.not_before.max(newest_slot) + GRACE;
-        !self.gone && !self.lapsed && now <= self.deadline && now < until
+    fn may_come(&self, now: Instant) -> bool {
+        !self.gone && !self.lapsed && now <= self.deadline
     }
 }
 
@@ -137,24 +140,27 @@ impl Rush {
 
     fn poll(&mut self, at: usize) {
         let (now, slots) = (self.bench.now, self.free.late.len());
-        let newest = self.free.late.last().copied().unwrap_or_default();
         let ahead = &self.line[..at];
         let obeying = ahead.iter().filter(|one| one.obeys(now)).count();
-        let coming = ahead.iter().filter(|one| one.may_come(now, newest)).count();
+        let coming = ahead.iter().filter(|one| one.may_come(now)).count();
+        let borne = ahead.iter().filter(|one| one.may_come(now) && one.proven).count();
         let mut one = self.line.remove(at);
+        let proven = one.proven || one.passed;
         match self.bench.ask(&mut one.client) {
             Got::Slot => {
                 assert!(slots > 0);
                 if obeying >= slots {
                     assert!(self.free.some_maybe_open(now), "it passed somebody who obeys");
+                    self.line[..at].iter_mut().for_each(|ahead| ahead.passed = true);
                 }
                 self.start(one.client);
             }
             Got::Place(place) => {
                 assert!(coming >= slots, "a slot idles and is kept for nobody");
-                assert!(!self.free.some_surely_open(now), "a slot idles after the reserve");
+                let open = self.free.some_surely_open(now);
+                assert!(!open || borne > 0, "a slot idles after the reserve");
                 let again = self.waiting(one.client, &place);
-                self.line.insert(at, again);
+                self.line.insert(at, Waiting { proven, ..again });
             }
             // Whoever asks too late loses its place.
             got => assert!(matches!(got, Got::HungUp(_)), "{got:?}"),
@@ -165,9 +171,8 @@ impl Rush {
         let now = self.bench.now;
         let dialect = *self.rng.pick(&[Active, Parq, Parq11, Passive]).expect("there are four");
         let slots = self.free.late.len();
-        let newest = self.free.late.last().copied().unwrap_or_default();
         let obeying = self.line.iter().filter(|one| one.obeys(now)).count();
-        let coming = self.line.iter().filter(|one| one.may_come(now, newest)).count();
+        let coming = self.line.iter().filter(|one| one.may_come(now)).count();
         let (client, got) = self.bench.arrive(dialect);
         match got {
             Got::Slot => {
@@ -200,8 +205,17 @@ impl Rush {
             _ => not_before + Duration::from_millis(self.rng.below(3_000)),
         };
         let (ticket, keeps_connection) = (place.ticket, place.keep);
-        let (gone, lapsed) = (false, false);
-        Waiting { client, ticket, not_before, deadline, ask_at, keeps_connection, gone, lapsed }
+        Waiting {
+            client,
+            ticket,
+            deadline,
+            ask_at,
+            keeps_connection,
+            gone: false,
+            lapsed: false,
+            passed: false,
+            proven: false,
+        }
     }
 }
 

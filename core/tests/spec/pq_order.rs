@@ -8,7 +8,6 @@ use std::net::IpAddr;
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
 use servent_core::queue::Event;
-use servent_core::queue::server::Lane;
 
 #[test]
 fn pq_16_all_dialects_are_served_strictly_in_order_of_arrival() {
@@ -69,25 +68,18 @@ fn pq_16_an_absent_head_keeps_its_place_and_blocks_nobody() {
 }
 
 #[test]
-fn pq_16_a_slot_is_kept_for_a_silent_head_for_a_bounded_time_only() {
+fn pq_16_a_slot_is_kept_for_a_silent_head_until_the_deadline_it_was_told() {
     let mut bench = Bench::new(config(1));
     let running = bench.upload(Parq);
-    let (silent, mut second) = (bench.queue(Active), bench.queue(Parq));
+    let silent = bench.queue(Active);
     bench.pass(secs(51));
-    bench.ask(&mut second).place();
     bench.finish(&running);
-    bench.pass(secs(14));
+    bench.pass(secs(68));
     assert!(bench.server.view(1, 1, bench.now).places[0].entitled);
-    bench.pass(secs(2));
-    assert!(!bench.server.view(1, 1, bench.now).places[0].entitled);
-    assert!(
-        bench.events.contains(&Event::Lapsed {
-            ticket: bench.server.view(1, 1, bench.now).places[0].ticket
-        })
-    );
-    bench.pass(secs(40));
-    assert_eq!(bench.ask(&mut second), Got::Slot);
-    assert_eq!(bench.position(&silent), 1, "it keeps its place");
+    let early = bench.queue(Passive);
+    assert_eq!((bench.position(&silent), bench.position(&early)), (1, 2));
+    bench.pass(secs(1));
+    assert_eq!((bench.position(&silent), bench.position(&early)), (0, 1));
 }
 
 #[test]
@@ -97,11 +89,65 @@ fn pq_16_a_chain_of_silent_clients_holds_a_slot_no_longer_than_one() {
     let silent: Vec<Client> = (0..10).map(|_| bench.queue(Passive)).collect();
     bench.pass(secs(260));
     bench.finish(&running);
-    bench.pass(secs(16));
-    let view = bench.server.view(1, 10, bench.now);
-    assert_eq!(view.places.len(), silent.len());
-    assert!(view.places.iter().all(|place| !place.entitled && place.lane == Lane::Grace));
-    bench.upload(Parq);
+    bench.pass(secs(39));
+    bench.queue(Active);
+    assert_eq!(bench.server.length(), silent.len() as u32 + 1);
+    bench.pass(secs(1));
+    assert_eq!(bench.server.length(), 1, "all of them at the same moment");
+}
+
+/// A client that asks `every` so often, somebody new each seven seconds, and
+/// transfers of twenty: how many are served before it.
+fn served_before(dialect: servent_core::queue::Dialect, every: u64) -> u32 {
+    let mut bench = Bench::new(config(1));
+    let mut running = bench.upload(Parq);
+    let mut obedient = bench.queue(dialect);
+    let (mut ends, mut before) = (20, 0);
+    for second in 1..3_600 {
+        bench.pass(secs(1));
+        if second == ends {
+            bench.finish(&running);
+        }
+        if second % every == 0 && bench.ask(&mut obedient) == Got::Slot {
+            return before;
+        }
+        if second % 7 == 0 {
+            let (client, got) = bench.arrive(Passive);
+            if got == Got::Slot {
+                (running, ends, before) = (client, second + 20, before + 1);
+            }
+        }
+    }
+    panic!("{dialect:?} is never served, {before} others are");
+}
+
+#[test]
+fn pq_16_no_newcomer_is_served_before_somebody_inside_the_window_it_was_told() {
+    for (dialect, every) in [(Passive, 60), (Active, 82), (Parq, 60), (Parq, 299), (Parq11, 31)] {
+        assert_eq!(served_before(dialect, every), 0, "{dialect:?} every {every} s");
+    }
+}
+
+#[test]
+fn pq_16_whoever_asks_in_its_time_is_passed_by_others_of_the_line_at_most_once() {
+    let mut bench = Bench::new(config(1));
+    let mut running = bench.upload(Active);
+    let mut late = bench.queue(Active);
+    let mut passed = 0;
+    for _ in 0..4 {
+        bench.finish(&running);
+        let mut next = bench.queue(Parq);
+        bench.pass(secs(61));
+        if bench.ask(&mut next) == Got::Slot {
+            passed += 1;
+            running = next;
+        }
+        bench.pass(secs(21));
+        if bench.ask(&mut late) == Got::Slot {
+            return assert_eq!(passed, 1);
+        }
+    }
+    panic!("never served");
 }
 
 #[test]

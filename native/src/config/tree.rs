@@ -15,7 +15,6 @@ pub(super) const DURATIONS: &[&str] = &[
     "queue.remanence",
     "queue.slot_reserve",
     "queue.entitled_reserve",
-    "queue.ask_grace",
     "queue.continue_hold",
     "queue.call_spacing",
     "queue.hammer_pause",

@@ -23,9 +23,6 @@ const CLIENTS: u32 = 3;
 const SCALE: u32 = 25;
 const SPACING_MS: u64 = 800;
 const HESITATION: time::Duration = time::Duration::from_millis(400);
-/// Longer than anybody takes: no timer of the server itself decides anything,
-/// so it may be late as well.
-const ASK_GRACE: time::Duration = time::Duration::from_secs(100);
 
 /// What the server's queue did, with places named by their order of arrival
 /// and without instants.
@@ -80,7 +77,6 @@ fn simulated(seed: u64, late: time::Duration) -> Vec<Vec<String>> {
     let mut server = Server { up: RATE, ..Server::default() };
     server.queue.slots = 1;
     server.queue.time_scale = SCALE;
-    server.queue.ask_grace = ASK_GRACE;
     server.latency = time::Duration::from_micros(50);
     let client = Group {
         count: CLIENTS,
@@ -105,7 +101,6 @@ async fn real() -> Vec<Vec<String>> {
     let state = tempfile::tempdir().unwrap();
     let mut options = sharing(state.path(), files.path(), 1, 1);
     options.node.queue.time_scale = SCALE;
-    options.node.queue.ask_grace = ASK_GRACE;
     options.upload_rate = Some(RATE);
     options.tape = true;
     let server = start(options).await;

@@ -93,11 +93,10 @@ impl Plan {
         for (g, group) in scenario.clients.iter().enumerate() {
             let mut arrivals = dice.fork("arrivals", g as u64);
             let get = get(&files[g], &servers, &group.servers);
-            let config = Arc::new(Config {
-                dialect: group.dialect,
-                callable: group.callable,
-                ..Config::default()
-            });
+            let mut config =
+                Config { dialect: group.dialect, callable: group.callable, ..Config::default() };
+            config.fetch.place.shortest = group.wait;
+            let config = Arc::new(config);
             for i in 0..group.count as usize {
                 let late = Duration::from_micros(arrivals.between(0, group.jitter.as_micros()));
                 profiles.push(Profile {

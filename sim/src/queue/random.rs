@@ -63,6 +63,7 @@ fn group(choose: &mut Choose, number: u64) -> Group {
         latency: Duration::from_millis(choose.between(1, 300)),
         first: Duration::from_secs(choose.below(60)),
         spacing: Duration::from_millis(choose.below(10_000)),
+        wait: Duration::from_secs(if choose.chance(1, 3) { choose.between(1, 75) } else { 1 }),
         callable: !shielded,
         firewalled: shielded,
         ..Group::default()

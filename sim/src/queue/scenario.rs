@@ -77,6 +77,9 @@ pub struct Group {
     pub spacing: Duration,
     /// Each arrival is moved by up to so much, later.
     pub jitter: Duration,
+    /// The least time from a reply to the next request, whatever the server
+    /// allows: they come late in their window, as many do.
+    pub wait: Duration,
     /// Announce `X-Node`.
     pub callable: bool,
     /// Nobody can connect to them.
@@ -136,6 +139,7 @@ impl Default for Group {
             first: Duration::ZERO,
             spacing: Duration::from_secs(5),
             jitter: Duration::ZERO,
+            wait: Duration::from_secs(1),
             callable: true,
             firewalled: false,
             servers: Vec::new(),

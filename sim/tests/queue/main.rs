@@ -6,5 +6,6 @@ mod oracles;
 mod parrot;
 mod presets;
 mod random;
+mod starvation;
 mod timeline;
 mod world;

@@ -1,12 +1,13 @@
 //! For whom free slots are kept: the first present entries of the line.
 //!
 //! This is the rule that lets no slot idle and nobody jump the line (decision
-//! §2.5). A free slot belongs to the first entry that is present: connected
-//! or inside its poll window. It is kept for that entry until it was allowed
-//! to ask and did not; then the entry keeps its place but counts as absent
-//! until it asks again. Once the slot has stood free for the reserve it is
-//! *open*: whoever of the line asks first is served, present or not yet due.
-//! A newcomer is served only when nobody in line obeys what it was told.
+//! §2.5). A free slot belongs to the first entry that is present: connected,
+//! or sent away to come back. It is kept for that entry until the deadline it
+//! was told; then the entry counts as absent until it asks again. Once the
+//! slot has stood free for the reserve it is *open*: whoever of the line asks
+//! first is served, present or not yet due, but past the same obedient entry
+//! only once. A newcomer is served only when nobody in line is inside the
+//! window it was told.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -30,7 +31,7 @@ pub(super) struct Claim {
     pub(super) since: Instant,
     /// From then on others of the line may be served.
     pub(super) open_at: Instant,
-    /// By then the entry could have asked.
+    /// The deadline the entry was told.
     pub(super) until: Instant,
 }
 
@@ -59,6 +60,19 @@ impl Claims {
             None => self.by_arrival.len(),
         };
         kept < free as usize
+    }
+
+    /// The entries that `arrival` is served past because their slots are open;
+    /// none when there are slots enough for all of them.
+    pub(super) fn passed_by(
+        &self,
+        arrival: u64,
+        free: u32,
+        now: Instant,
+    ) -> impl Iterator<Item = u32> + use<'_> {
+        let ahead = self.by_arrival.range(..arrival).map(|(_, claim)| claim);
+        let passes = ahead.clone().count() >= free as usize;
+        ahead.filter(move |claim| passes && claim.open_at <= now).map(|claim| claim.entry)
     }
 
     /// Keeps a slot.

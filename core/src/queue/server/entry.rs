@@ -21,6 +21,17 @@ pub(super) enum Phase {
     Reserved,
 }
 
+/// What a place has borne from others of the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Nobody was served past it while a slot was kept for it.
+    Untried,
+    /// Somebody was, after the reserve.
+    Passed,
+    /// It asked in its time all the same: that happens once.
+    Proven,
+}
+
 /// A place. About 150 bytes, because there may be a million.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
@@ -44,6 +55,7 @@ pub(super) struct Entry {
     /// It may not have heard what it was told last: its connection broke
     /// since, or we were restarted.
     pub(super) unheard: bool,
+    pub(super) patience: Patience,
     /// The store has a row of it.
     pub(super) saved: bool,
     /// The port of its `X-Node`; the address is `peer` (decision §2.9).
@@ -78,6 +90,7 @@ impl Entry {
             calls: 0,
             call_booked: false,
             unheard: false,
+            patience: Patience::Untried,
             saved: false,
             call_port: None,
             told: 0,

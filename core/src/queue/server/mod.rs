@@ -19,13 +19,14 @@
 //! | survives our restart | no | yes; called back (PQ-12) | yes |
 //!
 //! **Who is next.** A free slot is kept for the first *present* client of the
-//! line: one that is connected or inside its poll window, and until
-//! `ask_grace` after it was allowed to ask. Whoever is absent or lets this
-//! lapse keeps its place, and the next one present is served. Once the slot
-//! has stood free for `entitled_reserve`, anybody in line who asks is served;
-//! a newcomer only when nobody in line obeys what it was told. So no slot
-//! idles while somebody entitled asks, and nobody jumps the line (decision
-//! §2.5; `claims`).
+//! line: one that is connected, or was sent away to come back, until the
+//! deadline it was told. Whoever is absent or lets that pass keeps its place
+//! as long as its dialect allows, and the next one present is served. Once the
+//! slot has stood free for `entitled_reserve`, anybody in line who asks is
+//! served, though nobody is passed like that who was passed before and asked
+//! in its time since; a newcomer is served only when nobody in line is inside
+//! its window. So no slot idles while somebody entitled asks, nobody jumps the
+//! line, and nobody who obeys starves (decision §2.5; `claims`).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the whole
 //! file was sent, or all of it from some byte on. After any other range the
@@ -74,7 +75,7 @@ mod wheel;
 use alloc::collections::BTreeMap;
 
 use self::claims::{Claim, Claims};
-use self::entry::Entry;
+use self::entry::{Entry, Patience};
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
 use self::places::Places;
@@ -213,9 +214,10 @@ impl Server {
             let Some(at) = self.line.present_at(self.claims.len() + 1) else { break };
             let since = self.claims.inherit(now);
             let entry = &self.places.slab[at];
-            let until =
-                entry.not_before.max(since) + self.config.ask_grace.scaled(self.config.time_scale);
-            let open_at = since + self.config.entitled_reserve.scaled(self.config.time_scale);
+            let until = entry.deadline;
+            let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
+            let open_at =
+                if entry.patience == Patience::Proven { Instant::MAX } else { since + reserve };
             if until <= now {
                 self.line.set_present(entry.seat, false);
                 self.claims.bequeath(since);

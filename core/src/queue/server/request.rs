@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use super::entry::{Entry, Phase};
+use super::entry::{Entry, Patience, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
 use crate::address::owner;
 use crate::id::ConnId;
@@ -86,7 +86,10 @@ impl Server {
         }
         self.take_connection(now, at, request, fx);
         self.places.move_to(at, request.peer);
-        let entry = &self.places.slab[at];
+        let entry = &mut self.places.slab[at];
+        if entry.patience == Patience::Passed {
+            entry.patience = Patience::Proven;
+        }
         // Who leaves the header out for once speaks what it spoke before.
         let silent = request.dialect == Dialect::Passive;
         let dialect = if silent { entry.dialect } else { request.dialect };
@@ -215,6 +218,9 @@ impl Server {
             if !self.claims.has(other.arrival) {
                 fx.event(Event::Passed { ticket: other.ticket, by: Some(ticket) });
             }
+        }
+        for other in self.claims.passed_by(arrival, self.free(), now) {
+            self.places.slab[other].patience = Patience::Passed;
         }
         self.leave_line(at, false);
         self.begin(now, at, request, fx);

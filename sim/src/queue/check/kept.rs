@@ -61,11 +61,16 @@ impl Kept {
         self.since.iter().map(|(&arrival, _)| arrival)
     }
 
-    /// How many of those that are kept for somebody who arrived before have
-    /// stood free long enough to be taken by others of the line.
-    pub(super) fn open_before(&self, arrival: u64, now: Instant, reserve: Duration) -> u32 {
+    /// Those who arrived before and whose slots have stood free long enough to
+    /// be taken by others of the line.
+    pub(super) fn open_before(
+        &self,
+        arrival: u64,
+        now: Instant,
+        reserve: Duration,
+    ) -> impl Iterator<Item = u64> {
         let ahead = self.since.range(..arrival);
-        ahead.filter(|&(_, since)| *since + reserve <= now).count() as u32
+        ahead.filter(move |&(_, since)| *since + reserve <= now).map(|(&arrival, _)| arrival)
     }
 
     fn turn_to(&mut self, now: Instant) {

@@ -32,8 +32,10 @@ pub(super) struct Place {
     pub(super) breaks: Option<u8>,
     /// Calls that were made to it.
     pub(super) calls: u8,
-    /// Did not ask in its time: it may be passed until it asks again.
-    lapsed: bool,
+    /// A slot that was kept for it long enough went to another of the line.
+    passed: bool,
+    /// It asked in its time though it had been passed.
+    proven: bool,
 }
 
 impl Place {
@@ -135,7 +137,8 @@ impl Line {
             }
             Queue::Asked { ticket, conn, .. } => {
                 if let Some(place) = self.place(*ticket) {
-                    (place.conn, place.lapsed) = (Some(*conn), false);
+                    place.conn = Some(*conn);
+                    place.proven |= place.passed;
                 }
             }
             Queue::Told { .. } => self.told(now, event, found),
@@ -179,7 +182,8 @@ impl Line {
                 deadline: None,
                 breaks: dialect.map(|_| 0),
                 calls: 0,
-                lapsed: false,
+                passed: false,
+                proven: false,
             },
         );
         self.arrivals.insert(ticket, arrival);
@@ -238,13 +242,11 @@ impl Line {
         }
     }
 
-    /// A place may be passed only once its owner could have asked.
+    /// A slot is kept for a client until the deadline it was told, however
+    /// late before that it asks (PQ-16).
     fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         self.give_up(now, ticket);
-        let grace = self.config.ask_grace.scaled(self.config.time_scale);
-        let Some(place) = self.place(ticket) else { return };
-        place.lapsed = true;
-        if place.not_before + grace > now {
+        if self.place(ticket).is_some_and(|place| place.deadline.is_some_and(|by| by > now)) {
             found.broken("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
         }
     }
@@ -284,10 +286,11 @@ impl Line {
         self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
-    /// How many who came earlier are there, and have not let their time pass.
+    /// How many who came earlier are there, inside the window they were told.
+    /// What the server says of them does not count.
     fn present_before(&self, now: Instant, arrival: u64) -> u32 {
         let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
-        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.lapsed && !p.is_overdue(now);
+        let present = |p: &&Place| (p.sent_away || connected(p)) && !p.is_overdue(now);
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
@@ -327,11 +330,11 @@ impl Line {
             let before = self.free();
             let arrival = self.arrivals.get(&ticket).copied();
             let ahead = self.present_before(now, arrival.unwrap_or(u64::MAX));
-            // A newcomer takes no slot that is kept for anybody.
-            let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
-            let open = arrival.map_or(0, |a| self.kept.open_before(a, now, reserve));
-            if before > 0 && ahead.min(before).saturating_sub(open) >= before {
-                found.broken("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
+            if ahead >= before {
+                let open = self.pass(now, arrival);
+                if before > 0 && ahead.min(before).saturating_sub(open) >= before {
+                    found.broken("fifo", "check.fifo", &[("ticket", &ticket), ("ahead", &ahead)]);
+                }
             }
             if let Some((arrival, _)) = self.leave(ticket) {
                 self.kept.taken(arrival);
@@ -342,6 +345,22 @@ impl Line {
             found.broken("slots", "check.slots", &[("slots", &self.config.slots)]);
         }
         self.slots_agree(ticket, free, found);
+    }
+
+    /// Somebody of the line is served past others. How many of them it may
+    /// pass: a newcomer nobody, and nobody those who were passed before and
+    /// asked in their time since.
+    fn pass(&mut self, now: Instant, arrival: Option<u64>) -> u32 {
+        let Some(arrival) = arrival else { return 0 };
+        let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
+        let mut open = 0;
+        for ahead in self.kept.open_before(arrival, now, reserve) {
+            if let Some(place) = self.places.get_mut(&ahead).filter(|place| !place.proven) {
+                place.passed = true;
+                open += 1;
+            }
+        }
+        open
     }
 
     fn slots_agree(&self, ticket: Guid, free: u32, found: &mut Found<'_>) {
