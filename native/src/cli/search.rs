@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -21,6 +22,7 @@ use super::signal::Signals;
 use super::start::{make, runtime};
 use super::{Common, print};
 use crate::config::Config;
+use crate::config::file::Raw;
 use crate::progress::{Voice, bytes};
 
 /// The search of this program; it has only one.
@@ -52,13 +54,20 @@ pub(crate) struct Arguments {
     /// End when nothing new has come for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
+    /// Record every input and decision in this file.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let config = common.builder()?.finish()?;
+    let mut builder = common.builder()?;
+    if let Some(trace) = &arguments.trace {
+        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
+    }
+    let config = builder.finish()?;
     let voice = Voice::new(arguments.json, common.quiet);
     let words = arguments.words.join(" ");
     if servent_core::wire::gnutella::words(&words).next().is_none() {
@@ -152,6 +161,8 @@ async fn search(
         name: "search".into(),
         listen: vec![SocketAddr::from(([0, 0, 0, 0], 0))],
         node,
+        trace: config.settings.trace.clone(),
+        tape: true,
         ..Options::under(&state)
     };
     let handle = Driver::start(options).await?;

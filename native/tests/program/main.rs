@@ -16,5 +16,6 @@ mod overlay_hosts;
 mod survive;
 mod swarm;
 mod swarm_hostile;
+mod tapes;
 mod trace;
 mod unicast;

@@ -293,34 +293,6 @@ fn rates_hold_in_both_directions() {
     assert!(seconds(begun) >= 1.7, "the client took 800 kB in {:.2} s", seconds(begun));
 }
 
-/// Every decision is on the tapes: of the coordinator, of a client that was
-/// stopped, and of the one that went on.
-#[test]
-fn the_tapes_of_a_swarm_replay_also_those_of_who_was_stopped() {
-    let place = Place::new();
-    let (mut server, bytes) =
-        coordinator(&place, 800_000, "127.0.0.1:0", &["--trace", "serve.sqlog"]);
-    let slow = ["--download-rate", "150k", "--trace", "first.sqlog"];
-    let mut first = client(&place, server.at, "a", &slow);
-    while number(&first.event("progress"), "held") < 3 {}
-    first.signal("INT");
-    assert_eq!(first.ended().code(), Some(130));
-    let mut again = client(&place, server.at, "a", &["--trace", "again.sqlog"]);
-    assert!(number(&again.event("done"), "resumed") >= 3);
-    assert_same(&place.path("a"), &bytes);
-    assert_eq!(again.ended().code(), Some(0));
-    server.signal("INT");
-    assert_eq!(server.ended().code(), Some(0));
-    for tape in ["serve.sqlog", "first.sqlog", "again.sqlog"] {
-        let replay = place.run(&["replay", tape, "--json"]);
-        assert!(replay.status.success(), "{tape}: {}", String::from_utf8_lossy(&replay.stderr));
-        let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
-        assert_eq!(number(&report, "verified"), number(&report, "checkpoints"), "{report}");
-        assert_eq!(number(&report, "damaged"), 0, "{report}");
-        assert!(number(&report, "inputs") > 20, "{report}");
-    }
-}
-
 /// What a client has is told as ranges, over as many frames as that takes.
 #[test]
 fn sw_26_thousands_of_pieces_resume_as_ten_do() {

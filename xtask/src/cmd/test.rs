@@ -150,6 +150,8 @@ fn browser(context: &Context) -> Result<Outcome> {
     }
     let (trace, note) = second::chance("servent demo", real_trace)?;
     words.push(note);
+    let (tapes, note) = second::chance("tapes of every command", real_tapes)?;
+    words.push(note);
     for file in page_tests()? {
         let test = || {
             let node = Tool::new("node").arg("--test").arg(&file).within(paths::www());
@@ -157,6 +159,7 @@ fn browser(context: &Context) -> Result<Outcome> {
             node.env("BROWSERS", here.join(","))
                 .env("SERVENT_SINGLE", paths::single_file())
                 .env("SERVENT_TRACE", &trace)
+                .env("SERVENT_TAPES", &tapes)
                 .run()
         };
         let ((), note) = second::chance(&file, test)?;
@@ -192,6 +195,20 @@ fn real_trace() -> Result<PathBuf> {
         .env("XDG_CONFIG_HOME", &kept)
         .quiet()?;
     Ok(kept.join("traces/uploader.sqlog"))
+}
+
+/// What every command of the program records, in one folder: a test of the
+/// program makes them.
+fn real_tapes() -> Result<PathBuf> {
+    let kept = paths::target().join("tapes-for-browsers");
+    if kept.exists() {
+        std::fs::remove_dir_all(&kept)?;
+    }
+    cargo()
+        .words("test --quiet --package servent --test program tapes::")
+        .env("SERVENT_TAPES", &kept)
+        .quiet()?;
+    Ok(kept)
 }
 
 /// A script of the page's package.

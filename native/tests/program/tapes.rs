@@ -1,0 +1,173 @@
+//! Whatever a command does, its tape happens again: here by `servent replay`,
+//! and when `SERVENT_TAPES` names a folder, the tapes are left there for the
+//! page's tests, which run them again in Node and in browsers.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use crate::program::{Place, Running, Wire, assert_same, complains, noise};
+use crate::swarm_program::{client, coordinator, number};
+use serde_json::Value;
+
+/// Runs a tape again and leaves it for others. What it must have on it says
+/// that it is the tape it is meant to be.
+#[track_caller]
+fn happens_again(place: &Place, tape: &str, on_it: &[&str]) {
+    let replay = place.run(&["replay", tape, "--json"]);
+    assert!(replay.status.success(), "{tape}: {}", String::from_utf8_lossy(&replay.stderr));
+    let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
+    assert!(number(&report, "checkpoints") > 0, "{tape}: {report}");
+    assert_eq!(number(&report, "verified"), number(&report, "checkpoints"), "{tape}: {report}");
+    for nothing in ["damaged", "unverified_inputs"] {
+        assert_eq!(number(&report, nothing), 0, "{tape}: {report}");
+    }
+    let text = std::fs::read_to_string(place.path(tape)).unwrap();
+    for part in on_it {
+        assert!(text.contains(part), "{tape} has no {part}");
+    }
+    if let Some(folder) = std::env::var_os("SERVENT_TAPES") {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(place.path(tape), Path::new(&folder).join(tape)).unwrap();
+    }
+}
+
+/// A servent with a state folder and a shared folder of its own name.
+fn sharing(place: &Place, name: &str, file: (&str, &[u8]), extra: &[&str]) -> Running {
+    let (folder, state) = (format!("files-{name}"), format!("state-{name}"));
+    std::fs::create_dir(place.path(&folder)).unwrap();
+    std::fs::write(place.path(&folder).join(file.0), file.1).unwrap();
+    let fixed = ["share", &folder, "--state", &state, "--json", "--listen", "127.0.0.1:0"];
+    let mut running =
+        Running::start(place.servent(&[&fixed[..], &["--lab", "off"], extra].concat()));
+    running.at = running.event("listening")["at"].as_str().unwrap().parse().unwrap();
+    running.event("hashed");
+    running
+}
+
+/// Ends it as people do.
+#[track_caller]
+fn stopped(mut running: Running) {
+    running.signal("INT");
+    assert_eq!(running.ended().code(), Some(0));
+}
+
+#[test]
+fn the_tape_of_a_servent_with_neighbours() {
+    let place = Place::new();
+    let bytes = noise(300_000);
+    let leaf = ["--set", "overlay.degree=1"];
+    let middle = sharing(&place, "middle", ("nothing", b"x"), &["--trace", "share.sqlog"]);
+    let peer = middle.at.to_string();
+    let join = [&leaf[..], &["--peer", &peer]].concat();
+    let far = sharing(&place, "far", ("a rare thing.bin", &bytes), &join);
+    let near = sharing(&place, "near", ("something else", b"y"), &join);
+    let asked = near.at.to_string();
+    let search = ["search", "rare", "--peer", &asked, "--wait", "4", "--json", "--state", "ask"];
+    let found = place.run(&[&search[..], &leaf, &["--trace", "search.sqlog"]].concat());
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    assert!(String::from_utf8_lossy(&found.stdout).contains(&far.at.to_string()));
+    [near, far, middle].into_iter().for_each(stopped);
+    happens_again(&place, "share.sqlog", &["routing:opened", "routing:closed"]);
+    happens_again(&place, "search.sqlog", &["routing:opened"]);
+}
+
+/// Somebody who says that it has the file of this name and sends zeros.
+fn liar(urn: String, size: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while let Some((from, to)) = asked(&mut lines, size) {
+                let head = format!(
+                    "HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\
+                     Content-Range: bytes {from}-{to}/{size}\r\nX-Gnutella-Content-URN: {urn}\r\n\r\n",
+                    to - from + 1
+                );
+                let lie = [head.into_bytes(), vec![0; to - from + 1]].concat();
+                if stream.write_all(&lie).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    at
+}
+
+/// The range that the next request asks for.
+fn asked(
+    lines: &mut impl Iterator<Item = std::io::Result<String>>,
+    size: usize,
+) -> Option<(usize, usize)> {
+    let mut range = (0, size - 1);
+    for line in lines.by_ref().map_while(Result::ok) {
+        if line.is_empty() {
+            return Some(range);
+        }
+        let line = line.to_ascii_lowercase();
+        if let Some((from, to)) = line.strip_prefix("range: bytes=").and_then(|r| r.split_once('-'))
+        {
+            range = (from.parse().ok()?, to.parse().unwrap_or(size).min(size - 1));
+        }
+    }
+    None
+}
+
+#[test]
+fn the_tape_of_a_download_with_a_liar_among_its_sources() {
+    let place = Place::new();
+    let bytes = noise(1_500_000);
+    let slow = ["--set", "upload_rate=1500000"];
+    let honest = sharing(&place, "honest", ("film", &bytes), &slow);
+    let urn = Wire::connect(honest.at)
+        .get("/get/0/film", &["Range: bytes=0-0", "Connection: close"])
+        .header("x-gnutella-content-urn")
+        .unwrap()
+        .to_owned();
+    let sources = [honest.at, liar(urn.clone(), bytes.len())];
+    let [honest_url, lying_url] = sources.map(|at| format!("http://{at}/get/0/film"));
+    let get = ["get", &honest_url, &urn, "--mirror", &lying_url, "--state", "g", "--json"];
+    let got = place.run(&[&get[..], &["-o", "film", "--trace", "get.sqlog"]].concat());
+    complains(&got, 5, "the bytes are not the file asked for");
+    stopped(honest);
+    happens_again(&place, "get.sqlog", &["fetch:verifying", "fetch:corrupt"]);
+}
+
+#[test]
+fn the_tapes_of_messages_under_loss() {
+    let place = Place::new();
+    let bytes = noise(200_000);
+    std::fs::write(place.path("song.ogg"), &bytes).unwrap();
+    let receive = ["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--once", "--json"];
+    let lossy = ["--loss", "5%", "--trace"];
+    let receive = [&receive[..], &lossy, &["receive.sqlog"]].concat();
+    let mut receiving = Running::start(place.servent(&receive));
+    let at = receiving.event("listening")["address"].as_str().unwrap().to_owned();
+    let sent = place.run(&[&["send", &at, "song.ogg"], &lossy[..], &["send.sqlog"]].concat());
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.ended().code(), Some(0));
+    assert_same(&place.path("in/song.ogg"), &bytes);
+    happens_again(&place, "receive.sqlog", &["unicast:requested"]);
+    happens_again(&place, "send.sqlog", &["unicast:resent"]);
+}
+
+#[test]
+fn the_tapes_of_a_swarm_and_of_a_client_that_was_stopped() {
+    let place = Place::new();
+    let (server, bytes) =
+        coordinator(&place, 800_000, "127.0.0.1:0", &["--trace", "swarm-serve.sqlog"]);
+    let slow = ["--download-rate", "150k", "--trace", "swarm-stopped.sqlog"];
+    let mut first = client(&place, server.at, "a", &slow);
+    while number(&first.event("progress"), "held") < 3 {}
+    first.signal("INT");
+    assert_eq!(first.ended().code(), Some(130));
+    let mut again = client(&place, server.at, "a", &["--trace", "swarm-resumed.sqlog"]);
+    assert!(number(&again.event("done"), "resumed") >= 3);
+    assert_same(&place.path("a"), &bytes);
+    assert_eq!(again.ended().code(), Some(0));
+    stopped(server);
+    happens_again(&place, "swarm-serve.sqlog", &["swarm:registered", "swarm:finished"]);
+    happens_again(&place, "swarm-stopped.sqlog", &["client:receiving"]);
+    happens_again(&place, "swarm-resumed.sqlog", &["client:receiving"]);
+}

@@ -1,0 +1,80 @@
+/**
+ * What every command of the program recorded on real sockets, run again in
+ * Node and dropped on the page: the same run, to the last checkpoint.
+ * `SERVENT_TAPES` is the folder in which `cargo test -p servent --test program
+ * tapes` has left them.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { BROWSERS, open, start, state } from './browser.js';
+import { inNode } from './digest.js';
+
+const FOLDER = process.env.SERVENT_TAPES;
+const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
+const TAPES = FOLDER ? readdirSync(FOLDER).filter((name) => name.endsWith('.sqlog')).sort() : [];
+/** One of every command, and of the client of a swarm both runs. */
+const COMMANDS = ['get', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
+
+/** @param {string} name */
+const bytesOf = (name) => readFileSync(path.join(String(FOLDER), name));
+
+/** How many checkpoints stand on a tape, and how many records. @param {string} name */
+function counted(name) {
+  const lines = bytesOf(name).toString('latin1').split('\n').map((line) => /"name":"([a-z]+):([a-z_]+)"/.exec(line));
+  const total = lines.filter((of) => of?.[1] === 'servent' && of[2] === 'checkpoint').length;
+  const count = lines.filter((of) => of && of[1] !== 'servent').length;
+  return { total, count };
+}
+
+test('there is a tape of every command', { skip }, () => {
+  assert.deepEqual(TAPES, COMMANDS.map((name) => `${name}.sqlog`));
+});
+
+describe('node', { skip }, () => {
+  for (const name of TAPES) {
+    test(`${name} happens again`, async () => {
+      const core = await inNode();
+      const { total, count } = counted(name);
+      const packed = new Blob([gzipSync(bytesOf(name))]).stream().pipeThrough(new DecompressionStream('gzip'));
+      for (const tape of [core.Tape.fromBytes(bytesOf(name)), await core.Tape.open(packed)]) {
+        const run = tape.run();
+        const { checked, total: all, diverged_at: diverged } = run.verified();
+        assert.deepEqual({ checked, all, diverged }, { checked: total, all: total, diverged: null });
+        run.seek(run.horizon());
+        assert.equal(run.count(), count);
+        assert.ok(total > 0 && count > 5);
+        run.free();
+        tape.free();
+      }
+    });
+  }
+});
+
+for (const browser of BROWSERS) {
+  describe(browser, { skip }, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(browser); });
+    after(() => started.close());
+
+    for (const name of TAPES) {
+      test(`${name}, dropped on the page, happens again`, async () => {
+        const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+        const { total, count } = counted(name);
+        await page.evaluate((/** @type {string} */ base64, /** @type {string} */ called) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
+          dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+        }, bytesOf(name).toString('base64'), name);
+        await page.waitForFunction((/** @type {number} */ all) => document.querySelector('.verdict')?.textContent?.endsWith(`verified ${all}/${all}`), {}, total);
+        const { kind, verified, count: seen } = await state(page);
+        assert.deepEqual([kind, verified.checked, verified.diverged_at, seen], ['trace', total, null, count]);
+        assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+  });
+}
