@@ -5,6 +5,7 @@ mod clock;
 mod counters;
 pub mod driver;
 pub mod error;
+mod files;
 mod library;
 mod net;
 pub mod replay;

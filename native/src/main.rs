@@ -6,8 +6,10 @@ use std::process::ExitCode;
 mod cli;
 mod config;
 mod demo;
+mod exit;
 mod lab;
 mod progress;
+mod signal;
 
 fn main() -> ExitCode {
     cli::run()

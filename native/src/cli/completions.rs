@@ -3,8 +3,8 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use super::exit::Failure;
 use super::{command, print};
+use crate::exit::Failure;
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]

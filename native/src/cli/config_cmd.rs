@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::exit::Failure;
 use super::{Common, print};
+use crate::exit::Failure;
 
 /// Show every setting in force and where its value came from.
 ///

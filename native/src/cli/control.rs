@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, said};
 
 /// Longest wait for a servent of this machine.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -8,15 +8,15 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::token;
-use super::exit::{Exit, Failure, said};
 use super::lab_cmd::open_browser;
-use super::signal::Signals;
 use super::start::{self, make, runtime};
 use super::{Common, print};
 use crate::config::Origin;
 use crate::config::file::Raw;
 use crate::demo::{self, Plan, Summary};
+use crate::exit::{Exit, Failure, said};
 use crate::progress::{Voice, bytes};
+use crate::signal::Signals;
 
 /// Run several servents that queue and transfer real files over loopback TCP.
 ///

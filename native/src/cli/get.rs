@@ -25,15 +25,15 @@ use tokio::sync::broadcast::channel;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::wrappers::BroadcastStream;
 
-use super::exit::{Exit, Failure};
 use super::push::Pushing;
-use super::signal::Signals;
 use super::source::Wanted;
 use super::start::{address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
+use crate::exit::{Exit, Failure};
 use crate::progress::{Bars, FetchProgress, Voice, bytes};
+use crate::signal::Signals;
 
 /// Download files; shows the place in line, when it asks next, and progress.
 ///

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::control::{Control, token};
-use super::exit::{Exit, Failure, said};
-use super::signal::Signals;
 use super::start::{self, address, runtime};
 use super::{Common, print};
 use crate::config::file::Raw;
+use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, Hub, Page, Readers, Traces};
+use crate::signal::Signals;
 
 /// Show the lab: explore scenarios, open traces, watch this machine's servent.
 ///

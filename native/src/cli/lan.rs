@@ -13,7 +13,7 @@ use servent::driver::Handle;
 use servent_core::node::Command;
 
 use super::control::token;
-use super::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure};
 
 /// What servents of Gnutella are called in a local network.
 const SERVICE: &str = "_gnutella._tcp.local.";

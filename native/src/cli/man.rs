@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap_mangen::Man;
 
-use super::exit::Failure;
 use super::{command, print};
+use crate::exit::Failure;
 
 /// Print the manual page, or write one page per command into a folder.
 #[derive(Debug, Args)]

@@ -4,7 +4,6 @@ mod completions;
 mod config_cmd;
 mod control;
 mod demo;
-pub(crate) mod exit;
 mod get;
 mod lab_cmd;
 mod lan;
@@ -15,7 +14,6 @@ mod replay;
 mod search;
 mod send;
 mod share;
-pub(crate) mod signal;
 mod sim;
 mod source;
 mod start;
@@ -32,9 +30,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use servent::DamagedState;
 use tracing_subscriber::EnvFilter;
 
-use self::exit::{EXIT_CODES, Failure};
 use crate::config::file::Raw;
 use crate::config::{Builder, Config};
+use crate::exit::{EXIT_CODES, Failure};
 
 /// A peer-to-peer servent whose every decision can be replayed.
 #[derive(Debug, Parser)]

@@ -8,9 +8,9 @@ use servent_core::id::FetchId;
 use servent_core::node::Command;
 use tokio::time::Instant;
 
-use super::exit::Failure;
 use super::search;
 use super::source::PushFrom;
+use crate::exit::Failure;
 
 /// Time between two pushes: fewer than anybody obeys.
 const EVERY: Duration = Duration::from_secs(8);

@@ -11,11 +11,11 @@ use servent_core::time::Duration;
 use tokio::task::JoinSet;
 
 use super::Common;
-use super::exit::{Exit, Failure, said};
-use super::signal::Signals;
 use super::start::{address, runtime};
 use super::unicast::{PORT, Through, Travel, bind, repairs};
+use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, StreamProgress, Voice, bytes};
+use crate::signal::Signals;
 
 /// Senders at once; others wait until one is done.
 const SENDERS: usize = 64;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servent_core::trace::replay::Report;
 
-use super::exit::{Exit, Failure};
 use super::{Common, print};
+use crate::exit::{Exit, Failure};
 
 /// Run a recorded trace again and compare every checkpoint.
 ///

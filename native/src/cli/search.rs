@@ -16,14 +16,14 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
 use super::control::Control;
-use super::exit::{Exit, Failure, said};
 use super::lan::Lan;
-use super::signal::Signals;
 use super::start::{make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
+use crate::exit::{Exit, Failure, said};
 use crate::progress::{Voice, bytes};
+use crate::signal::Signals;
 
 /// The search of this program; it has only one.
 const SEARCH: u32 = 1;

@@ -12,11 +12,11 @@ use tokio::fs::File;
 use tokio::net::lookup_host;
 
 use super::Common;
-use super::exit::{Exit, Failure, said};
-use super::signal::Signals;
 use super::start::runtime;
 use super::unicast::{PORT, Through, Travel, bind, repairs};
+use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, StreamProgress, Voice, bytes};
+use crate::signal::Signals;
 
 /// Send a file, or standard input, to `servent receive`, over UDP.
 ///

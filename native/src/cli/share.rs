@@ -15,16 +15,16 @@ use servent_core::node::Command;
 use tokio::sync::oneshot;
 
 use super::control::{Control, ControlFile, token};
-use super::exit::Failure;
 use super::lan::Lan;
 use super::search::{self, from_here};
-use super::signal::Signals;
 use super::start::{self, address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
+use crate::exit::Failure;
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
 use crate::progress::{Voice, bytes, count};
+use crate::signal::Signals;
 
 /// Share folders: others download from them, in one fair queue.
 ///

@@ -9,7 +9,7 @@ use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::Source;
 use tokio::net::{TcpStream, lookup_host};
 
-use super::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, said};
 
 /// The longest wait for one of several addresses to take a connection.
 const TRY: Duration = Duration::from_secs(3);

@@ -12,10 +12,10 @@ use servent::error::{RunError, StartError, StoreFailure};
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 
-use super::exit::{Exit, Failure, said};
 use crate::config::file::Raw;
 use crate::config::settings::Lab;
 use crate::config::{Builder, Config, Origin};
+use crate::exit::{Exit, Failure, said};
 use crate::lab;
 
 /// The first port that anybody may listen on.

@@ -8,11 +8,11 @@ use clap::Args;
 use serde_json::Value;
 
 use super::control::Control;
-use super::exit::Failure;
-use super::signal::Signals;
 use super::start::runtime;
 use super::{Common, print};
+use crate::exit::Failure;
 use crate::progress::{bytes, length};
+use crate::signal::Signals;
 
 /// Show slots, queue, downloads and counters of the running servent.
 ///

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use servent::swarm::SwarmError;
 
 use super::Common;
-use super::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure};
 
 /// Give a file to many at once, or take part in that.
 ///

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use servent_core::trace::pcapng::Exporter;
 use servent_core::trace::qlog;
 
-use super::exit::{Exit, Failure};
 use super::replay::read;
 use super::{Common, print};
+use crate::exit::{Exit, Failure};
 
 /// Work with recorded traces.
 #[derive(Debug, Args)]

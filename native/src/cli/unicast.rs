@@ -10,8 +10,8 @@ use servent::unicast::{BindError, Config, Counters, Endpoint, Loss, Options};
 use servent_core::time::Duration;
 
 use super::Common;
-use super::exit::{Exit, Failure};
 use crate::config::file::Raw;
+use crate::exit::{Exit, Failure};
 use crate::progress::{bytes, count, per_second, rate};
 
 /// The UDP port of `receive` when nobody names another.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::file::Raw;
 pub(crate) use self::settings::Settings;
 use self::tree::Tree;
-use crate::cli::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure};
 
 /// Where a value came from; later ones win.
 #[derive(Debug, Clone, PartialEq, Eq)]

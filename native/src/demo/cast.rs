@@ -8,7 +8,7 @@ use servent_core::queue::Dialect;
 use servent_core::rng::Rng;
 use sha1::Digest as _;
 
-use crate::cli::exit::Failure;
+use crate::exit::Failure;
 
 /// A client of the demo.
 #[derive(Debug)]

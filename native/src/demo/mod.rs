@@ -20,10 +20,10 @@ use tokio::sync::{Barrier, mpsc, oneshot};
 use self::cast::{CLIENTS, Member};
 pub(crate) use self::summary::Summary;
 use self::table::Table;
-use crate::cli::exit::{Exit, Failure, said};
-use crate::cli::signal::Signals;
+use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
 use crate::progress::Voice;
+use crate::signal::Signals;
 
 /// How the demo is to run.
 pub(crate) struct Plan {

@@ -4,9 +4,9 @@
 //! has nothing to do with the other.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,68 +15,11 @@ use rustix::io::Errno;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 
+use crate::files::{PartFile, store_error};
 use crate::store::{Change, Durability, PartName};
 
 /// Bytes of a name, so that what we append still fits.
 const NAME_BYTES: usize = 200;
-
-/// A download's file, open.
-#[derive(Debug)]
-pub(crate) struct PartFile {
-    file: File,
-    durability: Durability,
-}
-
-impl PartFile {
-    /// Over an open file.
-    pub(crate) const fn new(file: File, durability: Durability) -> Self {
-        Self { file, durability }
-    }
-
-    /// Makes it so long.
-    pub(crate) fn set_size(&self, size: u64) -> Result<(), StoreError> {
-        self.file.set_len(size).map_err(|why| store_error(&why))
-    }
-
-    /// Writes `data` at `at`.
-    pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
-        self.file.write_all_at(data, at).map_err(|why| store_error(&why))
-    }
-
-    /// Another handle to read from.
-    pub(crate) fn reader(&self) -> Result<File, StoreError> {
-        self.file.try_clone().map_err(|why| store_error(&why))
-    }
-
-    /// True when what is reported as stored has to be on the disk.
-    pub(crate) fn must_settle(&self) -> bool {
-        self.durability == Durability::Power
-    }
-
-    /// Flushes to the disk.
-    pub(crate) fn settle(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(|why| store_error(&why))
-    }
-
-    /// Notices a full disk before anything is downloaded. The room is not
-    /// taken yet: how long a file is, a stranger says.
-    fn check_room(&self, size: u64) -> Result<(), StoreError> {
-        let Ok(disk) = rustix::fs::fstatvfs(&self.file) else { return Ok(()) };
-        let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
-        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(taken);
-        if size > room { Err(StoreError::Full) } else { Ok(()) }
-    }
-}
-
-/// What the system's error means to the node.
-pub(crate) fn store_error(why: &io::Error) -> StoreError {
-    match Errno::from_io_error(why) {
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,
-        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Denied,
-        Some(Errno::NOENT) => StoreError::Changed,
-        _ => StoreError::Failed,
-    }
-}
 
 /// All downloads' files.
 #[derive(Debug)]
@@ -177,14 +120,14 @@ impl Downloads {
         let durability = self.durability;
         if known {
             let file = options.create(true).open(self.part_path(&name))?;
-            return Ok(PartFile { file, durability });
+            return Ok(PartFile::new(file, durability));
         }
         for n in 1_u32.. {
             let numbered = if n == 1 { name.clone() } else { number(&name, n) };
             match options.create_new(true).open(self.part_path(&numbered)) {
                 Ok(file) => {
                     self.names.insert(fetch, numbered);
-                    return Ok(PartFile { file, durability });
+                    return Ok(PartFile::new(file, durability));
                 }
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) => return Err(why),

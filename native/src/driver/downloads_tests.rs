@@ -124,7 +124,7 @@ fn a_link_in_place_of_the_part_is_not_followed() {
 #[test]
 fn a_full_disk_is_told_apart() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let part = PartFile { file: full, durability: Durability::Process };
+    let part = PartFile::new(full, Durability::Process);
     assert_eq!(part.write_at(b"x", 0), Err(StoreError::Full));
 }
 

@@ -19,10 +19,10 @@ use servent_core::wire::pdtp::{Hash, Text};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::datagrams::Shared;
+use super::tally::Tally;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::library::LibraryStatus;
-use crate::swarm::Tally;
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.

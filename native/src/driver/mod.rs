@@ -13,6 +13,7 @@ mod handle;
 mod options;
 mod start;
 pub(crate) mod swarm;
+mod tally;
 mod turn;
 
 pub use self::datagrams::Datagrams;
@@ -21,3 +22,4 @@ pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::options::Options;
 pub use self::start::{Driver, known_hosts};
 pub use self::swarm::Coordinate;
+pub use self::tally::Tally;

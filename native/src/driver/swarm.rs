@@ -7,7 +7,7 @@
 //! and did not reach it, or was changed there, is fetched once more.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
 
-use super::downloads::{PartFile, rename_new, store_error};
+use super::downloads::rename_new;
+use crate::files::{PartFile, SourceFile, hash_span, store_error};
 use crate::net::{Report, Reports, ServeFrom};
 use crate::store::{Change, Durability, SwarmRows};
-use crate::swarm::hash_span;
 
 /// What a coordinator is started with.
 #[derive(Debug, Clone)]
@@ -31,28 +31,6 @@ pub struct Coordinate {
     pub slots: u32,
     /// Other sources of the same files.
     pub proxies: Vec<std::net::SocketAddr>,
-}
-
-/// A file we are the source of, as it was when its pieces were digested.
-#[derive(Debug)]
-pub(crate) struct SourceFile {
-    path: PathBuf,
-    size: u64,
-    changed: Option<std::time::SystemTime>,
-}
-
-impl SourceFile {
-    /// Opens it, if it still is the file that was digested.
-    pub(crate) fn open(&self) -> Result<File, StoreError> {
-        let file = File::open(&self.path).map_err(|why| store_error(&why))?;
-        let same =
-            |meta: &Metadata| meta.len() == self.size && meta.modified().ok() == self.changed;
-        if file.metadata().is_ok_and(|meta| same(&meta)) {
-            Ok(file)
-        } else {
-            Err(StoreError::Changed)
-        }
-    }
 }
 
 /// A file we take.

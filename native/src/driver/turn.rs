@@ -16,12 +16,13 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::datagrams::Messaging;
-use super::downloads::{Downloads, store_error};
+use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
 use super::{Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
+use crate::files::store_error;
 use crate::library::{Change as LibraryChange, Shared, sha1_of};
 use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};

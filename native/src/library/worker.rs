@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use servent_core::id::FileIndex;
+use tokio::sync::mpsc;
 
 use super::scan::{Found, Share, Walk};
 use super::{Change, LibraryStatus, Shared, sha1_of};
 use crate::error::StartError;
-use crate::net::{Report, Reports};
 use crate::store::FileRow;
 
 /// Shared files.
@@ -180,10 +180,10 @@ impl Library {
 
 impl Worker {
     /// Starts hashing, and walking again every `every` and when asked.
-    pub(crate) fn start(
+    pub(crate) fn start<R: From<Change> + Send + 'static>(
         library: Library,
         every: Option<Duration>,
-        reports: Reports,
+        reports: mpsc::Sender<R>,
     ) -> std::io::Result<Self> {
         let (ask, asked) = channel();
         std::thread::Builder::new()
@@ -198,8 +198,13 @@ impl Worker {
     }
 }
 
-fn run(mut library: Library, every: Duration, asked: &Receiver<()>, reports: &Reports) {
-    let send = |change| reports.blocking_send(Report::Library(change)).is_ok();
+fn run<R: From<Change>>(
+    mut library: Library,
+    every: Duration,
+    asked: &Receiver<()>,
+    reports: &mpsc::Sender<R>,
+) {
+    let send = |change: Change| reports.blocking_send(change.into()).is_ok();
     loop {
         let mut now = false;
         for path in library.unhashed() {

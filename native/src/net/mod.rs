@@ -42,3 +42,9 @@ pub(crate) enum Report {
 pub(crate) const REPORTS: usize = 1_024;
 
 pub(crate) type Reports = tokio::sync::mpsc::Sender<Report>;
+
+impl From<crate::library::Change> for Report {
+    fn from(change: crate::library::Change) -> Self {
+        Self::Library(change)
+    }
+}

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::pace::Pace;
-use crate::driver::downloads::PartFile;
-use crate::driver::swarm::SourceFile;
+use crate::files::{PartFile, SourceFile};
 use crate::library::Shared;
 
 /// Jobs one connection may have waiting. The node answers at most

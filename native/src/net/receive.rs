@@ -10,7 +10,7 @@ use super::conn::{Conn, End};
 use super::pace::Pace;
 use super::serve::REPORT_EVERY;
 use crate::clock::Stopwatch;
-use crate::driver::downloads::PartFile;
+use crate::files::PartFile;
 
 /// Bytes gathered for one write.
 const GATHER: usize = 256 * 1024;

@@ -4,18 +4,15 @@
 
 mod error;
 mod get;
-mod pieces;
 mod serve;
-mod tally;
 
 use servent_core::node;
 
 pub use self::error::SwarmError;
 pub use self::get::{Fetch, GetOptions, Progress, get};
-pub(crate) use self::pieces::hash_span;
-pub use self::pieces::{CHUNK, Hashed, hash_file};
 pub use self::serve::{ServeOptions, Server, serve};
-pub use self::tally::Tally;
+pub use crate::driver::Tally;
+pub use crate::files::{CHUNK, Hashed, hash_file};
 
 /// Connections of one address. In a swarm peers and clients are many, often
 /// behind one address, and have several each.

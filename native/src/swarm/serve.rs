@@ -10,9 +10,9 @@ use servent_core::swarm::{self, FileSpec};
 use servent_core::wire::pdtp::{Text, url_of};
 
 use super::error::SwarmError;
-use super::pieces::{CHUNK, Hashed, hash_file};
 use super::{Tally, node_config};
 use crate::driver::{Coordinate, Driver, Handle, Options};
+use crate::files::{CHUNK, Hashed, hash_file};
 use crate::store::Durability;
 
 /// Everything a coordinator needs to start.

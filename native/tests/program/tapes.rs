@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
+use super::trace::{Packet, packets};
 use crate::program::{Place, Running, Wire, assert_same, complains, noise};
 use crate::swarm_program::{client, coordinator, number};
 use serde_json::Value;
@@ -134,6 +135,17 @@ fn the_tape_of_a_download_with_a_liar_among_its_sources() {
     happens_again(&place, "get.sqlog", &["fetch:verifying", "fetch:corrupt"]);
 }
 
+/// The bytes of a datagram in a packet over IPv4.
+fn udp((_, packet, ..): &Packet) -> usize {
+    assert_eq!((packet[0], packet[9]), (0x45, 17));
+    packet.len() - 28
+}
+
+/// The port of an address as it stands in a packet.
+fn port(at: &str) -> [u8; 2] {
+    at.parse::<SocketAddr>().unwrap().port().to_be_bytes()
+}
+
 #[test]
 fn the_tapes_of_messages_under_loss() {
     let place = Place::new();
@@ -150,6 +162,13 @@ fn the_tapes_of_messages_under_loss() {
     assert_same(&place.path("in/song.ogg"), &bytes);
     happens_again(&place, "receive.sqlog", &["unicast:requested"]);
     happens_again(&place, "send.sqlog", &["unicast:resent"]);
+
+    // Every datagram is a packet that other programs read.
+    let export = ["trace", "export", "send.sqlog", "--pcapng", "-o", "send.pcapng"];
+    assert!(place.run(&export).status.success());
+    let packets = packets(&std::fs::read(place.path("send.pcapng")).unwrap());
+    let sent: usize = packets.iter().filter(|(_, b, ..)| b[22..24] == port(&at)).map(udp).sum();
+    assert!(sent > bytes.len(), "{sent} bytes left in {} packets", packets.len());
 }
 
 #[test]

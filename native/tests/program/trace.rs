@@ -5,8 +5,11 @@ use crate::program;
 use program::{Place, Wire, complains, lab_get, until};
 use serde_json::Value;
 
-/// Packets of a pcapng file: interface, captured bytes, whole length, comment.
-fn packets(file: &[u8]) -> Vec<(u32, Vec<u8>, u32, String)> {
+/// A packet of a capture: interface, captured bytes, whole length, comment.
+pub(crate) type Packet = (u32, Vec<u8>, u32, String);
+
+/// The packets of a pcapng file.
+pub(crate) fn packets(file: &[u8]) -> Vec<Packet> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let mut found = Vec::new();
     let mut at = 0;

@@ -347,7 +347,8 @@ async fn when_room_is_made_the_same_command_goes_on() {
 /// Runs [`full_disk_child`] where files may have 8 MB: the signal of that
 /// limit is ignored, so that writes fail instead. `room`: later it is lifted.
 async fn full_disk(dir: &Path, server: &Handle, room: bool) {
-    let script = "trap '' XFSZ; ulimit -S -f 16000; exec \"$0\" --ignored --exact full_disk_child";
+    let script =
+        "trap '' XFSZ; ulimit -S -f 16000; exec \"$0\" --ignored --exact loopback::full_disk_child";
     let mut child = std::process::Command::new("sh");
     child
         .args(["-c", script])

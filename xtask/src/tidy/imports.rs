@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::Text;
 
 /// The sources that are held to this.
-const CRATES: [&str; 2] = ["core/src/", "sim/src/"];
+const CRATES: [&str; 3] = ["core/src/", "native/src/", "sim/src/"];
 
 /// What each folder imports, and one place where it does.
 type Graph<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;

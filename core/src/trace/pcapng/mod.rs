@@ -5,10 +5,11 @@
 //! numbers, the serving side on port 8080: on 6346 a dissector of Gnutella's
 //! messages would take it and read no head. What the node said of an input stands as a comment on
 //! the packet it led to. File bytes are not on a tape: their packets have
-//! their true length and are cut off after the headers.
+//! their true length and are cut off after the headers. Datagrams are UDP with
+//! their true bytes.
 
 mod blocks;
-mod segment;
+mod packet;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -16,7 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use self::segment::{ACK, Ends, FIN, PSH, SYN, Segment};
+use self::packet::{ACK, Ends, FIN, PSH, SYN, Segment};
 use super::qlog::LineError;
 use super::tape::Line;
 use super::{Event, why};
@@ -30,6 +31,8 @@ use crate::trace::{NodeId, Record};
 const PORT: u16 = 8080;
 /// Bytes of file content in one made-up packet.
 const SLICE: u64 = 32 * 1024;
+/// Bytes a datagram can have.
+const LONGEST_DATAGRAM: usize = 65_507;
 /// Longest comment on a packet.
 const COMMENT: usize = 16 * 1024;
 
@@ -136,6 +139,9 @@ impl Exporter {
                 self.flows.remove(conn);
             }
             Input::DialFailed { conn, .. } => drop(self.flows.remove(conn)),
+            Input::Datagrams { from, segment, data } => {
+                self.datagrams(at, *from, false, *segment, data);
+            }
             _ => {}
         }
     }
@@ -173,6 +179,7 @@ impl Exporter {
                 }
             }
             Output::Close { conn, .. } => self.close(at, conn, true),
+            Output::Datagrams { to, segment, data } => self.datagrams(at, to, true, segment, &data),
             _ => {}
         }
     }
@@ -212,6 +219,19 @@ impl Exporter {
             let slice = left.min(SLICE);
             self.segment(at, conn, by_us, &[], slice as u32, ACK);
             left -= slice;
+        }
+    }
+
+    /// Datagrams, cut from `data`, between us and somebody.
+    fn datagrams(&mut self, at: Instant, peer: SocketAddr, by_us: bool, each: u32, data: &[u8]) {
+        let ours = same_family(self.own, peer);
+        for data in data.chunks((each as usize).clamp(1, LONGEST_DATAGRAM)) {
+            let (from, to) = if by_us { (ours, peer) } else { (peer, ours) };
+            let bytes = Ends { from, to }.datagram(data);
+            let whole = bytes.len() as u32;
+            blocks::packet(&mut self.out, peer.is_ipv6(), at, &bytes, whole, &self.comment);
+            self.comment.clear();
+            self.packets += 1;
         }
     }
 

@@ -14,8 +14,8 @@ use servent_core::choose::Choose;
 use servent_core::swarm::Policy;
 use servent_sim::Violation;
 
-use super::exit::{Exit, Failure};
 use super::{Common, print};
+use crate::exit::{Exit, Failure};
 
 /// Run a scenario from the shell, watched by the oracles of the protocols.
 ///

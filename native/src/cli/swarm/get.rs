@@ -13,13 +13,13 @@ use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
 use super::super::Common;
-use super::super::exit::{Exit, Failure, said};
-use super::super::signal::Signals;
 use super::super::start::{address, runtime};
 use super::rate;
 use crate::config::file::Raw;
 use crate::config::units;
+use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, Voice, bytes};
+use crate::signal::Signals;
 
 /// The least time between two words on how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(500);

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 
 use super::super::Common;
-use super::super::exit::{Exit, Failure, said};
-use super::super::signal::Signals;
 use super::super::start::{address, runtime};
 use super::rate;
 use crate::config::file::Raw;
+use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, swarm::facts};
 use crate::progress::{Herald, Voice, bytes, count};
+use crate::signal::Signals;
 
 /// How often the swarm is told of.
 const TELL_EVERY: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! One TCP segment in one IP packet.
+//! One TCP segment or one datagram, in one IP packet.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -9,7 +9,9 @@ pub(super) const PSH: u8 = 0x08;
 pub(super) const ACK: u8 = 0x10;
 
 const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// From whom to whom; both of one family.
 pub(super) struct Ends {
@@ -28,17 +30,16 @@ pub(super) struct Segment<'a> {
     pub(super) absent: u32,
 }
 
-impl Segment<'_> {
-    /// The packet as far as it is there, and its whole length.
-    pub(super) fn print(&self) -> (Vec<u8>, u32) {
-        let payload = TCP_HEADER + self.data.len() + self.absent as usize;
-        let mut out = Vec::with_capacity(40 + TCP_HEADER + self.data.len());
-        match (self.ends.from.ip(), self.ends.to.ip()) {
+impl Ends {
+    /// The IP header before so many bytes of a protocol.
+    fn header(&self, protocol: u8, payload: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(40 + payload);
+        match (self.from.ip(), self.to.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 out.extend_from_slice(&[0x45, 0]);
                 out.extend_from_slice(&((20 + payload) as u16).to_be_bytes());
                 // No id, do not fragment, 64 hops, and the checksum below.
-                out.extend_from_slice(&[0, 0, 0x40, 0, 64, TCP, 0, 0]);
+                out.extend_from_slice(&[0, 0, 0x40, 0, 64, protocol, 0, 0]);
                 out.extend_from_slice(&from.octets());
                 out.extend_from_slice(&to.octets());
                 let sum = checksum(&[&out]);
@@ -47,38 +48,70 @@ impl Segment<'_> {
             (from, to) => {
                 out.extend_from_slice(&[0x60, 0, 0, 0]);
                 out.extend_from_slice(&(payload as u16).to_be_bytes());
-                out.extend_from_slice(&[TCP, 64]);
+                out.extend_from_slice(&[protocol, 64]);
                 out.extend_from_slice(&six(from));
                 out.extend_from_slice(&six(to));
             }
         }
-        let whole = (out.len() + payload) as u32;
-        let tcp = out.len();
-        out.extend_from_slice(&self.ends.from.port().to_be_bytes());
-        out.extend_from_slice(&self.ends.to.port().to_be_bytes());
-        out.extend_from_slice(&self.number.to_be_bytes());
-        out.extend_from_slice(&self.acknowledged.to_be_bytes());
-        out.extend_from_slice(&[0x50, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
-        out.extend_from_slice(self.data);
-        // The sum over bytes that are not there is not known: left at zero.
-        if self.absent == 0 {
-            let sum = checksum(&[&self.pseudo_header(payload), &out[tcp..]]);
-            out[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
-        }
-        (out, whole)
+        out
     }
 
-    fn pseudo_header(&self, length: usize) -> Vec<u8> {
+    fn ports(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.from.port().to_be_bytes());
+        out.extend_from_slice(&self.to.port().to_be_bytes());
+    }
+
+    /// What checksums cover besides the bytes themselves.
+    fn pseudo_header(&self, protocol: u8, length: usize) -> Vec<u8> {
         let mut head = Vec::with_capacity(40);
-        for end in [self.ends.from.ip(), self.ends.to.ip()] {
+        for end in [self.from.ip(), self.to.ip()] {
             match end {
                 IpAddr::V4(a) => head.extend_from_slice(&a.octets()),
                 IpAddr::V6(a) => head.extend_from_slice(&a.octets()),
             }
         }
         head.extend_from_slice(&(length as u32).to_be_bytes());
-        head.extend_from_slice(&[0, 0, 0, TCP]);
+        head.extend_from_slice(&[0, 0, 0, protocol]);
         head
+    }
+
+    /// A datagram as a packet.
+    pub(super) fn datagram(&self, data: &[u8]) -> Vec<u8> {
+        let length = UDP_HEADER + data.len();
+        let mut out = self.header(UDP, length);
+        let udp = out.len();
+        self.ports(&mut out);
+        out.extend_from_slice(&(length as u16).to_be_bytes());
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(data);
+        // Zero would say that there is no checksum.
+        let sum = match checksum(&[&self.pseudo_header(UDP, length), &out[udp..]]) {
+            0 => u16::MAX,
+            sum => sum,
+        };
+        out[udp + 6..udp + 8].copy_from_slice(&sum.to_be_bytes());
+        out
+    }
+}
+
+impl Segment<'_> {
+    /// The packet as far as it is there, and its whole length.
+    pub(super) fn print(&self) -> (Vec<u8>, u32) {
+        let payload = TCP_HEADER + self.data.len() + self.absent as usize;
+        let mut out = self.ends.header(TCP, payload);
+        let whole = (out.len() + payload) as u32;
+        let tcp = out.len();
+        self.ends.ports(&mut out);
+        out.extend_from_slice(&self.number.to_be_bytes());
+        out.extend_from_slice(&self.acknowledged.to_be_bytes());
+        out.extend_from_slice(&[0x50, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
+        out.extend_from_slice(self.data);
+        // The sum over bytes that are not there is not known: left at zero.
+        if self.absent == 0 {
+            let sum = checksum(&[&self.ends.pseudo_header(TCP, payload), &out[tcp..]]);
+            out[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
+        }
+        (out, whole)
     }
 }
 
@@ -118,7 +151,18 @@ mod tests {
         assert_eq!((bytes.len(), whole), (43, 43));
         // Over the bytes with the sum in them the sum is zero.
         assert_eq!(checksum(&[&bytes[..20]]), 0);
-        assert_eq!(checksum(&[&s.pseudo_header(23), &bytes[20..]]), 0);
+        assert_eq!(checksum(&[&s.ends.pseudo_header(TCP, 23), &bytes[20..]]), 0);
+    }
+
+    #[test]
+    fn a_datagram_is_whole_and_its_checksum_right() {
+        for (from, to) in [("10.0.0.1:7", "10.0.0.2:8"), ("[::1]:7", "[::1]:8")] {
+            let ends = Ends { from: from.parse().unwrap(), to: to.parse().unwrap() };
+            let bytes = ends.datagram(b"odd");
+            let udp = &bytes[bytes.len() - 11..];
+            assert_eq!(udp[..6], [0, 7, 0, 8, 0, 11]);
+            assert_eq!(checksum(&[&ends.pseudo_header(UDP, 11), udp]), 0);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, said};
 
 /// Resolves at the first SIGINT or SIGTERM. From then on a second one ends
 /// the program at once, in case saving takes longer than patience.

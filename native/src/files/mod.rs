@@ -1,0 +1,26 @@
+//! Files that are read and written in parts: those being downloaded, those we
+//! are the source of, and the digests of their pieces.
+
+mod part;
+mod pieces;
+mod source;
+
+use std::io;
+
+use rustix::io::Errno;
+use servent_core::node::StoreError;
+
+pub(crate) use self::part::PartFile;
+pub(crate) use self::pieces::hash_span;
+pub use self::pieces::{CHUNK, Hashed, hash_file};
+pub(crate) use self::source::SourceFile;
+
+/// What the system's error means to the node.
+pub(crate) fn store_error(why: &io::Error) -> StoreError {
+    match Errno::from_io_error(why) {
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Denied,
+        Some(Errno::NOENT) => StoreError::Changed,
+        _ => StoreError::Failed,
+    }
+}

@@ -1,0 +1,57 @@
+//! A file that is being downloaded.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+
+use servent_core::node::StoreError;
+
+use super::store_error;
+use crate::store::Durability;
+
+/// A download's file, open.
+#[derive(Debug)]
+pub(crate) struct PartFile {
+    file: File,
+    durability: Durability,
+}
+
+impl PartFile {
+    /// Over an open file.
+    pub(crate) const fn new(file: File, durability: Durability) -> Self {
+        Self { file, durability }
+    }
+
+    /// Makes it so long.
+    pub(crate) fn set_size(&self, size: u64) -> Result<(), StoreError> {
+        self.file.set_len(size).map_err(|why| store_error(&why))
+    }
+
+    /// Writes `data` at `at`.
+    pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
+        self.file.write_all_at(data, at).map_err(|why| store_error(&why))
+    }
+
+    /// Another handle to read from.
+    pub(crate) fn reader(&self) -> Result<File, StoreError> {
+        self.file.try_clone().map_err(|why| store_error(&why))
+    }
+
+    /// True when what is reported as stored has to be on the disk.
+    pub(crate) fn must_settle(&self) -> bool {
+        self.durability == Durability::Power
+    }
+
+    /// Flushes to the disk.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|why| store_error(&why))
+    }
+
+    /// Notices a full disk before anything is downloaded. The room is not
+    /// taken yet: how long a file is, a stranger says.
+    pub(crate) fn check_room(&self, size: u64) -> Result<(), StoreError> {
+        let Ok(disk) = rustix::fs::fstatvfs(&self.file) else { return Ok(()) };
+        let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(taken);
+        if size > room { Err(StoreError::Full) } else { Ok(()) }
+    }
+}
