@@ -4,11 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 
+/// When those in line are told to ask. Order, ids, what is remembered and what
+/// a fault costs are the same in both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// By position alone, as the texts have it.
+    #[default]
+    Text,
+    /// By what is measured: as soon as a slot is expected (QA-1).
+    Adaptive,
+}
+
 /// Limits and intervals of the upload queue. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
+    /// When those in line are told to ask.
+    pub policy: Policy,
     /// Uploads that may run at once.
     pub slots: u32,
     /// Places in the line; beyond it a plain 503 (AQ-10).
@@ -53,8 +67,8 @@ pub struct Config {
     pub hammer_pause: Duration,
     /// Addresses whose requests are counted, at most.
     pub hammer_table: u32,
-    /// Upload bandwidth in bytes a second for the ETA; 0 when unknown, and
-    /// then no ETA is told (PQ-15).
+    /// Upload bandwidth in bytes a second for the ETA (PQ-15); 0: it is
+    /// measured, and no ETA is told until it is.
     pub bandwidth: u64,
     /// Divides every interval of the schedule, told and enforced alike.
     pub time_scale: u32,
@@ -63,6 +77,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            policy: Policy::Text,
             slots: 4,
             capacity: 5_000,
             per_ip: 32,

@@ -20,7 +20,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::config::Config;
+pub use self::config::{Config, Policy};
 pub use self::event::{Event, Loss, Refusal};
 pub use crate::id::FileKey;
 use crate::id::Guid;

@@ -67,6 +67,35 @@ pub const fn window(dialect: Dialect, position: u32) -> (Duration, Duration) {
     }
 }
 
+/// The least an adaptive server tells a client whose connection is kept.
+pub const FLOOR_CONNECTED: Duration = Duration::from_secs(1);
+/// The least it tells one that has to connect anew.
+pub const FLOOR: Duration = Duration::from_secs(5);
+
+/// What an adaptive server tells instead (QA-1): half of what is left until a
+/// slot is expected, so that every poll comes closer to it; in whole seconds,
+/// never longer than [`window`] and never shorter than a floor. As long as
+/// nothing is measured, a floor for each place. `connected`: the connection
+/// is kept.
+#[must_use]
+pub fn adaptive(
+    dialect: Dialect,
+    position: u32,
+    expected: Option<Duration>,
+    connected: bool,
+) -> (Duration, Duration) {
+    let (earliest, latest) = window(dialect, position);
+    let floor = if connected { FLOOR_CONNECTED } else { FLOOR };
+    let aim = expected.map_or(floor.ratio(u64::from(position), 1), |left| left.ratio(1, 2));
+    let retry = Duration::from_secs(aim.as_secs_ceil()).max(floor).min(earliest);
+    let latest = match dialect {
+        Dialect::Active => retry + (latest - earliest),
+        Dialect::Parq | Dialect::Parq11 => lifetime(retry),
+        Dialect::Passive => latest,
+    };
+    (retry, latest)
+}
+
 const fn growing(position: u32) -> Duration {
     Duration::from_secs(30 + 20 * position.saturating_sub(1) as u64)
 }
@@ -91,6 +120,25 @@ mod tests {
                 assert!(latest.as_secs() >= earliest.as_secs() + 50, "{dialect:?} {position}");
             }
         }
+    }
+
+    #[test]
+    fn an_adaptive_window_lies_between_a_floor_and_that_of_the_text() {
+        for dialect in [Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive] {
+            for position in [1, 2, 7, 50, 1_000, u32::MAX] {
+                for left in [0, 1, 3, 90, 100_000] {
+                    let text = window(dialect, position);
+                    let left = Duration::from_secs(left);
+                    let (earliest, latest) = adaptive(dialect, position, Some(left), true);
+                    assert!(earliest >= FLOOR_CONNECTED && earliest <= text.0);
+                    assert!(latest <= text.1 && latest >= earliest + Duration::from_secs(50));
+                    assert!(earliest <= FLOOR_CONNECTED.max(left), "before the slot is expected");
+                }
+            }
+        }
+        let told = |left| adaptive(Dialect::Parq, 3, left, false).0.as_secs();
+        assert_eq!((told(None), told(Some(Duration::from_secs(41)))), (15, 21));
+        assert_eq!((told(Some(Duration::ZERO)), told(Some(Duration::MAX))), (5, 70));
     }
 
     #[test]

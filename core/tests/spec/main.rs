@@ -18,6 +18,7 @@ mod pq;
 mod pq_client;
 mod pq_order;
 mod pq_wire;
+mod qa;
 mod rt;
 mod sw;
 mod sw_ends;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::fault::{Fault, FaultAt};
 use super::scenario::{Group, Scenario, Server};
 use servent_core::choose::Choose;
-use servent_core::queue::{Config, Dialect};
+use servent_core::queue::{Config, Dialect, Policy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
@@ -45,7 +45,8 @@ fn server(choose: &mut Choose) -> Server {
     let queue = Config {
         slots: choose.between(1, 4) as u32,
         sync_places: choose.between(1, 8) as u32,
-        bandwidth: 100_000,
+        bandwidth: if choose.chance(1, 2) { 100_000 } else { 0 },
+        policy: if choose.chance(1, 2) { Policy::Adaptive } else { Policy::Text },
         ..Config::default()
     };
     Server { queue, up: choose.between(50_000, 500_000), ..Server::default() }

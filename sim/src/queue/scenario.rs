@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
-use servent_core::queue::{self, Dialect};
+use servent_core::queue::{self, Dialect, Policy};
 use servent_core::time::Duration;
 
 /// A world to be: who is in it, what they want, what goes wrong, and when.
@@ -89,13 +89,17 @@ pub struct Group {
 }
 
 /// Other rules for the same arrivals.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Variant {
     /// What it is called.
     pub name: String,
     /// The language all clients speak instead.
-    pub dialect: Dialect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// When all servers tell those in line to ask, instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 impl Default for Scenario {
@@ -205,7 +209,10 @@ impl Scenario {
         let variant = self.variants.iter().find(|v| v.name == name)?;
         let mut other = self.clone();
         for group in &mut other.clients {
-            group.dialect = variant.dialect;
+            group.dialect = variant.dialect.unwrap_or(group.dialect);
+        }
+        for server in &mut other.servers {
+            server.queue.policy = variant.policy.unwrap_or(server.queue.policy);
         }
         other.title = alloc::format!("{} — {}", self.title, variant.name);
         Some(other)

@@ -1,7 +1,7 @@
 //! Somebody who obeys is served, however late in its window it asks, and
 //! however many arrive behind it (PQ-16).
 
-use servent_core::queue::{Config, Dialect, Event as Queue};
+use servent_core::queue::{Config, Dialect, Event as Queue, Policy};
 use servent_core::time::Duration;
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::queue::{Group, Role, Scenario, Server, World};
@@ -12,12 +12,16 @@ const RATE: u64 = 100_000;
 
 /// One slot and a client that lets `wait` pass before each request; all the
 /// time others arrive who ask as soon as they may.
-fn scenario(dialect: Dialect, wait: u64, length: u64, spacing: u64) -> Scenario {
-    let queue = Config { slots: 1, bandwidth: RATE, ..Config::default() };
+fn scenario(
+    policy: Policy,
+    (dialect, wait): (Dialect, u64),
+    (length, spacing): (u64, u64),
+) -> Scenario {
+    let queue = Config { slots: 1, policy, bandwidth: RATE, ..Config::default() };
     let others = Group { size: length * RATE, ..Group::default() };
     let slow = Group { name: "slow".into(), count: 1, dialect, ..others.clone() };
     Scenario {
-        id: format!("slow-{dialect:?}-{wait}-{length}-{spacing}"),
+        id: format!("slow-{policy:?}-{dialect:?}-{wait}-{length}-{spacing}"),
         horizon: Duration::from_secs(3_600),
         servers: vec![Server { queue, up: RATE, ..Server::default() }],
         clients: vec![
@@ -48,12 +52,17 @@ fn passed(world: &World, records: &[Record]) -> usize {
 
 #[test]
 fn no_newcomer_is_served_before_somebody_inside_its_window() {
-    for (dialect, wait) in [(Dialect::Passive, 60), (Dialect::Active, 82), (Dialect::Parq, 60)] {
-        for (length, spacing) in [(5, 7), (20, 27), (22, 82), (37, 41)] {
-            let s = scenario(dialect, wait, length, spacing);
-            let (world, records) = judge(&s);
-            let before = passed(&world, &records);
-            assert!(before <= 1, "{before} served before it in {}", s.id);
+    let slow = [(Dialect::Passive, 60), (Dialect::Active, 82), (Dialect::Parq, 60)];
+    // Within what is told when a slot is expected at once.
+    let sooner = [(Dialect::Passive, 60), (Dialect::Active, 70), (Dialect::Parq, 60)];
+    for (policy, slow) in [(Policy::Text, slow), (Policy::Adaptive, sooner)] {
+        for slow in slow {
+            for times in [(5, 7), (20, 27), (22, 82), (37, 41)] {
+                let s = scenario(policy, slow, times);
+                let (world, records) = judge(&s);
+                let before = passed(&world, &records);
+                assert!(before <= 1, "{before} served before it in {}", s.id);
+            }
         }
     }
 }

@@ -36,14 +36,17 @@ function stalled(session) {
   return Boolean(/** @type {T.At<T.Fault>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
-/** The same arrivals with everybody speaking one language. @param {any} scenario @param {boolean} [told] */
+/** The same arrivals under other rules: everybody speaks one language, or the servers tell other times. @param {any} scenario @param {boolean} [told] */
 function variants(scenario, told = false) {
-  const [a, b] = scenario.variants ?? [];
-  if (told && !a) return [];
-  return [a?.dialect ?? 'active', b?.dialect ?? 'parq'].map((dialect) => ({
-    name: t(`compare.${dialect}`),
-    scenario: { ...scenario, clients: scenario.clients.map((/** @type {T.QueueGroup} */ group) => ({ ...group, dialect })) },
-  }));
+  if (told && !scenario.variants?.length) return [];
+  const ways = scenario.variants?.length ? scenario.variants : [{ dialect: 'active' }, { dialect: 'parq' }];
+  return ways.slice(0, 2).map((/** @type {{dialect?: string, policy?: string}} */ { dialect, policy }) => {
+    const clients = dialect ? scenario.clients.map((/** @type {T.QueueGroup} */ group) => ({ ...group, dialect })) : scenario.clients;
+    const servers = policy
+      ? scenario.servers.map((/** @type {any} */ server) => ({ ...server, queue: { ...server.queue, policy } }))
+      : scenario.servers;
+    return { name: t(`compare.${policy ?? dialect}`), scenario: { ...scenario, clients, servers } };
+  });
 }
 
 /** @param {QueueRun} run @param {Session} session @returns {[string, string][]} */

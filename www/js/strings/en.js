@@ -259,6 +259,8 @@ const PAGE = {
   'compare.parq': 'All speak PARQ',
   'compare.parq11': 'All speak PARQ 1.1',
   'compare.passive': 'All are passive',
+  'compare.text': 'Told times as in the text',
+  'compare.adaptive': 'Told times as measured',
   'compare.trace': 'A recorded run cannot be run a second way; open a scenario to compare.',
 
   'keys.title': 'Keys and signs',

@@ -140,8 +140,9 @@ impl Http {
         let Phase::Sending(transfer) = &mut state.phase else { return };
         let whole = transfer.end - transfer.start;
         transfer.sent = transfer.sent.max(bytes.min(whole));
-        if transfer.sent < whole {
-            return;
+        let sent = transfer.sent;
+        if sent < whole {
+            return self.queue(cx, server::Input::Progress { conn, bytes: sent });
         }
         let idle = Phase::Serving { place_until: Instant::ZERO };
         let Phase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };

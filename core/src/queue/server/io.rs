@@ -22,6 +22,9 @@ pub enum Input {
     /// Counts like any other towards hammering; refused with one
     /// [`Output::Reply`], else there is no output.
     Light { conn: ConnId, peer: IpAddr },
+    /// So many bytes of the range have left by now. Nothing is decided by it;
+    /// what is told of the time to come follows it (PQ-15).
+    Progress { conn: ConnId, bytes: u64 },
     /// All bytes of the range have left. `last`: nothing is left to ask for,
     /// the file was sent to its end by somebody who takes it in one piece.
     Finished { conn: ConnId, last: bool },

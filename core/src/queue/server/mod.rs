@@ -54,15 +54,17 @@
 //! `places` finds entries by id, connection and address, over `index`;
 //! `line` knows their order, over `sums`; `wheel` their deadlines;
 //! `claims` for whom slots are kept; `throttle` which addresses ask too
-//! often. `request`, `slots`, `absence` and `restore` are the rules.
+//! often; `rate` and `estimate` when a slot may come. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
 mod claims;
 mod entry;
+mod estimate;
 mod index;
 mod io;
 mod line;
 mod places;
+mod rate;
 mod request;
 mod restore;
 mod slab;
@@ -79,6 +81,7 @@ use self::entry::{Entry, Patience};
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
 use self::places::Places;
+use self::rate::Rate;
 use self::slots::Upload;
 use self::throttle::Throttle;
 pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows};
@@ -141,6 +144,7 @@ pub struct Server {
     claims: Claims,
     /// Those in a slot, by order of arrival.
     uploads: BTreeMap<u64, Upload>,
+    rate: Rate,
     knocks: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -169,6 +173,7 @@ impl Server {
             wheel: Wheel::new(TICK.scaled(config.time_scale)),
             claims: Claims::default(),
             uploads: BTreeMap::new(),
+            rate: Rate::default(),
             knocks,
             calls,
             next_call: Instant::ZERO,
@@ -204,9 +209,16 @@ impl Server {
         self.length() < self.config.capacity || self.claims.len() < self.free()
     }
 
-    /// Keeps the free slots for the first present entries of the line. Runs
-    /// after whatever changed either, and before anybody is let in.
+    /// Ends the claims that have lapsed, and keeps the free slots for the first
+    /// present entries of the line. Runs after whatever changed either, and
+    /// before anybody is let in.
     fn settle(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some((at, arrival)) = self.claims.due(now) {
+            let entry = &self.places.slab[at];
+            self.line.set_present(entry.seat, false);
+            fx.event(Event::Lapsed { ticket: entry.ticket });
+            self.claims.remove(arrival, true);
+        }
         while self.claims.len() > self.free().min(self.line.present()) {
             self.claims.drop_last();
         }
@@ -228,17 +240,6 @@ impl Server {
             fx.event(Event::Entitled { ticket: entry.ticket });
         }
         self.claims.settled();
-    }
-
-    /// Ends the claims that have lapsed.
-    fn lapse(&mut self, now: Instant, fx: &mut Effects) {
-        while let Some((at, arrival)) = self.claims.due(now) {
-            let entry = &self.places.slab[at];
-            self.line.set_present(entry.seat, false);
-            fx.event(Event::Lapsed { ticket: entry.ticket });
-            self.claims.remove(arrival, true);
-        }
-        self.settle(now, fx);
     }
 
     /// Takes an entry out of the line: the first half of leaving it.
@@ -301,10 +302,12 @@ impl Engine for Server {
     type Event = Event;
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        self.rate.turn_to(now);
         match input {
             Input::Restore(row) => self.restore(now, row, fx),
             Input::Resume => self.resume(now, fx),
             Input::Request(request) => self.request(now, request, fx),
+            Input::Progress { conn, bytes } => return self.progress(conn, bytes),
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Broken { conn } => self.broken(now, conn, fx),
             Input::Gone { conn } => self.gone(now, conn, fx),
@@ -327,7 +330,6 @@ impl Engine for Server {
             }
         }
         self.settle(now, fx);
-        self.lapse(now, fx);
         if self.wheel.due(now).is_some() {
             self.rest = Some(now + BREATH);
         }

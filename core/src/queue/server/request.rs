@@ -6,7 +6,7 @@ use super::entry::{Entry, Patience, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::queue::{Dialect, Event, Loss, Place, Refusal, pace};
+use crate::queue::{Dialect, Event, Loss, Place, Policy, Refusal, pace};
 use crate::time::{Duration, Instant};
 
 /// The most bytes one entry counts for in the ETA, so that sums stay sane.
@@ -232,16 +232,14 @@ impl Server {
         let (dialect, ticket, seat) = (entry.dialect, entry.ticket, entry.seat);
         let position = self.line.position(seat);
         let length = self.line.len();
-        let (retry_after, lifetime) = pace::window(dialect, position);
-        let (retry_after, lifetime) =
-            (retry_after.scaled(self.config.time_scale), lifetime.scaled(self.config.time_scale));
-        let (not_before, deadline) = (now + retry_after, now + lifetime);
         let keep = match dialect {
             Dialect::Active => true,
             Dialect::Parq | Dialect::Parq11 => position <= self.config.sync_places,
             Dialect::Passive => false,
         };
-        let eta = self.eta(at);
+        let (retry_after, lifetime) = self.window(now, at, position, keep);
+        let (not_before, deadline) = (now + retry_after, now + lifetime);
+        let eta = self.eta(at, now);
         if !keep {
             self.places.unbind(at);
         }
@@ -259,13 +257,19 @@ impl Server {
         fx.output(Output::Reply { conn: request.conn, verdict: Verdict::Wait(place) });
     }
 
-    /// Bytes ahead over the bandwidth (PQ-15); unknown without a bandwidth.
-    pub(super) fn eta(&self, at: u32) -> Option<Duration> {
-        if self.config.bandwidth == 0 {
-            return None;
-        }
-        let ahead = self.line.bytes_before(self.places.slab[at].seat);
-        Some(Duration::from_secs(ahead / self.config.bandwidth))
+    /// The time before which a client at `position` must not ask, and the time
+    /// by which it must have asked.
+    fn window(&self, now: Instant, at: u32, position: u32, keep: bool) -> (Duration, Duration) {
+        let (dialect, scale) = (self.places.slab[at].dialect, self.config.time_scale);
+        let (earliest, latest) = match self.config.policy {
+            Policy::Text => pace::window(dialect, position),
+            Policy::Adaptive => {
+                let left = self.expected(at, now);
+                let left = left.map(|left| left.ratio(u64::from(scale.max(1)), 1));
+                pace::adaptive(dialect, position, left, keep)
+            }
+        };
+        (earliest.scaled(scale), latest.scaled(scale))
     }
 
     fn address_is_full(&self, peer: IpAddr) -> bool {

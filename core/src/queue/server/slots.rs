@@ -15,11 +15,15 @@ pub(super) struct Upload {
     pub(super) since: Instant,
     /// Ranges of this stay.
     ranges: u32,
+    /// Bytes of the range that have left.
+    pub(super) sent: u64,
+    /// Its transfer runs.
+    running: bool,
 }
 
 impl Upload {
     pub(super) const fn new(entry: u32, since: Instant) -> Self {
-        Self { entry, since, ranges: 1 }
+        Self { entry, since, ranges: 1, sent: 0, running: false }
     }
 }
 
@@ -31,6 +35,7 @@ impl Server {
         (entry.breaks, entry.calls, entry.call_booked) = (0, 0, false);
         let Entry { ticket, arrival, peer, since, .. } = *entry;
         self.uploads.insert(arrival, Upload::new(at, now));
+        self.runs(arrival);
         let (conn, waited, free) = (request.conn, now.since(since), self.free());
         self.wake_at(at, None);
         self.save(at, fx);
@@ -69,13 +74,40 @@ impl Server {
         let entry = &mut self.places.slab[at];
         entry.phase = Phase::Uploading;
         (entry.calls, entry.call_booked) = (0, false);
-        let ticket = entry.ticket;
+        let Entry { ticket, arrival, .. } = *entry;
+        self.runs(arrival);
         self.wake_at(at, None);
         if self.places.slab[at].row() != before {
             self.save(at, fx);
         }
         fx.event(Event::Continued { ticket, conn: request.conn });
         self.reply_start(at, request, fx);
+    }
+
+    /// A transfer of whoever arrived then begins.
+    fn runs(&mut self, arrival: u64) {
+        let Some(upload) = self.uploads.get_mut(&arrival) else { return };
+        upload.sent = 0;
+        if !core::mem::replace(&mut upload.running, true) {
+            self.rate.begin();
+        }
+    }
+
+    /// It is over.
+    fn rests(&mut self, arrival: u64) {
+        let Some(upload) = self.uploads.get_mut(&arrival) else { return };
+        if core::mem::take(&mut upload.running) {
+            self.rate.end();
+        }
+    }
+
+    /// So many bytes of a range have left.
+    pub(super) fn progress(&mut self, conn: ConnId, bytes: u64) {
+        let Some(at) = self.places.with_conn(conn) else { return };
+        if let Some(upload) = self.uploads.get_mut(&self.places.slab[at].arrival) {
+            self.rate.sent(bytes.saturating_sub(upload.sent));
+            upload.sent = upload.sent.max(bytes);
+        }
     }
 
     /// The slot that is held for this address and file, if any.
@@ -93,9 +125,11 @@ impl Server {
         if self.places.slab[at].phase != Phase::Uploading {
             return;
         }
+        self.progress(conn, self.places.slab[at].bytes);
         if last {
             return self.end_upload(at, fx);
         }
+        self.rests(self.places.slab[at].arrival);
         self.places.slab[at].phase = Phase::Pausing;
         let until = now + self.config.continue_hold.scaled(self.config.time_scale);
         self.places.slab[at].deadline = until;
@@ -116,7 +150,8 @@ impl Server {
         entry.phase = Phase::Reserved;
         entry.breaks += 1;
         (entry.not_before, entry.deadline) = (now, until);
-        let ticket = entry.ticket;
+        let Entry { ticket, arrival, .. } = *entry;
+        self.rests(arrival);
         self.wake_at(at, Some(until));
         self.save(at, fx);
         fx.event(Event::Reserved { ticket, until });
@@ -127,6 +162,7 @@ impl Server {
     pub(super) fn end_upload(&mut self, at: u32, fx: &mut Effects) {
         let (arrival, ticket) = (self.places.slab[at].arrival, self.places.slab[at].ticket);
         let reserved = self.places.slab[at].phase == Phase::Reserved;
+        self.rests(arrival);
         self.uploads.remove(&arrival);
         self.discard(at, fx);
         let free = self.free();

@@ -232,7 +232,7 @@ impl Server {
             told_at: entry.told_at,
             not_before: entry.not_before,
             deadline: entry.deadline,
-            eta: self.eta(at),
+            eta: self.eta(at, now),
             conn: entry.conn(),
             breaks: entry.breaks,
             entitled: self.claims.has(entry.arrival),

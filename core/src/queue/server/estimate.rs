@@ -1,0 +1,86 @@
+//! When a slot may come (PQ-15, QA-5): the running uploads as far as they
+//! are, then everybody ahead, each in the slot that falls free first.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+
+use super::Server;
+use super::entry::Phase;
+use super::slots::Upload;
+use crate::time::{Duration, Instant};
+
+/// Slots and places ahead that are looked at one by one. What is beyond is
+/// taken together: there the law of large numbers holds.
+const SINGLY: u32 = 16;
+
+impl Server {
+    /// How long until a slot may come to a place of the line, in whole
+    /// seconds at full scale; `None` while the rate is unknown.
+    pub(super) fn eta(&self, at: u32, now: Instant) -> Option<Duration> {
+        let left = self.expected(at, now)?;
+        let second = Duration::from_secs(1).scaled(self.config.time_scale).as_micros();
+        Some(Duration::from_micros(left.as_micros().div_ceil(second).saturating_mul(second)))
+    }
+
+    /// The same as exactly as it can be said.
+    pub(super) fn expected(&self, at: u32, now: Instant) -> Option<Duration> {
+        let all = self.rate()?;
+        let seat = self.places.slab[at].seat;
+        let slots = self.config.slots.max(1);
+        if slots > SINGLY {
+            let running = self.uploads.values().map(|one| self.unsent(one));
+            let ahead = running.fold(self.line.bytes_before(seat), u64::saturating_add);
+            return Some(time_for(ahead, all));
+        }
+        let each = (all / u64::from(slots)).max(1);
+        let mut free: BinaryHeap<_> =
+            self.uploads.values().map(|one| Reverse(self.slot_in(one, each, now))).collect();
+        free.extend((0..self.free()).map(|_| Reverse(Duration::ZERO)));
+        let next = |free: &mut BinaryHeap<_>| free.pop().map_or(Duration::ZERO, |Reverse(t)| t);
+        // More uploads than slots: the first to end free none.
+        for _ in slots..self.uploads.len() as u32 {
+            next(&mut free);
+        }
+        let ahead = self.line.position(seat) - 1;
+        for position in 1..=ahead.min(SINGLY) {
+            let Some(other) = self.line.at(position) else { break };
+            let begins = next(&mut free);
+            free.push(Reverse(begins + time_for(self.places.slab[other].bytes, each)));
+        }
+        let rest = match self.line.at(SINGLY + 1).filter(|_| ahead > SINGLY) {
+            Some(far) => {
+                let before = self.line.bytes_before(self.places.slab[far].seat);
+                self.line.bytes_before(seat).saturating_sub(before)
+            }
+            None => 0,
+        };
+        Some(next(&mut free) + time_for(rest, all))
+    }
+
+    /// Bytes a second that all uploads get together.
+    fn rate(&self) -> Option<u64> {
+        match self.config.bandwidth {
+            0 => self.rate.measured(),
+            known => Some(known),
+        }
+    }
+
+    /// When the slot of an upload falls free at `each` bytes a second.
+    fn slot_in(&self, upload: &Upload, each: u64, now: Instant) -> Duration {
+        let entry = &self.places.slab[upload.entry];
+        match entry.phase {
+            Phase::Reserved | Phase::Pausing => entry.deadline.since(now),
+            Phase::Uploading | Phase::Waiting => time_for(self.unsent(upload), each),
+        }
+    }
+
+    /// What is left to send of a running upload.
+    fn unsent(&self, upload: &Upload) -> u64 {
+        self.places.slab[upload.entry].bytes.saturating_sub(upload.sent)
+    }
+}
+
+/// How long so many bytes take.
+fn time_for(bytes: u64, rate: u64) -> Duration {
+    Duration::from_secs(1).ratio(bytes, rate.max(1))
+}

@@ -1,0 +1,85 @@
+//! How fast bytes leave while uploads run.
+
+use crate::time::{Duration, Instant};
+
+/// What is older than this counts half.
+const MEMORY: Duration = Duration::from_secs(20);
+/// What is measured over less than this says nothing.
+const ENOUGH: Duration = Duration::from_millis(250);
+
+/// Bytes that left, over the time in which some could.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rate {
+    bytes: u64,
+    time: Duration,
+    now: Instant,
+    /// Transfers that run.
+    running: u32,
+}
+
+impl Rate {
+    /// Time goes on.
+    pub(super) fn turn_to(&mut self, now: Instant) {
+        if self.running > 0 {
+            self.time = self.time + now.since(self.now);
+        }
+        self.now = now;
+        if self.time > MEMORY {
+            (self.bytes, self.time) = (self.bytes / 2, self.time.ratio(1, 2));
+        }
+    }
+
+    /// A transfer begins.
+    pub(super) fn begin(&mut self) {
+        self.running += 1;
+    }
+
+    /// A transfer is over.
+    pub(super) fn end(&mut self) {
+        self.running = self.running.saturating_sub(1);
+    }
+
+    /// Bytes have left.
+    pub(super) fn sent(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Bytes a second, as far as that is known.
+    pub(super) fn measured(&self) -> Option<u64> {
+        if self.time < ENOUGH {
+            return None;
+        }
+        let rate = u128::from(self.bytes) * 1_000_000 / u128::from(self.time.as_micros());
+        u64::try_from(rate).ok().filter(|rate| *rate > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_do_not_count_and_a_change_is_noticed() {
+        let mut rate = Rate::default();
+        let mut now = Instant::from_secs(100);
+        let mut run = |rate: &mut Rate, seconds: u64, bytes: u64| {
+            rate.turn_to(now);
+            rate.begin();
+            for _ in 0..seconds {
+                now += Duration::from_secs(1);
+                rate.turn_to(now);
+                rate.sent(bytes);
+            }
+            rate.end();
+            now += Duration::from_secs(1_000);
+        };
+        assert_eq!(rate.measured(), None);
+        run(&mut rate, 5, 3_000);
+        assert_eq!(rate.measured(), Some(3_000));
+        run(&mut rate, 5, 3_000);
+        assert_eq!(rate.measured(), Some(3_000));
+        run(&mut rate, 60, 1_000);
+        let measured = rate.measured().unwrap();
+        assert!((1_000..1_300).contains(&measured), "{measured}");
+    }
+}
