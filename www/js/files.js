@@ -4,7 +4,7 @@ import { isPanic } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
 import { t } from '#lab/strings.js';
-import { firstView } from '#lab/views.js';
+import { firstView, viewOf } from '#lab/views.js';
 
 /** @import { Session } from './session.js' */
 
@@ -33,10 +33,12 @@ export async function openTape(session, stream, name, size) {
       told = performance.now();
       session.notice(t('trace.reading', { name, bytes, size }), { stop });
     }, signal);
+    const at = tape.world()?.protocol;
+    const view = at ? await viewOf(at) : firstView;
     before = session.view;
-    session.setView(firstView);
+    session.setView(view);
     const run = session.openTape(tape, name);
-    session.notice(t('trace.opened', { n: run.count }));
+    session.notice(at ? t('trace.simulated') : t('trace.opened', { n: run.count }));
   } catch (why) {
     if (before) session.setView(before);
     if (isPanic(why)) return session.guard(() => { throw why; });
@@ -44,12 +46,21 @@ export async function openTape(session, stream, name, size) {
   }
 }
 
+/** How a file packed by gzip begins. */
+const GZIP = [0x1f, 0x8b];
+
 /** @param {Session} session @param {File} file */
-const openFile = (session, file) => openTape(session, file.stream(), file.name, file.size);
+async function openFile(session, file) {
+  const head = new Uint8Array(await file.slice(0, GZIP.length).arrayBuffer());
+  const packed = GZIP.every((byte, i) => head[i] === byte);
+  // How long it is unpacked, nobody knows beforehand.
+  if (packed) return openTape(session, file.stream().pipeThrough(new DecompressionStream('gzip')), file.name, 0);
+  return openTape(session, file.stream(), file.name, file.size);
+}
 
 /** @param {Session} session */
 export function pick(session) {
-  const input = /** @type {HTMLInputElement} */ (el('input', { type: 'file', accept: '.sqlog,.qlog,.json', hidden: true, 'aria-label': t('tool.open') }));
+  const input = /** @type {HTMLInputElement} */ (el('input', { type: 'file', accept: '.sqlog,.qlog,.json,.gz', hidden: true, 'aria-label': t('tool.open') }));
   input.addEventListener('change', async () => {
     const file = input.files?.[0];
     input.remove();

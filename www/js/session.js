@@ -72,7 +72,10 @@ export class Session extends EventTarget {
    * @param {string} title
    */
   openTape(tape, title) {
-    const run = this.view.fromTape(tape);
+    const world = tape.world();
+    const run = world ? this.view.fromWorld(world) : this.view.fromTape?.(tape);
+    if (!run) throw new Error(t('trace.elsewhere'));
+    if (world) tape.free();
     // A file exported from a scenario carries it and can be played with.
     this.scenario = run.scenario;
     this.preset = null;
@@ -152,6 +155,8 @@ export class Session extends EventTarget {
 
   /** @param {Run[]} runs @param {{title: string, text: string}} about */
   #show(runs, about) {
+    // Another run may have as many events as the one before.
+    this.#known = 0;
     this.runs().forEach((run) => run.free());
     [this.run, this.other = null] = runs;
     Object.assign(this, about);

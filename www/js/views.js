@@ -17,7 +17,8 @@ import { queue } from '#lab/queue/view.js';
  * @property {Parameters<typeof speak>[0]} [strings] sentences of its own
  * @property {() => T.Preset<any>[]} presets
  * @property {(scenario: any) => Run} fromScenario
- * @property {(tape: import('#servent').Tape) => Run} fromTape
+ * @property {(world: {scenario: any, claim: T.Checkpoint|null}) => Run} fromWorld the file of a simulated world, simulated again
+ * @property {(tape: import('#servent').Tape) => Run} [fromTape] the tape of a servent, where it can be shown
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
  * @property {(session: Session) => [string, string, number?][]} facts of the selection; with a share of one, as a bar too

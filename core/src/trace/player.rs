@@ -39,7 +39,7 @@ pub struct Player {
     last: Instant,
     partial: Vec<u8>,
     lines: Vec<String>,
-    world: Option<Value>,
+    world: Option<(String, Value)>,
     index: usize,
     now: Instant,
     cursor: Option<(usize, Node)>,
@@ -82,7 +82,9 @@ impl Player {
                 self.start = Some(start.clone());
                 self.keyframes.push(Node::new(start.config.clone(), start.seed));
             }
-            Ok(Line::World(scenario)) => self.world = Some(scenario.clone()),
+            Ok(Line::World { protocol, scenario }) => {
+                self.world = Some((protocol.clone(), scenario.clone()));
+            }
             Ok(Line::Input { at, input }) => self.give(*at, Given::Input(input.clone())),
             Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
             Ok(Line::Checkpoint(claim)) => {
@@ -105,10 +107,11 @@ impl Player {
         self.given.push((at, given));
     }
 
-    /// The scenario, when the file is a simulated world's.
+    /// When the file is a simulated world's: the name of its protocol, and its
+    /// scenario.
     #[must_use]
-    pub const fn world(&self) -> Option<&Value> {
-        self.world.as_ref()
+    pub fn world(&self) -> Option<(&str, &Value)> {
+        self.world.as_ref().map(|(protocol, scenario)| (protocol.as_str(), scenario))
     }
 
     /// How the tape began.

@@ -214,7 +214,9 @@ fn of_tape(what: &str, data: &str) -> serde_json::Result<Line> {
             }
             Line::Start(serde_json::from_str(data)?)
         }
-        "world" => Line::World(serde_json::from_str(data)?),
+        "queue" | "routing" | "unicast" | "swarm" => {
+            Line::World { protocol: what.to_string(), scenario: serde_json::from_str(data)? }
+        }
         "input" => {
             let InputLine { us: at, input } = serde_json::from_str(data)?;
             Line::Input { at, input }

@@ -90,7 +90,7 @@ impl Replay {
                 self.report.gap_at.get_or_insert(at);
                 self.report.gap_why.get_or_insert(why);
             }
-            Ok(Line::Header | Line::World(_) | Line::Record(_) | Line::Foreign) => {}
+            Ok(Line::Header | Line::World { .. } | Line::Record(_) | Line::Foreign) => {}
             Err(_) => {
                 self.report.damaged += 1;
                 // What was on that line is lost, so what follows proves nothing.

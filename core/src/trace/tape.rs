@@ -61,7 +61,12 @@ pub enum Line {
     Start(Start),
     /// A whole simulated world instead of one node: its scenario, for whoever
     /// can run one.
-    World(Value),
+    World {
+        /// Which protocol it is a world of, by its name.
+        protocol: String,
+        /// The scenario.
+        scenario: Value,
+    },
     /// The node was given an input.
     Input {
         /// When.

@@ -8,6 +8,13 @@ const TYPES: &str = r#"
 export type OneOf<T> = { [K in keyof T]: Pick<T, K> & { [O in Exclude<keyof T, K>]?: undefined } }[keyof T];
 /** What a world is made of. */
 export type Scenario = QueueScenario | RoutingScenario | UnicastScenario | SwarmScenario;
+/** The file of a simulated world: of which class, what it was made of, what it came to. */
+export type WorldFile = { claim: Checkpoint | null } & (
+  | { protocol: 'queue'; scenario: QueueScenario }
+  | { protocol: 'routing'; scenario: RoutingScenario }
+  | { protocol: 'unicast'; scenario: UnicastScenario }
+  | { protocol: 'swarm'; scenario: SwarmScenario }
+);
 /** What can be done to a world; without `at` in a run, at its cursor. */
 export type AnyFault =
   | Partial<At<Fault>> | Partial<At<RoutingAct>> | Partial<At<UnicastAct>> | Partial<At<SwarmAct>>;

@@ -32,7 +32,7 @@ impl Survey<Queue> for Oracles {
 
 impl Watched for Queue {
     type Survey = Oracles;
-    const SCHEMA: &'static str = "servent:world";
+    const SCHEMA: &'static str = "servent:queue";
 
     fn presets() -> Vec<Scenario> {
         presets::all().collect()

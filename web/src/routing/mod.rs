@@ -12,13 +12,14 @@ use serde::Serialize;
 use serde_json::Value;
 use servent_core::routing::Why;
 use servent_core::trace::NodeId;
+use servent_core::trace::tape::Checkpoint;
 use servent_sim::routing::{self, Tables, fate};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use self::searches::Search;
 use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, instant};
+use crate::value::{Answer, give, instant, take};
 
 /// The most rows one question is answered with.
 const MOST: u32 = 100_000;
@@ -58,6 +59,20 @@ impl Routing {
         #[wasm_bindgen(unchecked_param_type = "Partial<RoutingScenario>")] scenario: JsValue,
     ) -> Result<Routing, JsError> {
         Ok(Self { lab: Lab::shared(scenario, None)? })
+    }
+
+    /// The world of a file, see `Tape.world`. Its claim is verified once the
+    /// run is known as far as the file goes.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromWorld)]
+    pub fn from_world(
+        #[wasm_bindgen(unchecked_param_type = "RoutingScenario")] scenario: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
+    ) -> Result<Routing, JsError> {
+        let claim: Option<Checkpoint> = take(claim)?;
+        Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
     /// What is asked of every run.

@@ -8,13 +8,14 @@ use std::rc::Rc;
 
 use js_sys::{Float64Array, Uint8Array, Uint32Array};
 use servent_core::time::Instant;
+use servent_core::trace::tape::Checkpoint;
 use servent_sim::swarm;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use self::selection::{Selection, Totals};
 use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, us};
+use crate::value::{Answer, give, take, us};
 
 /// The most rows one question is answered with.
 const MOST: u32 = 10_000;
@@ -47,6 +48,20 @@ impl Swarm {
         #[wasm_bindgen(unchecked_param_type = "Partial<SwarmScenario>")] scenario: JsValue,
     ) -> Result<Swarm, JsError> {
         Ok(Self { lab: Lab::shared(scenario, None)? })
+    }
+
+    /// The world of a file, see `Tape.world`. Its claim is verified once the
+    /// run is known as far as the file goes.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromWorld)]
+    pub fn from_world(
+        #[wasm_bindgen(unchecked_param_type = "SwarmScenario")] scenario: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
+    ) -> Result<Swarm, JsError> {
+        let claim: Option<Checkpoint> = take(claim)?;
+        Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
     /// What is asked of every run.

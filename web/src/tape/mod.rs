@@ -31,6 +31,8 @@ pub struct Tape {
 /// What the file of a simulated world says.
 #[derive(Serialize)]
 struct WorldOf<'a> {
+    /// Of which protocol, and so of which class.
+    protocol: &'a str,
     /// What it was made of.
     scenario: &'a Value,
     /// What it came to.
@@ -78,13 +80,12 @@ impl Tape {
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
-    #[wasm_bindgen(
-        unchecked_return_type = "{ scenario: QueueScenario, claim: Checkpoint | null } | undefined"
-    )]
+    #[wasm_bindgen(unchecked_return_type = "WorldFile | undefined")]
     pub fn world(&self) -> Answer {
         let of = self.of.borrow();
-        let Some(scenario) = of.player().world() else { return Ok(JsValue::UNDEFINED) };
-        give(&WorldOf { scenario, claim: of.player().claim() })
+        let player = of.player();
+        let Some((protocol, scenario)) = player.world() else { return Ok(JsValue::UNDEFINED) };
+        give(&WorldOf { protocol, scenario, claim: player.claim() })
     }
 
     /// More of a tape that grows.

@@ -4,12 +4,13 @@ mod watched;
 
 use std::rc::Rc;
 
+use servent_core::trace::tape::Checkpoint;
 use servent_sim::unicast;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, instant};
+use crate::value::{Answer, give, instant, take};
 
 /// The most arrows or marks one question is answered with.
 const MOST: u32 = 10_000;
@@ -40,6 +41,20 @@ impl Unicast {
         #[wasm_bindgen(unchecked_param_type = "Partial<UnicastScenario>")] scenario: JsValue,
     ) -> Result<Unicast, JsError> {
         Ok(Self { lab: Lab::shared(scenario, None)? })
+    }
+
+    /// The world of a file, see `Tape.world`. Its claim is verified once the
+    /// run is known as far as the file goes.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    #[wasm_bindgen(js_name = fromWorld)]
+    pub fn from_world(
+        #[wasm_bindgen(unchecked_param_type = "UnicastScenario")] scenario: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
+    ) -> Result<Unicast, JsError> {
+        let claim: Option<Checkpoint> = take(claim)?;
+        Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
     /// What is asked of every run.

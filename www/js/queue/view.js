@@ -75,13 +75,8 @@ export const queue = {
   speed: 20,
   presets() { return stories ??= Queue.presets(); },
   fromScenario: (scenario) => new QueueRun(Queue.fromScenario(scenario)),
-  /** A file of a simulated world is simulated again. */
-  fromTape(tape) {
-    const world = tape.world();
-    if (!world) return new QueueRun(tape);
-    tape.free();
-    return new QueueRun(Queue.fromWorld(world.scenario, world.claim));
-  },
+  fromWorld: ({ scenario, claim }) => new QueueRun(Queue.fromWorld(scenario, claim)),
+  fromTape: (tape) => new QueueRun(tape),
   variants,
   pane: () => el('queue-pane'),
 

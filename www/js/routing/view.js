@@ -86,7 +86,7 @@ export const routing = {
   strings,
   presets() { return stories ??= Routing.presets(); },
   fromScenario: (scenario) => new RoutingRun(Routing.fromScenario(scenario), Routing.codes().fates),
-  fromTape() { throw new Error(t('routing.trace')); },
+  fromWorld: ({ scenario, claim }) => new RoutingRun(Routing.fromWorld(scenario, claim), Routing.codes().fates),
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];
     const life = Number(scenario.config?.query_life ?? 600e6);

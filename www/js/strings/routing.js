@@ -46,7 +46,6 @@ export const routing = {
   'routing.hint.trace': 'Watch what travels through the overlay.',
   'routing.pick': 'Select a node, a link or a message to see what it knows, and to break things.',
   'routing.gesture.none': 'Select a node or a link first: click it, or press ↓ and N.',
-  'routing.trace': 'this view shows simulated overlays only',
   'routing.empty': 'Nothing is sent in this story.',
   'routing.picture': 'The network; the same as words follows in a list',
   'routing.which': 'Which network',

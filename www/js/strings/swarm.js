@@ -38,7 +38,6 @@ export const swarm = {
   'swarm.hint.trace': 'A row is a client, a column a piece.',
   'swarm.pick': 'Select a client or a piece on its way: who gives it, how that was decided, and what can be broken.',
   'swarm.gesture.none': 'Select a client first: click its row, or press ↓.',
-  'swarm.trace': 'this view shows simulated runs only',
   'swarm.picture': 'The swarm: arrow keys go from cell to cell, Enter selects. The same follows as a table.',
   'swarm.which': 'Which swarm',
   'swarm.table': 'As a table',

@@ -38,7 +38,6 @@ export const unicast = {
   'unicast.hint.trace': 'Every arrow is a datagram, time runs down.',
   'unicast.pick': 'Select an arrow or an end to see what it carries, why it was sent, and to break things.',
   'unicast.gesture.none': 'Select an arrow first: click it, or press ↓.',
-  'unicast.trace': 'this view shows simulated runs only',
   'unicast.empty': 'Nothing has been sent yet. Press play, or step to the first event.',
   'unicast.picture': 'The messages; the same as words follows in a list',
   'unicast.which': 'Which run',

@@ -47,7 +47,7 @@ export class SwarmRun extends Run {
     const [clients, pieces] = this.source.size();
     this.pieces = pieces;
     const { swarm } = this.scenario;
-    this.policy = /** @type {T.Policy} */ (swarm.policy);
+    this.policy = /** @type {T.SwarmPolicy} */ (swarm.policy);
     this.rows = this.nodes.slice(0, clients).map(({ name, role }) => /** @type {T.Row} */ (/** @type {unknown} */ ({ name, role })));
   }
 

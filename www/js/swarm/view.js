@@ -18,7 +18,7 @@ import '#lab/swarm/pane.js';
 
 /** Stories do not change. @type {any[]|undefined} */
 let stories;
-const POLICIES = /** @type {T.Policy[]} */ (['seed2004', 'adaptive']);
+const POLICIES = /** @type {T.SwarmPolicy[]} */ (['seed2004', 'adaptive']);
 /** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
 const [AHEAD, SLICE_MS] = [20, 20];
 
@@ -74,12 +74,12 @@ export const swarm = {
   strings,
   presets() { return stories ??= Swarm.presets(); },
   fromScenario: (scenario) => new SwarmRun(Swarm.fromScenario(scenario)),
-  fromTape() { throw new Error(t('swarm.trace')); },
+  fromWorld: ({ scenario, claim }) => new SwarmRun(Swarm.fromWorld(scenario, claim)),
   variants(scenario, told = false) {
     // A story under the old rules is about them, so it is told beside the others.
     if (told && scenario.swarm.policy !== POLICIES[0]) return [];
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : POLICIES.map((policy) => ({ name: policy, policy }));
-    return ways.map((/** @type {{policy: T.Policy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
+    return ways.map((/** @type {{policy: T.SwarmPolicy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
   },
   pane: () => el('swarm-pane'),
 

@@ -53,7 +53,7 @@ export const unicast = {
   strings,
   presets() { return stories ??= Unicast.presets(); },
   fromScenario: (scenario) => new UnicastRun(Unicast.fromScenario(scenario)),
-  fromTape() { throw new Error(t('unicast.trace')); },
+  fromWorld: ({ scenario, claim }) => new UnicastRun(Unicast.fromWorld(scenario, claim)),
   variants(scenario, told = false) {
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
     return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));
