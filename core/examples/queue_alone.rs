@@ -61,6 +61,7 @@ fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> Request {
         ticket,
         told: None,
         callback: None,
+        waits: false,
     }
 }
 

@@ -142,6 +142,7 @@ impl Line {
             ticket: known.map(|w| w.ticket),
             told: known.map(|w| w.told),
             callback: None,
+            waits: false,
         };
         self.server.handle(self.now, Input::Request(request), &mut self.fx);
         let mut place = None;

@@ -42,6 +42,8 @@ pub(super) enum Phase {
     /// The other end asks us; its next request is awaited. It may hold a
     /// place in the line until then, and is not idle before.
     Serving { place_until: Instant },
+    /// A request is in whose answer the queue still holds back.
+    Held,
     /// A file body is on its way out; requests wait for its end.
     Sending(Box<Transfer>),
     /// We ask the other end for a file, and this is what comes next.
@@ -75,6 +77,7 @@ impl Phase {
         match self {
             Self::Fresh
             | Self::Serving { .. }
+            | Self::Held
             | Self::Sending(_)
             | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
             Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,

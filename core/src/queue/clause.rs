@@ -10,6 +10,7 @@ impl Event {
             Self::Arrived { dialect, .. } => arrival(*dialect),
             Self::Asked { .. } | Self::Entitled { .. } => ("PQ-16", "PARQ §1, Fairness"),
             Self::Told { dialect, .. } => told(*dialect),
+            Self::Held { .. } => ("QA-3", "Active Queueing, X-Features: hold"),
             Self::Lapsed { .. } | Self::Passed { .. } => ("PQ-10", "PARQ §1, Remanence"),
             Self::Started { .. } => ("AQ-2", "Active Queueing, the request"),
             Self::Continued { .. } => ("AQ-9", "Active Queueing, second note"),

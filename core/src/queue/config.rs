@@ -29,6 +29,15 @@ pub struct Config {
     pub capacity: u32,
     /// Places in the line for one address; a /64 network of IPv6 is one.
     pub per_ip: u32,
+    /// How long an adaptive server holds the request of a client that said it
+    /// waits for the answer (QA-3).
+    pub hold: Duration,
+    /// How long it holds that of one that knows of no queues.
+    pub hold_plain: Duration,
+    /// Requests held at once.
+    pub holds: u32,
+    /// Requests held at once for one address; a /64 network of IPv6 is one.
+    pub holds_per_ip: u32,
     /// How many first places keep their connection: PARQ's Sq (PQ-1).
     pub sync_places: u32,
     /// How much too early a request may be (decision §2.6).
@@ -81,6 +90,10 @@ impl Default for Config {
             slots: 4,
             capacity: 5_000,
             per_ip: 32,
+            hold: Duration::from_secs(25),
+            hold_plain: Duration::from_secs(20),
+            holds: 256,
+            holds_per_ip: 32,
             sync_places: 50,
             early_tolerance: Duration::from_secs(1),
             remanence: Duration::from_secs(300),

@@ -34,6 +34,8 @@ pub enum Event {
         deadline: Instant,
         keep: bool,
     },
+    /// Its request is held: the answer comes with the slot, or by then.
+    Held { ticket: Guid, position: u32, length: u32, until: Instant },
     /// It is among the first for which a slot is free.
     Entitled { ticket: Guid },
     /// It did not ask by its deadline while a slot was kept for it: the slot

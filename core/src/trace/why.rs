@@ -41,6 +41,7 @@ const CLAUSES: &[(&str, &str, &str)] = &[
     ("queue.continued", "AQ-9", "Active Queueing, server"),
     ("queue.entitled", "AQ-2", "Active Queueing, server"),
     ("queue.finished", "AQ-9", "Active Queueing, server"),
+    ("queue.held", "QA-3", "Active Queueing, X-Features: hold"),
     ("queue.lost.broke_too_often", "PQ-10", "PARQ §4"),
     ("queue.lost.connection_lost", "AQ-7", "Active Queueing, server"),
     ("queue.lost.overdue", "AQ-6", "Active Queueing, server"),

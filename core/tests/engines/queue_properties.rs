@@ -3,7 +3,7 @@
 
 use crate::contract;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use contract::{Step, keeps_the_contract};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{ConnId, Guid};
 use servent_core::queue::server::{Input, Output, PlaceView, Request, Server, Verdict};
-use servent_core::queue::{Config, Dialect, Event, FileKey, Row, RowState};
+use servent_core::queue::{Config, Dialect, Event, FileKey, Policy, Row, RowState};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
@@ -20,6 +20,10 @@ const START: Instant = Instant::from_secs(1_000_000);
 
 fn config() -> Config {
     Config { slots: 2, capacity: CAPACITY, per_ip: 5, sync_places: 3, ..Config::default() }
+}
+
+fn adaptive() -> Config {
+    Config { policy: Policy::Adaptive, holds: 4, ..config() }
 }
 
 /// Names for ids: the first stands for the first id the server gives, and so
@@ -87,8 +91,18 @@ fn requests() -> impl Strategy<Value = Input> {
     let called = prop::option::of(peers().prop_map(|ip| SocketAddr::new(ip, 6346)));
     (conns(), peers(), dialects(), file, any::<u64>(), ticket, told, called).prop_map(
         |(conn, peer, dialect, file, bytes, ticket, told, callback)| {
-            let request = Request { conn, peer, dialect, file, bytes, ticket, told, callback };
-            Input::Request(request)
+            let waits = bytes % 3 != 0;
+            Input::Request(Request {
+                conn,
+                peer,
+                dialect,
+                file,
+                bytes,
+                ticket,
+                told,
+                callback,
+                waits,
+            })
         },
     )
 }
@@ -124,6 +138,8 @@ fn inputs() -> impl Strategy<Value = Input> {
         12 => requests(),
         3 => (conns(), any::<bool>()).prop_map(|(conn, last)| Input::Finished { conn, last }),
         2 => conns().prop_map(|conn| Input::Broken { conn }),
+        2 => conns().prop_map(|conn| Input::Answer { conn }),
+        2 => (conns(), any::<u64>()).prop_map(|(conn, bytes)| Input::Progress { conn, bytes }),
         3 => conns().prop_map(|conn| Input::Gone { conn }),
         1 => (0_u32..4).prop_map(Input::Slots),
         1 => (prop::sample::select(names()), any::<bool>())
@@ -191,15 +207,17 @@ fn left(event: &Event) -> Option<Guid> {
     }
 }
 
-fn play(steps: Vec<Step<Input>>) {
-    let mut server = Server::new(config(), Rng::new(1));
+fn play(config: Config, steps: Vec<Step<Input>>) {
+    let mut server = Server::new(config, Rng::new(1));
     let (mut now, mut watch, mut fx) = (START, Watch::default(), Fx::new());
+    let mut held = BTreeSet::new();
     let mut restored = 0;
     for step in steps {
         now += step.after;
         while server.poll_timeout().is_some_and(|(at, _)| at <= now) {
             server.handle_timeout(now, &mut fx);
             watch.look(&server, now, &fx);
+            answered(&fx, None, &mut held);
             fx.drain().for_each(drop);
         }
         restored += usize::from(matches!(step.input, Input::Restore(_)));
@@ -207,10 +225,21 @@ fn play(steps: Vec<Step<Input>>) {
             Input::Request(request) => Some(*request),
             _ => None,
         };
+        if let Input::Gone { conn } | Input::Broken { conn } = &step.input {
+            held.remove(conn);
+        }
+        if let Some(asked) = &asked
+            && held.contains(&asked.conn)
+        {
+            server.handle(now, Input::Answer { conn: asked.conn }, &mut fx);
+            watch.look(&server, now, &fx);
+            answered(&fx, None, &mut held);
+            fx.drain().for_each(drop);
+        }
         let before = server.view(1, u32::MAX, now).places;
         server.handle(now, step.input, &mut fx);
         watch.look(&server, now, &fx);
-        answered(&fx, asked.as_ref().map(|request| request.conn));
+        answered(&fx, asked.as_ref().map(|request| request.conn), &mut held);
         if let Some(asked) = asked {
             let hurt = before.iter().filter(|place| !is_of(place, &asked));
             for place in hurt {
@@ -233,27 +262,28 @@ fn is_of(place: &PlaceView, asked: &Request) -> bool {
         || (passive && place.peer == asked.peer)
 }
 
-/// Every request is answered once, and what is promised is saved before.
-fn answered(fx: &Fx<Output, Event>, asked: Option<ConnId>) {
-    let mut answers = 0;
+/// Every request is answered once, at once or when it has been held, and what
+/// is promised is saved before.
+fn answered(fx: &Fx<Output, Event>, asked: Option<ConnId>, held: &mut BTreeSet<ConnId>) {
     let mut saved = Vec::new();
+    held.extend(asked);
     for output in fx.outputs() {
         match output {
             Output::Save(row) => saved.push(row.ticket),
             Output::Reply { conn, verdict } => {
-                assert_eq!(Some(*conn), asked);
-                answers += 1;
+                assert!(held.remove(conn), "nobody asked, or it was answered before");
                 if let Verdict::Wait(place) = verdict
                     && place.dialect != Dialect::Active
                 {
                     assert!(saved.contains(&place.ticket), "write before reply");
                 }
             }
-            Output::Hangup { conn, .. } => answers += usize::from(Some(*conn) == asked),
+            Output::Hangup { conn, .. } => drop(held.remove(conn)),
             Output::Forget(_) | Output::Call { .. } => {}
         }
     }
-    assert_eq!(answers, usize::from(asked.is_some()));
+    let waits = fx.events().any(|event| matches!(event, Event::Held { .. }));
+    assert!(waits || asked.is_none_or(|conn| !held.contains(&conn)), "no answer, and not held");
 }
 
 proptest! {
@@ -261,12 +291,15 @@ proptest! {
 
     #[test]
     fn any_inputs_keep_the_contract_of_an_engine(steps in steps()) {
-        let server = keeps_the_contract(|| Server::new(config(), Rng::new(1)), &steps, 200);
-        prop_assert!(server.length() <= CAPACITY + steps.len() as u32);
+        for config in [config(), adaptive()] {
+            let server = keeps_the_contract(|| Server::new(config, Rng::new(1)), &steps, 200);
+            prop_assert!(server.length() <= CAPACITY + steps.len() as u32);
+        }
     }
 
     #[test]
     fn any_inputs_keep_order_slots_and_everybody_elses_place(steps in steps()) {
-        play(steps);
+        play(config(), steps.clone());
+        play(adaptive(), steps);
     }
 }

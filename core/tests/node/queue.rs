@@ -523,3 +523,63 @@ fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close(
     host.say(plain, "HEAD /get/0/file%200.bin HTTP/1.0\r\n\r\n");
     assert!(host.hung_up.contains(&plain));
 }
+
+/// A busy host of the adaptive policy.
+fn adaptive() -> (Host, ConnId) {
+    let mut config = config();
+    config.queue.policy = servent_core::queue::Policy::Adaptive;
+    busy(config)
+}
+
+#[test]
+fn a_held_request_is_answered_with_the_slot_and_a_plain_one_too() {
+    let (mut host, holder) = adaptive();
+    let (ours, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
+    assert_eq!(reply, "", "the answer is held back");
+    let (plain, reply) = host.ask("9.9.9.3:1", "");
+    assert_eq!(reply, "");
+    let (_, reply) = host.ask("9.9.9.4:1", PQ);
+    assert_eq!((status(&reply), var(&reply, "position")), (503, "3"), "it did not say it waits");
+    finish(&mut host, holder);
+    assert_eq!(status(&host.heard(ours)), 200);
+    host.input(Input::Served { conn: ours, bytes: 100_000 });
+    assert_eq!(status(&host.heard(plain)), 200);
+}
+
+#[test]
+fn a_plain_client_hears_its_place_when_its_hold_is_over() {
+    let (mut host, holder) = adaptive();
+    let (plain, _) = host.ask("9.9.9.3:1", "");
+    let mut sent = 0;
+    trickle(&mut host, holder, 19, &mut sent);
+    assert_eq!(host.heard(plain), "");
+    trickle(&mut host, holder, 2, &mut sent);
+    let reply = host.heard(plain);
+    assert_eq!(status(&reply), 503, "{reply}");
+    assert!(header(&reply, "Retry-After").is_some() && host.hung_up.contains(&plain));
+}
+
+#[test]
+fn whoever_sends_more_while_its_request_is_held_is_answered_in_order() {
+    let (mut host, _) = adaptive();
+    let hold = format!("{PQ}X-Features: hold/1.0\r\n");
+    let conn = host.accept("9.9.9.2:1");
+    assert_eq!(host.say(conn, &get(0, &hold)), "");
+    let reply = host.say(conn, "GET /nothing HTTP/1.1\r\n\r\n");
+    assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
+    // Both in one packet.
+    let conn = host.accept("9.9.9.5:1");
+    let both = format!("{}GET /nothing HTTP/1.1\r\n\r\n", get(0, &hold));
+    let reply = host.say(conn, &both);
+    assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
+}
+
+#[test]
+fn a_connection_that_closes_while_its_request_is_held_leaves_nothing_behind() {
+    let (mut host, holder) = adaptive();
+    let (plain, _) = host.ask("9.9.9.3:1", "");
+    host.input(Input::Closed { conn: plain });
+    finish(&mut host, holder);
+    let (_, reply) = host.ask("9.9.9.4:1", PQ);
+    assert_eq!(status(&reply), 200);
+}

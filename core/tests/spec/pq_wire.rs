@@ -135,8 +135,8 @@ fn pq_6_a_client_gives_its_id_and_the_position_it_was_told() {
     assert_eq!(
         text,
         format!(
-            "GET /get/1/a HTTP/1.1\r\nX-Queue: 1.0\r\nX-Node: 13.4.5.6:4567\r\n\
-             X-Queued: position=1503; ID={ID}\r\n\r\n"
+            "GET /get/1/a HTTP/1.1\r\nX-Queue: 1.0\r\nX-Features: hold/1.0\r\n\
+             X-Node: 13.4.5.6:4567\r\nX-Queued: position=1503; ID={ID}\r\n\r\n"
         )
     );
     let (back, _) = RequestHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();

@@ -4,9 +4,12 @@
 use crate::queue_support;
 
 use queue_support::{Bench, Client, config, secs};
+use servent_core::id::ConnId;
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
-use servent_core::queue::server::Input;
-use servent_core::queue::{Config, Policy};
+use servent_core::queue::server::{Input, Output, Request, Verdict};
+use servent_core::queue::{Config, Dialect, Loss, Policy};
+use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead};
+use servent_core::wire::queue::{Claim, waits, write_claim};
 
 fn adaptive(slots: u32) -> Config {
     Config { policy: Policy::Adaptive, ..config(slots) }
@@ -110,4 +113,171 @@ fn qa_5_a_held_slot_counts_with_the_time_it_is_held() {
     bench.input(Input::Broken { conn: owner.conn });
     bench.pass(secs(100));
     assert_eq!(bench.arrive(Passive).1.place().eta, Some(secs(200)));
+}
+
+/// A client that waits for its answer, and what it hears at once.
+fn patient(bench: &mut Bench, dialect: Dialect) -> (Client, Vec<Output>) {
+    let client = bench.client(dialect);
+    let said = asks(bench, &client);
+    (client, said)
+}
+
+fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
+    let said = bench.input(Input::Request(Request {
+        conn: client.conn,
+        peer: client.peer,
+        dialect: client.dialect,
+        file: client.file,
+        bytes: client.bytes,
+        ticket: client.ticket,
+        told: client.told,
+        callback: None,
+        waits: true,
+    }));
+    said.into_iter().filter(|one| matches!(one, Output::Reply { .. })).collect()
+}
+
+/// Whom each reply is for, and whether it is a slot.
+fn replies(said: &[Output]) -> Vec<(ConnId, bool)> {
+    let reply = |one: &Output| match one {
+        Output::Reply { conn, verdict } => Some((*conn, matches!(verdict, Verdict::Start { .. }))),
+        _ => None,
+    };
+    said.iter().filter_map(reply).collect()
+}
+
+#[test]
+fn qa_3_a_held_poll_is_answered_in_the_instant_the_slot_is_there() {
+    let mut bench = Bench::new(adaptive(1));
+    let running = bench.upload(Parq);
+    let ((one, first), (two, second)) = (patient(&mut bench, Parq), patient(&mut bench, Passive));
+    assert_eq!((first, second), (vec![], vec![]));
+    bench.pass(secs(7));
+    let said = bench.input(Input::Finished { conn: running.conn, last: true });
+    assert_eq!(replies(&said), [(one.conn, true)]);
+    let said = bench.input(Input::Finished { conn: one.conn, last: true });
+    assert_eq!(replies(&said), [(two.conn, true)]);
+}
+
+#[test]
+fn qa_3_a_hold_ends_and_tells_a_place_and_plain_clients_are_held_a_shorter_time() {
+    let mut bench = Bench::new(adaptive(1));
+    bench.upload(Parq);
+    let ((ours, _), (plain, _)) = (patient(&mut bench, Parq), patient(&mut bench, Passive));
+    assert_eq!(replies(&bench.pass(secs(19))), []);
+    assert_eq!(replies(&bench.pass(secs(1))), [(plain.conn, false)]);
+    assert_eq!(replies(&bench.pass(secs(4))), []);
+    assert_eq!(replies(&bench.pass(secs(1))), [(ours.conn, false)]);
+    assert_eq!((bench.position(&ours), bench.position(&plain)), (1, 2));
+}
+
+#[test]
+fn qa_3_who_does_not_say_that_it_waits_is_answered_at_once() {
+    let mut bench = Bench::new(adaptive(1));
+    bench.upload(Parq);
+    for dialect in [Active, Parq, Parq11] {
+        bench.arrive(dialect).1.place();
+    }
+    assert_eq!(patient(&mut bench, Active).1.len(), 1, "how long it waits is not known");
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    assert_eq!(patient(&mut bench, Parq).1.len(), 1, "as in the text");
+}
+
+#[test]
+fn qa_3_held_requests_are_bounded_in_number_and_for_each_address() {
+    let mut bench = Bench::new(Config { holds: 3, holds_per_ip: 2, ..adaptive(1) });
+    bench.upload(Parq);
+    let from = |bench: &mut Bench, n: u8| {
+        let mut client = bench.client(Parq);
+        client.peer = [192, 0, 2, n].into();
+        asks(bench, &client).len()
+    };
+    let answered = [1, 1, 1, 2, 3].map(|n| from(&mut bench, n));
+    assert_eq!(answered, [0, 0, 1, 0, 1]);
+}
+
+#[test]
+fn qa_3_closing_early_gives_the_place_up_as_the_dialect_says() {
+    let mut bench = Bench::new(adaptive(1));
+    let running = bench.upload(Parq);
+    let (never_told, _) = patient(&mut bench, Parq);
+    let (mut told, _) = patient(&mut bench, Parq);
+    let (plain, _) = patient(&mut bench, Passive);
+    bench.gone(&never_told);
+    assert_eq!(bench.lost(), [Loss::ConnectionLost], "it knows no id to come back with");
+    let place = bench.pass(secs(25)).into_iter().find_map(|one| match one {
+        Output::Reply { conn, verdict: Verdict::Wait(place) } if conn == told.conn => Some(place),
+        _ => None,
+    });
+    let place = place.expect("the hold is over");
+    (told.ticket, told.told) = (Some(place.ticket), Some(place.position));
+    bench.pass(secs(3));
+    assert_eq!((asks(&mut bench, &told), asks(&mut bench, &plain)), (vec![], vec![]));
+    bench.gone(&told);
+    bench.gone(&plain);
+    assert_eq!((bench.position(&told), bench.position(&plain)), (1, 2), "both places are kept");
+    bench.input(Input::Finished { conn: running.conn, last: true });
+    bench.upload(Parq);
+}
+
+#[test]
+fn qa_3_plain_clients_of_one_address_stand_for_themselves_while_they_are_held() {
+    let mut bench = Bench::new(adaptive(1));
+    let mut running = bench.upload(Parq);
+    let mut line = Vec::new();
+    for _ in 0..5 {
+        let mut client = bench.client(Passive);
+        client.peer = [192, 0, 2, 1].into();
+        assert_eq!(asks(&mut bench, &client), []);
+        line.push(client);
+    }
+    for client in &line[..3] {
+        bench.pass(secs(4));
+        let said = bench.input(Input::Finished { conn: running.conn, last: true });
+        assert_eq!(replies(&said), [(client.conn, true)]);
+        running = client.clone();
+    }
+    // The other two hear the one place their address has from now on.
+    assert_eq!(replies(&bench.pass(secs(8))), [(line[3].conn, false), (line[4].conn, false)]);
+    assert_eq!((bench.server.length(), bench.lost()), (1, vec![Loss::Replaced]));
+}
+
+#[test]
+fn qa_3_who_sends_more_while_it_is_held_is_answered() {
+    let mut bench = Bench::new(adaptive(1));
+    bench.upload(Parq);
+    let (client, _) = patient(&mut bench, Parq);
+    let said = bench.input(Input::Answer { conn: client.conn });
+    assert_eq!(replies(&said), [(client.conn, false)]);
+    assert_eq!(bench.input(Input::Answer { conn: client.conn }), [], "once");
+}
+
+#[test]
+fn qa_3_a_slot_left_standing_by_the_head_goes_to_the_first_that_is_held() {
+    let mut bench = Bench::new(adaptive(1));
+    let running = bench.upload(Parq);
+    bench.queue(Active);
+    bench.finish(&running);
+    bench.pass(secs(45));
+    let (held, _) = patient(&mut bench, Parq);
+    assert_eq!(replies(&bench.pass(secs(14))), []);
+    assert_eq!(replies(&bench.pass(secs(1))), [(held.conn, true)], "the reserve is over");
+}
+
+#[test]
+fn qa_3_our_client_says_that_it_waits_and_a_plain_one_need_not() {
+    let spoken = |lines: &str| {
+        let text = format!("GET /get/0/a HTTP/1.1\r\n{lines}\r\n");
+        let limits = HeadLimits { bytes: 1_000, lines: 10 };
+        let (head, _) = RequestHead::parse(text.as_bytes(), &limits).unwrap().unwrap();
+        waits(&head.headers, servent_core::wire::queue::spoken(&head.headers))
+    };
+    assert!(spoken("") && spoken("X-Queue: 1.0\r\nX-Features: browse/1.0, hold/1.0\r\n"));
+    assert!(!spoken("X-Queue: 1.0\r\n") && !spoken("X-Queue: 1.1\r\nX-Features: tls/1.0\r\n"));
+    assert!(!spoken("X-Queue: 0.1\r\nX-Features: hold/1.0\r\n"));
+    let mut head = HeadWriter::request("GET", "/get/0/a");
+    write_claim(&mut head, Parq, Claim::default(), None);
+    let text = String::from_utf8(head.finish()).unwrap();
+    assert!(text.contains("X-Features: hold/1.0\r\n"), "{text}");
 }

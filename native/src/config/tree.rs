@@ -13,6 +13,8 @@ use super::{Origin, units};
 pub(super) const DURATIONS: &[&str] = &[
     "queue.early_tolerance",
     "queue.remanence",
+    "queue.hold",
+    "queue.hold_plain",
     "queue.slot_reserve",
     "queue.entitled_reserve",
     "queue.continue_hold",

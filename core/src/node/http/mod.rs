@@ -13,9 +13,11 @@ mod reply;
 mod request;
 mod serving;
 
+use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use self::reply::Reply;
+use self::request::Asked;
 pub(super) use self::request::{clip, heard};
 use super::catalog::Catalog;
 use super::connections::{Phase, Purpose, Timer};
@@ -37,12 +39,19 @@ type Said = Effect<server::Output, queue::Event>;
 pub(super) struct Http {
     pub(super) queue: Server,
     pub(super) files: Catalog,
+    /// What those asked for whose answers the queue holds back.
+    held: BTreeMap<ConnId, Asked>,
 }
 
 impl Http {
     pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
         let queue = Server::new(config, root.fork("queue", 0));
-        Self { queue, files: Catalog::default() }
+        Self { queue, files: Catalog::default(), held: BTreeMap::new() }
+    }
+
+    /// True while the queue holds an answer back.
+    fn holds(&self, conn: ConnId) -> bool {
+        self.held.contains_key(&conn)
     }
 
     /// Gives the queue an input that no request is behind, and does what it
@@ -85,8 +94,14 @@ impl Http {
             Effect::Output(server::Output::Hangup { conn, why }) => {
                 self.close(cx, conn, true, loss(why));
             }
-            Effect::Output(server::Output::Reply { .. }) => {
-                unreachable!("only a request is replied to")
+            Effect::Output(server::Output::Reply { conn, verdict }) => {
+                // It was held until now.
+                let asked = self.held.remove(&conn);
+                if let (Some(asked), Some(state)) = (asked, cx.io.open(conn)) {
+                    state.phase = Phase::Serving { place_until: Instant::ZERO };
+                    self.verdict(cx, conn, &asked, verdict);
+                    serving::await_request(cx, conn, true);
+                }
             }
         }
     }
@@ -163,7 +178,8 @@ impl Http {
     pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, was: &Phase, broke: bool) {
         match was {
             Phase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
-            Phase::Fresh | Phase::Serving { .. } | Phase::Sending(_) => {
+            Phase::Fresh | Phase::Serving { .. } | Phase::Held | Phase::Sending(_) => {
+                self.held.remove(&conn);
                 self.queue(cx, server::Input::Gone { conn });
             }
             Phase::Dialing(Purpose::Call(ticket)) => {

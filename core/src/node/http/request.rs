@@ -11,7 +11,7 @@ use crate::id::{ConnId, FileIndex, Sha1};
 use crate::node::connections::{Phase, Timer, Transfer};
 use crate::node::cx::Cx;
 use crate::node::parts::{Parts, Subject};
-use crate::node::{ConnEvent, Event, FileRef, Output};
+use crate::node::{ConnEvent, FileRef, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
 use crate::time::Instant;
@@ -19,6 +19,7 @@ use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
 
 /// A file body somebody asks for, while the queue decides.
+#[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) subject: Subject,
     pub(super) start: u64,
@@ -132,16 +133,17 @@ impl Http {
             ticket: claim.ticket,
             told: claim.told,
             callback: headers::callback(&head.headers),
+            waits: headers::waits(&head.headers, dialect),
         };
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
         let asked = Asked { subject, start, end, partial, piece, dialect, form };
-        self.ask_queue(cx, request, &asked);
+        self.ask_queue(cx, request, asked);
     }
 
     /// The queue decides; what it wants besides is done in its own order, so
     /// that what is saved before a reply is persisted before it is written.
-    fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: &Asked) {
+    fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: Asked) {
         let conn = request.conn;
         if let Some(state) = cx.io.open(conn) {
             // The queue says anew whether there is a place.
@@ -149,10 +151,24 @@ impl Http {
         }
         let mut said = Fx::new();
         self.queue.handle(cx.now, server::Input::Request(request), &mut said);
+        let answers = |effect: &Effect<server::Output, _>| match effect {
+            Effect::Output(
+                server::Output::Reply { conn: to, .. } | server::Output::Hangup { conn: to, .. },
+            ) => *to == conn,
+            _ => false,
+        };
+        if !said.as_slice().iter().any(answers) {
+            cx.io.rest(conn);
+            if let Some(state) = cx.io.open(conn) {
+                state.phase = Phase::Held;
+            }
+            self.held.insert(conn, asked);
+            return self.obey_all(cx, said);
+        }
         for effect in said.drain() {
             match effect {
-                Effect::Output(server::Output::Reply { verdict, .. }) => {
-                    self.verdict(cx, conn, asked, verdict);
+                Effect::Output(server::Output::Reply { conn: to, verdict }) if to == conn => {
+                    self.verdict(cx, conn, &asked, verdict);
                 }
                 other => self.obey(cx, other),
             }
@@ -160,7 +176,13 @@ impl Http {
     }
 
     /// The queue's answer to a request.
-    fn verdict(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, verdict: Verdict) {
+    pub(super) fn verdict(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        asked: &Asked,
+        verdict: Verdict,
+    ) {
         let writer = Writer { agent: &cx.config.agent };
         match verdict {
             Verdict::Start { ticket, told_ticket } => {
@@ -222,17 +244,17 @@ impl Http {
         let mut refused = false;
         for effect in said.drain() {
             match effect {
-                Effect::Event(event) => cx.fx.event(Event::Queue(event)),
                 Effect::Output(server::Output::Reply {
+                    conn: to,
                     verdict: Verdict::Hammering { retry_after },
-                    ..
-                }) => {
+                }) if to == conn => {
                     refused = true;
                     form.keep &= placed;
                     let writer = Writer { agent: &cx.config.agent };
                     self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
                 }
-                Effect::Output(_) => unreachable!("a request without a place is only judged"),
+                // Time has gone on for others.
+                other => self.obey(cx, other),
             }
         }
         refused

@@ -33,6 +33,14 @@ impl Http {
         while used < bytes.len() {
             match cx.io.open(conn).map(|c| &c.phase) {
                 Some(Phase::Fresh | Phase::Serving { .. }) => {}
+                Some(Phase::Held) => {
+                    // It does not wait for its answer after all.
+                    self.queue(cx, server::Input::Answer { conn });
+                    if !self.holds(conn) {
+                        continue;
+                    }
+                    break;
+                }
                 _ => break,
             }
             if answered > most {
@@ -202,7 +210,7 @@ impl Http {
 
 /// Sets the deadline for what must come next on a connection that is served.
 /// `answered`: a request was answered just now, so the time begins anew.
-fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
+pub(super) fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
     let (now, limits) = (cx.now, &cx.config.limits);
     let Some(state) = cx.io.open(conn) else { return };
     let Phase::Serving { place_until } = state.phase else { return };

@@ -15,8 +15,12 @@ impl Server {
         if entry.phase != Phase::Waiting {
             return self.end_upload(at, fx);
         }
-        if entry.dialect == Dialect::Active {
+        // Nobody comes back to a place it was never told of.
+        if entry.dialect == Dialect::Active || entry.told == 0 {
             return self.lose(at, Loss::ConnectionLost, fx);
+        }
+        if entry.dialect == Dialect::Passive {
+            return self.go_away(now, at, fx);
         }
         entry.breaks = entry.breaks.saturating_add(1);
         // PARQ §4: at least one disconnection has to be allowed.
@@ -30,7 +34,9 @@ impl Server {
     pub(super) fn let_go(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         match (entry.phase, entry.dialect) {
-            (Phase::Waiting, Dialect::Active) => self.lose(at, Loss::Replaced, fx),
+            (Phase::Waiting, dialect) if dialect == Dialect::Active || entry.told == 0 => {
+                self.lose(at, Loss::Replaced, fx);
+            }
             (Phase::Waiting, _) => self.go_away(now, at, fx),
             _ => self.end_upload(at, fx),
         }
@@ -48,6 +54,7 @@ impl Server {
         let Entry { ticket, arrival, seat, .. } = *entry;
         self.line.set_present(seat, false);
         self.claims.remove(arrival, true);
+        self.holds.remove(arrival);
         self.wake_at(at, Some(until));
         self.save(at, fx);
         fx.event(Event::Away { ticket, until });
@@ -59,6 +66,10 @@ impl Server {
         if entry.call_booked {
             return self.call(now, at, fx);
         }
+        if self.end_hold(now, at, fx) {
+            return;
+        }
+        let entry = &self.places.slab[at];
         let callable = entry.call_port.is_some() && entry.calls < self.config.calls;
         match entry.phase {
             Phase::Uploading => self.wake_at(at, None),

@@ -16,8 +16,12 @@ pub enum Input {
     /// Everything is restored: deadlines run from now, owners are called.
     Resume,
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
-    /// [`Output::Hangup`] for its connection in the same list.
+    /// [`Output::Hangup`] for its connection: in the same list, or in a later
+    /// one when the request is held ([`Request::waits`]). On a connection whose
+    /// last request is held, [`Input::Answer`] comes first.
     Request(Request),
+    /// A held request is to be answered now, by a place if there is no slot.
+    Answer { conn: ConnId },
     /// A request that needs no slot: a `HEAD`, a list, a file we do not have.
     /// Counts like any other towards hammering; refused with one
     /// [`Output::Reply`], else there is no output.
@@ -59,6 +63,8 @@ pub struct Request {
     pub told: Option<u32>,
     /// Its `X-Node`, as claimed.
     pub callback: Option<SocketAddr>,
+    /// It waits for its answer a while: it said so, or is a plain client.
+    pub waits: bool,
 }
 
 /// Something for the host to do, in order.

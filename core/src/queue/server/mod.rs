@@ -28,6 +28,10 @@
 //! its window. So no slot idles while somebody entitled asks, nobody jumps the
 //! line, and nobody who obeys starves (decision §2.5; `claims`).
 //!
+//! **Held requests.** An adaptive server does not answer a client of the first
+//! `sync_places` that waits for its answer: it is there, and gets the slot in
+//! the instant that it is free (QA-3; `holds`).
+//!
 //! **In the slot.** A finished upload frees its slot at once when the whole
 //! file was sent, or all of it from some byte on. After any other range the
 //! slot waits `continue_hold` for the next request on the same connection
@@ -53,13 +57,15 @@
 //!
 //! `places` finds entries by id, connection and address, over `index`;
 //! `line` knows their order, over `sums`; `wheel` their deadlines;
-//! `claims` for whom slots are kept; `throttle` which addresses ask too
+//! `claims` for whom slots are kept; `holds` whose answers are still to come;
+//! `throttle` which addresses ask too
 //! often; `rate` and `estimate` when a slot may come. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
 mod claims;
 mod entry;
 mod estimate;
+mod holds;
 mod index;
 mod io;
 mod line;
@@ -78,6 +84,7 @@ use alloc::collections::BTreeMap;
 
 use self::claims::{Claim, Claims};
 use self::entry::{Entry, Patience};
+use self::holds::Holds;
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
 use self::places::Places;
@@ -125,6 +132,7 @@ type Effects = Fx<Output, Event>;
 ///         ticket: None,
 ///         told: None,
 ///         callback: None,
+///         waits: false,
 ///     }), &mut fx);
 /// }
 /// let verdicts: Vec<_> = fx.outputs().filter_map(|output| match output {
@@ -145,6 +153,7 @@ pub struct Server {
     /// Those in a slot, by order of arrival.
     uploads: BTreeMap<u64, Upload>,
     rate: Rate,
+    holds: Holds,
     knocks: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -174,6 +183,7 @@ impl Server {
             claims: Claims::default(),
             uploads: BTreeMap::new(),
             rate: Rate::default(),
+            holds: Holds::default(),
             knocks,
             calls,
             next_call: Instant::ZERO,
@@ -247,6 +257,7 @@ impl Server {
         let Entry { seat, arrival, .. } = self.places.slab[at];
         self.line.remove(seat);
         self.claims.remove(arrival, orphaned);
+        self.holds.remove(arrival);
     }
 
     /// Puts an entry at the end of the line.
@@ -307,6 +318,7 @@ impl Engine for Server {
             Input::Restore(row) => self.restore(now, row, fx),
             Input::Resume => self.resume(now, fx),
             Input::Request(request) => self.request(now, request, fx),
+            Input::Answer { conn } => self.answer(now, conn, fx),
             Input::Progress { conn, bytes } => return self.progress(conn, bytes),
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Broken { conn } => self.broken(now, conn, fx),
@@ -319,10 +331,12 @@ impl Engine for Server {
             Input::CallDone { ticket, ok } => self.call_done(now, ticket, ok, fx),
         }
         self.settle(now, fx);
+        self.serve_held(now, fx);
     }
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
         self.rest = None;
+        self.rate.turn_to(now);
         for _ in 0..BATCH {
             let Some(at) = self.wheel.due(now) else { break };
             if !self.wheel.postpone(&mut self.places.slab, at, now) {
@@ -330,6 +344,7 @@ impl Engine for Server {
             }
         }
         self.settle(now, fx);
+        self.serve_held(now, fx);
         if self.wheel.due(now).is_some() {
             self.rest = Some(now + BREATH);
         }
@@ -341,6 +356,6 @@ impl Engine for Server {
         }
         let deadline = self.wheel.next().map(|at| (at, "deadline"));
         let reserve = self.claims.next().map(|at| (at, "reserve"));
-        earlier(deadline, reserve)
+        earlier(earlier(deadline, reserve), self.next_open())
     }
 }

@@ -29,6 +29,11 @@ impl Rate {
         }
     }
 
+    /// The instant it was turned to last.
+    pub(super) const fn now(&self) -> Instant {
+        self.now
+    }
+
     /// A transfer begins.
     pub(super) fn begin(&mut self) {
         self.running += 1;

@@ -84,6 +84,7 @@ impl Server {
             let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
         }
+        self.holds.remove(self.places.slab[at].arrival);
         self.take_connection(now, at, request, fx);
         self.places.move_to(at, request.peer);
         let entry = &mut self.places.slab[at];
@@ -202,15 +203,20 @@ impl Server {
         self.note(at, request);
         let (peer, dialect, length) = (request.peer, request.dialect, self.line.len());
         fx.event(Event::Arrived { ticket, arrival, peer, dialect, position: length, length });
-        self.tell(now, at, request, fx);
+        self.wait(now, at, request, fx);
     }
 
     fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         self.settle(now, fx);
-        let Entry { arrival, seat, ticket, .. } = self.places.slab[at];
-        if !self.claims.let_in(Some(arrival), self.free(), now) {
-            return self.tell(now, at, request, fx);
+        if !self.claims.let_in(Some(self.places.slab[at].arrival), self.free(), now) {
+            return self.wait(now, at, request, fx);
         }
+        self.serve(now, at, request, fx);
+    }
+
+    /// Gives a slot to somebody of the line.
+    pub(super) fn serve(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        let Entry { arrival, seat, ticket, .. } = self.places.slab[at];
         let ahead = self.line.position(seat) - 1;
         for position in 1..=ahead.min(PASSED_TOLD) {
             let Some(other) = self.line.at(position) else { break };
@@ -227,7 +233,7 @@ impl Server {
     }
 
     /// Tells a waiting client its place (AQ-3, PQ-4).
-    fn tell(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    pub(super) fn tell(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         let (dialect, ticket, seat) = (entry.dialect, entry.ticket, entry.seat);
         let position = self.line.position(seat);

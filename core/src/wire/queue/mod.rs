@@ -7,6 +7,6 @@ mod told;
 mod vars;
 
 pub use self::line::Line;
-pub use self::place::{Claim, Dialect, Place, callback, spoken, write_claim, write_place};
+pub use self::place::{Claim, Dialect, Place, callback, spoken, waits, write_claim, write_place};
 pub use self::seconds::Seconds;
 pub use self::told::{Told, ToldPlace};

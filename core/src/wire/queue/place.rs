@@ -111,6 +111,21 @@ pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     each.find(|at| at.port() != 0 && !at.ip().is_unspecified())
 }
 
+/// True when a client waits a while for its answer (QA-3): it says so in
+/// `X-Features`, or knows of no queues and takes what comes. How long others
+/// wait is not known.
+#[must_use]
+pub fn waits(headers: &Headers, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Passive => true,
+        Dialect::Active => false,
+        Dialect::Parq | Dialect::Parq11 => headers.lists("X-Features", HOLD),
+    }
+}
+
+/// How a client says that it waits.
+const HOLD: &str = "hold/1.0";
+
 /// Writes the queueing headers of a request: the level we speak, the place
 /// we hold, and where we can be called back. A client that is called back
 /// gives the same headers (PQ-8).
@@ -126,7 +141,8 @@ pub fn write_claim(
             head.header("X-Queue", "0.1");
             return;
         }
-        Dialect::Parq => head.header("X-Queue", "1.0"),
+        // What we speak ourselves; the other is what others speak.
+        Dialect::Parq => head.header("X-Queue", "1.0").header("X-Features", HOLD),
         Dialect::Parq11 => head.header("X-Queue", "1.1"),
     };
     if let Some(at) = callback {

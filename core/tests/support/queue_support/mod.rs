@@ -30,6 +30,7 @@ pub struct Client {
     pub ticket: Option<Guid>,
     pub told: Option<u32>,
     pub callback: Option<SocketAddr>,
+    pub waits: bool,
 }
 
 /// What a client got.
@@ -72,7 +73,17 @@ impl Bench {
         let n = u32::try_from(conn.0).unwrap();
         let peer = IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + n));
         let file = FileKey(1);
-        Client { dialect, peer, conn, file, bytes: 1_000, ticket: None, told: None, callback: None }
+        Client {
+            dialect,
+            peer,
+            conn,
+            file,
+            bytes: 1_000,
+            ticket: None,
+            told: None,
+            callback: None,
+            waits: false,
+        }
     }
 
     pub fn conn(&mut self) -> ConnId {
@@ -103,6 +114,7 @@ impl Bench {
             ticket: client.ticket,
             told: client.told,
             callback: client.callback,
+            waits: client.waits,
         };
         let outputs = self.input(Input::Request(request));
         let mut answers = outputs.into_iter().filter_map(|output| match output {

@@ -13,6 +13,8 @@ use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, Record};
 
+/// How much later than it says a hold may end.
+const LATE: Duration = Duration::from_secs(5);
 /// Scaled intervals are rounded down, each by itself.
 const ROUNDING: Duration = Duration::from_micros(1);
 
@@ -21,6 +23,8 @@ pub(super) struct Place {
     ticket: Guid,
     pub(super) dialect: Option<Dialect>,
     pub(super) conn: Option<ConnId>,
+    /// It was told where it stands.
+    pub(super) told: bool,
     /// It was told to hang up and come back, or its server restarted: no
     /// connection is expected.
     sent_away: bool,
@@ -142,6 +146,14 @@ impl Line {
                 }
             }
             Queue::Told { .. } => self.told(now, event, found),
+            Queue::Held { ticket, position, length, until } => {
+                if let Some(place) = self.place(*ticket) {
+                    (place.not_before, place.deadline) = (now, Some(*until + LATE));
+                    place.sent_away = false;
+                }
+                self.position(*ticket, *position, *length, found);
+                self.told_to_wait(now, *ticket, found);
+            }
             Queue::Entitled { ticket } => self.entitled(now, *ticket),
             Queue::Lapsed { ticket } => self.lapsed(now, *ticket, found),
             Queue::Away { ticket, until } => {
@@ -177,6 +189,7 @@ impl Line {
                 ticket,
                 dialect,
                 conn,
+                told: dialect.is_none(),
                 sent_away: dialect.is_none(),
                 not_before: Instant::ZERO,
                 deadline: None,
@@ -204,7 +217,7 @@ impl Line {
         if let Some(place) = self.place(*ticket) {
             (place.dialect, place.not_before) = (Some(*dialect), *not_before);
             (place.deadline, place.calls) = (Some(*deadline), 0);
-            place.sent_away = !keep;
+            (place.told, place.sent_away) = (true, !keep);
         }
         self.position(*ticket, *position, *length, found);
         // Whoever obeys is never too late, however slow the way (§2.2).

@@ -24,7 +24,7 @@ pub(super) fn is_borne_out(
         // AQ-6, PQ-8.
         Loss::Overdue => overdue,
         // AQ-7: in no other dialect is the connection the place.
-        Loss::ConnectionLost => place.dialect == Some(Dialect::Active) && !open,
+        Loss::ConnectionLost => (place.dialect == Some(Dialect::Active) || !place.told) && !open,
         // PQ-6: positions are named in no other dialect.
         Loss::WrongPosition => !matches!(place.dialect, Some(Dialect::Active | Dialect::Passive)),
         // PQ-10: one break is always forgiven.
@@ -34,6 +34,9 @@ pub(super) fn is_borne_out(
         // PQ-8: only after calls, and not before its time.
         Loss::Unreachable => overdue && place.calls > 0,
         // Whoever speaks on a connection that was somebody's takes its place.
-        Loss::Replaced => place.dialect == Some(Dialect::Active),
+        // PQ-3: and an address has one place, when nobody holds its requests.
+        Loss::Replaced => {
+            matches!(place.dialect, Some(Dialect::Active | Dialect::Passive)) || !place.told
+        }
     }
 }

@@ -1,0 +1,152 @@
+//! Requests that are held: their answer is still to come (QA-3).
+//!
+//! A held request is a client that is there. It gets its slot the moment one
+//! is kept for it, and hears its place when the hold is over. Nothing of a
+//! hold is remembered: whoever was never told a place loses it with the
+//! connection, and a crash answers nobody.
+
+use alloc::collections::BTreeMap;
+use core::net::IpAddr;
+
+use super::entry::{Entry, Phase};
+use super::{Effects, Request, Server};
+use crate::address::owner;
+use crate::id::ConnId;
+use crate::queue::{Dialect, Event, Loss, Policy};
+use crate::time::{Duration, Instant};
+
+/// How much later than the hold ends its entry would be overdue: never, but
+/// for a clock that comes late.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// The held requests, by arrival of their entries.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Holds(BTreeMap<u64, Request>);
+
+impl Holds {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The request of whoever arrived then is held no longer.
+    pub(super) fn remove(&mut self, arrival: u64) -> Option<Request> {
+        self.0.remove(&arrival)
+    }
+
+    fn of(&self, peer: IpAddr) -> usize {
+        let peer = owner(peer);
+        self.0.values().filter(|held| owner(held.peer) == peer).count()
+    }
+}
+
+impl Server {
+    /// A request for which there is no slot now: held, or told its place.
+    pub(super) fn wait(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+        let Entry { seat, dialect, .. } = self.places.slab[at];
+        let position = self.line.position(seat);
+        let length = match dialect {
+            Dialect::Active => None,
+            Dialect::Passive => Some(self.config.hold_plain),
+            Dialect::Parq | Dialect::Parq11 => Some(self.config.hold),
+        };
+        let length = length.filter(|length| {
+            *length > Duration::ZERO
+                && self.config.policy == Policy::Adaptive
+                && request.waits
+                && position <= self.config.sync_places
+                && self.holds.0.len() < self.config.holds as usize
+                && self.holds.of(request.peer) < self.config.holds_per_ip as usize
+        });
+        match length {
+            Some(length) => self.hold(now, at, (request, length), fx),
+            None => self.tell(now, at, request, fx),
+        }
+    }
+
+    fn hold(
+        &mut self,
+        now: Instant,
+        at: u32,
+        (request, length): (&Request, Duration),
+        fx: &mut Effects,
+    ) {
+        let scale = self.config.time_scale;
+        let until = now + length.scaled(scale);
+        let entry = &mut self.places.slab[at];
+        (entry.not_before, entry.deadline) = (now, until + SLACK.scaled(scale));
+        (entry.calls, entry.call_booked) = (0, false);
+        let Entry { ticket, arrival, seat, .. } = *entry;
+        self.holds.0.insert(arrival, *request);
+        self.line.set_present(seat, true);
+        self.wake_at(at, Some(until));
+        let (position, length) = (self.line.position(seat), self.line.len());
+        fx.event(Event::Held { ticket, position, length, until });
+    }
+
+    /// The hold of an entry is over, if its request is held: true then.
+    pub(super) fn end_hold(&mut self, now: Instant, at: u32, fx: &mut Effects) -> bool {
+        let Some(request) = self.holds.remove(self.places.slab[at].arrival) else { return false };
+        let at = self.one_place(at, &request, fx);
+        // We may be late, and its slot be there.
+        self.settle(now, fx);
+        if self.claims.let_in(Some(self.places.slab[at].arrival), self.free(), now) {
+            self.serve(now, at, &request, fx);
+        } else {
+            self.tell(now, at, &request, fx);
+        }
+        true
+    }
+
+    /// The place of a passive client whose hold is over. Its address has one
+    /// place outside of holds, the earliest of those it had (PQ-3).
+    fn one_place(&mut self, at: u32, request: &Request, fx: &mut Effects) -> u32 {
+        let Entry { dialect, peer, arrival, .. } = self.places.slab[at];
+        let passive = Some(peer).filter(|_| dialect == Dialect::Passive);
+        let Some(other) = passive.and_then(|peer| self.places.passive_of(peer)) else { return at };
+        if self.places.slab[other].arrival > arrival {
+            self.lose(other, Loss::Replaced, fx);
+            return at;
+        }
+        self.lose(at, Loss::Replaced, fx);
+        self.places.bind(other, request.conn);
+        self.note(other, request);
+        other
+    }
+
+    /// A held request is to be answered now.
+    pub(super) fn answer(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        if let Some(at) = self.places.with_conn(conn)
+            && self.places.slab[at].phase == Phase::Waiting
+        {
+            self.end_hold(now, at, fx);
+        }
+    }
+
+    /// Gives slots to those whose requests are held, in order of arrival.
+    pub(super) fn serve_held(&mut self, now: Instant, fx: &mut Effects) {
+        while self.free() > 0 {
+            let first = self
+                .holds
+                .0
+                .iter()
+                .find(|&(&arrival, _)| self.claims.let_in(Some(arrival), self.free(), now));
+            let Some((&arrival, &request)) = first else { return };
+            let Some(at) = self.places.with_conn(request.conn) else {
+                self.holds.remove(arrival);
+                continue;
+            };
+            self.serve(now, at, &request, fx);
+            self.settle(now, fx);
+        }
+    }
+
+    /// When a slot that is kept for somebody else opens to those held.
+    pub(super) fn next_open(&self) -> Option<(Instant, &'static str)> {
+        if self.holds.is_empty() {
+            return None;
+        }
+        let opens = self.claims.all().map(|claim| claim.open_at);
+        let next = opens.filter(|at| *at > self.rate.now() && *at < Instant::MAX).min()?;
+        Some((next, "open"))
+    }
+}
