@@ -1,5 +1,6 @@
 //! One download: its file, its sources, and how it ends.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -49,7 +50,7 @@ pub(super) struct Download {
     pub(super) have: RangeSet,
     /// Bytes stored since the row was saved.
     pub(super) unsaved: u64,
-    pub(super) sources: BTreeMap<u32, Src>,
+    pub(super) sources: BTreeMap<u32, Box<Src>>,
     next_source: u32,
     /// `GIV`s that are expected, and until when.
     pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
@@ -95,12 +96,12 @@ impl Download {
     /// Adds a source; `None` when it is there already.
     pub(super) fn add(&mut self, source: Source, cx: &Cx<'_>) -> Option<u32> {
         let same = |s: &Src| !s.pushed && s.at() == source.at && s.source.target == source.target;
-        if self.sources.values().any(same) {
+        if self.sources.values().any(|s| same(s)) {
             return None;
         }
         let no = self.next_source;
         self.next_source += 1;
-        self.sources.insert(no, Src::new(cx.config, source));
+        self.sources.insert(no, Box::new(Src::new(cx.config, source)));
         Some(no)
     }
 
@@ -397,7 +398,7 @@ impl Download {
         }
         let givs = self.givs.iter().map(|&(_, _, until)| (until, "giv"));
         let contact = self.first_contact.map(|until| (until, "first contact"));
-        self.sources.values().filter_map(Src::due).chain(givs).chain(contact).min()
+        self.sources.values().filter_map(|s| s.due()).chain(givs).chain(contact).min()
     }
 
     pub(super) fn view(&self) -> FetchView {
@@ -406,7 +407,7 @@ impl Download {
             name: self.get.name.clone(),
             size: self.size,
             have: self.have.bytes(),
-            sources: self.sources.values().map(Src::view).collect(),
+            sources: self.sources.values().map(|s| s.view()).collect(),
             state: alloc::string::String::from(match self.state {
                 State::Resting | State::Running => "running",
                 State::Verifying => "verifying",

@@ -22,6 +22,7 @@ mod source;
 mod talk;
 mod view;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -54,7 +55,9 @@ pub struct Fetches {
     speech: Speech,
     conns: Conns,
     next: u32,
-    downloads: BTreeMap<FetchId, Download>,
+    /// Boxed, like what is in them: most nodes have one or none, and a leaf of
+    /// the map has room for eleven.
+    downloads: BTreeMap<FetchId, Box<Download>>,
     /// When each download wants to be woken.
     due: BTreeMap<FetchId, (Instant, &'static str)>,
 }
@@ -77,7 +80,7 @@ impl Fetches {
     /// What the downloads look like, by number.
     #[must_use]
     pub fn view(&self) -> Vec<FetchView> {
-        self.downloads.values().map(Download::view).collect()
+        self.downloads.values().map(|d| d.view()).collect()
     }
 
     /// Runs a step of one download, if there is such a download.
@@ -116,7 +119,7 @@ impl Fetches {
         self.next = self.next.max(fetch.0.saturating_add(1));
         let Self { config, speech, conns, .. } = self;
         let download = Download::new(row, &Cx { now, config, speech, conns, fx });
-        self.downloads.insert(fetch, download);
+        self.downloads.insert(fetch, Box::new(download));
     }
 
     fn get(&mut self, get: Get, now: Instant, fx: &mut FxOf<Self>) {
@@ -211,7 +214,7 @@ impl Fetches {
             let found = d.givs.iter().position(|g| (g.0, g.1) == (servent, index));
             found.filter(|_| d.state == State::Running).map(|at| (d.id, at))
         };
-        let Some((fetch, at)) = self.downloads.values().find_map(awaited) else {
+        let Some((fetch, at)) = self.downloads.values().find_map(|d| awaited(d)) else {
             fx.event(Event::GivUnknown { conn, servent });
             fx.output(Output::Close { conn });
             return;

@@ -189,7 +189,9 @@ impl Conn {
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     limits: Limits,
-    conns: BTreeMap<ConnId, Conn>,
+    /// Boxed, because a leaf of the map has room for eleven, and most nodes
+    /// have one connection at a time and make one after the other.
+    conns: BTreeMap<ConnId, Box<Conn>>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
     dialed: u64,
@@ -274,7 +276,7 @@ impl Connections {
 
     fn insert(&mut self, conn: ConnId, state: Conn) {
         *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
-        self.conns.insert(conn, state);
+        self.conns.insert(conn, Box::new(state));
     }
 
     /// Bytes came in: keeps them as unread and says whose they are; `None`
@@ -312,12 +314,13 @@ impl Connections {
 
     /// Closes them all, without a word to their owners.
     pub(super) fn close_all(&mut self, why: &str, fx: &mut Effects) {
-        let open = |(conn, state): (&ConnId, &Conn)| match state.phase {
+        let flush = |conn: &Conn| match conn.phase {
             Phase::Closing => None,
-            Phase::Serving { .. } | Phase::Overlay => Some((*conn, true)),
-            _ => Some((*conn, false)),
+            Phase::Serving { .. } | Phase::Overlay => Some(true),
+            _ => Some(false),
         };
-        let open: Vec<(ConnId, bool)> = self.conns.iter().filter_map(open).collect();
+        let open = self.conns.iter().filter_map(|(conn, state)| Some((*conn, flush(state)?)));
+        let open: Vec<(ConnId, bool)> = open.collect();
         for (conn, flush) in open {
             self.close(conn, flush, why, fx);
         }
@@ -334,17 +337,17 @@ impl Connections {
                 self.per_owner.remove(&owner);
             }
         }
-        Some(gone)
+        Some(*gone)
     }
 
     /// A connection that is not closed yet.
     pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut Conn> {
-        self.conns.get_mut(&conn).filter(|c| !matches!(c.phase, Phase::Closing))
+        self.conns.get_mut(&conn).map(|c| &mut **c).filter(|c| !matches!(c.phase, Phase::Closing))
     }
 
     /// A connection in any phase, to look at.
     pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
-        self.conns.get(&conn)
+        self.conns.get(&conn).map(|c| &**c)
     }
 
     /// How many there are.
