@@ -95,6 +95,7 @@ pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf, earlier};
+use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
@@ -167,10 +168,11 @@ impl Server {
     /// An empty line. `rng` draws the ids and the hash keys.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
+        let key = Key::new(&mut rng.fork("throttle", 0));
         let throttle = |count, window: Duration, pause: Duration| {
             let (window, pause) =
                 (window.scaled(config.time_scale), pause.scaled(config.time_scale));
-            Throttle::new(count, window, pause, config.hammer_table)
+            Throttle::new(count, window, pause, config.hammer_table, key.clone())
         };
         let requests = config.hammer_requests;
         let knocks = throttle(requests, HAMMER_WINDOW, config.hammer_pause);
