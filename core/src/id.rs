@@ -2,6 +2,7 @@
 //! travel as 32 hexadecimal digits.
 
 use alloc::string::String;
+use core::cmp::Ordering;
 use core::fmt;
 
 use data_encoding::{BASE32_NOPAD, BASE32_NOPAD_NOCASE, HEXLOWER, HEXLOWER_PERMISSIVE};
@@ -47,8 +48,20 @@ pub struct NodeId(pub u32);
 pub struct FileKey(pub u64);
 
 /// A 128-bit random id: a PARQ queue id, a servent id, a message GUID.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Guid(pub [u8; 16]);
+
+/// The order of the bytes, compared as one number: maps are searched by it.
+impl Ord for Guid {
+    fn cmp(&self, other: &Self) -> Ordering {
+        u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+    }
+}
+impl PartialOrd for Guid {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// The SHA-1 of a file, written as 32 base-32 digits in `urn:sha1:…`.
 ///
@@ -92,7 +105,7 @@ impl Sha1 {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&HEXLOWER.encode_display(&self.0), f)
+        f.write_str(HEXLOWER.encode_mut_str(&self.0, &mut [0; 32]))
     }
 }
 impl fmt::Debug for Guid {
@@ -102,7 +115,7 @@ impl fmt::Debug for Guid {
 }
 impl fmt::Display for Sha1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&BASE32_NOPAD.encode_display(&self.0), f)
+        f.write_str(BASE32_NOPAD.encode_mut_str(&self.0, &mut [0; 32]))
     }
 }
 impl fmt::Debug for Sha1 {

@@ -139,7 +139,11 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
 /// what follows from it has no cause.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
-    last: BTreeMap<Subject, u64>,
+    // A map for each kind: their keys are compared at every record.
+    places: BTreeMap<Guid, u64>,
+    fetches: BTreeMap<FetchId, u64>,
+    conns: BTreeMap<ConnId, u64>,
+    peers: BTreeMap<SocketAddr, u64>,
 }
 
 impl Causes {
@@ -149,41 +153,67 @@ impl Causes {
     /// The last record about what `event` is about.
     #[must_use]
     pub fn of(&self, event: &Event) -> Cause {
-        let [first, conn] = subjects(event);
-        first.and_then(|s| self.get(s)).or_else(|| self.get(conn?))
+        let [first, second] = subjects(event);
+        first.and_then(|s| self.get(s)).or_else(|| self.get(second?))
     }
 
     /// The last record about a connection.
     #[must_use]
     pub fn of_conn(&self, conn: ConnId) -> Cause {
-        self.get(Subject::Conn(conn))
+        self.conns.get(&conn).copied()
     }
 
     /// Remembers that record `seq` is the last about its subjects.
     pub fn note(&mut self, seq: u64, event: &Event) {
-        let [first, conn] = subjects(event);
+        let [first, second] = subjects(event);
         if is_last(event) {
-            if let Some(subject) = first.or(conn) {
-                self.last.remove(&subject);
-            }
+            self.forget(first.or(second));
             return;
         }
-        self.put(first, seq);
-        self.put(conn, seq);
-        if self.last.len() > Self::LIMIT {
-            let mut seqs: Vec<u64> = self.last.values().copied().collect();
-            let (_, &mut middle, _) = seqs.select_nth_unstable(Self::LIMIT / 2);
-            self.last.retain(|_, seq| *seq > middle);
+        for subject in [first, second].into_iter().flatten() {
+            match subject {
+                Subject::Ticket(ticket) => self.places.insert(ticket, seq),
+                Subject::Fetch(fetch) => self.fetches.insert(fetch, seq),
+                Subject::Conn(conn) => self.conns.insert(conn, seq),
+                Subject::Peer(peer) => self.peers.insert(peer, seq),
+            };
+        }
+        if self.len() > Self::LIMIT {
+            self.forget_older_half();
         }
     }
 
-    fn put(&mut self, subject: Option<Subject>, seq: u64) {
-        if let Some(subject) = subject {
-            self.last.insert(subject, seq);
-        }
+    fn len(&self) -> usize {
+        self.places.len() + self.fetches.len() + self.conns.len() + self.peers.len()
     }
 
     fn get(&self, subject: Subject) -> Cause {
-        self.last.get(&subject).copied()
+        match subject {
+            Subject::Ticket(ticket) => self.places.get(&ticket).copied(),
+            Subject::Fetch(fetch) => self.fetches.get(&fetch).copied(),
+            Subject::Conn(conn) => self.conns.get(&conn).copied(),
+            Subject::Peer(peer) => self.peers.get(&peer).copied(),
+        }
+    }
+
+    fn forget(&mut self, subject: Option<Subject>) {
+        let _ = match subject {
+            Some(Subject::Ticket(ticket)) => self.places.remove(&ticket),
+            Some(Subject::Fetch(fetch)) => self.fetches.remove(&fetch),
+            Some(Subject::Conn(conn)) => self.conns.remove(&conn),
+            Some(Subject::Peer(peer)) => self.peers.remove(&peer),
+            None => None,
+        };
+    }
+
+    fn forget_older_half(&mut self) {
+        let Self { places, fetches, conns, peers } = self;
+        let all = places.values().chain(fetches.values());
+        let mut seqs: Vec<u64> = all.chain(conns.values()).chain(peers.values()).copied().collect();
+        let (_, &mut middle, _) = seqs.select_nth_unstable(Self::LIMIT / 2);
+        places.retain(|_, seq| *seq > middle);
+        fetches.retain(|_, seq| *seq > middle);
+        conns.retain(|_, seq| *seq > middle);
+        peers.retain(|_, seq| *seq > middle);
     }
 }
