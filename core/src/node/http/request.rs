@@ -52,10 +52,11 @@ impl Http {
         let target = Target::parse(&head.target);
         let found = match &target {
             Target::File { index, name } => self.numbered(*index, name, head),
-            Target::Urn(sha1) => self.content(cx, *sha1, parts),
+            Target::Urn(sha1) => self
+                .content(cx, *sha1, parts)
+                .filter(|subject| content_fits(subject, head) != Some(false)),
             Target::Root { .. } | Target::Other => None,
         };
-        let found = found.filter(|subject| content_fits(subject, head) != Some(false));
         let light = found.is_none() || head.method != Method::Get;
         if light && self.hammers(cx, conn, form) {
             return;
