@@ -1,12 +1,13 @@
 //! Something that is done to a world, at an instant.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error::{self, ScenarioError};
 use servent_core::time::Instant;
 
 /// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`;
@@ -42,8 +43,8 @@ impl<A: DeserializeOwned> At<A> {
     /// Reads one.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|why| why.to_string())
+    /// When the text is none.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        error::read(text)
     }
 }

@@ -52,7 +52,7 @@ impl Bench {
     pub fn new(seed: u64) -> Self {
         let (servers, clients) = (Vec::new(), Vec::new());
         let scenario = Scenario { seed, servers, clients, ..Scenario::default() };
-        Self { world: World::new(&scenario), dice: Rng::new(seed), records: Vec::new() }
+        Self { world: World::unchecked(&scenario), dice: Rng::new(seed), records: Vec::new() }
     }
 
     /// Puts a node on the bench and starts it. Its wires carry a megabyte a
@@ -87,8 +87,9 @@ impl Bench {
     /// # Panics
     /// When a ratio is more than one or of 0, or a time is out of its range.
     pub fn datagrams(&mut self, link: Link) {
-        let sense = "a link takes 2 µs to an hour, and its ratios are (n, of) with n ≤ of";
-        assert!(link.is_sound(), "{sense}");
+        if let Err(wrong) = link.check() {
+            panic!("{wrong}")
+        }
         self.world.set_datagrams(link);
     }
 

@@ -5,7 +5,7 @@
 
 use std::time::Instant as Clock;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use servent_core::time::Instant;
 use servent_sim::queue::{Queue, Scenario, World};
 use servent_sim::{Keyframes, Timeline};
@@ -13,7 +13,7 @@ use servent_sim::{Keyframes, Timeline};
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).context("no scenario")?;
     let text = std::fs::read_to_string(path)?;
-    let scenario = Scenario::parse(&text).map_err(|error| anyhow!(error))?;
+    let scenario = Scenario::parse(&text)?;
     let horizon = Instant::ZERO + scenario.horizon;
 
     let began = now();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::act::At;
+use crate::error::{self, Wrong};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
@@ -70,6 +71,11 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Checks that there are the nodes it names.
+    pub(super) fn check(&self, nodes: u64) -> Result<(), Wrong> {
+        self.nodes().try_for_each(|node| error::there("node", node.0, nodes))
+    }
+
     /// The nodes it names.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         let (first, second) = match self {

@@ -1,11 +1,13 @@
 //! A scenario: everything a world is made of, as data.
 
-use alloc::string::{String, ToString as _};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
+use crate::error::{self, ScenarioError};
 use servent_core::queue::{self, Dialect, Policy};
 use servent_core::time::Duration;
 
@@ -151,6 +153,25 @@ impl Default for Group {
     }
 }
 
+impl Server {
+    fn check(&self) -> Result<(), ScenarioError> {
+        error::least("up", self.up, 1)?;
+        error::least("queue.time_scale", self.queue.time_scale, 1)
+    }
+}
+
+impl Group {
+    fn check(&self, servers: usize) -> Result<(), ScenarioError> {
+        error::least("up", self.up, 1)?;
+        error::least("down", self.down, 1)?;
+        for server in &self.servers {
+            let there = error::there("server", *server, servers as u64);
+            there.map_err(|why| ScenarioError::at("servers", why))?;
+        }
+        Ok(())
+    }
+}
+
 impl Scenario {
     /// Nodes in all; servers come first.
     #[must_use]
@@ -166,9 +187,9 @@ impl Scenario {
     /// Reads a scenario and checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence with the line, or with what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
+    /// When the text is none, or no world can be made of it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -176,29 +197,20 @@ impl Scenario {
     /// Checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn check(&self) -> Result<(), String> {
-        let nodes = self.nodes();
-        if self.servers.is_empty() {
-            return Err(String::from("a scenario needs a server"));
+    /// The first thing that makes no sense.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        error::count("servers", "servers", self.servers.len() as u64, 1..=Self::NODES)?;
+        error::count("clients", "nodes", self.nodes(), 1..=Self::NODES)?;
+        for (i, server) in self.servers.iter().enumerate() {
+            server.check().map_err(|wrong| wrong.within(format_args!("servers[{i}]")))?;
         }
-        if nodes > Self::NODES {
-            return Err(alloc::format!("{nodes} nodes are more than {}", Self::NODES));
+        for (i, group) in self.clients.iter().enumerate() {
+            let checked = group.check(self.servers.len());
+            checked.map_err(|wrong| wrong.within(format_args!("clients[{i}]")))?;
         }
-        if self.servers.iter().any(|s| s.up == 0 || s.queue.time_scale == 0) {
-            return Err(String::from("a server's `up` and `time_scale` must not be 0"));
-        }
-        for g in &self.clients {
-            if g.down == 0 || g.up == 0 {
-                return Err(alloc::format!("`up` and `down` of {} must not be 0", g.name));
-            }
-            if g.servers.iter().any(|s| *s as usize >= self.servers.len()) {
-                return Err(alloc::format!("{} asks a server that is not there", g.name));
-            }
-        }
-        if let Some(f) = self.faults.iter().find(|f| f.act.nodes().any(|n| u64::from(n.0) >= nodes))
-        {
-            return Err(alloc::format!("a fault at {:?} names a node that is not there", f.at));
+        for (i, FaultAt { act, .. }) in self.faults.iter().enumerate() {
+            let named = act.check(self.nodes());
+            named.map_err(|why| ScenarioError::at(format!("faults[{i}]"), why))?;
         }
         Ok(())
     }
@@ -214,13 +226,15 @@ impl Scenario {
         for server in &mut other.servers {
             server.queue.policy = variant.policy.unwrap_or(server.queue.policy);
         }
-        other.title = alloc::format!("{} — {}", self.title, variant.name);
+        other.title = format!("{} — {}", self.title, variant.name);
         Some(other)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::*;
 
     #[test]
@@ -238,20 +252,23 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_with_a_reason() {
         for (json, what) in [
-            (r#"{"servers": []}"#, "needs a server"),
+            (r#"{"servers": []}"#, "`servers`: 0 servers are fewer than 1"),
             (r#"{"clients": [{"count": 90000}]}"#, "more than"),
             (
                 r#"{"clients": [{"count": 2147483648}, {"count": 2147483648}]}"#,
                 "4294967297 nodes are more than",
             ),
-            (r#"{"clients": [{"down": 0}]}"#, "must not be 0"),
-            (r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#, "not there"),
+            (r#"{"clients": [{}, {"down": 0}]}"#, "`clients[1].down`: 0 is not 1 or more"),
+            (
+                r#"{"faults": [{"at": 1, "crash": {"node": 99}}]}"#,
+                "`faults[0]`: there is no node 99",
+            ),
             (r#"{"sevrers": []}"#, "unknown field"),
             (r#"{"servers": [{"queue": {"slotz": 1}}]}"#, "unknown field `slotz`"),
             (r#"{"servers": [{"queue": {"slots": -1}}]}"#, "invalid value: integer `-1`"),
             ("{", "line 1"),
         ] {
-            let error = Scenario::parse(json).unwrap_err();
+            let error = Scenario::parse(json).unwrap_err().to_string();
             assert!(error.contains(what), "{json}: {error}");
         }
     }

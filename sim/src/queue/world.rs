@@ -12,6 +12,7 @@ use super::datagrams::Flight;
 use super::fault::{Fault, FaultAt};
 use super::host::{Machine, Plan, Profile, file_of, get_of};
 use super::scenario::Scenario;
+use crate::error::ScenarioError;
 use crate::links::datagram::{Direction, Link};
 use crate::links::stream::{LinkRef, Links, Side};
 use crate::world::{self, Life, Protocol};
@@ -228,9 +229,12 @@ impl<N: Guest> Protocol for Queue<N> {
         &scenario.faults
     }
 
-    fn concerns(fault: &Fault) -> [Option<u32>; 2] {
-        let mut nodes = fault.nodes().map(|node| node.0);
-        [nodes.next(), nodes.next()]
+    fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.check()
+    }
+
+    fn admits(world: &world::World<Self>, fault: &Fault) -> Result<(), ScenarioError> {
+        Ok(fault.check(world.count().into())?)
     }
 
     fn begin(world: &mut world::World<Self>) {

@@ -1,11 +1,10 @@
 //! Who is joined with whom.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::scenario::{Scenario, Shape};
+use crate::error::{self, ScenarioError};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 
@@ -138,19 +137,12 @@ impl Net {
         Self { wires, starts, around }
     }
 
-    /// Checks that routers can be joined like that.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let degree = self.degree();
-        if degree > Scenario::DEGREE {
-            return Err(format!(
-                "a node with {degree} links is more than a router has slots for, {}",
-                Scenario::DEGREE
-            ));
-        }
-        if self.wires.len() > Scenario::LINKS {
-            return Err(format!("there are at most {} links", Scenario::LINKS));
-        }
-        Ok(())
+    /// Checks that routers can be joined like that: each has a slot for each
+    /// of its links.
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
+        let slots = 0..=Scenario::DEGREE as u64;
+        error::count("links", "links of one node", self.degree() as u64, slots)?;
+        error::count("links", "links", self.wires.len() as u64, 0..=Scenario::LINKS as u64)
     }
 
     /// Every link, in the order of their numbers.

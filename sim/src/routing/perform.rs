@@ -6,6 +6,7 @@ use super::act::Act;
 use super::event::{AppEvent, Event, Happening, Loss};
 use super::host::address;
 use super::world::{Due, World};
+use crate::error::{ScenarioError, Wrong};
 use servent_core::id::FileIndex;
 use servent_core::routing::Input;
 use servent_core::time::Duration;
@@ -36,21 +37,18 @@ impl World {
     }
 
     /// Checks that something can be done to this world as it is now.
-    ///
-    /// # Errors
-    /// A sentence that says why not.
-    pub fn possible(&self, act: &Act) -> Result<(), &'static str> {
+    pub(super) fn is_possible(&self, act: &Act) -> Result<(), ScenarioError> {
         let down = |node: &NodeId| self.node(*node).is_none();
         match act {
             Act::Search { node, .. } | Act::Push { node, .. } | Act::Flood { node, .. }
                 if down(node) =>
             {
-                Err("that node is down; restart it first")
+                Err(Wrong::Down { node: node.0 }.into())
             }
-            Act::Kill { node } if down(node) => Err("that node is down already"),
+            Act::Kill { node } if down(node) => Err(Wrong::DownAlready { node: node.0 }.into()),
             Act::Cut { from, to } | Act::Heal { from, to } => {
                 let wire = self.net.stage.net.between(from.0, to.0);
-                wire.map(|_| ()).ok_or("there is no link between these two")
+                wire.map(|_| ()).ok_or(Wrong::NoLink { a: from.0, b: to.0 }.into())
             }
             _ => Ok(()),
         }

@@ -1,13 +1,14 @@
 //! A scenario of an overlay: who there is, how they are joined, who asks.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt};
 use super::net::Net;
+use crate::error::{self, ScenarioError};
 use servent_core::routing::Config;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -155,9 +156,9 @@ impl Scenario {
     /// Reads a scenario and checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence with the line, or with what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
+    /// When the text is none, or no world can be made of it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -165,77 +166,67 @@ impl Scenario {
     /// Checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn check(&self) -> Result<(), String> {
-        if !(2..=Self::NODES).contains(&self.nodes) {
-            return Err(format!("{} nodes are not 2 to {}", self.nodes, Self::NODES));
+    /// The first thing that makes no sense.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let nodes = u64::from(self.nodes);
+        error::count("nodes", "nodes", nodes, 2..=Self::NODES.into())?;
+        self.check_numbers()?;
+        for (key, pairs) in [("links", &self.links), ("twins", &self.twins)] {
+            for (i, (a, b)) in pairs.iter().enumerate() {
+                let pair = error::pair("node", (a.0, Some(b.0)), nodes);
+                pair.map_err(|why| ScenarioError::at(format!("{key}[{i}]"), why))?;
+            }
         }
-        self.check_numbers().map_err(String::from)?;
-        let there = |node: &NodeId| node.0 < self.nodes;
-        let pairs = self.links.iter().chain(&self.twins);
-        if pairs.clone().any(|(a, b)| !there(a) || !there(b) || a == b) {
-            return Err(String::from("a link or a pair of twins names nodes that are not there"));
+        for (i, file) in self.files.iter().enumerate() {
+            let within = |wrong: ScenarioError| wrong.within(format_args!("files[{i}]"));
+            let there = error::there("node", file.node.0, nodes);
+            there.map_err(|why| within(ScenarioError::at("node", why)))?;
+            let bytes = file.name.len() as u64;
+            error::count("name", "bytes", bytes, 0..=Self::WORDS as u64).map_err(within)?;
         }
-        if self.files.iter().any(|file| !there(&file.node) || file.name.len() > Self::WORDS) {
-            return Err(format!(
-                "a file belongs to a node that is there, and its name has at most {} bytes",
-                Self::WORDS
-            ));
-        }
-        if self.names.len() > self.nodes as usize {
-            return Err(String::from("there are more names than nodes"));
-        }
-        for ActAt { at, act } in self.script.iter().chain(&self.faults) {
-            self.admits(act).map_err(|why| format!("at {at:?}: {why}"))?;
+        error::count("names", "names", self.names.len() as u64, 0..=nodes)?;
+        for (key, list) in [("script", &self.script), ("faults", &self.faults)] {
+            for (i, ActAt { act, .. }) in list.iter().enumerate() {
+                self.admits(act).map_err(|wrong| wrong.within(format_args!("{key}[{i}]")))?;
+            }
         }
         Net::new(self).check()
     }
 
-    fn check_numbers(&self) -> Result<(), &'static str> {
-        let longest = self.latency.as_micros().saturating_add(self.spread.as_micros());
-        if self.latency < Self::LEAST || longest > Self::MOST.as_micros() {
-            return Err("a link takes 2 µs to an hour");
-        }
-        if self.horizon > Self::LONGEST {
-            return Err("a scenario is watched for a week at most");
-        }
+    fn check_numbers(&self) -> Result<(), ScenarioError> {
+        error::within("latency", self.latency, Self::LEAST..=Self::MOST)?;
+        error::within("spread", self.spread, Duration::ZERO..=Self::MOST - self.latency)?;
+        error::within("horizon", self.horizon, Duration::ZERO..=Self::LONGEST)?;
+        let links = 0..=Self::LINKS as u64;
         let drawn = u64::from(self.nodes) * u64::from(self.degree) / 2;
-        if drawn.max(self.shortcuts.into()).max(self.links.len() as u64) > Self::LINKS as u64 {
-            return Err("there are at most 100 000 links");
-        }
+        error::count("degree", "links", drawn, links.clone())?;
+        error::count("shortcuts", "links", self.shortcuts.into(), links.clone())?;
+        error::count("links", "links", self.links.len() as u64, links)?;
         let config = &self.config;
-        let lives = [config.query_life, config.push_life, config.duplicate_life];
-        if config.time_scale == 0 || lives.contains(&Duration::ZERO) {
-            return Err("`time_scale` and the lives of the tables are more than 0");
-        }
-        match &self.churn {
-            Some(churn) if churn.every == Duration::ZERO => {
-                Err("churn kills a node at most once a microsecond")
-            }
-            Some(churn) if churn.until.as_micros() / churn.every.as_micros() > Self::KILLS => {
-                Err("churn kills at most 100 000 nodes")
-            }
-            _ => Ok(()),
-        }
+        error::least("config.time_scale", config.time_scale, 1)?;
+        let shortest = Duration::from_micros(1);
+        error::least("config.query_life", config.query_life, shortest)?;
+        error::least("config.push_life", config.push_life, shortest)?;
+        error::least("config.duplicate_life", config.duplicate_life, shortest)?;
+        let Some(churn) = &self.churn else { return Ok(()) };
+        error::least("churn.every", churn.every, shortest)?;
+        let kills = churn.until.as_micros() / churn.every.as_micros();
+        error::count("churn", "kills", kills, 0..=Self::KILLS)
     }
 
     /// Checks that something can be done in it.
     ///
     /// # Errors
-    /// A sentence that says why not.
-    pub fn admits(&self, act: &Act) -> Result<(), &'static str> {
+    /// When it names nodes that there are not, or asks for too much.
+    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
-        if first.0 >= self.nodes || second.is_some_and(|node| node.0 >= self.nodes || node == first)
-        {
-            return Err("there are no such nodes");
-        }
+        error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.into())?;
         match act {
-            Act::Search { words, .. } if words.len() > Self::WORDS => {
-                Err("the words of a search have at most 200 bytes")
+            Act::Search { words, .. } => {
+                let bytes = words.len() as u64;
+                error::count("search.words", "bytes", bytes, 0..=Self::WORDS as u64)
             }
-            Act::Flood { count, .. } if *count > Self::FLOOD => {
-                Err("a flood has at most 100 000 queries")
-            }
+            Act::Flood { count, .. } => error::within("flood.count", *count, 0..=Self::FLOOD),
             _ => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ use super::links::Lines;
 use super::net::Net;
 use super::scenario::Scenario;
 use super::tally::{Tally, TallyView};
+use crate::error::ScenarioError;
 use crate::world::{Life, Protocol};
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{FileIndex, Guid};
@@ -279,9 +280,16 @@ impl Protocol for Routing {
         &scenario.faults
     }
 
-    fn concerns(fault: &Act) -> [Option<u32>; 2] {
-        let (first, second) = fault.nodes();
-        [Some(first.0), second.map(|node| node.0)]
+    fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.check()
+    }
+
+    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+        world.scenario().admits(act)
+    }
+
+    fn is_possible(world: &World, act: &Act) -> Result<(), ScenarioError> {
+        world.is_possible(act)
     }
 
     fn begin(world: &mut World) {

@@ -1,12 +1,13 @@
 //! A swarm to be, as data.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt};
+use crate::error::{self, ScenarioError};
 use servent_core::swarm::{Config, Policy};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -172,9 +173,9 @@ impl Scenario {
     /// Reads a scenario and checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence with the line, or with what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
+    /// When the text is none, or no world can be made of it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -182,67 +183,50 @@ impl Scenario {
     /// Checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first thing that makes no sense.
+    pub fn check(&self) -> Result<(), ScenarioError> {
         let count: u64 = self.clients.iter().map(|group| u64::from(group.count)).sum();
-        if count == 0 || count > Self::CLIENTS.min(self.swarm.clients.into()) {
-            return Err(format!("{count} clients are not 1 to {}", Self::CLIENTS));
+        let (clients, pieces) = (Self::CLIENTS.min(self.swarm.clients.into()), self.swarm.pieces);
+        error::count("clients", "clients", count, 1..=clients)?;
+        error::within("pieces", self.pieces, 1..=Self::PIECES.min(pieces))?;
+        let cells = count * u64::from(self.pieces);
+        error::count("pieces", "clients times pieces", cells, 1..=Self::CELLS)?;
+        error::within("chunk", self.chunk, 1..=1 << 32)?;
+        error::within("source_up", self.source_up, 1..=1 << 40)?;
+        error::within("source_slots", self.source_slots, 1..=1_000)?;
+        error::within("horizon", self.horizon, Duration::ZERO..=Self::HORIZON)?;
+        for (i, group) in self.clients.iter().enumerate() {
+            group.check().map_err(|wrong| wrong.within(format_args!("clients[{i}]")))?;
         }
-        if !(1..=Self::PIECES.min(self.swarm.pieces)).contains(&self.pieces) {
-            return Err(format!("{} pieces are not 1 to {}", self.pieces, Self::PIECES));
-        }
-        if count * u64::from(self.pieces) > Self::CELLS {
-            return Err(format!("clients times pieces is more than {}", Self::CELLS));
-        }
-        if !(1..=1 << 32).contains(&self.chunk) || !(1..=1 << 40).contains(&self.source_up) {
-            return Err(String::from("`chunk` is 1 to 2^32 bytes, `source_up` 1 to 2^40 a second"));
-        }
-        if !(1..=1_000).contains(&self.source_slots) || self.horizon > Self::HORIZON {
-            return Err(String::from("`source_slots` is 1 to 1000, `horizon` at most two days"));
-        }
-        if let Some(wrong) = self.clients.iter().find_map(Group::wrong) {
-            return Err(String::from(wrong));
-        }
-        self.check_rules()?;
-        for ActAt { at, act } in &self.faults {
-            self.admits(act).map_err(|why| format!("at {at:?}: {why}"))?;
+        self.check_rules().map_err(|wrong| wrong.within("swarm"))?;
+        for (i, ActAt { act, .. }) in self.faults.iter().enumerate() {
+            self.admits(act).map_err(|wrong| wrong.within(format_args!("faults[{i}]")))?;
         }
         Ok(())
     }
 
     /// Intervals that are nothing would never let a swarm come to rest.
-    fn check_rules(&self) -> Result<(), String> {
+    fn check_rules(&self) -> Result<(), ScenarioError> {
         let rules = &self.swarm;
-        let shortest = [
-            rules.transfer_timeout,
-            rules.confirm_timeout,
-            rules.failure_decay,
-            rules.piece_time,
-            rules.register_timeout,
-        ];
-        let least = Duration::from_millis(1);
-        if shortest.iter().any(|interval| *interval < least) {
-            return Err(String::from("an interval of `swarm` is shorter than a millisecond"));
-        }
-        if rules.ratio_every == 0 || rules.ratio == 0 || rules.files == 0 {
-            return Err(String::from("`ratio`, `ratio_every` and `files` are at least 1"));
-        }
-        Ok(())
+        let shortest = Duration::from_millis(1);
+        error::least("transfer_timeout", rules.transfer_timeout, shortest)?;
+        error::least("confirm_timeout", rules.confirm_timeout, shortest)?;
+        error::least("failure_decay", rules.failure_decay, shortest)?;
+        error::least("piece_time", rules.piece_time, shortest)?;
+        error::least("register_timeout", rules.register_timeout, shortest)?;
+        error::least("ratio_every", rules.ratio_every, 1)?;
+        error::least("ratio", rules.ratio, 1)?;
+        error::least("files", rules.files, 1)
     }
 
     /// Checks that something can be done in it.
     ///
     /// # Errors
-    /// A sentence that says why not.
-    pub fn admits(&self, act: &Act) -> Result<(), &'static str> {
-        let named = act.clients();
-        if named.iter().flatten().any(|client| client.0 >= self.count()) {
-            return Err("there is no such client");
-        }
-        if named[0] == named[1] && named[0].is_some() {
-            return Err("two different clients are needed");
-        }
-        Ok(())
+    /// When it names clients that there are not, or one twice.
+    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
+        let [first, second] = act.clients().map(|named| named.map(|client| client.0));
+        let Some(first) = first else { return Ok(()) };
+        Ok(error::pair("client", (first, second), self.count().into())?)
     }
 
     /// The same under other rules.
@@ -273,19 +257,21 @@ impl Scenario {
 }
 
 impl Group {
-    /// What makes no sense in it.
-    fn wrong(&self) -> Option<&'static str> {
-        let rates = 1..=1 << 40;
-        if !rates.contains(&self.up) || !rates.contains(&self.down) {
-            return Some("`up` and `down` are 1 to 2^40 bytes a second");
-        }
+    fn check(&self) -> Result<(), ScenarioError> {
+        error::within("up", self.up, 1..=1 << 40)?;
+        error::within("down", self.down, 1..=1 << 40)?;
         let day = Duration::from_secs(86_400);
-        let ends = [Some(self.latency), Some(self.first), Some(self.spacing)];
-        let others = [self.stays, self.vanishes, self.returns];
-        if ends.into_iter().chain(others).flatten().any(|time| time > day) {
-            return Some("a time of a group of clients is more than a day");
+        for (key, time) in [
+            ("latency", Some(self.latency)),
+            ("first", Some(self.first)),
+            ("spacing", Some(self.spacing)),
+            ("stays", self.stays),
+            ("vanishes", self.vanishes),
+            ("returns", self.returns),
+        ] {
+            error::within(key, time.unwrap_or_default(), Duration::ZERO..=day)?;
         }
-        None
+        Ok(())
     }
 
     /// Nobody can connect to it, whether it knows or not.

@@ -16,6 +16,7 @@ use super::event::{Event, Happening};
 use super::host::Host;
 use super::scenario::{Habit, Scenario};
 use crate::check::Oracle as _;
+use crate::error::ScenarioError;
 use crate::links::piece::{Content, Link};
 use crate::world::{Life, Protocol};
 use servent_core::rng::Rng;
@@ -314,8 +315,12 @@ impl Protocol for Swarm {
         &scenario.faults
     }
 
-    fn concerns(fault: &Act) -> [Option<u32>; 2] {
-        fault.clients().map(|client| client.map(|client| client.0))
+    fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.check()
+    }
+
+    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+        world.scenario().admits(act)
     }
 
     fn begin(world: &mut World) {

@@ -1,12 +1,13 @@
 //! A scenario of datagrams: who there is, what the links do, who says what.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActAt, Send};
+use crate::error::{self, ScenarioError};
 use crate::links::datagram::Link;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -108,9 +109,9 @@ impl Scenario {
     /// Reads a scenario and checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence with the line, or with what makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = serde_json::from_str(text).map_err(|why| why.to_string())?;
+    /// When the text is none, or no world can be made of it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -118,56 +119,44 @@ impl Scenario {
     /// Checks that a world can be made of it.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense.
-    pub fn check(&self) -> Result<(), String> {
-        let nodes = self.nodes.len();
-        if !(2..=Self::NODES).contains(&nodes) {
-            return Err(format!("{nodes} nodes are not 2 to {}", Self::NODES));
+    /// The first thing that makes no sense.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let nodes = self.nodes.len() as u64;
+        error::count("nodes", "nodes", nodes, 2..=Self::NODES as u64)?;
+        self.link.check().map_err(|wrong| wrong.within("link"))?;
+        for (i, Way { from, to, link }) in self.ways.iter().enumerate() {
+            let within = |wrong: ScenarioError| wrong.within(format_args!("ways[{i}]"));
+            for (key, node) in [("from", from), ("to", to)] {
+                let there = error::there("node", node.0, nodes);
+                there.map_err(|why| within(ScenarioError::at(key, why)))?;
+            }
+            link.check().map_err(|wrong| within(wrong.within("link")))?;
         }
-        if !self.link.is_sound() || !self.ways.iter().all(|way| way.link.is_sound()) {
-            return Err(String::from(
-                "a link takes 2 µs to an hour, and its ratios are [n, of] with n ≤ of",
-            ));
-        }
-        let there = |node: NodeId| (node.0 as usize) < nodes;
-        if self.ways.iter().any(|way| !there(way.from) || !there(way.to)) {
-            return Err(String::from("a way names a node that is not there"));
-        }
-        if self.config.time_scale == 0 || self.config.max_message < Send::LEAST {
-            return Err(format!("`time_scale` is 0, or `max_message` below {}", Send::LEAST));
-        }
+        error::least("config.time_scale", self.config.time_scale, 1)?;
+        error::least("config.max_message", self.config.max_message, Send::LEAST)?;
         let (mut messages, mut bytes) = (0, 0);
-        for ActAt { at, act } in self.script.iter().chain(&self.faults) {
-            self.admits(act).map_err(|why| format!("at {:?}: {why}", at))?;
-            if let Act::Send(send) = act {
-                messages += u64::from(send.count);
-                bytes += u64::from(send.count) * u64::from(send.size);
+        for (key, list) in [("script", &self.script), ("faults", &self.faults)] {
+            for (i, ActAt { act, .. }) in list.iter().enumerate() {
+                self.admits(act).map_err(|wrong| wrong.within(format_args!("{key}[{i}]")))?;
+                if let Act::Send(send) = act {
+                    messages += u64::from(send.count);
+                    bytes += u64::from(send.count) * u64::from(send.size);
+                }
             }
         }
-        if messages > Self::MESSAGES || bytes > Self::BYTES {
-            return Err(format!(
-                "{messages} messages of {bytes} bytes are more than {} of {}",
-                Self::MESSAGES,
-                Self::BYTES
-            ));
-        }
-        Ok(())
+        error::count("script", "messages", messages, 0..=Self::MESSAGES)?;
+        error::count("script", "bytes", bytes, 0..=Self::BYTES)
     }
 
     /// Checks that something can be done in it.
     ///
     /// # Errors
-    /// A sentence that says why not.
-    pub fn admits(&self, act: &Act) -> Result<(), &'static str> {
+    /// When it names nodes that there are not, or a message has a wrong size.
+    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
-        let there = |node: NodeId| (node.0 as usize) < self.nodes.len();
-        if !there(first) || second.is_some_and(|node| !there(node) || node == first) {
-            return Err("there is no such pair of nodes");
-        }
-        if let Act::Send(send) = act
-            && !(Send::LEAST..=self.config.max_message).contains(&send.size)
-        {
-            return Err("a message has 8 to `max_message` bytes");
+        error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.len() as u64)?;
+        if let Act::Send(send) = act {
+            error::within("send.size", send.size, Send::LEAST..=self.config.max_message)?;
         }
         Ok(())
     }

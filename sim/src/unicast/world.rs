@@ -9,6 +9,7 @@ use super::act::{Act, ActAt};
 use super::event::{DatagramEvent, DatagramId, Event, Happening, Label};
 use super::host::Application;
 use super::scenario::Scenario;
+use crate::error::{ScenarioError, Wrong};
 use crate::links::datagram::{Direction, Loss};
 use crate::world::{Life, Protocol};
 use servent_core::engine::Effect;
@@ -83,8 +84,7 @@ impl World {
 
     /// True when a datagram of a direction can still be stopped: it has not
     /// set out, or is under way.
-    #[must_use]
-    pub fn can_rule(&self, from: NodeId, to: NodeId, n: u32) -> bool {
+    fn can_rule(&self, from: NodeId, to: NodeId, n: u32) -> bool {
         let way = self.net.ways.get(from.0 as usize * self.nodes.len() + to.0 as usize);
         let id = DatagramId::new(from, to, n);
         way.is_some_and(|way| n > way.count) || self.net.flights.values().any(|it| it.id == id)
@@ -256,9 +256,27 @@ impl Protocol for Unicast {
         &scenario.faults
     }
 
-    fn concerns(fault: &Act) -> [Option<u32>; 2] {
-        let (first, second) = fault.nodes();
-        [Some(first.0), second.map(|node| node.0)]
+    fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.check()
+    }
+
+    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+        world.scenario().admits(act)
+    }
+
+    /// A datagram can still be stopped before it has set out and while it is
+    /// under way.
+    fn is_possible(world: &World, act: &Act) -> Result<(), ScenarioError> {
+        match *act {
+            Act::Drop { from, to, n }
+            | Act::Delay { from, to, n, .. }
+            | Act::Duplicate { from, to, n, .. }
+                if !world.can_rule(from, to, n) =>
+            {
+                Err(Wrong::TooLate.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn begin(world: &mut World) {

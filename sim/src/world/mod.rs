@@ -20,6 +20,7 @@ pub use self::protocol::{Life, Protocol};
 pub(crate) use self::slot::{InputOf, Slot};
 use crate::act::At;
 use crate::calendar::Calendar;
+use crate::error::ScenarioError;
 
 /// Something that is due.
 #[derive(Debug, Clone)]
@@ -69,8 +70,19 @@ impl<P: Protocol> Clone for World<P> {
 
 impl<P: Protocol> World<P> {
     /// The world of a scenario, before anything has happened.
+    ///
+    /// # Panics
+    /// When none can be made of it; `Scenario::check` says so without a panic.
     #[must_use]
     pub fn new(scenario: &P::Scenario) -> Self {
+        if let Err(wrong) = P::check(scenario) {
+            panic!("{wrong}")
+        }
+        Self::unchecked(scenario)
+    }
+
+    /// The same, of a scenario that need not make sense: nodes may come later.
+    pub(crate) fn unchecked(scenario: &P::Scenario) -> Self {
         let (net, nodes) = P::new(scenario);
         let faults = P::faults(scenario).to_vec();
         let mut world = Self {
@@ -85,7 +97,6 @@ impl<P: Protocol> World<P> {
             log: Vec::new(),
         };
         for (i, fault) in faults.iter().enumerate() {
-            world.check(&fault.act);
             world.calendar.plan_first(fault.at, Due::Fault(i as u32));
         }
         world.faults = Arc::new(faults);
@@ -197,15 +208,28 @@ impl<P: Protocol> World<P> {
     /// scenario with this fault at that instant everything goes the same way.
     ///
     /// # Panics
-    /// When it names a node that the world does not have.
+    /// When it names a node that the world does not have, or asks for too
+    /// much; [`Self::possible`] says so without a panic.
     pub fn inject(&mut self, fault: At<P::Fault>) -> At<P::Fault> {
-        self.check(&fault.act);
+        if let Err(wrong) = P::admits(self, &fault.act) {
+            panic!("{wrong}")
+        }
         let fault =
             At { at: fault.at.max(Instant::from_micros(self.now.as_micros() + 1)), ..fault };
         let index = self.faults.len() as u32;
         Arc::make_mut(&mut self.faults).push(fault.clone());
         self.calendar.plan_first(fault.at, Due::Fault(index));
         fault
+    }
+
+    /// Checks that something can be done to this world now.
+    ///
+    /// # Errors
+    /// When it names nodes that there are not or asks for too much, somebody
+    /// who would have to run is down, or it is too late for it.
+    pub fn possible(&self, fault: &P::Fault) -> Result<(), ScenarioError> {
+        P::admits(self, fault)?;
+        P::is_possible(self, fault)
     }
 
     /// Learns of faults that were planned after this world was kept; all of
@@ -218,12 +242,6 @@ impl<P: Protocol> World<P> {
         self.faults = Arc::clone(faults);
     }
 
-    fn check(&self, fault: &P::Fault) {
-        for node in P::concerns(fault).into_iter().flatten() {
-            let _ = self.known(NodeId(node));
-        }
-    }
-
     /// A node that somebody names from outside.
     ///
     /// # Panics
@@ -231,7 +249,7 @@ impl<P: Protocol> World<P> {
     pub(crate) fn known(&self, id: NodeId) -> &Slot<P> {
         let count = self.nodes.len();
         let Some(slot) = self.nodes.get(id.0 as usize) else {
-            panic!("there is no node {}: this world has {count}, numbered from 0", id.0)
+            panic!("there is no node {}: there are {count}, numbered from 0", id.0)
         };
         slot
     }

@@ -10,6 +10,7 @@ use servent_core::trace::Cause;
 
 use super::World;
 use crate::act::At;
+use crate::error::ScenarioError;
 
 /// One of the protocols: what its scenarios are made of, which engine stands
 /// behind each node, what the nodes' people do, how outputs travel, and what
@@ -46,8 +47,25 @@ pub trait Protocol: Clone + Debug + Sized {
     /// What goes wrong in a scenario.
     fn faults(scenario: &Self::Scenario) -> &[At<Self::Fault>];
 
-    /// The nodes a fault names; a world refuses those it does not have.
-    fn concerns(fault: &Self::Fault) -> [Option<u32>; 2];
+    /// Checks that a world can be made of a scenario.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense.
+    fn check(scenario: &Self::Scenario) -> Result<(), ScenarioError>;
+
+    /// Checks that something can be done in a world, whenever that is.
+    ///
+    /// # Errors
+    /// When it names nodes that there are not, or asks for too much.
+    fn admits(world: &World<Self>, fault: &Self::Fault) -> Result<(), ScenarioError>;
+
+    /// Checks, of what can be done in a world, that it can be done now.
+    ///
+    /// # Errors
+    /// When somebody who would have to run is down, or it is too late.
+    fn is_possible(_: &World<Self>, _: &Self::Fault) -> Result<(), ScenarioError> {
+        Ok(())
+    }
 
     /// Plans what happens first.
     fn begin(world: &mut World<Self>);

@@ -1,5 +1,6 @@
 //! The bench: equal calls give equal runs, and what makes no sense is said.
 
+mod errors;
 mod examples;
 
 use servent_core::node::{Answer, Command, Config, Overlay, WorldEvent};
@@ -142,7 +143,7 @@ fn a_message_that_will_never_go_is_said() {
 }
 
 #[test]
-#[should_panic(expected = "its ratios are (n, of)")]
+#[should_panic(expected = "`loss`: [1, 0] is no ratio")]
 fn a_link_that_makes_no_sense_is_said() {
     Bench::new(6).datagrams(Link { loss: (1, 0), ..Link::default() });
 }
@@ -155,7 +156,7 @@ fn a_name_that_is_taken_is_said() {
 }
 
 #[test]
-#[should_panic(expected = "there is no node 9: this world has 2, numbered from 0")]
+#[should_panic(expected = "there is no node 9: there are 2, numbered from 0")]
 fn a_node_that_there_is_not_is_said() {
     let (bench, ..) = pair(6);
     let _ = bench.fetched(NodeId(9));

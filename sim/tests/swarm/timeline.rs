@@ -132,22 +132,34 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         (r#"{"clients":[{"count":9000}],"pieces":4000}"#.to_owned(), "times"),
         (format!(r#"{{"clients":[{group}],"chunk":0}}"#), "chunk"),
         (format!(r#"{{"clients":[{group}],"source_up":0}}"#), "source_up"),
-        (format!(r#"{{"clients":[{group}],"source_slots":0}}"#), "source_slots"),
-        (r#"{"clients":[{"count":1,"up":0}]}"#.to_owned(), "up"),
-        (r#"{"clients":[{"count":1,"first":90000000000}]}"#.to_owned(), "day"),
+        (
+            format!(r#"{{"clients":[{group}],"source_slots":0}}"#),
+            "`source_slots`: 0 is not 1 to 1000",
+        ),
+        (r#"{"clients":[{"count":1,"up":0}]}"#.to_owned(), "`clients[0].up`: 0 is not 1 to"),
+        (
+            r#"{"clients":[{"count":1,"first":90000000000}]}"#.to_owned(),
+            "`clients[0].first`: 90000000000 is not",
+        ),
         (
             format!(r#"{{"clients":[{group}],"faults":[{{"at":1,"kill":{{"client":3}}}}]}}"#),
-            "client",
+            "`faults[0]`: there is no client 3",
         ),
         (
             format!(r#"{{"clients":[{group}],"faults":[{{"at":1,"cut":{{"from":1,"to":1}}}}]}}"#),
-            "different",
+            "`faults[0]`: two different clients",
         ),
-        (format!(r#"{{"clients":[{group}],"swarm":{{"piece_time":0}}}}"#), "millisecond"),
-        (format!(r#"{{"clients":[{group}],"swarm":{{"ratio":0}}}}"#), "ratio"),
+        (
+            format!(r#"{{"clients":[{group}],"swarm":{{"piece_time":0}}}}"#),
+            "`swarm.piece_time`: 0 is not 1000 or more",
+        ),
+        (
+            format!(r#"{{"clients":[{group}],"swarm":{{"ratio":0}}}}"#),
+            "`swarm.ratio`: 0 is not 1 or more",
+        ),
         (format!(r#"{{"clients":[{group}],"unknown":1}}"#), "unknown"),
     ] {
-        let wrong = Scenario::parse(&text).expect_err(&text);
+        let wrong = Scenario::parse(&text).expect_err(&text).to_string();
         assert!(wrong.contains(what), "{text}: {wrong}");
     }
     assert!(Scenario::parse(&format!(r#"{{"clients":[{group}]}}"#)).is_ok());

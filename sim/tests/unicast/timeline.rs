@@ -9,7 +9,7 @@ use servent_sim::unicast::{
     Act, ActAt, Arrow, DatagramEvent, DatagramId, Diagram, Event, Fate, Scenario, Unicast, World,
     presets, random,
 };
-use servent_sim::{Keyframes, Timeline};
+use servent_sim::{Keyframes, Timeline, Wrong};
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
@@ -119,7 +119,8 @@ fn an_arrow_can_be_dropped_after_the_fact_and_keeps_its_id() {
     assert_eq!((third.fate, third.at), (Fate::Arrived, Some(third.due)));
 
     t.seek(third.sent);
-    assert!(t.world().can_rule(A, B, 3) && !t.world().can_rule(A, B, 1));
+    let drop = |n| t.world().possible(&Act::Drop { from: A, to: B, n }).map_err(|no| no.why);
+    assert_eq!((drop(3), drop(1)), (Ok(()), Err(Wrong::TooLate)));
     let act = Act::Drop { from: A, to: B, n: 3 };
     assert_eq!(t.inject(act), Some(1));
     t.explore(END, u64::MAX);

@@ -65,7 +65,7 @@ impl<P: Watched> Lab<P> {
         claim: Option<Checkpoint>,
     ) -> Result<Shared<P>, JsError> {
         let scenario: P::Scenario = take(scenario)?;
-        P::check(&scenario).map_err(refused)?;
+        P::check(&scenario)?;
         Ok(Rc::new(RefCell::new(Self::new(scenario, claim))))
     }
 
@@ -229,7 +229,7 @@ impl<P: Watched> Watching for Lab<P> {
 
     fn fault(&mut self, fault: Value) -> Result<u32, JsError> {
         let At { act, .. } = serde_json::from_value::<At<P::Fault>>(fault)?;
-        P::admit(self.world(), &act).map_err(refused)?;
+        self.world().possible(&act)?;
         let branch = self.timeline.inject(act).ok_or_else(|| {
             refused(format!("there are {} branches already", Timeline::<P>::BRANCHES))
         })?;

@@ -29,10 +29,6 @@ pub(crate) trait Watched:
     fn with_faults(scenario: &Self::Scenario, faults: Vec<At<Self::Fault>>) -> Self::Scenario;
     /// How closely keyframes stand.
     fn keyframes(scenario: &Self::Scenario) -> Keyframes;
-    /// A sentence when a scenario makes no sense.
-    fn check(scenario: &Self::Scenario) -> Result<(), String>;
-    /// A sentence when this cannot be done to a world now.
-    fn admit(world: &World<Self>, fault: &Self::Fault) -> Result<(), String>;
     /// What the nodes are called.
     fn names(world: &World<Self>) -> Vec<String>;
     /// Every node, by these names.

@@ -6,7 +6,7 @@ use servent_core::trace::why::{self, Why};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::Oracle;
 use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Fault, FaultAt, Profile, Queue, Role, Scenario, World, presets};
+use servent_sim::queue::{FaultAt, Profile, Queue, Role, Scenario, World, presets};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
@@ -52,18 +52,6 @@ impl Watched for Queue {
 
     fn keyframes(_: &Scenario) -> Keyframes {
         Keyframes::default()
-    }
-
-    fn check(scenario: &Scenario) -> Result<(), String> {
-        scenario.check()
-    }
-
-    fn admit(world: &World, fault: &Fault) -> Result<(), String> {
-        let nodes = world.profiles().len();
-        match fault.nodes().find(|node| node.0 as usize >= nodes) {
-            Some(node) => Err(format!("there is no node {}: there are {nodes}", node.0)),
-            None => Ok(()),
-        }
     }
 
     fn names(world: &World) -> Vec<String> {

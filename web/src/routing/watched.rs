@@ -7,7 +7,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{Act, ActAt, Chart, Event, Routing, Scenario, World, presets, why};
+use servent_sim::routing::{ActAt, Chart, Event, Routing, Scenario, World, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::searches::roles;
@@ -65,15 +65,6 @@ impl Watched for Routing {
         } else {
             Keyframes { every: 1_024, most: 64 }
         }
-    }
-
-    fn check(scenario: &Scenario) -> Result<(), String> {
-        scenario.check()
-    }
-
-    fn admit(world: &World, act: &Act) -> Result<(), String> {
-        world.scenario().admits(act)?;
-        Ok(world.possible(act)?)
     }
 
     fn names(world: &World) -> Vec<String> {

@@ -6,7 +6,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Act, ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why};
+use servent_sim::swarm::{ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::picture;
@@ -62,14 +62,6 @@ impl Watched for Swarm {
         } else {
             Keyframes { every: 1_024, most: 64 }
         }
-    }
-
-    fn check(scenario: &Scenario) -> Result<(), String> {
-        scenario.check()
-    }
-
-    fn admit(world: &World, act: &Act) -> Result<(), String> {
-        Ok(world.scenario().admits(act)?)
     }
 
     fn names(world: &World) -> Vec<String> {

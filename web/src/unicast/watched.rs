@@ -56,22 +56,6 @@ impl Watched for Unicast {
         Keyframes { every: 512, ..Keyframes::default() }
     }
 
-    fn check(scenario: &Scenario) -> Result<(), String> {
-        scenario.check()
-    }
-
-    fn admit(world: &World, act: &Act) -> Result<(), String> {
-        world.scenario().admits(act)?;
-        if let Act::Drop { from, to, n }
-        | Act::Delay { from, to, n, .. }
-        | Act::Duplicate { from, to, n, .. } = act
-            && !world.can_rule(*from, *to, *n)
-        {
-            return Err(String::from("that datagram has arrived, or is lost already"));
-        }
-        Ok(())
-    }
-
     fn names(world: &World) -> Vec<String> {
         world.scenario().nodes.iter().map(|party| party.name.clone()).collect()
     }

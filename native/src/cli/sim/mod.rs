@@ -5,6 +5,7 @@ mod routing;
 mod swarm;
 mod unicast;
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -160,18 +161,20 @@ impl Scenario {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let tree: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
+    fn parse(text: &str) -> Result<Self, Box<dyn Error>> {
+        let tree: Value = serde_json::from_str(text)?;
         if tree.get("shape").is_some() {
-            return servent_sim::routing::Scenario::parse(text).map(|s| Self::Routing(Box::new(s)));
+            let scenario = servent_sim::routing::Scenario::parse(text)?;
+            return Ok(Self::Routing(Box::new(scenario)));
         }
         if tree.get("pieces").is_some() {
-            return servent_sim::swarm::Scenario::parse(text).map(|s| Self::Swarm(Box::new(s)));
+            return Ok(Self::Swarm(Box::new(servent_sim::swarm::Scenario::parse(text)?)));
         }
         if tree.get("nodes").is_some() || tree.get("script").is_some() {
-            return servent_sim::unicast::Scenario::parse(text).map(|s| Self::Unicast(Box::new(s)));
+            let scenario = servent_sim::unicast::Scenario::parse(text)?;
+            return Ok(Self::Unicast(Box::new(scenario)));
         }
-        servent_sim::queue::Scenario::parse(text).map(|s| Self::Queue(Box::new(s)))
+        Ok(Self::Queue(Box::new(servent_sim::queue::Scenario::parse(text)?)))
     }
 
     fn shown(&self) -> Shown<'_> {
@@ -279,7 +282,7 @@ fn find(name: &str, seed: Option<u64>) -> Result<Scenario, Failure> {
 
 fn read(path: &Path) -> Result<Scenario, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file("read", path, &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| "not a scenario: it is no text".to_owned());
+    let text = String::from_utf8(bytes).map_err(|_| "not a scenario: it is no text".into());
     text.and_then(|text| Scenario::parse(&text)).map_err(|what| {
         Failure::new(Exit::Foreign, format!("{}: {what}", path.display()))
             .next("`servent sim rush-hour --show` prints one that works")

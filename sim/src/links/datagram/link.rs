@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{self, ScenarioError};
 use servent_core::time::{Duration, Instant};
 
 /// So many of so many; `[1, 20]` in JSON.
@@ -76,16 +77,22 @@ impl Link {
     /// The shortest way: what is sent can still be stopped a moment later.
     pub const LEAST: Duration = Duration::from_micros(2);
 
-    /// True when its numbers make sense.
-    pub(crate) fn is_sound(&self) -> bool {
-        let burst = self.burst.clone().unwrap_or_default();
-        let ratios =
-            [self.loss, self.duplicate, self.reorder, burst.enter, burst.leave, burst.loss];
-        let longest = Duration::from_secs(3_600);
-        ratios.iter().all(|(n, of)| *of > 0 && n <= of)
-            && self.latency >= Self::LEAST
-            && self.latency <= longest
-            && self.jitter <= longest
-            && self.late <= longest
+    /// The longest.
+    pub const MOST: Duration = Duration::from_secs(3_600);
+
+    /// Checks that its numbers make sense.
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
+        error::within("latency", self.latency, Self::LEAST..=Self::MOST)?;
+        error::within("jitter", self.jitter, Duration::ZERO..=Self::MOST)?;
+        error::within("late", self.late, Duration::ZERO..=Self::MOST)?;
+        error::ratio("loss", self.loss)?;
+        error::ratio("duplicate", self.duplicate)?;
+        error::ratio("reorder", self.reorder)?;
+        if let Some(burst) = &self.burst {
+            error::ratio("burst.enter", burst.enter)?;
+            error::ratio("burst.leave", burst.leave)?;
+            error::ratio("burst.loss", burst.loss)?;
+        }
+        Ok(())
     }
 }
