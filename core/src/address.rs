@@ -50,13 +50,13 @@ pub const fn reach(ip: IpAddr) -> Reach {
 /// True when somebody at `teller` can honestly know somebody at `at`: never
 /// nobody, and who is only reached from nearby only from nearby. A stranger
 /// must not make us, or others, knock inside a network of ours.
-pub fn plausible(at: IpAddr, teller: IpAddr) -> bool {
+pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
     let there = reach(at);
     there != Reach::Nowhere && there >= reach(teller)
 }
 
 /// True for who can only be reached from the same network or machine.
-pub fn is_nearby(ip: IpAddr) -> bool {
+pub(crate) fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }
 

@@ -65,6 +65,7 @@ pub trait Engine {
 
 /// The earlier of two timers, the first of two at the same instant.
 #[must_use]
+#[doc(hidden)]
 pub fn earlier<T>(one: Option<(Instant, T)>, other: Option<(Instant, T)>) -> Option<(Instant, T)> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.0 < one.0 { other } else { one }),

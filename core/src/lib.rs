@@ -78,7 +78,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`engine`], [`time`], [`rng`], [`id`], [`keyed`], [`choose`] | the small tools everybody uses |
+//! | [`engine`], [`time`], [`rng`], [`id`], [`choose`] | the small tools everybody uses |
 //! | [`trace`] | records, events, digests, the trace file |
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |
@@ -87,6 +87,9 @@
 //! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
 //! | [`swarm`] | pieces of files between many: coordinator and clients |
+//!
+//! What is public and not listed is for the other crates of this workspace,
+//! and may change at any time.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -95,6 +98,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[doc(hidden)]
 pub mod address;
 pub mod choose;
 mod clause;
@@ -104,13 +108,16 @@ mod hex;
 #[doc = include_str!("../docs/host.md")]
 pub mod host {}
 pub mod id;
+#[doc(hidden)]
 pub mod keyed;
 pub mod node;
 pub mod queue;
+#[doc(hidden)]
 pub mod ranges;
 pub mod rng;
 pub mod routing;
 pub mod swarm;
+#[doc(hidden)]
 pub mod text;
 pub mod time;
 pub mod trace;

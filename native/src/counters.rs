@@ -58,11 +58,7 @@ impl Counters {
             Event::Conn(event) => self.conn(event),
             Event::Queue(event) => self.queue(event),
             Event::Fetch(event) => self.fetch(event),
-            Event::Routing(_)
-            | Event::Unicast(_)
-            | Event::Swarm(_)
-            | Event::Client(_)
-            | Event::World(_) => {}
+            _ => {}
         }
     }
 

@@ -54,6 +54,9 @@
 //! oracles.finish(world.now());
 //! assert_eq!(oracles.violations(), []); // Each would print as a sentence.
 //! ```
+//!
+//! What is public and not listed is for the other crates of this workspace,
+//! and may change at any time.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -15,6 +15,7 @@ use crate::time::Instant;
 /// Something that happened to a download of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// A download began or went on after a restart, with `have` bytes.
     Begun { fetch: FetchId, name: String, have: u64 },
@@ -80,6 +81,7 @@ pub enum Event {
     thiserror::Error,
 )]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SourceTrouble {
     /// Could not be reached.
     #[error("cannot be reached")]
@@ -149,6 +151,7 @@ pub enum FetchFailure {
 /// The limits of [`super::Config`] that can be run into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Limit {
     /// Downloads at once.
     Fetches,

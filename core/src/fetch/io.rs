@@ -122,6 +122,7 @@ pub enum Answer {
     thiserror::Error,
 )]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DialError {
     /// Nobody listens there.
     #[error("nobody listens there")]

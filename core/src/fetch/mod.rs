@@ -34,13 +34,17 @@ pub use self::config::Config;
 use self::cx::{Conns, Cx, Speech};
 use self::download::{Download, State};
 pub use self::event::{Event, FetchFailure, Limit, SourceTrouble};
-pub use self::io::{Answer, DialError, Input, Output, StoreError};
+pub use self::io::{DialError, StoreError};
 pub use self::row::{Get, PartRow, Source, Ticket};
 pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
 use crate::queue::{Dialect, client};
 use crate::time::Instant;
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::io::{Answer, Input, Output};
 
 /// The keys of what is wanted: a copy, because what is done with each of them
 /// may change the map.
@@ -50,6 +54,7 @@ fn keys_where<K: Copy, V>(map: &BTreeMap<K, V>, wanted: impl Fn(&V) -> bool) -> 
 
 /// All downloads of a node.
 #[derive(Debug, Clone)]
+#[doc(hidden)]
 pub struct Fetches {
     config: Config,
     speech: Speech,

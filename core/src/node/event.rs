@@ -14,6 +14,7 @@ use crate::{queue, routing, swarm, unicast};
 /// Everything an engine can tell, one variant per engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Event {
     /// Connections and requests.
     Conn(ConnEvent),
@@ -36,6 +37,7 @@ pub enum Event {
 /// Something that happened on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum ConnEvent {
     /// The node runs.
     Started { restored_places: u32, restored_fetches: u32, shared: u32 },
@@ -144,6 +146,7 @@ pub enum Limit {
 /// What the world around a node does to it: a fault, or its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum WorldEvent {
     /// The wires between two nodes were cut.
     Cut { other: NodeId },

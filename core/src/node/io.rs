@@ -274,6 +274,7 @@ pub enum Command {
 /// What a node tells its user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Answer {
     /// The download has this number.
     Fetching { fetch: FetchId },

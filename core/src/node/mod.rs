@@ -51,7 +51,7 @@ pub use self::io::{
     Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,
 };
 pub use self::overlay::Config as Overlay;
-pub use self::view::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
+pub use self::view::{Card, Kept, NodeView, QueueView, SlotCard};
 pub use crate::fetch::{
     DialError, FetchView, Get, PartRow, Source, SourceView, StoreError, Ticket,
 };
@@ -71,6 +71,10 @@ use crate::rng::Rng;
 use crate::routing;
 use crate::time::Instant;
 use crate::unicast;
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::view::{Lane, LaneTotals};
 
 /// The effect list of a node.
 type Effects = FxOf<Node>;
@@ -161,12 +165,14 @@ impl Node {
     /// The line sorted into its lanes: how many stand in each, and the cards
     /// inside the windows, in the order of the line.
     #[must_use]
+    #[doc(hidden)]
     pub fn lanes(&self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
         self.look().lanes(windows)
     }
 
     /// What the router looks like; `None` without one.
     #[must_use]
+    #[doc(hidden)]
     pub fn overlay(&self) -> Option<routing::RouterView> {
         self.overlay.as_ref().map(|overlay| overlay.view())
     }
@@ -187,6 +193,7 @@ impl Node {
     /// What its part in swarms looks like, with `clients` of each file it
     /// coordinates.
     #[must_use]
+    #[doc(hidden)]
     pub fn swarm(&self, clients: u32) -> swarm::SwarmView {
         self.swarm.as_ref().map(|swarm| swarm.view(clients, self.now)).unwrap_or_default()
     }

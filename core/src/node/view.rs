@@ -11,6 +11,7 @@ use crate::queue::Dialect;
 
 /// A whole node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NodeView {
     /// The upload side.
     pub queue: QueueView,
@@ -24,6 +25,7 @@ pub struct NodeView {
 
 /// The upload side: the lanes of the queue view.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct QueueView {
     /// Upload slots.
     pub slots: u32,
@@ -45,6 +47,7 @@ pub struct QueueView {
 
 /// A free slot and whom it is kept for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Kept {
     /// The id of the place.
     pub ticket: String,
@@ -76,6 +79,7 @@ pub struct LaneTotals {
 
 /// A client in a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SlotCard {
     /// The id of its place.
     pub ticket: String,
@@ -113,6 +117,7 @@ pub enum Lane {
 
 /// A client in the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Card {
     /// The id of its place.
     pub ticket: String,

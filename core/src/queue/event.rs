@@ -12,6 +12,7 @@ use crate::time::{Duration, Instant};
 /// Something that happened in the line or in a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// A new place at the end of the line.
     Arrived {

@@ -13,6 +13,7 @@ mod clause;
 pub mod client;
 mod config;
 mod event;
+#[doc(hidden)]
 pub mod pace;
 pub mod server;
 

@@ -5,17 +5,17 @@ use super::Dialect;
 use crate::time::Duration;
 
 /// The last position whose `Retry-After` still grows (decision §2.1).
-pub const LAST_GROWING_PLACE: u32 = 20;
+pub(crate) const LAST_GROWING_PLACE: u32 = 20;
 /// `Retry-After` beyond it.
-pub const FAR_RETRY: Duration = Duration::from_secs(600);
+pub(crate) const FAR_RETRY: Duration = Duration::from_secs(600);
 /// The most a passive client is told to wait (decision §2.3).
-pub const PASSIVE_RETRY_MAX: Duration = Duration::from_secs(250);
+pub(crate) const PASSIVE_RETRY_MAX: Duration = Duration::from_secs(250);
 /// The least time a place is held without a request (PARQ §4, §5).
-pub const REMANENCE: Duration = Duration::from_secs(300);
+pub(crate) const REMANENCE: Duration = Duration::from_secs(300);
 /// What the lifetime leaves after `Retry-After` (decision §2.2).
-pub const LIFETIME_SLACK: Duration = Duration::from_secs(60);
+pub(crate) const LIFETIME_SLACK: Duration = Duration::from_secs(60);
 /// `Retry-After` of a plain 503: as long as the last passive place waits.
-pub const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
+pub(crate) const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
 
 /// PARQ's `Retry-After`: 30 s for position 1, 20 s more for each further one
 /// up to 20, then ten minutes (PARQ §4, PQ-9).
@@ -27,7 +27,7 @@ pub const fn retry_after(position: u32) -> Duration {
 /// `Retry-After` for a passive client: the same growth, cut at 250 s so that
 /// it stays inside the 300 s a passive place lives (PARQ §5, PQ-11).
 #[must_use]
-pub const fn passive_retry(position: u32) -> Duration {
+pub(crate) const fn passive_retry(position: u32) -> Duration {
     let (grown, most) = (growing(position), PASSIVE_RETRY_MAX);
     if grown.as_micros() < most.as_micros() { grown } else { most }
 }
@@ -43,13 +43,13 @@ pub const fn lifetime(retry_after: Duration) -> Duration {
 /// Active Queueing's `pollMin`: 45 s times a factor that grows to 5 with the
 /// position (AQ-11).
 #[must_use]
-pub const fn poll_min(position: u32) -> Duration {
+pub(crate) const fn poll_min(position: u32) -> Duration {
     Duration::from_secs(45 * poll_factor(position))
 }
 
 /// Active Queueing's `pollMax`: 120 s times the same factor.
 #[must_use]
-pub const fn poll_max(position: u32) -> Duration {
+pub(crate) const fn poll_max(position: u32) -> Duration {
     Duration::from_secs(120 * poll_factor(position))
 }
 

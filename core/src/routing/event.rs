@@ -16,6 +16,7 @@ use crate::wire::gnutella::Kind;
 /// [`super::Counters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// There is a new neighbour.
     Opened { conn: ConnId, peer: SocketAddr, agent: String },
@@ -78,6 +79,7 @@ pub enum Which {
 /// Why a neighbour is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ending {
     /// The connection broke or was closed.
     Lost,

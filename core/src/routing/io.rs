@@ -103,6 +103,7 @@ pub enum Verdict {
 /// Why a message is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Why {
     /// It came before.
     Duplicate,

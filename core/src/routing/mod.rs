@@ -69,20 +69,26 @@ use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
 pub use self::config::{Config, PushRouting};
-pub use self::counters::{Counters, KindCount};
 pub use self::event::{Ending, Event, Which};
-pub use self::generation::Mark;
 pub use self::io::{Breakage, Input, Neighbour, Output, Verdict, Why};
 use self::links::Links;
 use self::memory::Effects;
-pub use self::memory::{Full, Marks, Memory};
-pub use self::route::Route;
-pub use self::view::{LinkView, Remembered, RouterView, TableView, Via};
+pub use self::view::Via;
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    counters::{Counters, KindCount},
+    generation::Mark,
+    memory::{Full, Marks, Memory},
+    route::Route,
+    view::{LinkView, Remembered, RouterView, TableView},
+};
 
 /// The router of one servent.
 ///
@@ -180,6 +186,7 @@ impl Router {
 
     /// Sums over everything it did.
     #[must_use]
+    #[doc(hidden)]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }

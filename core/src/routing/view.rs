@@ -77,6 +77,7 @@ impl Router {
     /// What is remembered of an id, in one of the tables that have ids for
     /// their keys: queries, servents, pings and pushes.
     #[must_use]
+    #[doc(hidden)]
     pub fn recall(&self, table: Which, id: Guid) -> Option<Remembered> {
         let memory = match table {
             Which::Queries => &self.queries,
@@ -96,6 +97,7 @@ impl Router {
 
     /// A look at everything.
     #[must_use]
+    #[doc(hidden)]
     pub fn view(&self) -> RouterView {
         let links = self.links.iter().map(|link| LinkView {
             conn: link.conn,
@@ -133,6 +135,7 @@ impl Router {
 
     /// Bytes its tables take.
     #[must_use]
+    #[doc(hidden)]
     pub fn table_bytes(&self) -> usize {
         self.tables().into_iter().map(|(_, memory)| memory.bytes()).sum()
     }

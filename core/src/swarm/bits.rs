@@ -89,7 +89,7 @@ impl Bits {
 
     /// One that all of the sets have: the first at or behind a random place.
     #[must_use]
-    pub fn some_of(&self, with: &Self, rng: &mut Rng) -> Option<u32> {
+    pub(crate) fn some_of(&self, with: &Self, rng: &mut Rng) -> Option<u32> {
         let count = self.words.len().min(with.words.len());
         let from = rng.below(count as u64) as usize;
         (from..count).chain(0..from).find_map(|at| {

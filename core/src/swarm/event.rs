@@ -15,6 +15,7 @@ pub type FileNo = u32;
 /// `None` for the source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// A client is known by its id.
     Registered { client: ConnId, peer: IpAddr, active: bool },

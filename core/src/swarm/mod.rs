@@ -32,6 +32,7 @@
 //!
 //! [`Message::Request`]: crate::wire::pdtp::Message::Request
 
+#[doc(hidden)]
 pub mod bits;
 mod clause;
 pub mod client;
@@ -40,13 +41,20 @@ mod credit;
 mod event;
 mod io;
 mod ledger;
+#[doc(hidden)]
 pub mod manager;
 mod pace;
 mod rarity;
 
 pub use self::config::{Config, Policy};
-pub use self::credit::{Account, credit};
-pub use self::event::{Event, Failure, FileNo, Funnel, Led, Limit, Pick, Refusal};
+pub use self::event::{Event, Failure, FileNo, Limit, Pick, Refusal};
 pub use self::io::{FileSpec, Input, Output};
 pub use self::ledger::Row;
 pub use self::manager::Manager;
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    credit::{Account, credit},
+    event::{Funnel, Led},
+};

@@ -10,15 +10,24 @@
 mod cause;
 mod digest;
 mod handover;
+#[doc(hidden)]
 pub mod pcapng;
+#[doc(hidden)]
 pub mod player;
+#[doc(hidden)]
 pub mod qlog;
 mod record;
 pub mod replay;
 pub mod tape;
+#[doc(hidden)]
 pub mod why;
 
-pub use self::cause::{Causes, Subject, subjects};
 pub use self::digest::Digest;
-pub use self::handover::Handover;
 pub use self::record::{Cause, Event, NodeId, Record, Recorder};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    cause::{Causes, Subject, subjects},
+    handover::Handover,
+};

@@ -22,7 +22,7 @@ use super::{Cause, Event, NodeId, Record, why};
 use crate::time::{Duration, Instant};
 
 /// What begins a record of a JSON text sequence.
-pub const SEPARATOR: u8 = 0x1e;
+pub(crate) const SEPARATOR: u8 = 0x1e;
 /// The longest line that is read; a longer one is damaged. The longest that
 /// is written says what a servent with a large library or line began with.
 pub const LINE_LIMIT: usize = 64 << 20;

@@ -20,6 +20,7 @@ use crate::node::{Config, Input, Output};
 use crate::time::Instant;
 
 /// The version of the tape this code writes, and the only one it re-executes.
+#[doc(hidden)]
 pub const VERSION: u32 = 2;
 /// Inputs and timeouts between two checkpoints.
 pub const CHECKPOINT: u64 = 64;
@@ -54,6 +55,7 @@ impl Start {
 /// One line of a tape, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read, fed and dropped one at a time.
+#[doc(hidden)]
 pub enum Line {
     /// The qlog header; says nothing a replay needs.
     Header,
@@ -255,7 +257,7 @@ impl Writer {
 
 /// The connection an input is about.
 #[must_use]
-pub const fn conn_of(input: &Input) -> Option<ConnId> {
+pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
     match input {
         Input::Accepted { conn, .. }
         | Input::Dialed { conn, .. }

@@ -23,6 +23,7 @@ pub enum Side {
 /// in [`super::Counters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// A connection has a sender or a receiver entry. `next` is the first
     /// number it will send or deliver.
@@ -109,6 +110,7 @@ impl Event {
 /// Why a message was sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Why {
     /// The highest one sent, because nothing moved (UC-4).
     Tail,
@@ -168,6 +170,7 @@ pub enum Ending {
 /// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Limit {
     /// [`super::Config::peers`]
     Peers,

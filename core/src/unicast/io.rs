@@ -46,6 +46,7 @@ pub enum Output {
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Refusal {
     /// The send window is full; [`Output::Writable`] will follow.
     Full,

@@ -77,7 +77,6 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
 
 pub use self::config::{Config, Congestion, Profile};
-pub use self::counters::Counters;
 use self::cx::Cx;
 pub use self::event::{Ending, Event, Limit, Rejection, Side, Why};
 pub use self::io::{Input, Output, Refusal, Room};
@@ -85,13 +84,19 @@ use self::peer::Peer;
 use self::peers::Peers;
 use self::sender::Sender;
 use self::tombs::Tombs;
-pub use self::view::{PeerView, ReceiverView, SenderView, WindowView};
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::wire::unicast::{Block, Data, Packet};
 pub use crate::wire::unicast::{Conn, Order, Payload};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    counters::Counters,
+    view::{PeerView, ReceiverView, SenderView, WindowView},
+};
 
 /// Peers handled in one [`Engine::handle_timeout`]; the rest follows a moment
 /// later, so that a thousand at once never hold up the host.
@@ -177,6 +182,7 @@ impl Endpoint {
 
     /// Sums over everything it did.
     #[must_use]
+    #[doc(hidden)]
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -204,12 +210,14 @@ impl Endpoint {
 
     /// Ended connections that are remembered.
     #[must_use]
+    #[doc(hidden)]
     pub fn tombstones(&self) -> usize {
         self.tombs.len()
     }
 
     /// Everybody there is a connection with, by address.
     #[must_use]
+    #[doc(hidden)]
     pub fn view(&self) -> Vec<PeerView> {
         let views = self.peers.iter().map(|(addr, peer)| view::peer(addr, peer));
         views.filter(|view| view.sender.is_some() || view.receiver.is_some()).collect()
@@ -218,6 +226,7 @@ impl Endpoint {
     /// What has arrived from a peer behind the first number that has not, at
     /// most so many numbers.
     #[must_use]
+    #[doc(hidden)]
     pub fn window(&self, peer: SocketAddr, most: usize) -> Option<WindowView> {
         let receiver = self.peers.get(peer)?.receiver.as_ref()?;
         Some(view::window(receiver, most))
@@ -226,6 +235,7 @@ impl Endpoint {
     /// The connection that takes messages for a peer, and the last number it
     /// has given to one.
     #[must_use]
+    #[doc(hidden)]
     pub fn sending(&self, peer: SocketAddr) -> Option<(Conn, u64)> {
         let sender = self.peers.get(peer)?.sender.as_ref()?;
         Some((sender.conn, sender.last()))

@@ -17,4 +17,8 @@ mod world;
 pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};
 pub use self::scenario::{Group, Scenario, Server, Variant};
-pub use self::world::{Guest, Queue, Standing, World};
+pub use self::world::{Queue, Standing, World};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::world::Guest;

@@ -3,6 +3,7 @@
 use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
+#[doc(hidden)]
 pub const ALL: [&str; 6] = [
     include_str!("presets/rush-hour.json"),
     include_str!("presets/impatient.json"),

@@ -146,6 +146,7 @@ impl World {
     /// # Panics
     /// When the world has no such node.
     #[must_use]
+    #[doc(hidden)]
     pub fn view(&self, id: NodeId, from: u32, count: u32) -> Option<node::NodeView> {
         self.node(id).map(|n| n.view(from, count))
     }

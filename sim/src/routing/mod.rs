@@ -28,11 +28,16 @@ mod why;
 mod world;
 
 pub use self::act::{Act, ActAt};
-pub use self::chart::{Chart, Journey, Leg, fate};
 pub use self::event::{AppEvent, Event, Happening, Loss, MessageEvent, Outcome};
-pub use self::net::{Net, Wire};
 pub use self::scenario::{Churn, File, Scenario, Shape};
-pub use self::tables::{Row, Tables};
-pub use self::tally::{KindTally, Tally, TallyView};
-pub use self::why::of as why;
 pub use self::world::{Routing, World};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    chart::{Chart, Journey, Leg, fate},
+    net::{Net, Wire},
+    tables::{Row, Tables},
+    tally::{KindTally, Tally, TallyView},
+    why::of as why,
+};

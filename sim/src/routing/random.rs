@@ -12,6 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
 /// How long a drawn overlay runs.
+#[doc(hidden)]
 pub const HORIZON: Duration = Duration::from_secs(60);
 /// What is shared and searched for.
 const WORDS: [&str; 4] = ["gnutella protocol", "queue theory", "some song", "nothing"];

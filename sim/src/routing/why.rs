@@ -12,6 +12,7 @@ type Source = (&'static str, &'static str);
 impl Event {
     /// The requirement behind it, and where the specification says so.
     #[must_use]
+    #[doc(hidden)]
     pub fn source(&self) -> Option<Source> {
         match self {
             Self::Routing(event) => Some((event.id(), event.clause())),
@@ -81,6 +82,7 @@ pub fn of(record: &Record<Event>) -> Why {
 impl World {
     /// The other node a record is about.
     #[must_use]
+    #[doc(hidden)]
     pub fn other(&self, record: &Record<Event>) -> Option<NodeId> {
         match &record.event {
             Event::Message(event) => Some(match event {

@@ -146,24 +146,28 @@ impl Stage {
 impl World {
     /// Who is joined with whom.
     #[must_use]
+    #[doc(hidden)]
     pub fn net(&self) -> &Net {
         &self.net.stage.net
     }
 
     /// True while a link can be used by both ends.
     #[must_use]
+    #[doc(hidden)]
     pub fn is_joined(&self, wire: u32) -> bool {
         self.net.lines.is_open(wire)
     }
 
     /// How often links and nodes went up or down.
     #[must_use]
+    #[doc(hidden)]
     pub fn changes(&self) -> u64 {
         self.net.lines.changes()
     }
 
     /// Messages of a node so far; of all without one.
     #[must_use]
+    #[doc(hidden)]
     pub fn tally(&self, node: Option<NodeId>) -> Option<TallyView> {
         match node {
             None => Some(self.net.tally.view(self.net.flights.len() as u64)),
@@ -173,6 +177,7 @@ impl World {
 
     /// How many messages are under way.
     #[must_use]
+    #[doc(hidden)]
     pub fn flying(&self) -> usize {
         self.net.flights.len()
     }

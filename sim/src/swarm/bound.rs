@@ -21,6 +21,7 @@ impl Scenario {
 
     /// Clients that must get all.
     #[must_use]
+    #[doc(hidden)]
     pub fn wanting(&self) -> u32 {
         self.clients.iter().filter(|group| group.expects()).map(|group| group.count).sum()
     }
@@ -31,6 +32,7 @@ impl Scenario {
     /// those that can serve passive ones can carry; what the one that comes
     /// last needs for itself.
     #[must_use]
+    #[doc(hidden)]
     pub fn bound(&self) -> Duration {
         let (size, source) = (self.size(), u128::from(self.source_up));
         let expected = || self.clients.iter().filter(|group| group.expects() && group.count > 0);
@@ -74,7 +76,7 @@ impl Scenario {
     /// When all send alike, at first only whoever has something can send, so
     /// what is held doubles each round.
     #[must_use]
-    pub fn most_held(&self, at: Instant) -> u64 {
+    pub(crate) fn most_held(&self, at: Instant) -> u64 {
         let all = u64::from(self.wanting()) * u64::from(self.pieces) * 1_000;
         let now = at.as_micros();
         let mut bytes = u128::from(self.source_up) * u128::from(now);
@@ -122,6 +124,7 @@ impl Scenario {
 
     /// Points of the bound: the instant and what could be held by then.
     #[must_use]
+    #[doc(hidden)]
     pub fn most_held_until(&self, to: Instant, points: u32) -> Vec<(Instant, u64)> {
         let step = |i: u32| {
             let at = u128::from(to.as_micros()) * u128::from(i) / u128::from(points.max(1));

@@ -20,15 +20,23 @@ pub mod random;
 mod scenario;
 mod tally;
 mod view;
+#[doc(hidden)]
 pub mod why;
 mod world;
 
 pub use self::act::{Act, ActAt};
-pub use self::event::{Event, Happening, client_of};
+pub use self::event::{Event, Happening};
 pub use self::scenario::{Group, Habit, Scenario, Variant};
-pub use self::tally::{Result, Tally};
-pub use self::view::{Again, Cell, ClientRow, ClientView, CoordinatorView, Glance, Moving, name};
-pub use self::world::{Outcome, Running, Swarm, World};
+pub use self::world::{Outcome, Swarm, World};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    event::client_of,
+    tally::{Result, Tally},
+    view::{Again, Cell, ClientRow, ClientView, CoordinatorView, Glance, Moving, name},
+    world::Running,
+};
 
 /// The first client's address; the others follow.
 const FIRST: u32 = 0x5000_0001;

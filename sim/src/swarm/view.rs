@@ -115,12 +115,14 @@ pub struct CoordinatorView {
 impl World {
     /// Clients and pieces.
     #[must_use]
+    #[doc(hidden)]
     pub fn size(&self) -> (u32, u32) {
         (self.coordinator().0, self.net.scenario.pieces)
     }
 
     /// Every piece at every client, row by row.
     #[must_use]
+    #[doc(hidden)]
     pub fn cells(&self) -> Vec<u8> {
         let (clients, pieces) = self.size();
         let mut cells = alloc::vec![Cell::Missing as u8; (clients * pieces) as usize];
@@ -151,6 +153,7 @@ impl World {
     /// Where a client stands at the coordinator; `None` while it is not known
     /// there.
     #[must_use]
+    #[doc(hidden)]
     pub fn standing(&self, client: u32) -> Option<Standing> {
         let peer = self.nodes.get(client as usize)?.own.as_ref()?;
         self.manager().standing(connection(client, peer.life), 0)
@@ -158,6 +161,7 @@ impl World {
 
     /// A client at a glance; `None` when there is no such client.
     #[must_use]
+    #[doc(hidden)]
     pub fn glance(&self, client: u32) -> Option<Glance> {
         let peer = self.nodes.get(client as usize)?.own.as_ref()?;
         Some(Glance {
@@ -175,6 +179,7 @@ impl World {
 
     /// A client's row; `None` when there is no such client.
     #[must_use]
+    #[doc(hidden)]
     pub fn row(&self, client: u32) -> Option<ClientRow> {
         let glance = self.glance(client)?;
         Some(ClientRow {
@@ -195,6 +200,7 @@ impl World {
 
     /// A client from near.
     #[must_use]
+    #[doc(hidden)]
     pub fn client_view(&self, client: u32) -> Option<ClientView> {
         let row = self.row(client)?;
         let again = self.manager().failed(self.connection(client), 0);
@@ -214,6 +220,7 @@ impl World {
 
     /// The coordinator from near.
     #[must_use]
+    #[doc(hidden)]
     pub fn coordinator_view(&self) -> CoordinatorView {
         let (ratio, piece_time) = self.manager().pace(0).unwrap_or((0, Duration::ZERO));
         CoordinatorView {

@@ -162,6 +162,7 @@ fn url() -> Text {
 impl World {
     /// The coordinator.
     #[must_use]
+    #[doc(hidden)]
     pub fn manager(&self) -> &Manager {
         match self.node(self.coordinator()) {
             Some(Host::Coordinator(manager)) => manager,
@@ -171,6 +172,7 @@ impl World {
 
     /// Tells from now on with each choice how it was made: the same run, with
     /// more to say.
+    #[doc(hidden)]
     pub fn explain(&mut self) {
         let coordinator = self.coordinator().0;
         if let Some(Host::Coordinator(manager)) = &mut self.slot_mut(coordinator).engine {
@@ -179,6 +181,7 @@ impl World {
     }
 
     /// Transfers that run: their taker and piece, and the rest.
+    #[doc(hidden)]
     pub fn running(&self) -> impl Iterator<Item = (u32, u32, &Running)> {
         self.net.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
     }

@@ -290,10 +290,7 @@ fn of_unicast(event: &unicast::Event, mark: Mark) -> Option<Mark> {
         E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..mark },
         E::Full { .. } => Mark { kind: "full", ..mark },
         E::Writable { .. } => Mark { kind: "writable", ..mark },
-        E::Sent { .. }
-        | E::Received { .. }
-        | E::AckSent { .. }
-        | E::Rtt { .. }
-        | E::Limit { .. } => return None,
+        // What is sent and received is drawn as an arrow.
+        _ => return None,
     })
 }

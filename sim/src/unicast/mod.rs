@@ -17,13 +17,19 @@ pub mod presets;
 pub mod random;
 mod scenario;
 mod view;
+#[doc(hidden)]
 pub mod why;
 mod world;
 
 pub use self::act::{Act, ActAt, Send};
-pub use self::diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason};
 pub use self::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
 pub use self::scenario::{Party, Scenario, Variant, Way};
-pub use self::view::{Margin, Margins, Receiving, Sending, State, Window};
 pub use self::world::{Unicast, World};
 pub use crate::links::datagram::{Burst, Link, Loss, Ratio};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason},
+    view::{Margin, Margins, Receiving, Sending, State, Window},
+};

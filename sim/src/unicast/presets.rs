@@ -3,6 +3,7 @@
 use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
+#[doc(hidden)]
 pub const ALL: [&str; 8] = [
     include_str!("presets/lose-middle.json"),
     include_str!("presets/lose-last.json"),

@@ -13,10 +13,13 @@ use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Congestion, Order, Profile, Side};
 
 /// How long things may go wrong.
+#[doc(hidden)]
 pub const SAFETY: Duration = Duration::from_secs(4);
 /// How long there is to mend it afterwards.
+#[doc(hidden)]
 pub const LIVENESS: Duration = Duration::from_secs(80);
 /// Of that, how long at the end nobody may say anything any more.
+#[doc(hidden)]
 pub const QUIET: Duration = Duration::from_secs(15);
 
 /// Draws a scenario. `seed` becomes its seed, so that a random draw is

@@ -128,6 +128,7 @@ impl World {
     /// What stands beside a node's lifeline; `None` when there is no such
     /// node.
     #[must_use]
+    #[doc(hidden)]
     pub fn margins(&self, node: NodeId) -> Option<Margins> {
         let slot = self.nodes.get(node.0 as usize)?;
         let (up, stalled) = (slot.engine.is_some(), slot.stalled.is_some());

@@ -10,6 +10,7 @@ use servent_core::trace::{NodeId, Record};
 impl Event {
     /// The requirement behind it, and where the specification says so.
     #[must_use]
+    #[doc(hidden)]
     pub const fn source(&self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Unicast(event) => Some((event.id(), event.clause())),
@@ -42,6 +43,7 @@ pub fn of(record: &Record<Event>) -> Why {
 impl World {
     /// The other node a record is about.
     #[must_use]
+    #[doc(hidden)]
     pub fn other(&self, event: &Event) -> Option<NodeId> {
         match event {
             Event::Unicast(event) => self.node_at(event.peer()),

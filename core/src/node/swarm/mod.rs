@@ -34,7 +34,6 @@ use self::jobs::{reply, rest};
 use self::member::Member;
 use self::peers::Peers;
 use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Role};
-pub use self::view::{CoordinatorHalf, FileView, MemberView, SwarmView};
 use super::connections::Phase;
 use super::http::heard;
 use super::{ConnEvent, Limit, StoreError, cx as node};
@@ -45,6 +44,10 @@ use crate::swarm::client;
 use crate::time::Instant;
 use crate::wire::http::{HeadLimits, Method, RequestHead};
 use crate::wire::pdtp::{self, Method as PeerMethod, Text, parse, peer, url_from};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::view::{CoordinatorHalf, FileView, MemberView, SwarmView};
 
 /// A node's part in swarms.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@
 //! store after a restart (PQ-12).
 
 mod config;
+#[doc(hidden)]
 pub mod schedule;
 
 use core::mem;

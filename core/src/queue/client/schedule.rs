@@ -57,7 +57,7 @@ pub fn retry(config: &Config, retry_after: Option<Duration>, now: Instant) -> In
 /// True when a place outlives its connection: PARQ's id is the place, in
 /// Active Queueing the connection is (AQ-7).
 #[must_use]
-pub const fn outlives_connection(dialect: Dialect) -> bool {
+pub(crate) const fn outlives_connection(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Parq | Dialect::Parq11)
 }
 

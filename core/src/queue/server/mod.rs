@@ -91,13 +91,17 @@ use self::places::Places;
 use self::rate::Rate;
 use self::slots::Upload;
 use self::throttle::Throttle;
-pub use self::view::{KeptView, Lane, Lanes, PlaceView, UploadView, View, Windows};
+pub use self::view::{KeptView, PlaceView, UploadView, View};
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::view::{Lane, Lanes, Windows};
 
 /// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
 /// moment later, so that a million at once never hold up the host.

@@ -13,6 +13,7 @@ use crate::time::{Duration, Instant};
 
 /// The upload side at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
     /// Upload slots.
     pub slots: u32,
@@ -34,6 +35,7 @@ pub struct View {
 
 /// A free slot and whom it is kept for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KeptView {
     /// The id of the place.
     pub ticket: Guid,
@@ -80,6 +82,7 @@ const SORTED: usize = 20_000;
 
 /// A client in a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UploadView {
     /// The id of its place.
     pub ticket: Guid,
@@ -110,6 +113,7 @@ pub enum Lane {
 
 /// A client in the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlaceView {
     /// The id of its place.
     pub ticket: Guid,
@@ -163,6 +167,7 @@ impl Server {
     /// Sorts the line into its lanes: how many stand in each, and the places
     /// inside the windows, in the order of the line.
     #[must_use]
+    #[doc(hidden)]
     pub fn lanes(&self, windows: &Windows, now: Instant) -> (Lanes, Vec<PlaceView>) {
         let (mut lanes, mut places) = (Lanes::default(), Vec::new());
         for (i, at) in self.line.iter().take(SORTED).enumerate() {

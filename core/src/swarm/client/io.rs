@@ -103,6 +103,7 @@ pub enum Output {
 /// What the client says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Event {
     /// The coordinator is there, or gone.
     Online,
@@ -133,6 +134,7 @@ pub enum Event {
 /// Why something of the coordinator is not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ignored {
     /// Nobody there can honestly know such an address.
     Address,

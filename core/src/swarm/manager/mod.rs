@@ -201,6 +201,7 @@ impl Manager {
 
     /// Totals since the start.
     #[must_use]
+    #[doc(hidden)]
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -208,6 +209,7 @@ impl Manager {
     /// Whether a source may serve these bytes to the client with this id: a
     /// transfer from a source to it, of just that, must be on its way.
     #[must_use]
+    #[doc(hidden)]
     pub fn source_may_serve(&self, peer_id: &str, url: &str, span: Span) -> bool {
         let (Some(client), Some(file)) = (self.by_id.get(peer_id), self.by_url.get(url)) else {
             return false;

@@ -105,6 +105,7 @@ pub struct Standing {
 impl Manager {
     /// Where a client stands on a file; `None` while it is not on it.
     #[must_use]
+    #[doc(hidden)]
     pub fn standing(&self, conn: ConnId, file: u32) -> Option<Standing> {
         let at = self.place(conn, file)?;
         let member = self.files.get(file as usize)?.member(at);
@@ -130,6 +131,7 @@ impl Manager {
 
     /// Pieces that failed for a client and wait to be tried again, and since
     /// when they were chosen (SW-14).
+    #[doc(hidden)]
     pub fn failed(&self, conn: ConnId, file: u32) -> impl Iterator<Item = (Instant, u32)> {
         let member = self.place(conn, file).map(|at| self.files[file as usize].member(at));
         member.into_iter().flat_map(|member| member.failed.keys().copied())
@@ -137,6 +139,7 @@ impl Manager {
 
     /// Copies of a piece among the clients, those on their way included.
     #[must_use]
+    #[doc(hidden)]
     pub fn copies(&self, file: u32, piece: u32) -> u32 {
         self.files.get(file as usize).map_or(0, |file| file.rarity.copies(piece))
     }
@@ -144,6 +147,7 @@ impl Manager {
     /// Downloads an upload earns on a file, in thousandths (SW-11), and how
     /// long a piece takes.
     #[must_use]
+    #[doc(hidden)]
     pub fn pace(&self, file: u32) -> Option<(u32, crate::time::Duration)> {
         let file = self.files.get(file as usize)?;
         Some((file.ratio, file.piece_time(self.config.piece_time)))
@@ -155,12 +159,14 @@ impl Manager {
     }
 
     /// Tells from now on with each choice how it was made, or no longer.
+    #[doc(hidden)]
     pub const fn explain(&mut self, on: bool) {
         self.config.explain = on;
     }
 
     /// Every file with `count` of its clients from number `from` on.
     #[must_use]
+    #[doc(hidden)]
     pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
         let files = (0..self.files.len() as u32).map(|file| self.file_view(file, from, count));
         View {
@@ -231,6 +237,7 @@ impl Manager {
 
     /// The rows of the ledger, for a store that begins anew.
     #[must_use]
+    #[doc(hidden)]
     pub fn rows(&self) -> Vec<super::super::ledger::Row> {
         self.ledger.iter().map(|entry| entry.row.clone()).collect()
     }

@@ -20,6 +20,7 @@
 
 mod deflate;
 mod frame;
+#[doc(hidden)]
 pub mod ggep;
 mod handshake;
 mod header;
@@ -34,25 +35,37 @@ mod query;
 mod vendor;
 mod words;
 
-pub use self::deflate::{Deflater, InflateError, InflateLimits, Inflater};
-pub use self::frame::{Frame, FrameError, FrameLimits, Framer};
-pub use self::handshake::{Hello, Offer, Reply, parse_tries};
-pub use self::header::{HEADER, Header, Kind};
-pub use self::hit::{Found, Hit, HitBuilder, Quality};
-pub use self::keywords::{Keywords, KeywordsError, KeywordsLimits, keyword_hash};
+pub use self::frame::{FrameError, Framer};
+pub use self::handshake::{Hello, Offer, Reply};
+pub use self::header::{Header, Kind};
+pub use self::hit::Hit;
 pub use self::message::{Body, Message, PayloadError};
-pub use self::ping::{Bye, Ping, Pong, code};
+pub use self::ping::{Bye, Ping, Pong};
 pub use self::push::Push;
-pub use self::qrp::{Compressor, Qrp};
-pub use self::query::{EVERYTHING, Extension, Extensions, Query, Wishes};
-pub use self::vendor::Vendor;
-pub use self::words::{matches, words};
+pub use self::qrp::Qrp;
+pub use self::query::{Extensions, Query, Wishes};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    deflate::{Deflater, InflateError, InflateLimits, Inflater},
+    frame::{Frame, FrameLimits},
+    handshake::parse_tries,
+    header::HEADER,
+    hit::{Found, HitBuilder, Quality},
+    keywords::{Keywords, KeywordsError, KeywordsLimits, keyword_hash},
+    ping::code,
+    qrp::Compressor,
+    query::{EVERYTHING, Extension},
+    vendor::Vendor,
+    words::{matches, words},
+};
 
 /// The bytes of a payload: cheap to clone and to slice.
 pub type Payload = bytes::Bytes;
 
 /// The port servents listen on unless told otherwise.
-pub const DEFAULT_PORT: u16 = 6346;
+pub(crate) const DEFAULT_PORT: u16 = 6346;
 
 /// Reads little-endian fields off the front of a payload.
 #[derive(Debug, Clone, Copy)]

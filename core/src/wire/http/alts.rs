@@ -7,21 +7,21 @@ use crate::wire::scan::trim;
 use core::net::{IpAddr, SocketAddr};
 
 /// The port of a servent that does not name one.
-pub const DEFAULT_PORT: u16 = 6346;
+pub(crate) const DEFAULT_PORT: u16 = 6346;
 
 /// The list of `X-Alt` (who has the file) or `X-NAlt` (who no longer does).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Alts(pub Vec<SocketAddr>);
+pub(crate) struct Alts(pub Vec<SocketAddr>);
 
 impl Alts {
     /// The most addresses read from one list; more are passed over.
-    pub const MOST: usize = 64;
+    pub(crate) const MOST: usize = 64;
 
     /// Reads `ip[:port],…`. Pieces that are no address are passed over, and
     /// so are doubles. Whether to connect anywhere is for the reader to
     /// decide: this is a stranger's word.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut out = Vec::new();
         for piece in text.split(',').take(Self::MOST) {
             match address(trim(piece)) {

@@ -12,10 +12,15 @@ mod range;
 mod target;
 mod writer;
 
-pub use self::alts::{Alts, DEFAULT_PORT};
 pub use self::head::{HeadError, HeadLimits, Method, RequestHead, ResponseHead, Version};
 pub(in crate::wire) use self::head::{decimal, split_head};
 pub use self::headers::Headers;
-pub use self::range::{AvailableRanges, ContentRange, RangeSpec};
-pub use self::target::Target;
+pub use self::range::RangeSpec;
 pub use self::writer::HeadWriter;
+
+pub(crate) use self::alts::Alts;
+pub(crate) use self::range::{AvailableRanges, ContentRange};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::target::Target;

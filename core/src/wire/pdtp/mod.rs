@@ -7,6 +7,7 @@
 
 mod frame;
 mod parse;
+#[doc(hidden)]
 pub mod peer;
 mod print;
 mod url;
@@ -21,9 +22,15 @@ use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 pub use self::frame::{FrameError, Reader, encode};
-pub use self::url::{target_of, url_from, url_of};
+
+pub(crate) use self::url::url_from;
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::url::{target_of, url_of};
 
 /// The port the coordinator listens on unless told otherwise.
+#[doc(hidden)]
 pub const PORT: u16 = 6086;
 
 /// Texts of one message, shared by whoever keeps them.

@@ -7,13 +7,13 @@ use super::Span;
 use crate::wire::http::{ContentRange, HeadWriter, RangeSpec, RequestHead, ResponseHead};
 
 /// The header with a peer's own id.
-pub const PEER_ID: &str = "X-PDTP-Peer-Id";
+pub(crate) const PEER_ID: &str = "X-PDTP-Peer-Id";
 /// Asks for the body of a `PUT`.
-pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The bytes a request is about.
 #[must_use]
-pub fn span_of(head: &RequestHead) -> Span {
+pub(crate) fn span_of(head: &RequestHead) -> Span {
     match head.headers.get("Range").and_then(RangeSpec::parse) {
         Some(RangeSpec::Between(a, b)) => Span::new(a, b.saturating_add(1)),
         Some(RangeSpec::From(a)) => Span { start: a, end: None },
@@ -23,7 +23,7 @@ pub fn span_of(head: &RequestHead) -> Span {
 
 /// The bytes that follow the head of a `PUT`; `None` when that is not told.
 #[must_use]
-pub fn length_of(head: &RequestHead) -> Option<u64> {
+pub(crate) fn length_of(head: &RequestHead) -> Option<u64> {
     head.headers.get("Content-Length").and_then(|n| n.trim().parse().ok())
 }
 

@@ -26,7 +26,7 @@ pub fn target_of(url: &str) -> &str {
 
 /// The URL that the target of a request means.
 #[must_use]
-pub fn url_from(target: &str) -> Text {
+pub(crate) fn url_from(target: &str) -> Text {
     url_of(target.trim_start_matches('/'))
 }
 

@@ -7,6 +7,12 @@ mod told;
 mod vars;
 
 pub use self::line::Line;
-pub use self::place::{Claim, Dialect, Place, callback, spoken, waits, write_claim, write_place};
-pub use self::seconds::Seconds;
+pub use self::place::{Claim, Dialect, Place, write_claim, write_place};
 pub use self::told::{Told, ToldPlace};
+
+// For the other crates of this workspace; may change at any time.
+#[doc(hidden)]
+pub use self::{
+    place::{callback, spoken, waits},
+    seconds::Seconds,
+};

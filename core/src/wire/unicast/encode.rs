@@ -125,19 +125,13 @@ fn ack(out: &mut impl BufMut, ack: &Ack) {
 
 /// Bytes of a message behind the head of its block.
 #[must_use]
-pub const fn message_len(payload: usize) -> usize {
+pub(crate) const fn message_len(payload: usize) -> usize {
     len((payload as u64) << 3) + payload
-}
-
-/// Bytes one wanted range takes behind a range that ends at `end`.
-#[must_use]
-pub const fn wanted_len(end: u64, first: u64, last: u64) -> usize {
-    len(first - end - 1) + len(last - first)
 }
 
 /// The most bytes a block takes, its messages and wanted ranges left out.
 #[must_use]
-pub const fn block_len(block: &Block) -> usize {
+pub(crate) const fn block_len(block: &Block) -> usize {
     let body = match block {
         Block::Data(it) => len(it.seq) + 3 + if it.token.is_some() { 8 } else { 0 },
         Block::Ack(it) => {

@@ -8,17 +8,19 @@
 mod encode;
 mod parse;
 mod seal;
-pub mod varint;
+mod varint;
 
 use alloc::vec::Vec;
 use core::fmt;
 
-pub use self::encode::{block_len, message_len, wanted_len};
 pub use self::parse::PacketError;
 pub use self::seal::Seal;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::encode::{block_len, message_len};
+
 /// The version in every block's first byte.
+#[doc(hidden)]
 pub const VERSION: u8 = 1;
 
 /// The bytes of a message or of a part of one: cheap to clone and to slice.

@@ -3,7 +3,7 @@
 use bytes::BufMut;
 
 /// The largest number that can be written: nine times seven bits.
-pub const MAX: u64 = (1 << 63) - 1;
+pub(super) const MAX: u64 = (1 << 63) - 1;
 
 /// Appends a number; larger ones than [`MAX`] are written as [`MAX`].
 pub(super) fn put(out: &mut impl BufMut, value: u64) {
@@ -17,7 +17,7 @@ pub(super) fn put(out: &mut impl BufMut, value: u64) {
 
 /// How many bytes `put` takes.
 #[must_use]
-pub const fn len(value: u64) -> usize {
+pub(super) const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
     let bytes = bits.div_ceil(7);
     if bytes > 9 { 9 } else { bytes }

@@ -203,7 +203,7 @@ impl World {
 
     /// True when a client that must get everything is there and has not.
     #[must_use]
-    pub fn somebody_waits(&self) -> bool {
+    pub(crate) fn somebody_waits(&self) -> bool {
         let mut all = (0..).zip(self.peers());
         all.any(|(at, peer)| self.up(at) && peer.done.is_none() && self.expected(at))
     }
