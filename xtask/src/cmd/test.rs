@@ -39,6 +39,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "conformance", what: "every requirement has a test", run: conformance },
     Step { name: "clippy", what: "no warning anywhere", run: clippy },
+    Step { name: "fuzz", what: "what is fuzzed still compiles", run: fuzz },
     Step {
         name: "tests",
         what: "unit, specification, contract, property, simulator, program",
@@ -83,6 +84,14 @@ fn conformance(_: &Context) -> Result<Outcome> {
 fn clippy(_: &Context) -> Result<Outcome> {
     machine::rust_component("cargo-clippy", "clippy")?;
     cargo().words("clippy --quiet --workspace --all-targets -- -D warnings").quiet()?;
+    Ok(().into())
+}
+
+/// The targets are a workspace of their own, which nothing else builds.
+fn fuzz(_: &Context) -> Result<Outcome> {
+    cargo()
+        .words("check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz")
+        .quiet()?;
     Ok(().into())
 }
 

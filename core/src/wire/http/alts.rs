@@ -11,7 +11,7 @@ pub(crate) const DEFAULT_PORT: u16 = 6346;
 
 /// The list of `X-Alt` (who has the file) or `X-NAlt` (who no longer does).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Alts(pub Vec<SocketAddr>);
+pub struct Alts(pub Vec<SocketAddr>);
 
 impl Alts {
     /// The most addresses read from one list; more are passed over.
@@ -21,7 +21,7 @@ impl Alts {
     /// so are doubles. Whether to connect anywhere is for the reader to
     /// decide: this is a stranger's word.
     #[must_use]
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut out = Vec::new();
         for piece in text.split(',').take(Self::MOST) {
             match address(trim(piece)) {

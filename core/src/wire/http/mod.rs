@@ -18,8 +18,10 @@ pub use self::headers::Headers;
 pub use self::range::RangeSpec;
 pub use self::writer::HeadWriter;
 
-pub(crate) use self::alts::Alts;
-pub(crate) use self::range::{AvailableRanges, ContentRange};
+#[doc(hidden)]
+pub use self::alts::Alts;
+#[doc(hidden)]
+pub use self::range::{AvailableRanges, ContentRange};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]

@@ -68,7 +68,7 @@ impl fmt::Display for RangeSpec {
 
 /// What `Content-Range` says of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ContentRange {
+pub struct ContentRange {
     /// The bytes that follow, `start..end`; `None` in a 416.
     pub range: Option<(u64, u64)>,
     /// The size of the whole file, when told.
@@ -79,7 +79,7 @@ impl ContentRange {
     /// Reads `bytes a-b/size`; Shareaza writes `bytes=a-b/size`. `a-b` and
     /// `size` may be `*`. A range that ends behind the size is `None`.
     #[must_use]
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (range, size) = unit(text)?.split_once('/')?;
         let size = match trim(size) {
             "*" => None,
@@ -116,7 +116,7 @@ impl fmt::Display for ContentRange {
 
 /// What `X-Available-Ranges` says of a partial file: the bytes a source has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct AvailableRanges(Vec<(u64, u64)>);
+pub struct AvailableRanges(Vec<(u64, u64)>);
 
 impl AvailableRanges {
     /// The most ranges read from one header; more are passed over.
@@ -124,7 +124,7 @@ impl AvailableRanges {
 
     /// From ranges `start..end` in any order.
     #[must_use]
-    pub(crate) fn new(mut ranges: Vec<(u64, u64)>) -> Self {
+    pub fn new(mut ranges: Vec<(u64, u64)>) -> Self {
         ranges.retain(|(start, end)| start < end);
         ranges.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
@@ -140,7 +140,7 @@ impl AvailableRanges {
     /// Reads `bytes 0-10,20-30`. Pieces that are no range are passed over;
     /// `None` when the unit is missing.
     #[must_use]
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let pieces = unit(text)?.split(',').take(Self::MOST).filter_map(|piece| {
             let (a, b) = piece.split_once('-')?;
             Some((decimal(trim(a))?, decimal(trim(b))?.checked_add(1)?))
@@ -150,7 +150,7 @@ impl AvailableRanges {
 
     /// The ranges `start..end`, sorted and apart.
     #[must_use]
-    pub(crate) fn as_slice(&self) -> &[(u64, u64)] {
+    pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.0
     }
 }
