@@ -49,6 +49,9 @@ pub struct Config {
     pub breaks_allowed: u8,
     /// How long a slot waits for the owner of a broken transfer (PQ-14).
     pub slot_reserve: Duration,
+    /// How long an adaptive server lets it wait while others stand in line; then
+    /// the owner is first of the line again (QA-6).
+    pub slot_reserve_contested: Duration,
     /// How long a free slot is kept for an entitled client inside its window
     /// before others of the line may be served, newcomers still not (decision
     /// §2.5). Whoever asks in its time after it was passed so is not passed
@@ -99,6 +102,7 @@ impl Default for Config {
             remanence: Duration::from_secs(300),
             breaks_allowed: 1,
             slot_reserve: Duration::from_secs(300),
+            slot_reserve_contested: Duration::from_secs(5),
             entitled_reserve: Duration::from_secs(60),
             continue_hold: Duration::from_secs(5),
             ranges_per_slot: 65_536,

@@ -54,6 +54,9 @@ pub enum Event {
     Reserved { ticket: Guid, until: Instant },
     /// The owner of a held slot did not come back.
     Unreserved { ticket: Guid, free: u32 },
+    /// The slot was given up because others wait: the place is in line again,
+    /// by its arrival.
+    Returned { ticket: Guid, arrival: u64, position: u32 },
     /// A synchronous connection broke; the place is held.
     Away { ticket: Guid, until: Instant },
     /// A different file was asked for and the place moved to the end (AQ-8).
@@ -62,7 +65,8 @@ pub enum Event {
     Lost { ticket: Guid, why: Loss, length: u32 },
     /// A request got no place.
     Refused { peer: IpAddr, conn: ConnId, why: Refusal },
-    /// The server called a client back with `QUEUE`.
+    /// The server called a client with `QUEUE`: back, for the so manieth time,
+    /// or (0) to come before its time because a slot is there.
     Called { ticket: Guid, to: SocketAddr, attempt: u8 },
     /// A place came back from the store.
     Restored { ticket: Guid, arrival: u64, position: u32 },

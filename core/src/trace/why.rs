@@ -53,6 +53,7 @@ const CLAUSES: &[(&str, &str, &str)] = &[
     ("queue.refused.queue_full", "AQ-10", "Active Queueing, server"),
     ("queue.reserved", "PQ-14", "PARQ §4"),
     ("queue.restored", "PQ-12", "PARQ §4"),
+    ("queue.returned", "QA-6", "PARQ §4"),
     ("queue.started", "AQ-2", "Active Queueing, server"),
     ("queue.told", "AQ-3", "Active Queueing, server"),
     ("queue.unreserved", "PQ-14", "PARQ §4"),

@@ -176,6 +176,7 @@ impl Watch {
             match event {
                 Event::Arrived { ticket, arrival, .. }
                 | Event::Restored { ticket, arrival, .. }
+                | Event::Returned { ticket, arrival, .. }
                 | Event::Moved { ticket, arrival, .. } => {
                     self.arrivals.insert(*ticket, *arrival);
                 }

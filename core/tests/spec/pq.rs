@@ -527,3 +527,54 @@ fn pq_12_a_clock_that_was_set_back_keeps_no_place_longer_than_any_is_told() {
     bench.pass(secs(661));
     assert_eq!((bench.server.length(), bench.store()), (0, vec![]));
 }
+
+#[test]
+fn pq_10_whoever_lost_its_synchronous_connection_may_come_back_before_its_time() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    let mut client = bench.queue(Parq);
+    bench.pass(secs(10));
+    bench.gone(&client);
+    client.conn = bench.conn();
+    bench.pass(secs(1));
+    let place = bench.ask(&mut client).place();
+    assert_eq!((place.position, place.retry_after.as_secs(), bench.lost()), (1, 30, vec![]));
+    bench.pass(secs(10));
+    assert_eq!(bench.ask(&mut client).place().position, 1);
+    assert_eq!(bench.lost(), [Loss::TooEarly], "on a connection that stands it is too early");
+}
+
+#[test]
+fn pq_14_pieces_on_a_connection_each_keep_the_slot_between_them() {
+    let mut bench = Bench::new(config(1));
+    let mut client = bench.upload(Passive);
+    let waits = bench.queue(Passive);
+    for _ in 0..3 {
+        bench.input(Input::Parted { conn: client.conn });
+        bench.gone(&client);
+        client.conn = bench.conn();
+        bench.pass(secs(4));
+        assert_eq!(bench.ask(&mut client), Got::Slot);
+    }
+    bench.input(Input::Parted { conn: client.conn });
+    bench.pass(secs(6));
+    assert_eq!((bench.server.free(), bench.position(&waits)), (1, 1));
+}
+
+#[test]
+fn pq_11_what_is_served_is_no_hammering() {
+    let mut bench = Bench::new(Config { hammer_requests: 10, ..config(1) });
+    let again = |bench: &mut Bench| {
+        let mut client = bench.client(Passive);
+        client.peer = [192, 0, 2, 1].into();
+        (bench.ask(&mut client), client)
+    };
+    for _ in 0..150 {
+        let (got, client) = again(&mut bench);
+        assert_eq!(got, Got::Slot);
+        bench.finish(&client);
+    }
+    bench.upload(Parq);
+    let refused = (0..20).filter(|_| matches!(again(&mut bench).0, Got::Hammering(_))).count();
+    assert_eq!(refused, 10, "queue decisions are counted");
+}

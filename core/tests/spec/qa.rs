@@ -3,11 +3,11 @@
 
 use crate::queue_support;
 
-use queue_support::{Bench, Client, config, secs};
+use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::id::ConnId;
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
 use servent_core::queue::server::{Input, Output, Request, Verdict};
-use servent_core::queue::{Config, Dialect, Loss, Policy};
+use servent_core::queue::{Config, Dialect, Event, Loss, Policy};
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead};
 use servent_core::wire::queue::{Claim, waits, write_claim};
 
@@ -280,4 +280,151 @@ fn qa_3_our_client_says_that_it_waits_and_a_plain_one_need_not() {
     write_claim(&mut head, Parq, Claim::default(), None);
     let text = String::from_utf8(head.finish()).unwrap();
     assert!(text.contains("X-Features: hold/1.0\r\n"), "{text}");
+}
+
+/// A client of the line that gave an address where it can be called.
+fn callable(bench: &mut Bench, dialect: Dialect) -> Client {
+    let mut client = bench.client(dialect);
+    client.callback = Some((client.peer, 6346).into());
+    bench.ask(&mut client).place();
+    client
+}
+
+fn calls(said: &[Output]) -> Vec<Option<std::net::SocketAddr>> {
+    let to = |one: &Output| match one {
+        Output::Call { to, .. } => Some(Some(*to)),
+        _ => None,
+    };
+    said.iter().filter_map(to).collect()
+}
+
+#[test]
+fn qa_2_whoever_is_next_is_called_when_the_slot_is_there_and_may_ask_at_once() {
+    let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
+    let running = uploading(&mut bench, 400_000);
+    let (mut head, second) = (callable(&mut bench, Parq11), callable(&mut bench, Parq11));
+    bench.pass(secs(5));
+    let said = bench.input(Input::Finished { conn: running.conn, last: true });
+    assert_eq!(calls(&said), [head.callback]);
+    assert!(bench.events.iter().any(|e| matches!(e, Event::Called { attempt: 0, .. })));
+    head.conn = bench.conn();
+    assert_eq!(bench.ask(&mut head), Got::Slot, "the call lifts what it was told");
+    assert_eq!((bench.position(&second), bench.lost()), (1, vec![]));
+}
+
+#[test]
+fn qa_2_it_is_called_a_moment_before_the_slot_is_expected() {
+    let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
+    let running = uploading(&mut bench, 20_000);
+    let head = callable(&mut bench, Parq11);
+    let progress = |bench: &mut Bench, bytes| {
+        bench.pass(secs(1));
+        calls(&bench.input(Input::Progress { conn: running.conn, bytes }))
+    };
+    assert_eq!(progress(&mut bench, 17_000), []);
+    assert_eq!(progress(&mut bench, 18_000), [head.callback]);
+    assert_eq!(progress(&mut bench, 19_000), [], "once");
+}
+
+#[test]
+fn qa_2_a_call_to_come_early_is_none_of_those_after_which_a_place_is_lost() {
+    let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
+    let running = uploading(&mut bench, 400_000);
+    let head = callable(&mut bench, Parq11);
+    bench.input(Input::Finished { conn: running.conn, last: true });
+    bench.pass(secs(299));
+    assert_eq!(bench.position(&head), 1, "its lifetime is that of the text");
+    let said = bench.pass(secs(2));
+    assert_eq!(calls(&said), [head.callback], "the first that counts");
+    bench.pass(secs(200));
+    assert_eq!(bench.lost(), [Loss::Unreachable]);
+}
+
+#[test]
+fn qa_2_the_text_calls_nobody_before_its_time_and_nobody_elses_address_is_called() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    callable(&mut bench, Parq11);
+    let said = bench.input(Input::Finished { conn: running.conn, last: true });
+    assert_eq!(calls(&said), []);
+    let mut bench = Bench::new(adaptive(1));
+    let running = bench.upload(Parq);
+    let mut liar = bench.client(Parq11);
+    liar.callback = Some("192.0.2.9:6346".parse().unwrap());
+    bench.ask(&mut liar).place();
+    assert_eq!(calls(&bench.input(Input::Finished { conn: running.conn, last: true })), []);
+}
+
+#[test]
+fn qa_2_calls_are_limited_for_each_address() {
+    let mut bench = Bench::new(Config { calls_per_ip: 2, ..adaptive(4) });
+    let running: Vec<Client> = (0..4).map(|_| bench.upload(Parq)).collect();
+    for _ in 0..4 {
+        let mut client = bench.client(Parq11);
+        client.peer = [192, 0, 2, 1].into();
+        client.callback = Some((client.peer, 6346).into());
+        bench.ask(&mut client).place();
+    }
+    let mut called = 0;
+    for client in running {
+        bench.pass(secs(1));
+        called += calls(&bench.input(Input::Finished { conn: client.conn, last: true })).len();
+    }
+    assert_eq!(called, 2);
+}
+
+#[test]
+fn qa_6_a_broken_transfer_without_an_id_holds_nothing() {
+    let mut bench = Bench::new(adaptive(1));
+    let curl = bench.upload(Passive);
+    bench.input(Input::Broken { conn: curl.conn });
+    assert_eq!(bench.server.free(), 1);
+}
+
+#[test]
+fn qa_6_others_wait_five_seconds_for_the_owner_who_keeps_its_place_in_line() {
+    let mut bench = Bench::new(adaptive(1));
+    let mut owner = bench.upload(Parq);
+    owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);
+    let (waits, _) = patient(&mut bench, Parq);
+    bench.input(Input::Broken { conn: owner.conn });
+    assert_eq!(replies(&bench.pass(secs(4))), []);
+    assert_eq!(replies(&bench.pass(secs(1))), [(waits.conn, true)]);
+    assert_eq!(bench.position(&owner), 1);
+    let later = bench.queue(Active);
+    assert_eq!((bench.position(&owner), bench.position(&later)), (1, 2));
+    // It comes back with its id, and is the first of the line.
+    owner.conn = bench.conn();
+    assert_eq!(bench.ask(&mut owner).place().position, 1);
+    bench.input(Input::Finished { conn: waits.conn, last: true });
+    bench.pass(secs(2));
+    assert_eq!(bench.ask(&mut owner), Got::Slot);
+}
+
+#[test]
+fn qa_6_two_owners_stand_in_line_as_they_came() {
+    let mut bench = Bench::new(adaptive(2));
+    let mut owners = [bench.upload(Parq), bench.upload(Parq)];
+    for (owner, view) in owners.iter_mut().zip(bench.server.view(1, 1, bench.now).uploads) {
+        owner.ticket = Some(view.ticket);
+    }
+    let waiting: Vec<Client> = (0..3).map(|_| bench.queue(Passive)).collect();
+    bench.input(Input::Broken { conn: owners[0].conn });
+    bench.pass(secs(1));
+    bench.input(Input::Broken { conn: owners[1].conn });
+    bench.pass(secs(5));
+    assert_eq!(owners.each_ref().map(|owner| bench.position(owner)), [1, 2]);
+    assert_eq!(waiting.iter().map(|one| bench.position(one)).collect::<Vec<_>>(), [3, 4, 5]);
+}
+
+#[test]
+fn qa_6_the_slot_is_held_to_its_end_while_nobody_waits() {
+    let mut bench = Bench::new(adaptive(1));
+    let mut owner = bench.upload(Parq);
+    owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);
+    bench.input(Input::Broken { conn: owner.conn });
+    bench.pass(secs(299));
+    assert_eq!(bench.server.free(), 0);
+    bench.pass(secs(2));
+    assert_eq!(bench.server.free(), 1);
 }

@@ -16,6 +16,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "queue.hold",
     "queue.hold_plain",
     "queue.slot_reserve",
+    "queue.slot_reserve_contested",
     "queue.entitled_reserve",
     "queue.continue_hold",
     "queue.call_spacing",

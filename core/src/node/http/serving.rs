@@ -165,7 +165,13 @@ impl Http {
 
     fn sent(&mut self, cx: &mut Cx<'_>, conn: ConnId, done: &Transfer) {
         cx.tell(ConnEvent::Sent { conn, bytes: done.sent });
-        self.queue(cx, server::Input::Finished { conn, last: done.last });
+        self.queue(
+            cx,
+            match (done.last, done.keep) {
+                (false, false) => server::Input::Parted { conn },
+                (last, _) => server::Input::Finished { conn, last },
+            },
+        );
         if !done.keep {
             self.close(cx, conn, true, "the client wants no more");
         }

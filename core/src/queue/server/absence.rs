@@ -51,6 +51,8 @@ impl Server {
         let until =
             held.max(entry.not_before + pace::LIFETIME_SLACK.scaled(self.config.time_scale));
         (entry.deadline, entry.unheard) = (until, true);
+        // It comes back for its connection, and not for a slot before its time.
+        entry.not_before = now;
         let Entry { ticket, arrival, seat, .. } = *entry;
         self.line.set_present(seat, false);
         self.claims.remove(arrival, true);
@@ -75,7 +77,7 @@ impl Server {
             Phase::Uploading => self.wake_at(at, None),
             Phase::Pausing => self.end_upload(at, fx),
             Phase::Reserved if entry.calls > 0 && callable => self.book_call(now, at, fx),
-            Phase::Reserved if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
+            Phase::Reserved if now < entry.deadline => self.reserved(now, at, fx),
             Phase::Reserved => self.end_upload(at, fx),
             Phase::Waiting if callable => self.book_call(now, at, fx),
             Phase::Waiting if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
@@ -93,9 +95,8 @@ impl Server {
     /// Takes the next free turn for a call (PQ-8): calls are spread evenly,
     /// however many are due at once.
     pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
-        let each = Duration::from_secs(1).ratio(1, u64::from(self.config.calls_per_second.max(1)));
         let turn = self.next_call.max(now);
-        self.next_call = turn + each.scaled(self.config.time_scale);
+        self.next_call = turn + self.between_calls();
         self.places.slab[at].call_booked = true;
         if self.places.slab[at].phase == Phase::Waiting && now >= self.places.slab[at].deadline {
             let Entry { seat, arrival, .. } = self.places.slab[at];

@@ -28,6 +28,10 @@ impl Holds {
         self.0.is_empty()
     }
 
+    pub(super) fn has(&self, arrival: u64) -> bool {
+        self.0.contains_key(&arrival)
+    }
+
     /// The request of whoever arrived then is held no longer.
     pub(super) fn remove(&mut self, arrival: u64) -> Option<Request> {
         self.0.remove(&arrival)

@@ -32,6 +32,10 @@ pub enum Input {
     /// All bytes of the range have left. `last`: nothing is left to ask for,
     /// the file was sent to its end by somebody who takes it in one piece.
     Finished { conn: ConnId, last: bool },
+    /// All bytes of a piece have left on a connection that closes after it: the
+    /// next is asked for on another, and the slot waits as long as for one on
+    /// the same.
+    Parted { conn: ConnId },
     /// The connection was lost in the middle of a transfer; its slot may be
     /// held for the owner (PQ-14). A transfer we end ourselves (a reader
     /// that stalls, a file that is gone) is [`Input::Gone`] instead.

@@ -33,14 +33,21 @@ pub(super) struct Line {
     closing: Option<Closing>,
 }
 
+/// Seats before the first that is given: for those who come back to the front.
+const FRONT: u32 = 64;
+
 /// How far the closing up of the line has come. No seat between the two is
 /// taken, so whoever sits behind may move up without passing anybody.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Closing {
     /// The first seat that may be empty.
     to: u32,
     /// The next to move up sits here or behind.
     from: u32,
+}
+
+impl Closing {
+    const BEGIN: Self = Self { to: FRONT, from: FRONT };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +78,7 @@ impl Line {
             taken: Sums::new(),
             present: Sums::new(),
             bytes: Sums::new(),
-            next: 0,
+            next: FRONT,
             closing: None,
         }
     }
@@ -99,6 +106,36 @@ impl Line {
         }
         self.take(seat, entry, bytes);
         seat
+    }
+
+    /// Puts an entry before everybody, absent, and returns its seat; `None`
+    /// when there is no room.
+    pub(super) fn push_front(&mut self, entry: u32, bytes: u64) -> Option<u32> {
+        let Some(first) = self.taken_from(0) else { return Some(self.push(entry, bytes)) };
+        // All seats before the first are empty, also those that are closed up.
+        let before = match self.closing {
+            Some(Closing { to, .. }) if to <= first => to,
+            _ => first,
+        };
+        let seat = before.checked_sub(1)?;
+        self.take(seat, entry, bytes);
+        Some(seat)
+    }
+
+    /// Two entries change their seats.
+    pub(super) fn swap(&mut self, a: u32, b: u32) {
+        let of = |line: &Self, seat: u32| {
+            let (block, at) = split(seat);
+            let it = line.blocks[block].as_ref().expect("an entry keeps its block");
+            (it.entries[at], it.bytes[at], line.is_present(seat))
+        };
+        let (one, other) = (of(self, a), of(self, b));
+        for (seat, (entry, bytes, present)) in [(a, other), (b, one)] {
+            let (block, at) = split(seat);
+            self.blocks[block].as_mut().expect("an entry keeps its block").entries[at] = entry;
+            self.set_bytes(seat, bytes);
+            self.set_present(seat, present);
+        }
     }
 
     /// Seats an entry where nobody sits.
@@ -197,7 +234,7 @@ impl Line {
     /// Moves a few entries up when the line has to be closed up; `moved`
     /// hears the new seat of each.
     pub(super) fn close_up(&mut self, mut moved: impl FnMut(u32, u32)) {
-        let begun = self.closing.or_else(|| self.is_sparse().then(Closing::default));
+        let begun = self.closing.or_else(|| self.is_sparse().then_some(Closing::BEGIN));
         let Some(Closing { mut to, mut from }) = begun else { return };
         for _ in 0..MOVES {
             let Some(seat) = self.taken_from(from) else {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 enum Step {
     Push(u64),
+    Front(u64),
+    Swap(usize, usize),
     Remove(usize),
     Present(usize, bool),
     Bytes(usize, u64),
@@ -17,6 +19,8 @@ enum Step {
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (0..1_u64 << 40).prop_map(Step::Push),
+        1 => (0..1_u64 << 40).prop_map(Step::Front),
+        1 => (any::<usize>(), any::<usize>()).prop_map(|(a, b)| Step::Swap(a, b)),
         3 => any::<usize>().prop_map(Step::Remove),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(at, p)| Step::Present(at, p)),
         1 => (any::<usize>(), any::<u64>()).prop_map(|(at, b)| Step::Bytes(at, b)),
@@ -35,7 +39,13 @@ struct Model {
 fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
     let pick = |at: usize| at % model.order.len().max(1);
     match step {
-        Step::Close => line.closing = line.closing.or(Some(Closing::default())),
+        Step::Close => line.closing = line.closing.or(Some(Closing::BEGIN)),
+        Step::Front(bytes) => {
+            if let Some(seat) = line.push_front(number, bytes) {
+                model.seats.insert(number, seat);
+                model.order.insert(0, (number, bytes, false));
+            }
+        }
         Step::Push(bytes) => {
             line.close_up(|entry, seat| {
                 model.seats.insert(entry, seat);
@@ -44,6 +54,14 @@ fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
             model.order.push((number, bytes, false));
         }
         _ if model.order.is_empty() => {}
+        Step::Swap(a, b) => {
+            let (a, b) = (pick(a), pick(b));
+            let (one, other) = (model.order[a].0, model.order[b].0);
+            let (here, there) = (model.seats[&one], model.seats[&other]);
+            line.swap(here, there);
+            model.seats.extend([(one, there), (other, here)]);
+            model.order.swap(a, b);
+        }
         Step::Remove(at) => {
             let (entry, ..) = model.order.remove(pick(at));
             line.remove(model.seats[&entry]);

@@ -30,7 +30,9 @@
 //!
 //! **Held requests.** An adaptive server does not answer a client of the first
 //! `sync_places` that waits for its answer: it is there, and gets the slot in
-//! the instant that it is free (QA-3; `holds`).
+//! the instant that it is free (QA-3; `holds`). Whoever is next, is not held and
+//! gave an address is called shortly before its slot is expected, or when it
+//! is there (QA-2; `beckon`).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the whole
 //! file was sent, or all of it from some byte on. After any other range the
@@ -62,6 +64,7 @@
 //! often; `rate` and `estimate` when a slot may come. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
+mod beckon;
 mod claims;
 mod entry;
 mod estimate;
@@ -159,6 +162,8 @@ pub struct Server {
     uploads: BTreeMap<u64, Upload>,
     rate: Rate,
     holds: Holds,
+    /// When places were called to come early, by arrival.
+    beckoned: BTreeMap<u64, Instant>,
     knocks: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -190,6 +195,7 @@ impl Server {
             uploads: BTreeMap::new(),
             rate: Rate::default(),
             holds: Holds::default(),
+            beckoned: BTreeMap::new(),
             knocks,
             calls,
             next_call: Instant::ZERO,
@@ -254,6 +260,7 @@ impl Server {
             }
             self.claims.add(entry.arrival, Claim { entry: at, since, open_at, until });
             fx.event(Event::Entitled { ticket: entry.ticket });
+            self.beckon(now, at, fx);
         }
         self.claims.settled();
     }
@@ -264,6 +271,7 @@ impl Server {
         self.line.remove(seat);
         self.claims.remove(arrival, orphaned);
         self.holds.remove(arrival);
+        self.beckoned.remove(&arrival);
     }
 
     /// Puts an entry at the end of the line.
@@ -325,8 +333,12 @@ impl Engine for Server {
             Input::Resume => self.resume(now, fx),
             Input::Request(request) => self.request(now, request, fx),
             Input::Answer { conn } => self.answer(now, conn, fx),
-            Input::Progress { conn, bytes } => return self.progress(conn, bytes),
+            Input::Progress { conn, bytes } => {
+                self.progress(conn, bytes);
+                return self.beckon_ahead(now, fx);
+            }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
+            Input::Parted { conn } => self.parted(now, conn, fx),
             Input::Broken { conn } => self.broken(now, conn, fx),
             Input::Gone { conn } => self.gone(now, conn, fx),
             Input::Light { conn, peer } => self.light(now, conn, peer, fx),

@@ -29,9 +29,25 @@ impl Server {
         request.peer = request.peer.to_canonical();
         request.bytes = request.bytes.min(BYTES_MAX);
         let known = self.recognise(&request);
-        if !matches!(known, Known::Surely(_)) && self.hammers(now, (request.conn, request.peer), fx)
-        {
-            return;
+        let whose = (request.conn, request.peer);
+        match known {
+            Known::Surely(_) => {}
+            Known::Stranger => {
+                if let Some(left) = self.knocks.refused(owner(request.peer), now) {
+                    return self.refuse(whose, Refusal::Hammering, left, fx);
+                }
+                // What is served costs nothing that is not wanted: only who has
+                // to wait is counted.
+                self.settle(now, fx);
+                if !self.claims.let_in(None, self.free(), now) && self.hammers(now, whose, fx) {
+                    return;
+                }
+            }
+            Known::ByAddress(_) => {
+                if self.hammers(now, whose, fx) {
+                    return;
+                }
+            }
         }
         match known {
             Known::Surely(at) | Known::ByAddress(at) => match self.places.slab[at].phase {

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Request, Server, Verdict};
 use crate::id::ConnId;
-use crate::queue::{Dialect, Event, FileKey};
+use crate::queue::{Dialect, Event, FileKey, Policy};
 use crate::time::Instant;
 
 /// A client in a slot.
@@ -136,11 +136,26 @@ impl Server {
         self.wake_at(at, Some(until));
     }
 
+    /// A piece is sent, and its connection closes. In Active Queueing the next
+    /// one would have come on it (AQ-9).
+    pub(super) fn parted(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+        self.finished(now, conn, false, fx);
+        let Some(at) = self.places.with_conn(conn) else { return };
+        let entry = &mut self.places.slab[at];
+        if entry.phase == Phase::Pausing && entry.dialect != Dialect::Active {
+            entry.phase = Phase::Reserved;
+            self.places.unbind(at);
+        }
+    }
+
     /// The connection of a transfer was lost.
     pub(super) fn broken(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
         let Some(at) = self.places.with_conn(conn) else { return };
         let entry = &self.places.slab[at];
-        let reserves = entry.dialect != Dialect::Active && entry.breaks < self.config.slot_breaks;
+        let adaptive = self.config.policy == Policy::Adaptive;
+        let named = entry.dialect != Dialect::Passive || !adaptive;
+        let reserves =
+            entry.dialect != Dialect::Active && named && entry.breaks < self.config.slot_breaks;
         if entry.phase != Phase::Uploading || !reserves {
             return self.gone(now, conn, fx);
         }
@@ -152,9 +167,51 @@ impl Server {
         (entry.not_before, entry.deadline) = (now, until);
         let Entry { ticket, arrival, .. } = *entry;
         self.rests(arrival);
-        self.wake_at(at, Some(until));
+        self.wake_at(at, Some(if adaptive { self.contested(now, until) } else { until }));
         self.save(at, fx);
         fx.event(Event::Reserved { ticket, until });
+    }
+
+    /// When to look whether others wait for a slot that is held until then.
+    fn contested(&self, now: Instant, until: Instant) -> Instant {
+        until.min(now + self.config.slot_reserve_contested.scaled(self.config.time_scale))
+    }
+
+    /// Looks after a slot that is held for its owner while there is time left:
+    /// when others wait, an adaptive server gives it up.
+    pub(super) fn reserved(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let Entry { deadline, dialect, .. } = self.places.slab[at];
+        let adaptive = self.config.policy == Policy::Adaptive && dialect != Dialect::Passive;
+        if !adaptive || self.line.present() == 0 {
+            let again = if adaptive { self.contested(now, deadline) } else { deadline };
+            return self.wake_at(at, Some(again));
+        }
+        self.return_to_line(at, fx);
+    }
+
+    /// Gives up the slot of an entry that is not there. It stands in line as
+    /// it did, absent, until it comes back or its time is over.
+    fn return_to_line(&mut self, at: u32, fx: &mut Effects) {
+        let Entry { arrival, ticket, bytes, deadline, .. } = self.places.slab[at];
+        let Some(seat) = self.line.push_front(at, bytes) else { return self.end_upload(at, fx) };
+        self.rests(arrival);
+        self.uploads.remove(&arrival);
+        fx.event(Event::Unreserved { ticket, free: self.free() });
+        let entry = &mut self.places.slab[at];
+        (entry.phase, entry.seat, entry.unheard) = (Phase::Waiting, seat, true);
+        (entry.calls, entry.call_booked) = (0, false);
+        let mut position = 1;
+        while let Some(next) = self.line.at(position + 1)
+            && self.places.slab[next].arrival < arrival
+        {
+            let (here, there) = (self.places.slab[at].seat, self.places.slab[next].seat);
+            self.line.swap(here, there);
+            (self.places.slab[at].seat, self.places.slab[next].seat) = (there, here);
+            position += 1;
+        }
+        self.wake_at(at, Some(deadline));
+        self.save(at, fx);
+        fx.event(Event::Returned { ticket, arrival, position });
     }
 
     /// Frees the slot of an entry and forgets it: nothing is left that could

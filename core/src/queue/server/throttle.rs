@@ -51,6 +51,13 @@ impl Throttle {
         }
     }
 
+    /// `Some(t)` when the address is refused for `t` more.
+    pub(super) fn refused(&self, peer: IpAddr, now: Instant) -> Option<Duration> {
+        let peer = peer.to_canonical();
+        let debt = self.young.get(&peer).or_else(|| self.old.get(&peer))?;
+        (now < debt.refused_until).then(|| debt.refused_until.since(now))
+    }
+
     /// Notes a request; `Some(t)` when the address is refused for `t` more.
     pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
         let peer = peer.to_canonical();

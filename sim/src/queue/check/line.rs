@@ -160,12 +160,23 @@ impl Line {
                 self.give_up(now, *ticket);
                 if let Some(place) = self.place(*ticket) {
                     (place.conn, place.deadline) = (None, Some(*until));
+                    place.not_before = now;
                     place.breaks = place.breaks.map(|n| n.saturating_add(1));
                 }
             }
             Queue::Called { ticket, attempt, .. } => {
                 if let Some(place) = self.place(*ticket) {
-                    place.calls = *attempt;
+                    place.calls = (*attempt).max(place.calls);
+                    if *attempt == 0 {
+                        place.not_before = now;
+                    }
+                }
+            }
+            Queue::Returned { ticket, arrival, .. } => {
+                self.join(*ticket, *arrival, None);
+                if let Some(place) = self.place(*ticket) {
+                    // Its transfer broke: it is not there.
+                    place.sent_away = false;
                 }
             }
             Queue::Moved { ticket, arrival, .. } => self.move_back(now, *ticket, *arrival),

@@ -1,0 +1,57 @@
+//! Calls to whoever is next (QA-2): not because its time has run out, but so
+//! that it comes as soon as there is a slot.
+
+use super::{Effects, Output, Server};
+use crate::address::owner;
+use crate::queue::{Event, Policy};
+use crate::time::{Duration, Instant};
+
+/// How long before a slot is expected its next owner is called.
+const LEAD: Duration = Duration::from_secs(2);
+
+impl Server {
+    /// Calls the owner of a place that gave an address: it may ask at once,
+    /// whatever it was told. Such a call is never made up for when there are
+    /// too many, and is none of those after which a place is lost.
+    pub(super) fn beckon(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        let entry = &self.places.slab[at];
+        let (arrival, ticket, peer) = (entry.arrival, entry.ticket, entry.peer);
+        let Some(to) = entry.callback().filter(|_| self.config.policy == Policy::Adaptive) else {
+            return;
+        };
+        let spacing = self.config.call_spacing.scaled(self.config.time_scale);
+        let lately = self.beckoned.get(&arrival).is_some_and(|last| now.since(*last) < spacing);
+        let busy = self.config.calls == 0 || entry.call_booked || self.next_call > now;
+        if lately || busy || self.holds.has(arrival) {
+            return;
+        }
+        if self.calls.knock(owner(peer), now).is_some() {
+            return;
+        }
+        self.next_call = now + self.between_calls();
+        self.beckoned.insert(arrival, now);
+        self.places.slab[at].not_before = now;
+        fx.event(Event::Called { ticket, to, attempt: 0 });
+        fx.output(Output::Call { ticket, to });
+    }
+
+    /// Calls the first of the line when a slot is about to be free.
+    pub(super) fn beckon_ahead(&mut self, now: Instant, fx: &mut Effects) {
+        if self.config.policy != Policy::Adaptive || self.free() > 0 {
+            return;
+        }
+        let Some(head) = self.line.present_at(1) else { return };
+        let lead = LEAD.scaled(self.config.time_scale);
+        if self.places.slab[head].callback().is_some()
+            && self.expected(head, now).is_some_and(|left| left <= lead)
+        {
+            self.beckon(now, head, fx);
+        }
+    }
+
+    /// The least time between two calls.
+    pub(super) fn between_calls(&self) -> Duration {
+        let each = Duration::from_secs(1).ratio(1, u64::from(self.config.calls_per_second.max(1)));
+        each.scaled(self.config.time_scale)
+    }
+}
