@@ -20,6 +20,7 @@
 //! | a swarm | [`swarm::Manager`], [`swarm::client::Client`] | [`wire::pdtp`] for its bytes |
 //! | to read or write a format | [`wire`] | [`wire::http`], [`wire::queue`] and those above |
 //! | to run a recording again | [`trace::replay::Replay`] | `examples/replay_a_tape.rs` |
+//! | nodes in memory, for tests of your own | the crate `servent-sim` | `Bench` there |
 //! | worlds of nodes with faults and oracles | the crate `servent-sim` | its examples |
 //!
 //! Every engine among them has the shape of [`engine::Engine`], and may be

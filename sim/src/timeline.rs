@@ -66,6 +66,10 @@ impl<P: Protocol> Timeline<P> {
     pub const BRANCHES: usize = 16;
 
     /// At the beginning of a scenario.
+    ///
+    /// # Panics
+    /// When no world can be made of it; `Scenario::check` says so without a
+    /// panic.
     #[must_use]
     pub fn new(scenario: &P::Scenario, pace: Keyframes) -> Self {
         let world = World::new(scenario);
@@ -315,7 +319,11 @@ impl<P: Protocol> Timeline<P> {
     }
 
     /// One record of one node on, or back; false when there is none.
+    ///
+    /// # Panics
+    /// When the world has no such node.
     pub fn step_node(&mut self, node: NodeId, forward: bool, until: Instant) -> bool {
+        let _ = self.cursor.known(node); // Says so when there is none.
         if forward {
             let mut i = self.index;
             loop {
@@ -346,6 +354,10 @@ impl<P: Protocol> Timeline<P> {
     /// A fault now. Where the future is already known it opens a branch,
     /// otherwise it becomes part of this one. The branch it is in; `None`
     /// when there are [`Timeline::BRANCHES`] already.
+    ///
+    /// # Panics
+    /// When it names a node that there is not, or asks for too much;
+    /// [`World::possible`] says so without a panic.
     pub fn inject(&mut self, fault: P::Fault) -> Option<usize> {
         let base = self.cursor.records();
         let known = self.cursor.now() < self.frontier() || base < self.count();

@@ -3,7 +3,7 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_sim::{At, ScenarioError, Wrong, queue, routing, swarm, unicast};
+use servent_sim::{At, Keyframes, ScenarioError, Timeline, Wrong, queue, routing, swarm, unicast};
 
 #[test]
 fn an_error_names_its_place_in_every_protocol() {
@@ -85,4 +85,12 @@ fn no_world_is_made_of_what_makes_no_sense() {
 fn nothing_is_planned_for_a_node_that_there_is_not() {
     let mut world = queue::World::new(&queue::Scenario::default());
     world.inject(At { at: world.now(), act: queue::Fault::Stall { node: NodeId(99) } });
+}
+
+#[test]
+#[should_panic(expected = "there is no node 9: there are 9, numbered from 0")]
+fn nobody_steps_along_a_node_that_there_is_not() {
+    let scenario = queue::Scenario::default();
+    let mut timeline: Timeline<queue::Queue> = Timeline::new(&scenario, Keyframes::default());
+    timeline.step_node(NodeId(9), true, Instant::from_secs(60));
 }

@@ -42,8 +42,7 @@ impl Peer {
 impl World {
     /// A client's address. Those of a group behind one address have the first
     /// one's.
-    #[must_use]
-    pub fn address(&self, client: u32) -> IpAddr {
+    pub(in super::super) fn address(&self, client: u32) -> IpAddr {
         let first = match self.net.scenario.group(NodeId(client)) {
             Some((group, index)) if group.nat => client - index,
             _ => client,
