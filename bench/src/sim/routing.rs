@@ -45,7 +45,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let case = |what: &str| format!("{what}, 10 000 servents");
     let beside = ("its median", Some(median(&mut played.seeks)));
     let seek = percentile(&mut played.seeks, 95);
-    report.add(("page", case("seek p95"), "ms"), seek, beside, &Target::AtMost(200.0));
+    report.add(("page", case("seek p95"), "ms"), seek, beside, &Target::AtMost(150.0));
     let beside = ("records", Some(played.records.into()));
     let explore = ("page", case("from the beginning to the horizon"), "ms");
     report.add(explore, played.explore, beside, &Target::None);
