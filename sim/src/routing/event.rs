@@ -14,6 +14,7 @@ use servent_core::wire::gnutella::Kind;
 /// Everything that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Event {
     /// A message's.
     Message(MessageEvent),
@@ -33,6 +34,7 @@ pub enum Event {
 /// of what a hit says, its private area left out; 0 for all others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum MessageEvent {
     /// It left. `due` is when it will arrive.
     Sent {
@@ -98,6 +100,7 @@ pub enum Loss {
 /// What people do, and get.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum AppEvent {
     /// Somebody searches.
     Searched { guid: Guid, words: String },
@@ -118,6 +121,7 @@ pub enum AppEvent {
 /// What goes wrong, and what mends it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Happening {
     /// The node ended without a word; all it knew is gone.
     Killed,

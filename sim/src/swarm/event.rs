@@ -11,6 +11,7 @@ use servent_core::trace::NodeId;
 /// Everything that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Event {
     /// The coordinator's. A record of the client it is about.
     Swarm(swarm::Event),
@@ -23,6 +24,7 @@ pub enum Event {
 /// What comes and goes, and what goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Happening {
     /// A client comes, with so many pieces on its disk.
     Came { held: u32 },

@@ -15,6 +15,7 @@ use servent_core::wire::unicast::Block;
 /// Everything that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Event {
     /// A node's own.
     Conn(ConnEvent),
@@ -46,6 +47,7 @@ impl DatagramId {
 /// records of the node that sent it, `arrived` of the other one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum DatagramEvent {
     /// It left. `due` is when it will arrive, or would have.
     Sent { id: DatagramId, to: NodeId, n: u32, bytes: u32, due: Instant, blocks: Vec<Label> },
@@ -122,6 +124,7 @@ impl Label {
 /// What an application does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum AppEvent {
     /// Its `n`-th message for a node was taken and has numbers `from..=last`.
     Wrote { to: NodeId, n: u64, bytes: u32, order: Order, conn: Conn, from: u64, last: u64 },
@@ -138,6 +141,7 @@ pub enum AppEvent {
 /// What goes wrong, and what mends it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
+#[non_exhaustive]
 pub enum Happening {
     /// Nothing gets through to a node any more.
     Cut { to: NodeId },
