@@ -11,6 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::act::At;
+use crate::error::ScenarioError;
 use crate::world::{Protocol, World};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId, Record};
@@ -68,11 +69,22 @@ impl<P: Protocol> Timeline<P> {
     /// At the beginning of a scenario.
     ///
     /// # Panics
-    /// When no world can be made of it; `Scenario::check` says so without a
-    /// panic.
+    /// When no world can be made of it; [`Timeline::try_new`] says so without
+    /// a panic.
     #[must_use]
     pub fn new(scenario: &P::Scenario, pace: Keyframes) -> Self {
-        let world = World::new(scenario);
+        Self::at_start(World::new(scenario), pace)
+    }
+
+    /// At the beginning of a scenario.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense.
+    pub fn try_new(scenario: &P::Scenario, pace: Keyframes) -> Result<Self, ScenarioError> {
+        Ok(Self::at_start(World::try_new(scenario)?, pace))
+    }
+
+    fn at_start(world: World<P>, pace: Keyframes) -> Self {
         let root = Branch {
             parent: None,
             name: String::from("main"),

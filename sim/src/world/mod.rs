@@ -72,13 +72,20 @@ impl<P: Protocol> World<P> {
     /// The world of a scenario, before anything has happened.
     ///
     /// # Panics
-    /// When none can be made of it; `Scenario::check` says so without a panic.
+    /// When none can be made of it; [`World::try_new`] says so without a
+    /// panic.
     #[must_use]
     pub fn new(scenario: &P::Scenario) -> Self {
-        if let Err(wrong) = P::check(scenario) {
-            panic!("{wrong}")
-        }
-        Self::unchecked(scenario)
+        Self::try_new(scenario).unwrap_or_else(|wrong| panic!("{wrong}"))
+    }
+
+    /// The world of a scenario, before anything has happened.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense.
+    pub fn try_new(scenario: &P::Scenario) -> Result<Self, ScenarioError> {
+        P::check(scenario)?;
+        Ok(Self::unchecked(scenario))
     }
 
     /// The same, of a scenario that need not make sense: nodes may come later.

@@ -77,7 +77,10 @@ fn what_cannot_be_done_now_says_why() {
 #[should_panic(expected = "`clients[0].up`: 0 is not 1 or more")]
 fn no_world_is_made_of_what_makes_no_sense() {
     let clients = vec![queue::Group { up: 0, ..queue::Group::default() }];
-    let _ = queue::World::new(&queue::Scenario { clients, ..queue::Scenario::default() });
+    let scenario = queue::Scenario { clients, ..queue::Scenario::default() };
+    let wrong = queue::World::try_new(&scenario).err().map(|wrong| wrong.place);
+    assert_eq!(wrong.as_deref(), Some("clients[0].up"));
+    let _ = queue::World::new(&scenario);
 }
 
 #[test]

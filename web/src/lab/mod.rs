@@ -17,7 +17,7 @@ use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record, qlog};
-use servent_sim::{At, Timeline, Violation, World};
+use servent_sim::{At, ScenarioError, Timeline, Violation, World};
 use wasm_bindgen::{JsError, JsValue};
 
 use self::room::Room;
@@ -65,16 +65,15 @@ impl<P: Watched> Lab<P> {
         claim: Option<Checkpoint>,
     ) -> Result<Shared<P>, JsError> {
         let scenario: P::Scenario = take(scenario)?;
-        P::check(&scenario)?;
-        Ok(Rc::new(RefCell::new(Self::new(scenario, claim))))
+        Ok(Rc::new(RefCell::new(Self::new(scenario, claim)?)))
     }
 
-    fn new(scenario: P::Scenario, claim: Option<Checkpoint>) -> Self {
-        let timeline = Timeline::new(&scenario, P::keyframes(&scenario));
+    fn new(scenario: P::Scenario, claim: Option<Checkpoint>) -> Result<Self, ScenarioError> {
+        let timeline = Timeline::try_new(&scenario, P::keyframes(&scenario))?;
         let (names, survey) = (P::names(timeline.world()), P::Survey::new(&scenario));
         let columns = Columns::new(Instant::ZERO, Instant::ZERO + P::horizon(&scenario));
         let (room, pins) = (Room::default(), Vec::new());
-        Self { scenario, names, timeline, claim, room, branch: 0, columns, pins, survey }
+        Ok(Self { scenario, names, timeline, claim, room, branch: 0, columns, pins, survey })
     }
 
     pub(crate) fn world(&self) -> &World<P> {
