@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
 use servent::Durability;
-use servent_core::{node, swarm, unicast};
+use servent_core::{node, queue, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
 /// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
@@ -169,6 +169,7 @@ impl Default for Settings {
             unicast: unicast::Config::default(),
             swarm: swarm::Config::default(),
             node: node::Config {
+                queue: queue::Config { policy: queue::Policy::Adaptive, ..Default::default() },
                 overlay: node::Overlay { enabled: true, ..node::Overlay::default() },
                 ..node::Config::default()
             },

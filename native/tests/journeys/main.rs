@@ -3,4 +3,5 @@
 #[path = "../support/program/mod.rs"]
 mod program;
 
+mod queue;
 mod several_downloads;

@@ -200,7 +200,7 @@ impl Described<'_> {
 fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
     head.header("Retry-After", Seconds(place.retry_after));
     let text = format!(
-        "All upload slots are taken. You are number {} of {} in line; ask again in {} seconds.\n",
+        "You are number {} of {} in line for an upload slot; ask again in {} seconds.\n",
         place.position,
         place.length,
         place.retry_after.as_secs_ceil()

@@ -1,0 +1,83 @@
+//! The upload queue with the settings people have: the slots are busy as long
+//! as anybody waits.
+#![expect(clippy::disallowed_methods, reason = "how long it takes is what is tested")]
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{PATIENCE, Place, assert_same, finish};
+
+const RATE: u64 = 3_000_000;
+
+/// `servent get`, begun.
+fn get(place: &Place, at: SocketAddr, n: usize) -> Child {
+    let (url, to, state) = (format!("http://{at}/get/0/file"), format!("{n}"), format!("get-{n}"));
+    let mut command = place.servent(&["get", &url, "-o", &to, "--state", &state]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// How long so many files of `size` bytes take at best.
+fn ideal(count: usize, size: usize) -> Duration {
+    Duration::from_micros((count * size) as u64 * 1_000_000 / RATE)
+}
+
+#[test]
+fn twelve_downloads_through_two_slots_take_little_longer_than_the_line_is_long() {
+    const SIZE: usize = 6_000_000;
+    let place = Place::new();
+    let (_, bytes) = place.share("file", SIZE);
+    let rate = format!("upload_rate={RATE}");
+    let server = place.sharing(&["--slots", "2", "--set", &rate]);
+    let begun = Instant::now();
+    let downloads: Vec<Child> = (0..12).map(|n| get(&place, server.at, n)).collect();
+    for (n, download) in downloads.into_iter().enumerate() {
+        let output = finish(download);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path(&n.to_string()), &bytes);
+    }
+    let (took, best) = (begun.elapsed(), ideal(12, SIZE));
+    println!("{took:?} of {best:?}");
+    assert!(took <= best.mul_f64(1.1), "{took:?} instead of {best:?}");
+}
+
+/// What any program that knows of no queues does: asks once, and takes what
+/// comes. The first line of the reply, and when its last byte was there.
+fn plain(at: SocketAddr, size: usize) -> (String, Instant) {
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"GET /get/0/file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut reply = Vec::with_capacity(size + 1_000);
+    stream.read_to_end(&mut reply).unwrap();
+    let line = reply.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    (String::from_utf8_lossy(line).into_owned(), Instant::now())
+}
+
+#[test]
+fn plain_clients_alone_are_served_in_order_without_asking_twice() {
+    const SIZE: usize = 5_000_000;
+    let place = Place::new();
+    place.share("file", SIZE);
+    let rate = format!("upload_rate={RATE}");
+    let server = place.sharing(&["--slots", "1", "--set", &rate]);
+    let (at, begun) = (server.at, Instant::now());
+    let clients: Vec<_> = (0..10)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            std::thread::spawn(move || plain(at, SIZE))
+        })
+        .collect();
+    let ends: Vec<Instant> = clients
+        .into_iter()
+        .map(|client| {
+            let (line, end) = client.join().unwrap();
+            assert_eq!(line, "HTTP/1.1 200 OK");
+            end
+        })
+        .collect();
+    assert!(ends.is_sorted(), "in the order in which they came");
+    let (took, best) = (begun.elapsed(), ideal(10, SIZE));
+    println!("{took:?} of {best:?}");
+    assert!(took <= best.mul_f64(1.2), "{took:?} instead of {best:?}");
+}
