@@ -1,5 +1,6 @@
 //! What comes from a source: replies, bytes, silence and hang-ups.
 
+use alloc::string::String;
 use core::net::SocketAddr;
 
 use super::alts::judge;
@@ -318,17 +319,19 @@ impl Download {
         }
     }
 
-    /// A servent we expected connected to us and offers the file.
+    /// A servent we expected connected to us. The file is asked for by its hash
+    /// when that is known: numbers of files change, and some servents answer
+    /// nothing else.
     pub(super) fn given(
         &mut self,
         conn: ConnId,
         peer: SocketAddr,
-        index: FileIndex,
-        name: &str,
+        (index, name): (FileIndex, String),
         cx: &mut Cx<'_>,
     ) {
-        let (fetch, name) = (self.id, name.into());
-        let target = alloc::format!("{}", Target::File { index, name });
+        let fetch = self.id;
+        let target = self.sha1.map_or(Target::File { index, name }, Target::Urn);
+        let target = alloc::format!("{target}");
         let source = Source { at: peer, target, host: alloc::format!("{peer}") };
         if self.sources.len() >= cx.config.sources as usize {
             cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });

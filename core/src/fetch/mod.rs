@@ -215,18 +215,22 @@ impl Fetches {
         now: Instant,
         fx: &mut FxOf<Self>,
     ) {
+        // Index and name are what some servents make up (`GIV 0:<id>/file`): the
+        // id says whose it is, and the index only which download, if it can.
         let awaited = |d: &Download| {
-            let found = d.givs.iter().position(|g| (g.0, g.1) == (servent, index));
-            found.filter(|_| d.state == State::Running).map(|at| (d.id, at))
+            let exact = d.givs.iter().position(|g| (g.0, g.1) == (servent, index));
+            let at = exact.or_else(|| d.givs.iter().position(|g| g.0 == servent))?;
+            (d.state == State::Running).then_some((exact.is_none(), d.id, at))
         };
-        let Some((fetch, at)) = self.downloads.values().find_map(|d| awaited(d)) else {
+        let found = self.downloads.values().filter_map(|d| awaited(d)).min_by_key(|found| found.0);
+        let Some((_, fetch, at)) = found else {
             fx.event(Event::GivUnknown { conn, servent });
             fx.output(Output::Close { conn });
             return;
         };
         self.with(fetch, now, fx, |d, cx| {
-            d.givs.remove(at);
-            d.given(conn, peer, index, name, cx);
+            let (_, index, _) = d.givs.remove(at);
+            d.given(conn, peer, (index, name.into()), cx);
         });
     }
 

@@ -9,7 +9,7 @@ use servent_core::fetch::{
     Answer, Config, DialError, Event, FetchFailure, Fetches, Input, Output, SourceTrouble,
     StoreError,
 };
-use servent_core::id::{ConnId, FileIndex, Sha1};
+use servent_core::id::{ConnId, FileIndex, Guid, Sha1};
 use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::http::RangeSpec;
@@ -382,8 +382,8 @@ fn an_expected_giv_is_a_source_and_any_other_is_hung_up_on() {
     let (index, servent, peer) = (FileIndex(5), id(), addr("80.9.9.9:4000"));
     desk.input(Input::ExpectGiv { fetch: FETCH, servent, index });
     let stranger = ConnId(2);
-    let wrong = FileIndex(6);
-    desk.input(Input::Giv { conn: stranger, peer, index: wrong, servent, name: "a".into() });
+    let another = Guid([9; 16]);
+    desk.input(Input::Giv { conn: stranger, peer, index, servent: another, name: "a".into() });
     assert!(desk.closed(stranger));
     let conn = ConnId(4);
     desk.input(Input::Giv { conn, peer, index, servent, name: "a b".into() });
@@ -400,6 +400,22 @@ fn an_expected_giv_is_a_source_and_any_other_is_hung_up_on() {
     assert_eq!(desk.last().conn, conn, "queued and polled over the given connection");
     desk.input(Input::Closed { conn });
     assert!(lost(&desk, "80.9.9.9:4000", SourceTrouble::Disconnected));
+}
+
+/// LimeWire always says `GIV 0:<id>/file`, and gives files by their hash only.
+#[test]
+fn index_and_name_of_a_giv_mean_nothing() {
+    let mut desk = Desk::getting(Some(GOOD), &[A]);
+    let (servent, peer) = (id(), addr("80.9.9.9:4000"));
+    desk.input(Input::ExpectGiv { fetch: FETCH, servent, index: FileIndex(5) });
+    let giv = |conn| Input::Giv { conn, peer, index: FileIndex(0), servent, name: "file".into() };
+    desk.input(giv(ConnId(4)));
+    let asked = desk.last();
+    let target = format!("/uri-res/N2R?urn:sha1:{GOOD}");
+    assert_eq!((asked.conn, asked.head.target.as_str()), (ConnId(4), target.as_str()));
+    // It was expected once.
+    desk.input(giv(ConnId(6)));
+    assert!(desk.closed(ConnId(6)));
 }
 
 #[test]
