@@ -79,6 +79,7 @@ fn sentence(key: &str) -> &str {
         "check.ha_hs" => "the highest acknowledged and the highest sent do not fit each other",
         "check.idle_but_useful" => "a slot stood idle though somebody could use it",
         "check.idle_slot" => "a slot stood idle while somebody entitled was there",
+        "check.idle_held" => "a slot was free while somebody entitled to it was held",
         "check.lapsed_early" => "a slot was taken away too early",
         "check.length" => "the line is not as long as was said",
         "check.lost" => "a place was lost for a reason that the events do not bear out",

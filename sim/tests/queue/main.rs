@@ -1,6 +1,7 @@
 //! Tests of the simulator.
 
 mod digests;
+mod estimates;
 mod handover;
 mod oracles;
 mod parrot;

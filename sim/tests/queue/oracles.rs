@@ -206,6 +206,18 @@ fn an_idle_slot_with_somebody_entitled_is_seen() {
 }
 
 #[test]
+fn qa_4_a_slot_left_free_while_somebody_entitled_is_held_is_seen() {
+    let until = Instant::from_secs(60);
+    let held = Event::Queue(Queue::Held { ticket: ticket(2), position: 1, length: 1, until });
+    let arrived = arrives(2, Dialect::Parq, 1, 1);
+    let begins = [&asks(1)[..], &[starts(1, 0)], &arrived[..3], &[held]].concat();
+    let begins: Vec<_> = begins.into_iter().map(|event| (0, event)).collect();
+    let story = |at| [&begins[..], &[(20, finishes(1)), (at, starts(2, 0))]].concat();
+    assert_eq!(verdict_at(1, story(20)), [""; 0], "in the same instant");
+    assert_eq!(verdict_at(1, story(21)), ["check.idle_held"]);
+}
+
+#[test]
 fn more_uploads_than_slots_are_seen() {
     let h = history(&[&asks(1), &[starts(1, 0)], &asks(2), &[starts(2, 0)]]);
     assert!(verdict(h).contains(&"check.slots"));

@@ -360,6 +360,7 @@ const EVENTS = {
   'fetch.failed': (a) => `${a.node} ends without the file: ${FAILURES[a.why] ?? a.why}.`,
 
   'check.length': 'the line is not as long as was said',
+  'check.idle_held': 'a slot was free while somebody entitled to it was held',
   'check.lapsed_early': 'a slot was taken away too early',
   'check.lost': 'a place was lost for a reason that the events do not bear out',
   'check.window': 'somebody was told a time to ask that leaves too little room',

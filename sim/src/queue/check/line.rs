@@ -23,6 +23,8 @@ pub(super) struct Place {
     ticket: Guid,
     pub(super) dialect: Option<Dialect>,
     pub(super) conn: Option<ConnId>,
+    /// Its request is held: it is there, and waits for nothing but the slot.
+    held: bool,
     /// It was told where it stands.
     pub(super) told: bool,
     /// It was told to hang up and come back, or its server restarted: no
@@ -60,6 +62,8 @@ pub(super) struct Line {
     /// The connection of the last request.
     asking: Option<ConnId>,
     kept: Kept,
+    /// The instant of the last record.
+    at: Instant,
     /// Places that must be gone before time goes on.
     doomed: Vec<(Guid, Instant)>,
 }
@@ -74,12 +78,17 @@ impl Line {
             open: BTreeSet::new(),
             asking: None,
             kept: Kept::default(),
+            at: Instant::ZERO,
             doomed: Vec::new(),
         }
     }
 
     pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
         self.judge_the_doomed(record.at, found);
+        if self.at < record.at {
+            self.judge_the_held(found);
+            self.at = record.at;
+        }
         match &record.event {
             Event::Conn(event) => self.connection(record.at, event),
             Event::Queue(event) => self.queue(record.at, event, found),
@@ -97,6 +106,22 @@ impl Line {
             if self.arrivals.contains_key(&ticket) {
                 found.broken("aq_connection", "check.aq_connection", &[("ticket", &ticket)]);
             }
+        }
+    }
+
+    /// QA-4: no slot is free while time goes on and somebody entitled to it is
+    /// there whose request is held.
+    fn judge_the_held(&self, found: &mut Found<'_>) {
+        let free = self.free();
+        if free == 0 {
+            return;
+        }
+        let there = |p: &&Place| p.held && p.conn.is_some_and(|c| self.open.contains(&c));
+        let held = self.places.iter().find(|(_, place)| there(place));
+        if let Some((&arrival, place)) = held
+            && self.present_before(self.at, arrival) < free
+        {
+            found.broken("idle_held", "check.idle_held", &[("ticket", &place.ticket)]);
         }
     }
 
@@ -149,7 +174,7 @@ impl Line {
             Queue::Held { ticket, position, length, until } => {
                 if let Some(place) = self.place(*ticket) {
                     (place.not_before, place.deadline) = (now, Some(*until + LATE));
-                    place.sent_away = false;
+                    (place.held, place.sent_away) = (true, false);
                 }
                 self.position(*ticket, *position, *length, found);
                 self.told_to_wait(now, *ticket, found);
@@ -159,7 +184,7 @@ impl Line {
             Queue::Away { ticket, until } => {
                 self.give_up(now, *ticket);
                 if let Some(place) = self.place(*ticket) {
-                    (place.conn, place.deadline) = (None, Some(*until));
+                    (place.conn, place.deadline, place.held) = (None, Some(*until), false);
                     place.not_before = now;
                     place.breaks = place.breaks.map(|n| n.saturating_add(1));
                 }
@@ -200,6 +225,7 @@ impl Line {
                 ticket,
                 dialect,
                 conn,
+                held: false,
                 told: dialect.is_none(),
                 sent_away: dialect.is_none(),
                 not_before: Instant::ZERO,
@@ -228,7 +254,7 @@ impl Line {
         if let Some(place) = self.place(*ticket) {
             (place.dialect, place.not_before) = (Some(*dialect), *not_before);
             (place.deadline, place.calls) = (Some(*deadline), 0);
-            (place.told, place.sent_away) = (true, !keep);
+            (place.told, place.sent_away, place.held) = (true, !keep, false);
         }
         self.position(*ticket, *position, *length, found);
         // Whoever obeys is never too late, however slow the way (§2.2).
