@@ -17,8 +17,8 @@ pub struct Window {
 }
 
 /// Puts the next request comfortably inside what the server told (AQ-13):
-/// a margin behind the earliest instant, never more than a quarter of the
-/// window, so that a freed slot does not wait for us. What is missing is
+/// a margin behind the earliest instant, never more than that wait itself or
+/// a quarter of the window, so that a freed slot does not wait for us. What is missing is
 /// filled in: the default interval for the earliest instant, `Retry-After`
 /// plus a slack for the latest (decision §2.7).
 ///
@@ -38,7 +38,10 @@ pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<Window>
         (None, None) => usual + scaled(config.lifetime_slack),
     };
     let ask = match told.retry_after {
-        Some(_) => earliest + scaled(config.margin).min((latest - earliest).ratio(1, 4)),
+        Some(_) => {
+            let margin = scaled(config.margin).min(earliest);
+            earliest + margin.min((latest - earliest).ratio(1, 4))
+        }
         None => usual.min(latest.ratio(1, 2)),
     };
     let ask = ask.max(scaled(config.shortest));
@@ -93,6 +96,7 @@ mod tests {
         assert_eq!(ask(Some(45_000), Some(120_000)), 47_000);
         assert_eq!(ask(Some(45_000), Some(46_000)), 45_250);
         assert_eq!(ask(Some(30_000), None), 32_000);
+        assert_eq!(ask(Some(1_000), Some(300_000)), 2_000);
         assert_eq!(ask(None, Some(40_000)), 20_000);
         assert_eq!(ask(None, None), 60_000);
     }
