@@ -404,7 +404,7 @@ fn an_expected_giv_is_a_source_and_any_other_is_hung_up_on() {
 
 /// LimeWire always says `GIV 0:<id>/file`, and gives files by their hash only.
 #[test]
-fn index_and_name_of_a_giv_mean_nothing() {
+fn rt_17_index_and_name_of_a_giv_mean_nothing() {
     let mut desk = Desk::getting(Some(GOOD), &[A]);
     let (servent, peer) = (id(), addr("80.9.9.9:4000"));
     desk.input(Input::ExpectGiv { fetch: FETCH, servent, index: FileIndex(5) });

@@ -1,6 +1,6 @@
 //! `cargo xtask demo`
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use crate::run::{Tool, cargo};
 use crate::{paths, wasm};
@@ -17,11 +17,23 @@ pub(crate) struct Args {
     args: Vec<String>,
 }
 
+/// The program is built for development here: nothing the demonstration does
+/// needs more, and it is there in half the time.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    wasm::build()?;
-    program()?;
-    let demo = Tool::new(paths::target().join("release/servent")).arg("demo").interactive();
+    // The page is packed into the program, but most of the program does not
+    // wait for it.
+    std::thread::scope(|scope| {
+        let page = scope.spawn(wasm::build);
+        let ahead = quick().arg("--lib").run();
+        page.join().map_err(|_| anyhow!("the build of the page panicked"))?.and(ahead)
+    })?;
+    quick().run()?;
+    let demo = Tool::new(paths::target().join("debug/servent")).arg("demo").interactive();
     args.args.iter().fold(demo, Tool::arg).run()
+}
+
+fn quick() -> Tool {
+    cargo().words("build --quiet --package servent")
 }
 
 /// Builds the program as users run it.
