@@ -17,7 +17,7 @@ use servent_sim::queue::{Group, Scenario, Server, World};
 
 /// Chosen so that the course of events does not hang on moments: it is the
 /// same when everything hesitates for as long as [`HESITATION`].
-const SIZE: u64 = 400_000;
+const SIZE: u64 = 485_000;
 const RATE: u64 = 173_913;
 const CLIENTS: u32 = 3;
 const SCALE: u32 = 25;
