@@ -38,7 +38,8 @@ function stalled(session) {
 
 /** The same arrivals under other rules: everybody speaks one language, or the servers tell other times. @param {any} scenario @param {boolean} [told] */
 function variants(scenario, told = false) {
-  if (told && !scenario.variants?.length) return [];
+  // Both policies are there for whoever wants them side by side; a story opens alone.
+  if (told && !scenario.variants?.some((/** @type {{dialect?: string}} */ { dialect }) => dialect)) return [];
   const ways = scenario.variants?.length ? scenario.variants : [{ dialect: 'active' }, { dialect: 'parq' }];
   return ways.slice(0, 2).map((/** @type {{dialect?: string, policy?: string}} */ { dialect, policy }) => {
     const clients = dialect ? scenario.clients.map((/** @type {T.QueueGroup} */ group) => ({ ...group, dialect })) : scenario.clients;
