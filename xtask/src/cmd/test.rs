@@ -1,8 +1,9 @@
 //! `cargo xtask test`
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
@@ -161,21 +162,41 @@ fn browser(context: &Context) -> Result<Outcome> {
     words.push(note);
     let (tapes, note) = second::chance("tapes of every command", real_tapes)?;
     words.push(note);
+    let run = |file: &str, browsers: &str| {
+        let node = Tool::new("node").arg("--test").arg(file).within(paths::www());
+        let node = where_it_is.iter().fold(node, |node, (name, path)| node.env(name, path));
+        node.env("BROWSERS", browsers)
+            .env("SERVENT_SINGLE", paths::single_file())
+            .env("SERVENT_TRACE", &trace)
+            .env("SERVENT_TAPES", &tapes)
+            .run()
+    };
     for file in page_tests()? {
+        // Browsers mostly wait, so the first time they do it side by side,
+        // but for what measures time.
+        let aside = Cell::new(here.len() > 1 && waits(&file)?);
         let test = || {
-            let node = Tool::new("node").arg("--test").arg(&file).within(paths::www());
-            let node = where_it_is.iter().fold(node, |node, (name, path)| node.env(name, path));
-            node.env("BROWSERS", here.join(","))
-                .env("SERVENT_SINGLE", paths::single_file())
-                .env("SERVENT_TRACE", &trace)
-                .env("SERVENT_TAPES", &tapes)
-                .run()
+            if !aside.replace(false) {
+                return run(&file, &here.join(","));
+            }
+            std::thread::scope(|scope| {
+                let all: Vec<_> =
+                    here.iter().map(|browser| scope.spawn(|| run(&file, browser))).collect();
+                all.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("{file}"))?)
+            })
         };
         let ((), note) = second::chance(&file, test)?;
         words.push(note);
     }
     words[0] = here.join(" and ");
     Ok(Outcome::Done(second::joined(&words)))
+}
+
+/// Whether a test of the page is about browsers, and not about how fast they
+/// are.
+fn waits(file: &str) -> Result<bool> {
+    let text = std::fs::read_to_string(paths::www().join(file))?;
+    Ok(text.contains("of BROWSERS") && !file.ends_with("core.test.js"))
 }
 
 /// The files of the page's tests, below `www`.
