@@ -33,12 +33,12 @@ export async function openTape(session, stream, name, size) {
       told = performance.now();
       session.notice(t('trace.reading', { name, bytes, size }), { stop });
     }, signal);
-    const at = tape.world()?.protocol;
-    const view = at ? await viewOf(at) : firstView;
+    const world = tape.world();
+    const view = world ? await viewOf(world.protocol) : firstView;
     before = session.view;
     session.setView(view);
-    const run = session.openTape(tape, name);
-    session.notice(at ? t('trace.simulated') : t('trace.opened', { n: run.count }));
+    const run = session.openTape(tape, name, world);
+    session.notice(world ? t('trace.simulated') : t('trace.opened', { n: run.count }));
   } catch (why) {
     if (before) session.setView(before);
     if (isPanic(why)) return session.guard(() => { throw why; });

@@ -70,9 +70,9 @@ export class Session extends EventTarget {
    * Shows a tape.
    * @param {import('#servent').Tape} tape
    * @param {string} title
+   * @param {ReturnType<import('#servent').Tape['world']>} [world] what it is a file of, when that is a simulated world
    */
-  openTape(tape, title) {
-    const world = tape.world();
+  openTape(tape, title, world) {
     const run = world ? this.view.fromWorld(world) : this.view.fromTape?.(tape);
     if (!run) throw new Error(t('trace.elsewhere'));
     if (world) tape.free();

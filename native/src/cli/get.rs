@@ -27,7 +27,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 use super::push::Pushing;
 use super::source::Wanted;
-use super::start::{address, make, runtime};
+use super::start::{TraceFlag, address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -73,9 +73,8 @@ pub(crate) struct Arguments {
     /// Keep trying where nobody answers yet, instead of giving up soon.
     #[arg(long)]
     wait: bool,
-    /// Record every input and decision in this file.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -90,9 +89,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     if let Some(dialect) = &arguments.dialect {
         builder.flag("--dialect", "dialect", Raw::Text(dialect.clone()))?;
     }
-    if let Some(trace) = &arguments.trace {
-        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
-    }
+    arguments.trace.put(&mut builder)?;
     let mut config = builder.finish()?;
     be_patient(&mut config.settings.node.fetch, arguments.wait);
     let voice = Voice::new(arguments.json, common.quiet);
@@ -128,7 +125,7 @@ fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{several}, and {} is no folder", file.display()))
             .next("name a folder with -o; several sources of one file are said with --mirror"));
     }
-    if arguments.trace.is_some() {
+    if arguments.trace.trace.is_some() {
         return Err(Failure::usage(format!("{several}, and --trace records one"))
             .next("run one command for each"));
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -17,10 +16,9 @@ use tokio::time::Instant;
 
 use super::control::Control;
 use super::lan::Lan;
-use super::start::{make, runtime};
+use super::start::{TraceFlag, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
-use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Voice, bytes};
 use crate::signal::Signals;
@@ -54,9 +52,8 @@ pub(crate) struct Arguments {
     /// End when nothing new has come for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
-    /// Record every input and decision in this file.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -64,9 +61,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let mut builder = common.builder()?;
-    if let Some(trace) = &arguments.trace {
-        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
-    }
+    arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
     let voice = Voice::new(arguments.json, common.quiet);
     let words = arguments.words.join(" ");

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::control::{Control, ControlFile, token};
 use super::lan::Lan;
 use super::search::{self, from_here};
-use super::start::{self, address, make, runtime};
+use super::start::{self, TraceFlag, address, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -55,9 +55,8 @@ pub(crate) struct Arguments {
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
-    /// Record every input and decision in this file.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     #[command(flatten)]
     lab: start::LabFlags,
     /// Tell what happens as one JSON object a line.
@@ -91,9 +90,7 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
     }
-    if let Some(trace) = &arguments.trace {
-        builder.flag("--trace", "trace", text(trace))?;
-    }
+    arguments.trace.put(&mut builder)?;
     arguments.lab.put(&mut builder)?;
     builder.finish()
 }

@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -61,6 +61,24 @@ impl Public {
     pub(crate) fn put(&self, builder: &mut Builder) -> Result<(), Failure> {
         if self.lab_public {
             builder.flag("--lab-public", "lab_public", Raw::Boolean(true))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where what happens is recorded.
+#[derive(Debug, Args)]
+pub(crate) struct TraceFlag {
+    /// Record every input and decision in this file, for `servent replay`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+impl TraceFlag {
+    pub(crate) fn put(&self, builder: &mut Builder) -> Result<(), Failure> {
+        if let Some(trace) = &self.trace {
+            let path = trace.to_string_lossy().into_owned();
+            builder.flag("--trace", "trace", Raw::Text(path))?;
         }
         Ok(())
     }

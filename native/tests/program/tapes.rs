@@ -14,7 +14,7 @@ use serde_json::Value;
 /// Runs a tape again and leaves it for others. What it must have on it says
 /// that it is the tape it is meant to be.
 #[track_caller]
-fn happens_again(place: &Place, tape: &str, on_it: &[&str]) {
+fn happens_again(place: &Place, tape: &str, on_it: &[&str]) -> Value {
     let replay = place.run(&["replay", tape, "--json"]);
     assert!(replay.status.success(), "{tape}: {}", String::from_utf8_lossy(&replay.stderr));
     let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
@@ -31,6 +31,7 @@ fn happens_again(place: &Place, tape: &str, on_it: &[&str]) {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::copy(place.path(tape), Path::new(&folder).join(tape)).unwrap();
     }
+    report
 }
 
 /// A servent with a state folder and a shared folder of its own name.
@@ -186,7 +187,13 @@ fn the_tapes_of_a_swarm_and_of_a_client_that_was_stopped() {
     assert_same(&place.path("a"), &bytes);
     assert_eq!(again.ended().code(), Some(0));
     stopped(server);
-    happens_again(&place, "swarm-serve.sqlog", &["swarm:registered", "swarm:finished"]);
-    happens_again(&place, "swarm-stopped.sqlog", &["client:receiving"]);
-    happens_again(&place, "swarm-resumed.sqlog", &["client:receiving"]);
+    let tapes = [
+        ("swarm-serve.sqlog", &["swarm:registered", "swarm:finished"][..]),
+        ("swarm-stopped.sqlog", &["client:receiving"]),
+        ("swarm-resumed.sqlog", &["client:receiving"]),
+    ];
+    for (tape, on_it) in tapes {
+        let report = happens_again(&place, tape, on_it);
+        assert!(number(&report, "inputs") > 20, "{report}");
+    }
 }

@@ -13,9 +13,8 @@ use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
 use super::super::Common;
-use super::super::start::{address, runtime};
+use super::super::start::{TraceFlag, address, runtime};
 use super::rate;
-use crate::config::file::Raw;
 use crate::config::units;
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, Voice, bytes};
@@ -64,9 +63,8 @@ pub(crate) struct Arguments {
     /// What the whole must hash to.
     #[arg(long, value_name = "HEX", value_parser = digest)]
     sha256: Option<Hash>,
-    /// Record every decision in this file, for `servent replay`.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -98,9 +96,7 @@ fn parts(url: &str) -> Option<(&str, u16, &str)> {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let mut builder = common.builder()?;
-    if let Some(trace) = &arguments.trace {
-        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
-    }
+    arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
     let Some((host, port, name)) = parts(&arguments.url) else {
         return Err(Failure::usage(format!("{}: not a URL of a swarm", arguments.url))

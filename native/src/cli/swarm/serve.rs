@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 
 use super::super::Common;
-use super::super::start::{address, runtime};
+use super::super::start::{TraceFlag, address, runtime};
 use super::rate;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
@@ -55,9 +55,8 @@ pub(crate) struct Arguments {
     /// reaches this address.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
-    /// Record every decision in this file, for `servent replay`.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -78,9 +77,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         };
         builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
     }
-    if let Some(trace) = &arguments.trace {
-        builder.flag("--trace", "trace", Raw::Text(trace.to_string_lossy().into_owned()))?;
-    }
+    arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
     if arguments.slots == 0 || arguments.chunk == 0 {
         return Err(Failure::usage("--slots and --chunk must be at least 1"));
