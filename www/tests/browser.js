@@ -99,6 +99,18 @@ export async function press(page, selector) {
   await page.click(selector);
 }
 
+/**
+ * Drops a file on the page.
+ * @param {import('puppeteer-core').Page} page
+ * @param {string} name
+ * @param {Buffer | string} content
+ */
+export const drop = (page, name, content) => page.evaluate((/** @type {string} */ base64, /** @type {string} */ called) => {
+  const data = new DataTransfer();
+  data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
+  dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+}, Buffer.from(content).toString('base64'), name);
+
 /** Waits for the next drawn frame. @param {import('puppeteer-core').Page} page */
 export const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null)))));
 

@@ -8,17 +8,14 @@ import { pathToFileURL } from 'node:url';
 import { start } from './browser.js';
 import { WWW } from './serve.js';
 
-/** The classes that have stories. */
-const TOLD = ['Queue', 'Unicast', 'Routing', 'Swarm'];
-
 /**
  * Runs inside a browser as well, so it uses nothing of this file.
  * @param {any} core
- * @param {string[]} classes
  * @returns {string[]}
  */
-function run(core, classes) {
-  return classes.flatMap((name) => core[name].presets().map((/** @type {any} */ { id, scenario }) => {
+function run(core) {
+  const told = ['Queue', 'Unicast', 'Routing', 'Swarm'];
+  return told.flatMap((name) => core[name].presets().map((/** @type {any} */ { id, scenario }) => {
     const world = core[name].fromScenario(scenario);
     const run = world.run();
     run.seek(run.horizon());
@@ -36,19 +33,19 @@ export async function inNode() {
   return core;
 }
 
-/** @param {string} engine @param {string[]} [classes] whose stories @returns {Promise<string[]>} */
-export async function digests(engine, classes = TOLD) {
-  if (engine === 'node') return run(await inNode(), classes);
+/** @param {string} engine @returns {Promise<string[]>} */
+async function digests(engine) {
+  if (engine === 'node') return run(await inNode());
   const { browser, server, close } = await start(/** @type {'chromium'|'firefox'} */ (engine));
   try {
     const page = await browser.newPage();
     // The page's own core, without the page: any file of the same origin will do.
     await page.goto(`${server.url}pkg/servent.js`);
-    return await page.evaluate(async (/** @type {string} */ source, /** @type {string[]} */ of) => {
+    return await page.evaluate(async (/** @type {string} */ source) => {
       const core = await import(/** @type {any} */ ('/pkg/servent.js'));
       await core.default({ module_or_path: '/pkg/servent_bg.wasm' });
-      return new Function(`return (${source})`)()(core, of);
-    }, run.toString(), classes);
+      return new Function(`return (${source})`)()(core);
+    }, run.toString());
   } finally {
     await close();
   }

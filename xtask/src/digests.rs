@@ -1,42 +1,70 @@
 //! The same seed gives the same digest wherever the core runs.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 
 use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
 use crate::{machine, paths, second};
 
+/// Digests as one place counted them.
+struct Counted {
+    place: &'static str,
+    lines: Vec<(String, String)>,
+    note: String,
+}
+
 /// Runs every preset natively (debug and release), in Node and in the
 /// browsers that are here, and compares.
 pub(crate) fn step(context: &Context) -> Result<Outcome> {
-    let native = |profile: &str| {
-        cargo().words("run --quiet --package servent-sim --example digests").words(profile).quiet()
-    };
-    let wanted = lines(&native("")?);
-    if wanted.is_empty() {
+    // The page's half needs nothing of cargo, so it runs beside the other.
+    let (native, page) = std::thread::scope(|scope| {
+        let page = scope.spawn(|| in_the_page(context));
+        (natively(), page.join())
+    });
+    let (wanted, release) = native?;
+    if wanted.lines.is_empty() {
         bail!("the example `digests` of servent-sim printed nothing");
     }
-    let (mut places, mut notes) = (vec!["native debug", "native release"], Vec::new());
-    compare(&wanted, "native release", &lines(&native("--release")?))?;
-    if machine::find(&["npm"]).is_some() {
-        let page = |engine: &str| {
-            Tool::new("npm").words("run --silent digest").env("ENGINE", engine).within(paths::www())
-        };
-        compare(&wanted, "Node", &lines(&page("node").quiet()?))?;
-        places.push("Node");
-        for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
-            if let Found::At(path) = browser.find(context)? {
-                let run = || page(browser.name).env(variable, &path).quiet();
-                let (got, note) = second::chance(browser.name, run)?;
-                notes.push(note);
-                compare(&wanted, browser.name, &lines(&got))?;
-                places.push(browser.name);
-            }
+    let page = page.map_err(|_| anyhow!("the page's half broke off"))??;
+    let (mut places, mut notes) = (vec![wanted.place], Vec::new());
+    for counted in std::iter::once(release).chain(page) {
+        compare(&wanted.lines, counted.place, &counted.lines)?;
+        places.push(counted.place);
+        notes.push(counted.note);
+    }
+    let words = format!("{} presets, equal in {}", wanted.lines.len(), places.join(", "));
+    Ok(Outcome::Done(second::joined(&[vec![words], notes].concat())))
+}
+
+/// As built for development, and as built for use.
+fn natively() -> Result<(Counted, Counted)> {
+    let run = |place, profile| {
+        let words = "run --quiet --package servent-sim --example digests";
+        let text = cargo().words(words).words(profile).quiet()?;
+        Ok::<_, Error>(Counted { place, lines: lines(&text), note: String::new() })
+    };
+    Ok((run("native debug", "")?, run("native release", "--release")?))
+}
+
+/// The page's module in Node and in every browser that is here.
+fn in_the_page(context: &Context) -> Result<Vec<Counted>> {
+    if machine::find(&["npm"]).is_none() {
+        return Ok(Vec::new());
+    }
+    let npm = |engine: &str| {
+        Tool::new("npm").words("run --silent digest").env("ENGINE", engine).within(paths::www())
+    };
+    let text = npm("node").quiet()?;
+    let mut all = vec![Counted { place: "Node", lines: lines(&text), note: String::new() }];
+    for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
+        if let Found::At(path) = browser.find(context)? {
+            let run = || npm(browser.name).env(variable, &path).quiet();
+            let (text, note) = second::chance(browser.name, run)?;
+            all.push(Counted { place: browser.name, lines: lines(&text), note });
         }
     }
-    let words = format!("{} presets, equal in {}", wanted.len(), places.join(", "));
-    Ok(Outcome::Done(second::joined(&[vec![words], notes].concat())))
+    Ok(all)
 }
 
 /// `<preset> <digest>` a line; anything else a tool may say is left out.

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 
 use crate::paths;
 use crate::run::Tool;
+use crate::steps::Outcome;
 
 /// True in continuous integration, where nothing may silently be left out.
 pub(crate) fn in_ci() -> bool {
@@ -94,11 +95,26 @@ pub(crate) fn rust_component(program: &str, component: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure of Node and its packages. On a person's machine without them the
+/// step that asks is left out, as the answer says.
+///
+/// # Errors
+/// In continuous integration, and where npm is here but fails.
+pub(crate) fn without_node() -> Result<Option<Outcome>> {
+    match node_packages() {
+        Ok(()) => Ok(None),
+        Err(why) if !in_ci() && find(&["npm"]).is_none() => {
+            Ok(Some(Outcome::Skipped(format!("{why:#}"))))
+        }
+        Err(why) => Err(why),
+    }
+}
+
 /// Makes sure that Node and the page's locked development packages are here.
 ///
 /// # Errors
 /// When Node is missing, or npm fails.
-pub(crate) fn node_packages() -> Result<()> {
+fn node_packages() -> Result<()> {
     if !Tool::new("node").arg("--version").works() || !Tool::new("npm").arg("--version").works() {
         bail!("Node.js 20 or later with npm is missing; see https://nodejs.org");
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 
 use crate::paths;
 use crate::run::{Tool, cargo};
@@ -61,12 +61,22 @@ pub(crate) fn tests() -> Result<String> {
 pub(crate) fn chance<T>(name: &str, what: impl Fn() -> Result<T>) -> Result<(T, String)> {
     match what() {
         Ok(done) => Ok((done, String::new())),
-        Err(why) => {
-            println!("{why:#}\nagain, alone: {name}");
-            let done = what().with_context(|| format!("{name} failed twice"))?;
-            Ok((done, note(&[name])))
-        }
+        Err(why) => again(name, &why, what),
     }
+}
+
+/// Does what failed before once more, now that nothing runs beside it.
+///
+/// # Errors
+/// It failed again.
+pub(crate) fn again<T>(
+    name: &str,
+    why: &Error,
+    what: impl Fn() -> Result<T>,
+) -> Result<(T, String)> {
+    println!("{why:#}\nagain, alone: {name}");
+    let done = what().with_context(|| format!("{name} failed twice"))?;
+    Ok((done, note(&[name])))
 }
 
 /// What there is to say, in one line.

@@ -1,14 +1,10 @@
 //! `cargo xtask test`
 
-use std::cell::Cell;
-use std::path::PathBuf;
+use anyhow::{Result, bail};
 
-use anyhow::{Result, anyhow, bail};
-
-use crate::browsers::{CHROMIUM, FIREFOX, Found};
 use crate::run::{Tool, cargo};
 use crate::steps::{self, Context, Outcome, Step};
-use crate::{cmd, digests, machine, paths, second, tidy};
+use crate::{cmd, digests, machine, page_tests, paths, second, tidy};
 
 /// Run every check, cheapest first, and stop at the first that fails.
 ///
@@ -50,7 +46,7 @@ const STEPS: &[Step] = &[
     Step { name: "no_std", what: "core and sim on a target without std", run: no_std },
     Step { name: "page", what: "module, bindings, single file", run: page },
     Step { name: "types", what: "the page's types", run: types },
-    Step { name: "browser", what: "the page in Chromium and Firefox", run: browser },
+    Step { name: "browser", what: "the page in Chromium and Firefox", run: page_tests::step },
     Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step },
 ];
 
@@ -130,130 +126,14 @@ fn page(_: &Context) -> Result<Outcome> {
 }
 
 fn types(_: &Context) -> Result<Outcome> {
-    if let Some(skipped) = without_node()? {
+    if let Some(skipped) = machine::without_node()? {
         return Ok(skipped);
     }
     npm("check").quiet()?;
     Ok(().into())
 }
 
-fn browser(context: &Context) -> Result<Outcome> {
-    if let Some(skipped) = without_node()? {
-        return Ok(skipped);
-    }
-    let (mut here, mut words) = (Vec::new(), vec![String::new()]);
-    let mut where_it_is = Vec::new();
-    for (browser, variable) in [(CHROMIUM, "CHROMIUM"), (FIREFOX, "FIREFOX")] {
-        match browser.find(context)? {
-            Found::At(path) => {
-                where_it_is.push((variable, path));
-                here.push(browser.name);
-            }
-            Found::No(Outcome::Skipped(why)) => {
-                words.push(format!("without {}: {why}", browser.name));
-            }
-            Found::No(Outcome::Done(_)) => {}
-        }
-    }
-    if here.is_empty() {
-        return Ok(Outcome::Skipped(second::joined(&words)));
-    }
-    let (trace, note) = second::chance("servent demo", real_trace)?;
-    words.push(note);
-    let (tapes, note) = second::chance("tapes of every command", real_tapes)?;
-    words.push(note);
-    let run = |file: &str, browsers: &str| {
-        let node = Tool::new("node").arg("--test").arg(file).within(paths::www());
-        let node = where_it_is.iter().fold(node, |node, (name, path)| node.env(name, path));
-        node.env("BROWSERS", browsers)
-            .env("SERVENT_SINGLE", paths::single_file())
-            .env("SERVENT_TRACE", &trace)
-            .env("SERVENT_TAPES", &tapes)
-            .run()
-    };
-    for file in page_tests()? {
-        // Browsers mostly wait, so the first time they do it side by side,
-        // but for what measures time.
-        let aside = Cell::new(here.len() > 1 && waits(&file)?);
-        let test = || {
-            if !aside.replace(false) {
-                return run(&file, &here.join(","));
-            }
-            std::thread::scope(|scope| {
-                let all: Vec<_> =
-                    here.iter().map(|browser| scope.spawn(|| run(&file, browser))).collect();
-                all.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("{file}"))?)
-            })
-        };
-        let ((), note) = second::chance(&file, test)?;
-        words.push(note);
-    }
-    words[0] = here.join(" and ");
-    Ok(Outcome::Done(second::joined(&words)))
-}
-
-/// Whether a test of the page is about browsers, and not about how fast they
-/// are.
-fn waits(file: &str) -> Result<bool> {
-    let text = std::fs::read_to_string(paths::www().join(file))?;
-    Ok(text.contains("of BROWSERS") && !file.ends_with("core.test.js"))
-}
-
-/// The files of the page's tests, below `www`.
-fn page_tests() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(paths::www().join("tests"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".test.js") {
-            names.push(format!("tests/{name}"));
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// The tape of a servent on real sockets, for the page to run again.
-fn real_trace() -> Result<PathBuf> {
-    cargo().words("build --quiet --package servent").quiet()?;
-    let kept = paths::target().join("demo-for-browsers");
-    if kept.exists() {
-        std::fs::remove_dir_all(&kept)?;
-    }
-    Tool::new(paths::target().join("debug/servent"))
-        .words("demo --seconds 12 --json --lab 127.0.0.1:0 --keep")
-        .arg(&kept)
-        .env("XDG_CONFIG_HOME", &kept)
-        .quiet()?;
-    Ok(kept.join("traces/uploader.sqlog"))
-}
-
-/// What every command of the program records, in one folder: a test of the
-/// program makes them.
-fn real_tapes() -> Result<PathBuf> {
-    let kept = paths::target().join("tapes-for-browsers");
-    if kept.exists() {
-        std::fs::remove_dir_all(&kept)?;
-    }
-    cargo()
-        .words("test --quiet --package servent --test program tapes::")
-        .env("SERVENT_TAPES", &kept)
-        .quiet()?;
-    Ok(kept)
-}
-
 /// A script of the page's package.
 fn npm(script: &str) -> Tool {
     Tool::new("npm").words("run --silent").arg(script).within(paths::www())
-}
-
-/// Makes sure of Node and its packages; on a person's machine without them
-/// the step is left out.
-fn without_node() -> Result<Option<Outcome>> {
-    match machine::node_packages() {
-        Ok(()) => Ok(None),
-        Err(why) if !machine::in_ci() && machine::find(&["npm"]).is_none() => {
-            Ok(Some(Outcome::Skipped(format!("{why:#}"))))
-        }
-        Err(why) => Err(why),
-    }
 }

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
-import { inNode } from './digest.js';
-import { WWW } from './serve.js';
+import { inNode } from '../digest.js';
+import { WWW } from '../serve.js';
 
 /** @type {import('#servent')} */
 let core;

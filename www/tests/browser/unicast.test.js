@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from './browser.js';
-import { digests } from './digest.js';
+import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
 
 const STORY = '#1/unicast?p=lose-middle';
 
@@ -107,10 +106,6 @@ for (const name of BROWSERS) {
       assert.ok(both[0].lost.length > 0);
       assert.deepEqual(both[0].lost, both[1].lost);
       await page.close();
-    });
-
-    test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Unicast']), await digests('node', ['Unicast']));
     });
 
     test('seeking leads to the state that running leads to', async () => {

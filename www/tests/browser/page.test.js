@@ -1,7 +1,7 @@
 /** What a visitor does with the page, in real browsers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, copiedLink, frame, open, start, state } from './browser.js';
+import { BROWSERS, copiedLink, drop, frame, open, start, state } from '../browser.js';
 
 const STORY = '#1/queue?p=rush-hour';
 
@@ -176,11 +176,7 @@ for (const name of BROWSERS) {
     test('a file that is no trace is refused with a sentence, and what was looked at stays', async () => {
       const { page } = await open(started, '#1/unicast?p=lose-middle&t=100');
       const before = await state(page);
-      await page.evaluate(() => {
-        const carried = new DataTransfer();
-        carried.items.add(new File(['{"this is": "no tape'], 'broken.sqlog'));
-        dispatchEvent(new DragEvent('drop', { dataTransfer: carried, cancelable: true }));
-      });
+      await drop(page, 'broken.sqlog', '{"this is": "no tape');
       await page.waitForSelector('.notice.bad');
       assert.match(await page.$eval('.notice.bad', (n) => n.textContent ?? ''), /not a trace the lab can read/);
       const after = await state(page);

@@ -1,7 +1,7 @@
 /** A phone in a hand: the picture has the room, the rest is folded away and can be opened with a thumb, by key and by ear. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, frame, open, press, start, state } from './browser.js';
+import { BROWSERS, frame, open, press, start, state } from '../browser.js';
 
 /** A moment of every view, and of what its picture consists. */
 const VIEWS = /** @type {const} */ ([

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from './browser.js';
-import { digests } from './digest.js';
+import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
 
 const STORY = '#1/swarm?p=rarest-first&m=single';
 
@@ -197,10 +196,6 @@ for (const name of BROWSERS) {
       await page.click('.swarm-table tbody button[data-row="3"]');
       assert.equal((await state(page)).selected, 3);
       await page.close();
-    });
-
-    test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Swarm']), await digests('node', ['Swarm']));
     });
 
     test('seeking leads to the state that running leads to', async () => {

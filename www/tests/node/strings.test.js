@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
-import { unicast } from '../js/strings/unicast.js';
-import { routing } from '../js/strings/routing.js';
-import { swarm } from '../js/strings/swarm.js';
-import { known, reason, speak, tell } from '../js/strings.js';
-import { inNode } from './digest.js';
-import { WWW } from './serve.js';
+import { unicast } from '../../js/strings/unicast.js';
+import { routing } from '../../js/strings/routing.js';
+import { swarm } from '../../js/strings/swarm.js';
+import { known, reason, speak, tell } from '../../js/strings.js';
+import { inNode } from '../digest.js';
+import { WWW } from '../serve.js';
 
 for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['Routing', routing], ['Unicast', unicast], ['Swarm', swarm]])) {
   describe(name, () => {

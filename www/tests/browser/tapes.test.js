@@ -9,8 +9,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { BROWSERS, open, start, state } from './browser.js';
-import { inNode } from './digest.js';
+import { BROWSERS, drop, open, start, state } from '../browser.js';
+import { inNode } from '../digest.js';
 
 const FOLDER = process.env.SERVENT_TAPES;
 const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
@@ -64,11 +64,7 @@ for (const browser of BROWSERS) {
       test(`${name}, dropped on the page, happens again`, async () => {
         const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
         const { total, count } = counted(name);
-        await page.evaluate((/** @type {string} */ base64, /** @type {string} */ called) => {
-          const data = new DataTransfer();
-          data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
-          dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
-        }, bytesOf(name).toString('base64'), name);
+        await drop(page, name, bytesOf(name));
         await page.waitForFunction((/** @type {number} */ all) => document.querySelector('.verdict')?.textContent?.endsWith(`verified ${all}/${all}`), {}, total);
         const { kind, verified, count: seen } = await state(page);
         assert.deepEqual([kind, verified.checked, verified.diverged_at, seen], ['trace', total, null, count]);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { BROWSERS, open, start, state } from './browser.js';
-import { WWW } from './serve.js';
+import { BROWSERS, drop, open, start, state } from '../browser.js';
+import { WWW } from '../serve.js';
 
 const TRACE = process.env.SERVENT_TRACE;
 
@@ -130,15 +130,12 @@ for (const name of BROWSERS) {
       const started = await start(name);
       ctx.after(() => started.close());
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
-      const head = await page.evaluate(async (/** @type {string} */ latin) => {
-        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        const data = new DataTransfer();
-        data.items.add(new File([Uint8Array.from(latin, (c) => c.charCodeAt(0))], 'real.sqlog'));
-        dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
-        while (session.run.kind !== 'trace') await new Promise((done) => setTimeout(done, 20));
-        const packets = session.run.source.exportPcapng();
+      await drop(page, 'real.sqlog', readFileSync(String(TRACE)));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.kind === 'trace');
+      const head = await page.evaluate(() => {
+        const packets = /** @type {any} */ (document.querySelector('servent-lab')).session.run.source.exportPcapng();
         return { magic: [...packets.slice(0, 4)], length: packets.length };
-      }, readFileSync(String(TRACE), 'latin1'));
+      });
       assert.deepEqual(head.magic, [0x0a, 0x0d, 0x0d, 0x0a]);
       assert.ok(head.length > 1000);
     });

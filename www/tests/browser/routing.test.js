@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, start, state } from './browser.js';
-import { digests } from './digest.js';
+import { BROWSERS, copiedLink, frame, oddSentences, open, start, state } from '../browser.js';
 
 const STORY = '#1/routing?p=cycles&m=single';
 
@@ -307,10 +306,6 @@ for (const name of BROWSERS) {
       assert.ok(found.same);
       assert.deepEqual(complaints, []);
       await page.close();
-    });
-
-    test('every story has the digest it has in Node', async () => {
-      assert.deepEqual(await digests(name, ['Routing']), await digests('node', ['Routing']));
     });
 
     test('the single file has this view too', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {

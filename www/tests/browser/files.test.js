@@ -1,7 +1,7 @@
 /** What a view exports opens in it again, packed or not, and comes to the same. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, open, start, state } from './browser.js';
+import { BROWSERS, open, start, state } from '../browser.js';
 
 /** A story of each view. */
 const STORIES = { queue: 'cut-the-wire', routing: 'route-expired', unicast: 'lose-middle', swarm: 'deadlock' };
