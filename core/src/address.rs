@@ -1,7 +1,7 @@
 //! What an address tells of whoever has it: how far it reaches, and which
 //! addresses one owner can have.
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +45,12 @@ pub const fn reach(ip: IpAddr) -> Reach {
             }
         }
     }
+}
+
+/// The same address without the clothes IPv4 wears in IPv6, so that one servent
+/// has one.
+pub(crate) const fn canonical(at: SocketAddr) -> SocketAddr {
+    SocketAddr::new(at.ip().to_canonical(), at.port())
 }
 
 /// True when somebody at `teller` can honestly know somebody at `at`: never

@@ -63,8 +63,40 @@ impl Download {
                 }
             }
             Reply::Trouble(why) => self.trouble(no, why, cx),
-            Reply::Useless(why) => self.lose(no, why, cx),
+            Reply::Useless(why) => {
+                if !self.ask_otherwise(no, head, cx) {
+                    self.lose(no, why, cx);
+                }
+            }
         }
+    }
+
+    /// A refusal may be about how the file was named: some servents know hashes
+    /// only, some numbers only (RT-16). True when there is another way to ask.
+    fn ask_otherwise(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
+        let sha1 = self.sha1;
+        let Some(src) = self.sources.get_mut(&no) else { return false };
+        let refused = (400..500).contains(&head.status);
+        if !refused || src.otherwise || src.second(sha1).is_none() {
+            return false;
+        }
+        let body = head.content_length().filter(|&body| body <= cx.config.refusal_body);
+        let conn = src.link.conn().filter(|_| head.keep_alive()).zip(body);
+        if src.pushed && conn.is_none() {
+            return false;
+        }
+        src.otherwise = true;
+        match conn {
+            Some((conn, body)) => {
+                src.link = Link::Kept { conn };
+                if body > 0 {
+                    cx.fx.output(Output::Skip { conn, bytes: body });
+                }
+            }
+            None => self.release(no, cx),
+        }
+        self.client(no, client::Input::Want, cx);
+        true
     }
 
     /// Nobody else is left to ask.
@@ -330,8 +362,12 @@ impl Download {
         cx: &mut Cx<'_>,
     ) {
         let fetch = self.id;
-        let target = self.sha1.map_or(Target::File { index, name }, Target::Urn);
-        let target = alloc::format!("{target}");
+        let name = if self.sha1.is_some() { self.get.name.clone() } else { name };
+        let file = Target::File { index, name };
+        let target = match self.sha1 {
+            Some(sha1) => alloc::format!("{}#{file}", Target::Urn(sha1)),
+            None => alloc::format!("{file}"),
+        };
         let source = Source { at: peer, target, host: alloc::format!("{peer}") };
         if self.sources.len() >= cx.config.sources as usize {
             cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });

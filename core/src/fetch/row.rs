@@ -26,7 +26,8 @@ pub struct Get {
 pub struct Source {
     /// Where it listens.
     pub at: SocketAddr,
-    /// What follows the host in the URL, as it goes into the request line.
+    /// What follows the host in the URL, as it goes into the request line. What
+    /// stands behind a `#` is asked for when that is refused (RT-16).
     pub target: String,
     /// What goes into the `Host` header.
     pub host: String,

@@ -7,10 +7,10 @@ use super::cx::Cx;
 use super::ranges::Range;
 use super::{Config, Event, Source, SourceTrouble, SourceView};
 use crate::engine::earlier;
-use crate::id::{ConnId, FetchId};
+use crate::id::{ConnId, FetchId, Sha1};
 use crate::queue::client::{Client, Place};
 use crate::time::{Duration, Instant};
-use crate::wire::http::AvailableRanges;
+use crate::wire::http::{AvailableRanges, Target};
 
 /// A source of a download.
 #[derive(Debug, Clone)]
@@ -18,6 +18,9 @@ pub(super) struct Src {
     pub(super) source: Source,
     /// It came to us by `GIV` and cannot be dialed.
     pub(super) pushed: bool,
+    /// What it was asked for first it does not answer: it is asked for the
+    /// other (RT-16).
+    pub(super) otherwise: bool,
     /// Our address as seen on the last connection we made to it.
     pub(super) local: Option<IpAddr>,
     pub(super) client: Client,
@@ -109,6 +112,7 @@ impl Src {
         Self {
             source,
             pushed: false,
+            otherwise: false,
             local: None,
             client: Client::new(place),
             link: Link::None,
@@ -121,6 +125,27 @@ impl Src {
 
     pub(super) const fn at(&self) -> SocketAddr {
         self.source.at
+    }
+
+    /// What it is asked for first.
+    fn first(&self) -> &str {
+        self.source.target.split('#').next().unwrap_or_default()
+    }
+
+    /// What it is asked for when that is refused: what its target says behind
+    /// a `#`, or the hash of a file that was asked for by its number.
+    pub(super) fn second(&self, sha1: Option<Sha1>) -> Option<String> {
+        if let Some((_, second)) = self.source.target.split_once('#') {
+            return Some(second.into());
+        }
+        let by_number = matches!(Target::parse(self.first()), Target::File { .. });
+        sha1.filter(|_| by_number).map(|sha1| alloc::format!("{}", Target::Urn(sha1)))
+    }
+
+    /// What it is asked for now.
+    pub(super) fn target(&self, sha1: Option<Sha1>) -> String {
+        let second = if self.otherwise { self.second(sha1) } else { None };
+        second.unwrap_or_else(|| self.first().into())
     }
 
     /// The place we wait at, if we do.

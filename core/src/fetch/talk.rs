@@ -78,7 +78,7 @@ impl Download {
 
     fn head(&self, no: u32, (start, end): Range, cx: &Cx<'_>) -> Vec<u8> {
         let src = &self.sources[&no];
-        let mut head = HeadWriter::request("GET", &src.source.target);
+        let mut head = HeadWriter::request("GET", &src.target(self.sha1));
         head.header("Host", &src.source.host).header("User-Agent", &cx.speech.agent);
         let range = match end {
             u64::MAX => RangeSpec::From(start),

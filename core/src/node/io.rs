@@ -286,6 +286,8 @@ pub enum Answer {
     Found(Hit),
     /// Nobody knows the way to a servent that was to connect to us.
     NoWay { servent: Guid },
+    /// Whom we wanted for a neighbour does not want us, and says why.
+    Refused { at: SocketAddr, status: u16, reason: String },
     /// No such download.
     Unknown { fetch: FetchId },
     /// How it goes in a swarm.

@@ -11,6 +11,7 @@ use super::overlay::Overlay;
 use super::swarm::Swarm;
 use super::{ConnEvent, Limit};
 use crate::id::ConnId;
+use crate::wire::gnutella::Hello;
 use crate::wire::queue::Line;
 
 /// Longest line that is not HTTP.
@@ -42,12 +43,10 @@ pub(super) fn read(
                 swarm.opened(cx, conn);
             }
         }
-        First::Overlay => {
-            let met = overlay.map_or(Err(Limit::Garbage), |overlay| overlay.hello(cx, http, conn));
-            if let Err(limit) = met {
-                http.refuse(cx, conn, limit, None);
-            }
-        }
+        First::Overlay => match overlay {
+            Some(overlay) => overlay.called(cx, http, conn),
+            None => http.refuse(cx, conn, Limit::Garbage, None),
+        },
         First::Line(line, used) => {
             state.drop_read(used);
             cx.tell(ConnEvent::Line { conn, line: clip(&line) });
@@ -102,6 +101,9 @@ pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
     if !bytes[from].is_ascii_alphabetic() {
         return First::Garbage;
     }
+    if bytes[from..].starts_with(Hello::BEGINS.as_bytes()) {
+        return First::Overlay;
+    }
     let Some(length) = bytes[from..].iter().position(|&b| b == b'\n') else {
         // Too long a line is for the head parser to refuse properly.
         return if bytes.len() >= limit as usize { First::Http } else { First::More };
@@ -113,9 +115,6 @@ pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
         }
         let text = String::from_utf8_lossy(line);
         return First::Line(text.trim_ascii_end().to_string(), from + length + 1);
-    }
-    if line.starts_with(b"GNUTELLA ") {
-        return First::Overlay;
     }
     if line.windows(6).any(|w| w == b" HTTP/") { First::Http } else { First::Garbage }
 }
@@ -162,6 +161,8 @@ mod tests {
         assert_eq!(first(b"\r\nGET / HTTP/1.1\r\n", 100, false), First::Http);
         assert_eq!(first(b"\x16\x03", 100, false), First::Garbage);
         assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100, false), First::Overlay);
+        assert_eq!(first(b"GNUTELLA C", 100, false), First::Overlay);
+        assert_eq!(first(b"GNUTELLA", 100, false), First::More);
         assert_eq!(first(b"GIV 1:x/y\r\n\r\n", 100, false), First::Line("GIV 1:x/y".into(), 11));
         assert_eq!(first(b"\nQUEUE a b\nrest", 100, false), First::Line("QUEUE a b".into(), 11));
         assert_eq!(first(&[b'A'; 100], 100, false), First::Http);

@@ -50,7 +50,8 @@ pub struct Config {
     pub relayed_query: u32,
     /// Payload bytes of a hit that is passed on.
     pub relayed_hit: u32,
-    /// Hits for one query.
+    /// Hits for one query that one neighbour brings and somebody else gets
+    /// (RT-21).
     pub hits_per_query: u32,
     /// Their bytes.
     pub hit_bytes_per_query: u32,

@@ -6,7 +6,7 @@ use super::links::Link;
 use super::memory::{Effects, Full};
 use super::route::Route;
 use super::{Ending, Event, Output, PushRouting, Router, Verdict, Why};
-use crate::id::ConnId;
+use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::{
     Body, Hit, Keywords, KeywordsLimits, Kind, Message, Push, Qrp, Query, code,
@@ -180,11 +180,13 @@ impl Router {
         let asked = self.marks.of_id(guid);
         let Some(way) = self.queries.get(asked) else { return Why::NoRoute.into() };
         if self.config.push_routing == PushRouting::Broadcast {
-            // Duplicates too (RT-4).
+            // Duplicates too (RT-4), and every time (RT-22).
             let holder = self.marks.of(&[&servent.0, &route.number().to_le_bytes()]);
-            if self.holders.get(holder).is_none() {
-                let _ = self.holders.put(now, holder, route);
-            }
+            let _ = self.holders.renew(now, holder, route);
+        }
+        let known = self.marks.of_id(servent);
+        if self.servents.get(known) == Some(route) {
+            let _ = self.servents.renew(now, known, route);
         }
         let mark = self.marks.of(&[&guid.0, &servent.0, hit.result_set()]);
         if self.hits.get(mark).is_some() {
@@ -198,7 +200,8 @@ impl Router {
         if way != Route::LOCAL && self.links.by_route(way).is_none() {
             return Why::RouteGone.into();
         }
-        if !self.has_room(now, asked, message.len()) {
+        // Our own searches hear all that there is.
+        if way != Route::LOCAL && !self.has_room(now, (guid, route), message.len()) {
             return Why::ResultLimit.into();
         }
         if self.hits.put(now, mark, route) == Err(Full) {
@@ -214,14 +217,7 @@ impl Router {
 
     /// Remembers the way to a servent (RT-3), unless another one is alive:
     /// whoever claims somebody else's id does not get its pushes.
-    fn learn(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        route: Route,
-        servent: crate::id::Guid,
-        fx: &mut Effects,
-    ) {
+    fn learn(&mut self, now: Instant, slot: u32, route: Route, servent: Guid, fx: &mut Effects) {
         let mark = self.marks.of_id(servent);
         let known = self.servents.get(mark);
         let other =
@@ -236,8 +232,11 @@ impl Router {
         let _ = self.servents.renew(now, mark, route);
     }
 
-    /// Counts a hit against its query; false when that has had enough.
-    fn has_room(&mut self, now: Instant, asked: super::generation::Mark, bytes: usize) -> bool {
+    /// Counts a hit against its query and who brought it; false when that is
+    /// enough. Each neighbour has as much, so that none silences another
+    /// (RT-21).
+    fn has_room(&mut self, now: Instant, (asked, by): (Guid, Route), bytes: usize) -> bool {
+        let asked = self.marks.of(&[&asked.0, &by.number().to_le_bytes()]);
         // Ten bits of hits, twenty-two of bytes.
         let sum = self.answers.get(asked).map_or(0, Route::number);
         let (hits, so_far) = (sum >> 22, sum & ((1 << 22) - 1));

@@ -8,7 +8,7 @@ use core::net::{SocketAddr, SocketAddrV4};
 use super::flow::Flow;
 use super::route::Route;
 use super::{Neighbour, Why};
-use crate::id::ConnId;
+use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::Keywords;
 
@@ -27,7 +27,8 @@ pub(super) struct Link {
     pub(super) hops_flow: u8,
     /// Pongs it brought, the newest last.
     pub(super) pongs: Vec<Kept>,
-    /// Pongs it may still bring.
+    /// The ping that is out, and pongs it may still bring for it.
+    pub(super) pinged: Option<Guid>,
     pub(super) pongs_due: u32,
     /// When a ping of it was answered last.
     pub(super) answered: Option<Instant>,
@@ -121,6 +122,7 @@ impl Links {
             keywords: None,
             hops_flow: u8::MAX,
             pongs: Vec::new(),
+            pinged: None,
             pongs_due: 0,
             answered: None,
             heard: now,

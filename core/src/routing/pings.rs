@@ -40,7 +40,7 @@ impl Router {
     ) -> Judgement {
         let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
         let (route, peer) = (link.route, link.peer.ip());
-        if link.pongs_due == 0 {
+        if link.pongs_due == 0 || link.pinged != Some(guid) {
             return Why::Unasked.into();
         }
         let mark = self.marks.of(&[&guid.0, &pong.at.ip().octets(), &pong.at.port().to_le_bytes()]);
@@ -138,7 +138,7 @@ impl Router {
         }
         let guid = self.draw();
         let Some(link) = self.links.at_mut(slot) else { return };
-        link.pongs_due = self.config.pongs_per_ping.max(1);
+        (link.pinged, link.pongs_due) = (Some(guid), self.config.pongs_per_ping.max(1));
         let next = now + self.config.ping_every.scaled(self.config.time_scale);
         self.agenda.insert((next, slot));
         let body = Body::Ping(Ping::default());

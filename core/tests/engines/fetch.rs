@@ -404,21 +404,6 @@ fn an_expected_giv_is_a_source_and_any_other_is_hung_up_on() {
 
 /// LimeWire always says `GIV 0:<id>/file`, and gives files by their hash only.
 #[test]
-fn rt_17_index_and_name_of_a_giv_mean_nothing() {
-    let mut desk = Desk::getting(Some(GOOD), &[A]);
-    let (servent, peer) = (id(), addr("80.9.9.9:4000"));
-    desk.input(Input::ExpectGiv { fetch: FETCH, servent, index: FileIndex(5) });
-    let giv = |conn| Input::Giv { conn, peer, index: FileIndex(0), servent, name: "file".into() };
-    desk.input(giv(ConnId(4)));
-    let asked = desk.last();
-    let target = format!("/uri-res/N2R?urn:sha1:{GOOD}");
-    assert_eq!((asked.conn, asked.head.target.as_str()), (ConnId(4), target.as_str()));
-    // It was expected once.
-    desk.input(giv(ConnId(6)));
-    assert!(desk.closed(ConnId(6)));
-}
-
-#[test]
 fn strangers_cannot_make_sources_without_end() {
     let mut desk = Desk::getting(Some(GOOD), &[A]);
     for round in 0..20_u32 {

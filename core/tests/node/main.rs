@@ -14,6 +14,7 @@ mod hostile;
 mod http;
 mod overlay;
 mod overlay_hosts;
+mod overlay_peers;
 mod pair;
 mod queue;
 mod swarm;

@@ -254,6 +254,19 @@ fn goodbyes_are_said_and_another_neighbour_is_looked_for() {
 }
 
 #[test]
+fn two_that_call_each_other_at_once_are_joined_once() {
+    for chunk in [1, 5, 7, 1_000] {
+        let mut net = Net::new(vec![overlay(1), overlay(1)], &[&[], &[]]);
+        net.chunk = chunk;
+        net.hosts[0].input(Input::Command(Command::Join { at: at(1) }));
+        net.hosts[1].input(Input::Command(Command::Join { at: at(0) }));
+        net.run(Duration::from_secs(5));
+        let links = |node: usize| net.hosts[node].node.overlay().unwrap().links.len();
+        assert_eq!((links(0), links(1), net.links.len()), (1, 1, 1), "{chunk}");
+    }
+}
+
+#[test]
 fn whoever_is_one_too_many_is_told_of_others() {
     let mut full = overlay(0);
     full.overlay.neighbours = 1;

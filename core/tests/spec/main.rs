@@ -20,6 +20,7 @@ mod pq_order;
 mod pq_wire;
 mod qa;
 mod rt;
+mod rt_peers;
 mod sw;
 mod sw_ends;
 mod uc;

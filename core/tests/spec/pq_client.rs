@@ -261,7 +261,10 @@ fn pq_17_polls_carry_the_download_mesh() {
     desk.reply(a, &near(2, 50));
     desk.grant(b, 1 << 20, (1 << 20) + 1_000, 10_000_000);
     desk.input(Input::Stored { conn: b, bytes: 1_000 });
+    // Neither by its number nor by its hash.
     desk.reply(c, "HTTP/1.1 404 Not Found");
+    let again = desk.connect();
+    desk.reply(again.conn, "HTTP/1.1 404 Not Found");
     desk.secs(52);
     let poll = desk.asked.iter().rfind(|asked| asked.conn == a).unwrap();
     assert_eq!(poll.header("X-Alt"), Some("80.2.2.2"));

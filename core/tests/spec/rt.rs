@@ -8,7 +8,7 @@ use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::routing::{Config, Ending, Event, Input, PushRouting, Verdict, Why};
 use servent_core::time::Duration;
 use servent_core::wire::gnutella::{
-    Body, Bye, Kind, Payload, PayloadError, Ping, Pong, Push, Qrp, Vendor, code,
+    Body, Bye, Kind, Message, Payload, PayloadError, Ping, Pong, Push, Qrp, Vendor, code,
 };
 
 const fn drop(why: Why) -> Option<Verdict> {
@@ -25,11 +25,6 @@ fn middle(config: &Config) -> (Net, [ConnId; 3]) {
 fn push_of(target: usize) -> Body {
     let at = "80.9.9.9:6346".parse().unwrap();
     Body::Push(Push { servent: servent(target), index: FileIndex(1), at, ggep: Payload::new() })
-}
-
-fn pong_at(at: &str) -> Body {
-    let at = at.parse().unwrap();
-    Body::Pong(Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() })
 }
 
 #[test]
@@ -158,11 +153,11 @@ fn rt_6_a_ping_comes_once() {
 #[test]
 fn rt_7_a_pong_is_known_by_guid_and_address() {
     let (mut net, [a, b, _]) = middle(&config());
-    let (one, other) = (pong_at("80.5.5.5:1"), pong_at("80.5.5.5:2"));
-    assert_eq!(net.inject(0, a, &message(1, 6, 1, one.clone())), Some(Verdict::Local));
-    assert_eq!(net.inject(0, b, &message(1, 6, 1, one.clone())), drop(Why::Duplicate));
-    assert_eq!(net.inject(0, a, &message(1, 6, 1, other)), Some(Verdict::Local), "another port");
-    assert_eq!(net.inject(0, a, &message(2, 6, 1, one)), Some(Verdict::Local), "another ping's");
+    let (one, other) = ("80.5.5.5:1", "80.5.5.5:2");
+    assert_eq!(net.pong(0, a, one), Some(Verdict::Local));
+    assert_eq!(net.pong(0, a, one), drop(Why::Duplicate));
+    assert_eq!(net.pong(0, a, other), Some(Verdict::Local), "another port");
+    assert_eq!(net.pong(0, b, one), Some(Verdict::Local), "another ping's");
 }
 
 #[test]
@@ -230,14 +225,11 @@ fn rt_12_duplicates_are_known_for_ten_minutes_at_least() {
     let (mut net, [a, b, _]) = middle(&config());
     net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
     net.inject(0, a, &message(2, 5, 1, push_of(0)));
-    net.inject(0, a, &message(3, 5, 1, pong_at("80.5.5.5:1")));
     net.wait(Duration::from_secs(599));
     for n in 1..=2 {
         let body = if n == 1 { Body::Query(query("some thing")) } else { push_of(0) };
         assert_eq!(net.inject(0, b, &message(n, 5, 1, body)), drop(Why::Duplicate));
     }
-    let pong = message(3, 5, 1, pong_at("80.5.5.5:1"));
-    assert_eq!(net.inject(0, b, &pong), drop(Why::Duplicate));
     net.wait(Duration::from_secs(602));
     assert_ne!(net.inject(0, b, &message(2, 5, 1, push_of(0))), drop(Why::Duplicate));
 }
@@ -246,8 +238,7 @@ fn rt_12_duplicates_are_known_for_ten_minutes_at_least() {
 fn rt_13_pings_are_answered_with_remembered_pongs_and_not_passed_on() {
     let (mut net, [a, b, c]) = middle(&config());
     for (conn, n) in [(b, 1), (b, 2), (c, 3)] {
-        let at = format!("80.7.7.{n}:6346");
-        net.inject(0, conn, &message(n, 5, 2, pong_at(&at)));
+        net.pong(0, conn, &format!("80.7.7.{n}:6346"));
     }
     net.wait(Duration::from_secs(2));
     let mark = net.told.len();
@@ -274,18 +265,29 @@ fn rt_13_pings_are_answered_with_remembered_pongs_and_not_passed_on() {
 #[test]
 fn rt_13_pongs_that_cannot_be_true_are_dropped() {
     let (mut net, [a, ..]) = middle(&config());
-    for (n, at) in ["80.1.1.1:0", "10.0.0.1:1", "127.0.0.1:1", "224.0.0.1:1", "80.0.0.0:6346"]
-        .into_iter()
-        .enumerate()
-    {
-        let pong = message(n as u64, 5, 1, pong_at(at));
-        assert_eq!(net.inject(0, a, &pong), drop(Why::BadAddress), "{at}");
+    for at in ["80.1.1.1:0", "10.0.0.1:1", "127.0.0.1:1", "224.0.0.1:1", "80.0.0.0:6346"] {
+        assert_eq!(net.pong(0, a, at), drop(Why::BadAddress), "{at}");
     }
-    let mut verdicts = Vec::new();
-    for n in 0..20 {
-        verdicts.push(net.inject(0, a, &message(50, 5, 1, pong_at(&format!("80.1.1.{n}:1")))));
-    }
+    let verdicts: Vec<_> = (0..20).map(|n| net.pong(0, a, &format!("80.1.1.{n}:1"))).collect();
     assert!(verdicts.contains(&drop(Why::Unasked)), "more than a ping asks for");
+}
+
+#[test]
+fn rt_13_a_pong_is_taken_only_for_a_ping_that_is_out() {
+    let (mut net, [a, b, _]) = middle(&config());
+    let at = "80.7.7.7:6346".parse().unwrap();
+    let answer = |net: &mut Net, conn, id| {
+        let body = Body::Pong(Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() });
+        net.inject(0, conn, &Message { guid: id, ttl: 5, hops: 1, body })
+    };
+    let (mine, others) = (net.ping_out(0, a), net.ping_out(0, b));
+    assert_eq!(answer(&mut net, a, guid(1)), drop(Why::Unasked), "nobody's");
+    assert_eq!(answer(&mut net, a, others), drop(Why::Unasked), "another neighbour's");
+    net.wait(Duration::from_secs(31));
+    assert_ne!(net.ping_out(0, a), mine);
+    assert_eq!(answer(&mut net, a, mine), drop(Why::Unasked), "the one before");
+    let out = net.ping_out(0, a);
+    assert_eq!(answer(&mut net, a, out), Some(Verdict::Local));
 }
 
 #[test]

@@ -268,11 +268,14 @@ async fn get(config: &Config, job: &Job, bars: &Bars) -> Result<(), Failure> {
     let sources = job.sources().await?;
     let state = state_of(config, file);
     make(&state)?;
+    let mut node = config.settings.node.clone();
+    // It is there for a download: of no use to anybody as a way.
+    node.overlay.router.relay = false;
     let handle = Driver::start(Options {
         name: "get".into(),
         listen: vec![job.listen(&sources)],
         download_dir: file.parent().unwrap_or(Path::new("/")).to_path_buf(),
-        node: config.settings.node.clone(),
+        node,
         durability: config.settings.durability,
         trace: config.settings.trace.clone(),
         tape: true,

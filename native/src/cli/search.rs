@@ -1,6 +1,6 @@
 //! `servent search`: asks an overlay and prints what it answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -173,15 +173,21 @@ async fn search(
     handle.stop().await?;
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
     match seen? {
-        Some(Asked { hits: 0, neighbours: 0 }) => Err(nobody(&peers)),
+        Some(Asked { hits: 0, neighbours: 0, refusals }) => Err(nobody(&peers, &refusals)),
         Some(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
             .next("try other words, another --peer, or a longer --wait")),
         _ => Ok(()),
     }
 }
 
-/// There was nobody to ask.
-fn nobody(peers: &[SocketAddr]) -> Failure {
+/// There was nobody to ask: nobody there, or nobody who wanted us.
+fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
+    if !refusals.is_empty() {
+        let said = refusals.iter().map(|(at, (status, why))| format!("{at} said {status} {why}"));
+        let said: Vec<String> = said.collect();
+        let what = format!("nobody wanted us for a neighbour: {}", said.join(", "));
+        return Failure::new(Exit::Network, what).next("name another with --peer HOST:PORT");
+    }
     let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
     let who = match &peers[..] {
         [] => "the local network".to_owned(),
@@ -191,12 +197,16 @@ fn nobody(peers: &[SocketAddr]) -> Failure {
         .next("check that one runs there, or name another with --peer HOST:PORT")
 }
 
+/// Who did not want us, and the last status line it sent.
+type Refusals = BTreeMap<SocketAddr, (u16, String)>;
+
 /// How a search went.
 struct Asked {
     /// Files that were found.
     hits: usize,
     /// Neighbours at its end.
     neighbours: usize,
+    refusals: Refusals,
 }
 
 /// Prints hits until nothing new comes.
@@ -213,7 +223,7 @@ async fn follow(
     }
     handle.command(Command::Search { search: SEARCH, words }).await?;
     let quiet = Duration::from_secs(arguments.wait);
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
     let mut until = Instant::now() + quiet;
     loop {
         tokio::select! {
@@ -225,6 +235,11 @@ async fn follow(
                         print(line(&hit, through, voice))?;
                     }
                 }
+                Ok(Answer::Refused { at, status, reason }) => {
+                    if refusals.insert(at, (status, reason.clone())).is_none() {
+                        refused(at, status, &reason, voice);
+                    }
+                }
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => {
                     return Err(Failure::new(Exit::Failed, "the servent ended"));
@@ -233,10 +248,18 @@ async fn follow(
             () = tokio::time::sleep_until(until) => {
                 let overlay = handle.neighbourhood().await?;
                 let neighbours = overlay.map_or(0, |overlay| overlay.router.links.len());
-                return Ok(Some(Asked { hits: seen.len(), neighbours }));
+                return Ok(Some(Asked { hits: seen.len(), neighbours, refusals }));
             }
         }
     }
+}
+
+/// Somebody does not want us: that is no hit, so it stands beside them.
+fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
+    voice.note(
+        &json!({ "event": "refused", "at": at, "status": status, "reason": reason }),
+        &format!("{at} does not want us for a neighbour: {status} {reason}"),
+    );
 }
 
 /// What `servent get` takes for a hit.
@@ -247,7 +270,11 @@ fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
             let file = target.strip_prefix("/get").unwrap_or(&target);
             format!("push://{}@{peer}{file}", hit.servent)
         }
-        None => format!("http://{}{target}", hit.at),
+        // By the hash first: some servents know nothing else (RT-16).
+        None => match hit.sha1 {
+            Some(sha1) => format!("http://{}{}#{target}", hit.at, Target::Urn(sha1)),
+            None => format!("http://{}{target}", hit.at),
+        },
     }
 }
 
@@ -267,14 +294,15 @@ fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
         (false, true) => " (busy)",
         (false, false) => "",
     };
-    let sha1 = sha1.map_or_else(String::new, |sha1| format!(" {sha1}"));
+    // The way by push says nothing of the hash.
+    let sha1 = sha1.filter(|_| hit.push).map_or_else(String::new, |sha1| format!(" {sha1}"));
     format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), hit.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use servent_core::id::{FileIndex, Guid};
+    use servent_core::id::{FileIndex, Guid, Sha1};
 
     #[test]
     fn a_hit_says_how_it_is_got() {
@@ -294,6 +322,10 @@ mod tests {
         };
         let peer = Some("9.9.9.9:9".parse().unwrap());
         assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b.txt");
+        hit.sha1 = Some(Sha1([0; 20]));
+        let both = "http://1.2.3.4:5/uri-res/N2R?urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\
+                    #/get/7/a%20b.txt";
+        assert_eq!(locator(&hit, peer), both);
         hit.push = true;
         let push = "push://01010101010101010101010101010101@9.9.9.9:9/7/a%20b.txt";
         assert_eq!(locator(&hit, peer), push);

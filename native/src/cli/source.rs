@@ -7,6 +7,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::Source;
+use servent_core::wire::http::Target;
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::exit::{Exit, Failure, said};
@@ -169,7 +170,7 @@ impl Wanted {
             Some(at) => rest.split_at(at),
             None => (rest, "/"),
         };
-        let target = target.split('#').next().unwrap_or(target);
+        let (target, otherwise) = target.split_once('#').unwrap_or((target, ""));
         if host.is_empty() || host.contains('@') {
             return Err("no host to ask".to_owned());
         }
@@ -179,6 +180,13 @@ impl Wanted {
         if target.bytes().any(|b| b <= b' ' || b == 0x7f) {
             return Err("blanks in a URL are written %20".to_owned());
         }
+        let second = match Target::parse(otherwise) {
+            Target::File { name, .. } => {
+                self.name.get_or_insert(name);
+                Some(otherwise.to_owned())
+            }
+            _ => None,
+        };
         let urn = target.to_ascii_lowercase().find("urn:sha1:").map(|at| &target[at..]);
         if let Some(urn) = urn {
             let sha1 = Sha1::parse_urn(urn.as_bytes()).ok_or("its urn:sha1: is malformed")?;
@@ -188,7 +196,11 @@ impl Wanted {
             let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             self.name = Some(percent_decode_str(last).decode_utf8_lossy().into_owned());
         }
-        self.places.push(Place { host: host.to_owned(), target: Some(target.to_owned()) });
+        let target = match second {
+            Some(second) => format!("{target}#{second}"),
+            None => target.to_owned(),
+        };
+        self.places.push(Place { host: host.to_owned(), target: Some(target) });
         Ok(())
     }
 
@@ -266,9 +278,22 @@ impl Place {
         let Some(at) = at else {
             return Err(Failure::new(Exit::Network, format!("{} has no address", self.host)));
         };
-        let by_urn = || sha1.map(|sha1| format!("/uri-res/N2R?urn:sha1:{sha1}"));
-        let target = self.target.clone().or_else(by_urn).unwrap_or_default();
-        Ok(Source { at, target, host: self.host.clone() })
+        Ok(Source { at, target: self.asked(sha1), host: self.host.clone() })
+    }
+}
+
+impl Place {
+    /// What is asked for: by the hash first, where it is known and the other
+    /// name is one of a servent's (RT-16).
+    fn asked(&self, sha1: Option<Sha1>) -> String {
+        let by_urn = sha1.map(|sha1| Target::Urn(sha1).to_string());
+        match (&self.target, by_urn) {
+            (Some(target), Some(urn)) if matches!(Target::parse(target), Target::File { .. }) => {
+                format!("{urn}#{target}")
+            }
+            (Some(target), _) => target.clone(),
+            (None, urn) => urn.unwrap_or_default(),
+        }
     }
 }
 
@@ -336,6 +361,22 @@ mod tests {
         assert_eq!(w.places[0].host, "127.0.0.1:6346");
         assert_eq!(w.places[0].target.as_deref(), Some("/get/3/a%20b.iso"));
         assert_eq!(w.sha1, None);
+    }
+
+    #[test]
+    fn rt_16_a_file_of_a_servent_is_asked_for_by_its_hash_first() {
+        let (hash, number) = (format!("/uri-res/N2R?{URN}"), "/get/7/a%20b.txt");
+        let both = format!("{hash}#{number}");
+        // As `servent search` prints it.
+        let printed = parse(&[&format!("http://9.9.9.9:9{both}")]).unwrap();
+        assert_eq!(printed.places[0].asked(printed.sha1), both);
+        assert_eq!((printed.file_name().as_str(), printed.sha1.is_some()), ("a b.txt", true));
+        let told = parse(&[&format!("http://9.9.9.9:9{number}"), URN]).unwrap();
+        assert_eq!(told.places[0].asked(told.sha1), both);
+        let unknown = parse(&[&format!("http://9.9.9.9:9{number}#top")]).unwrap();
+        assert_eq!(unknown.places[0].asked(unknown.sha1), number);
+        let web = parse(&["http://mirror/pub/a.iso", URN]).unwrap();
+        assert_eq!(web.places[0].asked(web.sha1), "/pub/a.iso", "no servent");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "overlay.host_life",
     "overlay.keywords_every",
     "overlay.retry",
+    "overlay.refused",
     "overlay.router.query_life",
     "overlay.router.push_life",
     "overlay.router.duplicate_life",

@@ -476,6 +476,9 @@ impl Loop {
                     self.changes.extend(self.downloads.forget(*fetch));
                 }
             },
+            Answer::Refused { at, status, reason } => {
+                tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
+            }
             Answer::Stopped => self.stopped = true,
             _ => {}
         }

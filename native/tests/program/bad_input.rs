@@ -250,6 +250,27 @@ fn a_search_that_nobody_hears_is_not_one_that_finds_nothing() {
 }
 
 #[test]
+fn a_search_names_the_status_line_of_whoever_does_not_want_it() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    let peer = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        stream.write_all(b"GNUTELLA/0.6 503 Not Good Ultrapeer\r\n\r\n").unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let output = place.run(&["search", "song", "--peer", &at, "--wait", "1"]);
+    complains(&output, 3, &format!("{at} said 503 Not Good Ultrapeer"));
+    assert!(peer.join().unwrap().contains("X-Ultrapeer: False\r\n"), "a search is a leaf");
+}
+
+#[test]
 fn a_file_that_is_there_is_not_overwritten() {
     let place = Place::new();
     std::fs::write(place.path("file"), "mine").unwrap();

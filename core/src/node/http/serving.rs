@@ -12,6 +12,7 @@ use crate::node::parts::Parts;
 use crate::node::{ConnEvent, Limit, StoreError};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
+use crate::wire::gnutella::Hello;
 use crate::wire::http::{HeadError, RequestHead};
 
 impl Http {
@@ -125,7 +126,9 @@ impl Http {
         timer: Timer,
         due: Instant,
     ) {
-        let silent = cx.io.get(conn).is_none_or(|c| c.unread.is_empty());
+        // Whoever may speak the overlay's language is not answered in ours.
+        let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
+        let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
             Timer::Rate => self.judge_reader(cx, conn, due),
             Timer::Head => {

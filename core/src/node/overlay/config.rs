@@ -34,6 +34,9 @@ pub struct Overlay {
     pub keywords_every: Duration,
     /// Time between two attempts at one address.
     pub retry: Duration,
+    /// The same after it said that it does not want us, doubling with every
+    /// time it says so in a row, up to 128 times this.
+    pub refused: Duration,
     /// Files in our answer to one query.
     pub results: u32,
     /// Others cannot connect to us: they are to ask by push.
@@ -57,6 +60,7 @@ impl Default for Overlay {
             host_life: Duration::from_secs(7 * 86_400),
             keywords_every: Duration::from_secs(30),
             retry: Duration::from_secs(30),
+            refused: Duration::from_secs(60),
             results: 50,
             firewalled: false,
             router: routing::Config::default(),

@@ -1,6 +1,7 @@
 //! Handshakes, from both ends, and the streams behind them.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
@@ -12,11 +13,13 @@ use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer};
 use crate::node::cx::Cx;
 use crate::node::http::Http;
-use crate::node::{ConnEvent, Limit, Op, Output};
+use crate::node::{Answer, ConnEvent, Limit, Op, Output};
 use crate::routing;
 use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
 use crate::wire::http::{HeadError, Headers};
 
+/// Characters of the reason of a refusal.
+const REASON: usize = 100;
 /// Others that one refusal names.
 const TRIES: usize = 10;
 
@@ -30,6 +33,9 @@ impl Overlay {
             remote: Some(peer.ip().to_canonical()),
             ultrapeer: Some(config.router.relay),
             query_routing: true,
+            last_hop: config.router.relay,
+            dynamic: false,
+            probes: false,
             pong_caching: true,
             ggep: true,
             bye: true,
@@ -51,17 +57,20 @@ impl Overlay {
         cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
     }
 
-    /// A first line said `GNUTELLA`: the head of whoever connected, as soon
-    /// as all of it is there.
+    /// A first line said `GNUTELLA`. Whatever becomes of the connection, it
+    /// does not speak HTTP.
+    pub(in crate::node) fn called(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        if let Some(state) = cx.io.open(conn) {
+            state.phase = Phase::Overlay;
+        }
+        self.read(cx, http, conn);
+    }
+
+    /// The head of whoever connected, as soon as all of it is there.
     ///
     /// # Errors
     /// The limit it breaks: it is no neighbour of ours.
-    pub(in crate::node) fn hello(
-        &mut self,
-        cx: &mut Cx<'_>,
-        http: &Http,
-        conn: ConnId,
-    ) -> Result<(), Limit> {
+    fn hello(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> Result<(), Limit> {
         let Some(state) = cx.io.open(conn) else { return Ok(()) };
         let bytes = mem::take(&mut state.unread);
         let parsed = Hello::parse(&bytes, &cx.config.limits.head());
@@ -73,14 +82,14 @@ impl Overlay {
             }
         };
         state.keep_unread(bytes, used);
-        state.phase = Phase::Overlay;
-        let peer = state.peer;
+        let (peer, local) = (state.peer, state.local);
         cx.tell(ConnEvent::Line { conn, line: "GNUTELLA".into() });
+        if let Some(local) = local {
+            self.seen_at(local.ip());
+        }
         if self.wires.len() >= cx.config.overlay.neighbours as usize {
-            let tries = self.hosts.some(TRIES);
-            let data = self.offer(cx, peer).refuse(503, "Enough neighbours", &tries);
-            cx.io.write(conn, data, cx.fx);
-            self.close(cx, http, conn, true, "there are enough neighbours");
+            let why = (503, "Enough neighbours");
+            self.send_away(cx, http, conn, why, "there are enough neighbours");
             return Ok(());
         }
         match hello {
@@ -92,25 +101,58 @@ impl Overlay {
             }
             Hello::New(headers) => {
                 let theirs = Offer::of(&headers);
+                let deflates = theirs.inflates && cx.config.overlay.deflate;
+                let wire = Wire::answering(peer, Box::new(theirs), deflates);
+                let at = wire.listens().filter(|at| wire.is_surely(*at));
+                let twin = at.and_then(|at| self.twin(conn, at));
+                if twin.is_some_and(Wire::is_met) {
+                    let why = (409, "Already connected");
+                    self.send_away(cx, http, conn, why, "it is connected already");
+                    return Ok(());
+                }
                 // Who calls us may help when we know hardly anybody, and must
                 // not fill what we know with its friends.
                 if self.hosts.len() < cx.config.overlay.hosts as usize / 4 {
                     self.note_tries(cx, &headers, peer);
                 }
-                let deflates = theirs.inflates && cx.config.overlay.deflate;
                 let data = Offer { deflates, ..self.offer(cx, peer) }.accept();
                 cx.io.write(conn, data, cx.fx);
-                let at = theirs.listen.unwrap_or(peer);
                 // Its time for the whole handshake runs since it connected.
-                self.wires.insert(conn, Wire::answering(at, Box::new(theirs), deflates));
+                self.wires.insert(conn, wire);
             }
         }
-        self.read(cx, http, conn);
         Ok(())
+    }
+
+    /// Another connection to the servent that listens there.
+    fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&Wire> {
+        let is = |wire: &Wire| wire.is_surely(at);
+        let mut twins = self.wires.iter().filter(|(other, wire)| **other != conn && is(wire));
+        twins.next().map(|(_, wire)| wire)
+    }
+
+    /// Does not let somebody in, and names others instead.
+    fn send_away(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        conn: ConnId,
+        (status, reason): (u16, &str),
+        why: &str,
+    ) {
+        let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
+        let data = self.offer(cx, peer).refuse(status, reason, &self.hosts.some(TRIES));
+        cx.io.write(conn, data, cx.fx);
+        self.close(cx, http, conn, true, why);
     }
 
     /// Deals with what is unread.
     pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        if !self.wires.contains_key(&conn)
+            && let Err(limit) = self.hello(cx, http, conn)
+        {
+            return self.refuse(cx, http, conn, limit);
+        }
         let wire = self.wires.get(&conn);
         if wire.is_some_and(|wire| !matches!(wire.stage, Stage::Open(_))) {
             self.reply(cx, http, conn);
@@ -159,7 +201,7 @@ impl Overlay {
             self.note_tries(cx, &reply.headers, peer);
         }
         if !reply.is_ok() {
-            return self.close(cx, http, conn, false, "it does not want us");
+            return self.not_wanted(cx, http, conn, &reply);
         }
         let Some(wire) = self.wires.get(&conn) else { return };
         match &wire.stage {
@@ -167,19 +209,58 @@ impl Overlay {
                 let (offer, deflates) = (offer.clone(), *deflates);
                 self.flow(cx, http, conn, &offer, (theirs.deflates, deflates));
             }
+            Stage::Calling if self.crossed(cx, conn) => {
+                let why = (409, "Already connected");
+                self.send_away(cx, http, conn, why, "it has connected meanwhile");
+            }
             Stage::Calling => {
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
                 let data = Offer { deflates, ..Offer::default() }.confirm();
                 cx.io.write(conn, data, cx.fx);
-                if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip()))
-                    && self.seen.is_none()
-                {
-                    self.seen = Some(remote);
+                if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip())) {
+                    self.seen_at(remote);
                 }
                 self.flow(cx, http, conn, &theirs, (theirs.deflates, deflates));
             }
-            Stage::Open(_) => {}
+            Stage::Refused | Stage::Open(_) => {}
         }
+    }
+
+    /// True when whom we called has called us meanwhile, and that connection
+    /// is the one to stay: it is open, or it came from the smaller address,
+    /// which both ends see alike.
+    fn crossed(&self, cx: &Cx<'_>, conn: ConnId) -> bool {
+        let Some(at) = self.wires.get(&conn).and_then(Wire::called) else { return false };
+        let Some(twin) = self.twin(conn, at) else { return false };
+        match twin.stage {
+            Stage::Open(_) => true,
+            Stage::Answering { .. } => {
+                self.place(cx).is_some_and(|place| at < SocketAddr::V4(place))
+            }
+            Stage::Calling | Stage::Refused => false,
+        }
+    }
+
+    /// Whom we called, or whom we let in, does not want us after all. What it
+    /// says is told; it is left alone for a time when that is about us.
+    fn not_wanted(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId, reply: &Reply) {
+        let Reply { status, reason, .. } = reply;
+        let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
+        if let Some(at) = self.wires.get(&conn).and_then(Wire::called) {
+            if (400..500).contains(status) {
+                self.hosts.refused(cx.now, at, cx.config.overlay.refused);
+                if let Some(wire) = self.wires.get_mut(&conn) {
+                    wire.stage = Stage::Refused;
+                }
+            }
+            if *status == 409 {
+                let _ = self.wires.values_mut().any(|wire| wire.may_listen(at));
+            }
+            let reason = reason.clone();
+            cx.fx.output(Output::Answer(Answer::Refused { at, status: *status, reason }));
+        }
+        let why = alloc::format!("it does not want us: {status} {reason}");
+        self.close(cx, http, conn, false, why.trim_end());
     }
 
     /// The handshake is done: messages from here on.
@@ -193,13 +274,14 @@ impl Overlay {
     ) {
         cx.io.rest(conn);
         let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
+        let ours = self.offer(cx, peer);
         let Some(wire) = self.wires.get_mut(&conn) else { return };
         let called = matches!(wire.stage, Stage::Calling).then_some(peer);
         wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
             self.hosts.tried(at, true);
         }
-        let mut neighbour = neighbour(offer);
+        let mut neighbour = neighbour(offer, &ours);
         neighbour.listen = neighbour.listen.filter(|at| plausible(at.ip(), peer.ip()));
         if let Some(at) = neighbour.listen {
             self.hear_of(cx, at, false);

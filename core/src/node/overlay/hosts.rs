@@ -11,6 +11,8 @@ use crate::time::{Duration, Instant};
 const SAVE_EVERY: Duration = Duration::from_secs(3_600);
 /// Attempts in a row that lead nowhere, until somebody is forgotten.
 const FAILURES: u8 = 5;
+/// Whoever refused so often in a row is left alone for the longest time.
+const REFUSALS: u8 = 7;
 
 /// Addresses of others.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +32,15 @@ struct Host {
     heard: Instant,
     saved: Option<Instant>,
     failures: u8,
+    /// Times in a row that it did not want us.
+    refusals: u8,
+}
+
+impl Host {
+    const fn new(at: SocketAddr, named: bool, heard: Instant) -> Self {
+        let (next, saved) = (Instant::ZERO, None);
+        Self { at, named, next, heard, saved, failures: 0, refusals: 0 }
+    }
 }
 
 /// What the store has to know.
@@ -60,7 +71,7 @@ impl Hosts {
         let known = self.list.iter().position(|host| host.at == at);
         let mut host = match known {
             Some(place) => self.list.remove(place),
-            None => Host { at, named, next: Instant::ZERO, heard: now, saved: None, failures: 0 },
+            None => Host::new(at, named, now),
         };
         (host.named, host.heard) = (host.named || named, now);
         if host.saved.is_none_or(|saved| now.since(saved) >= SAVE_EVERY) {
@@ -92,8 +103,7 @@ impl Hosts {
                 gone.push(at);
                 continue;
             }
-            let (next, saved) = (Instant::ZERO, Some(heard));
-            self.list.push(Host { at, named: false, next, heard, saved, failures: 0 });
+            self.list.push(Host { saved: Some(heard), ..Host::new(at, false, heard) });
         }
         gone
     }
@@ -112,11 +122,21 @@ impl Hosts {
         let Some(place) = self.list.iter().position(|host| host.at == at) else { return false };
         let host = &mut self.list[place];
         host.failures = if well { 0 } else { host.failures.saturating_add(1) };
+        host.refusals = if well { 0 } else { host.refusals };
         let forgotten = !host.named && host.failures >= FAILURES;
         if forgotten {
             self.list.remove(place);
         }
         forgotten
+    }
+
+    /// Somebody is there and does not want us: left alone for `first`, and
+    /// twice as long each time it says so again (RT-20).
+    pub(super) fn refused(&mut self, now: Instant, at: SocketAddr, first: Duration) {
+        if let Some(host) = self.list.iter_mut().find(|host| host.at == at) {
+            host.next = now + first.ratio(1 << host.refusals, 1);
+            host.refusals = (host.refusals + 1).min(REFUSALS);
+        }
     }
 
     /// Somebody to try now, who is not `known` already: whom the user named,

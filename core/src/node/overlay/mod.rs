@@ -26,7 +26,7 @@ use super::connections::Purpose;
 use super::cx::Cx;
 use super::http::Http;
 use super::{Command, FileInfo, HostRow, Op, Output};
-use crate::address::is_nearby;
+use crate::address::{Reach, canonical, is_nearby, reach};
 use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::rng::Rng;
@@ -128,6 +128,15 @@ impl Overlay {
         self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
     }
 
+    /// Others see us at this address; of several the one that reaches
+    /// farthest is told on.
+    fn seen_at(&mut self, ip: IpAddr) {
+        let ip = ip.to_canonical();
+        if self.seen.is_none_or(|seen| reach(ip) > reach(seen)) {
+            self.seen = Some(ip).filter(|ip| reach(*ip) != Reach::Nowhere);
+        }
+    }
+
     /// Where we listen, at the address others see when it is not one.
     fn place(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
         let listen = cx.us.listen?;
@@ -140,6 +149,7 @@ impl Overlay {
 
     /// Somebody may be there.
     fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
+        let at = canonical(at);
         let most = cx.config.overlay.hosts;
         let hosts::Changed { put, gone } = self.hosts.learn(cx.now, at, named, most);
         for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {

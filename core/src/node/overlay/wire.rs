@@ -4,6 +4,7 @@
 use core::net::SocketAddr;
 
 use super::Config;
+use crate::address::canonical;
 use crate::routing::{Breakage, Neighbour};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{
@@ -16,6 +17,8 @@ pub(super) struct Wire {
     at: SocketAddr,
     /// It listens there; a port it only calls from is of no use to others.
     reached: bool,
+    /// And it is there: its connection comes from that address, or we called.
+    sure: bool,
     pub(super) stage: Stage,
     /// What the host still has for it.
     pub(super) behind: u64,
@@ -26,6 +29,8 @@ pub(super) struct Wire {
 pub(super) enum Stage {
     /// We connect, and wait for the answer.
     Calling,
+    /// We called, and it does not want us.
+    Refused,
     /// It connected, we let it in, and wait for its last word.
     Answering { offer: alloc::boxed::Box<Offer>, deflates: bool },
     /// Messages flow.
@@ -44,32 +49,55 @@ pub(super) struct Flowing {
 
 impl Wire {
     pub(super) const fn calling(at: SocketAddr) -> Self {
-        Self { at, reached: true, stage: Stage::Calling, behind: 0 }
+        Self { at: canonical(at), reached: true, sure: true, stage: Stage::Calling, behind: 0 }
     }
 
     /// It called, speaks version 0.4, and did not say where it listens.
     pub(super) fn old(at: SocketAddr) -> Self {
-        Self { reached: false, ..Self::calling(at) }
+        Self { reached: false, sure: false, ..Self::calling(at) }
     }
 
-    pub(super) const fn answering(
-        at: SocketAddr,
+    pub(super) fn answering(
+        peer: SocketAddr,
         offer: alloc::boxed::Box<Offer>,
         deflates: bool,
     ) -> Self {
+        let at = canonical(offer.listen.unwrap_or(peer));
         let reached = offer.listen.is_some();
-        Self { at, reached, stage: Stage::Answering { offer, deflates }, behind: 0 }
+        let sure = reached && at.ip() == peer.ip().to_canonical();
+        Self { at, reached, sure, stage: Stage::Answering { offer, deflates }, behind: 0 }
     }
 
     /// True when this is the servent that listens there.
     pub(super) fn is(&self, at: SocketAddr) -> bool {
-        self.at == at
+        self.at == canonical(at)
+    }
+
+    /// It says that we are connected, and listens there: if this called us
+    /// from the same address without a word about that, it is the one (RT-20).
+    pub(super) fn may_listen(&mut self, at: SocketAddr) -> bool {
+        let fits = !self.reached && self.at.ip() == at.ip().to_canonical();
+        if fits {
+            (self.at, self.reached) = (canonical(at), true);
+        }
+        fits
     }
 
     /// Where somebody could become a neighbour of this servent: where we
     /// called it, or where it said it listens.
     pub(super) const fn listens(&self) -> Option<SocketAddr> {
         if self.reached { Some(self.at) } else { None }
+    }
+
+    /// The same, and not only because it says so: a stranger must not keep
+    /// others out.
+    pub(super) fn is_surely(&self, at: SocketAddr) -> bool {
+        self.sure && self.is(at)
+    }
+
+    /// True when heads have come from both ends.
+    pub(super) const fn is_met(&self) -> bool {
+        matches!(self.stage, Stage::Answering { .. } | Stage::Open(_))
     }
 
     /// Whom we called and had no answer from that let us in.
@@ -134,15 +162,21 @@ impl Wire {
     }
 }
 
-/// What the router has to know of a servent that said this.
-pub(super) fn neighbour(offer: &Offer) -> Neighbour {
+/// What the router has to know of a servent that said this, to us who said
+/// `ours`.
+pub(super) fn neighbour(offer: &Offer, ours: &Offer) -> Neighbour {
+    let relays = offer.ultrapeer != Some(false);
     Neighbour {
         agent: offer.agent.chars().filter(|c| !c.is_control()).take(64).collect(),
-        relays: offer.ultrapeer != Some(false),
+        relays,
         ggep: offer.ggep,
         bye: offer.bye,
         vendor: offer.vendor,
-        keywords: offer.query_routing,
+        keywords: relays
+            && match ours.ultrapeer {
+                Some(false) => ours.query_routing && offer.query_routing,
+                _ => ours.last_hop && offer.last_hop,
+            },
         listen: offer.listen,
     }
 }

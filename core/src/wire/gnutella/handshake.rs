@@ -99,8 +99,16 @@ pub struct Offer {
     pub remote: Option<IpAddr>,
     /// It routes for others; `None` when it does not know the difference.
     pub ultrapeer: Option<bool>,
-    /// It understands keyword tables.
+    /// It understands keyword tables: a leaf sends its own, an ultrapeer takes
+    /// those of its leaves (RT-19).
     pub query_routing: bool,
+    /// An ultrapeer that exchanges them with other ultrapeers, for the last
+    /// hop of a query.
+    pub last_hop: bool,
+    /// It deepens a search step by step (RT-18).
+    pub dynamic: bool,
+    /// It lets a query of a single link through, whatever else it asks then.
+    pub probes: bool,
     /// It keeps pongs instead of passing pings on (RT-13).
     pub pong_caching: bool,
     /// It reads extension blocks.
@@ -126,14 +134,18 @@ impl Offer {
         let text = |name: &str| headers.get(name).map(str::trim).filter(|value| !value.is_empty());
         let speaks = |name: &str| text(name).and_then(number).is_some_and(|v| v >= (0, 1));
         let small = |name: &str| text(name).and_then(decimal);
-        let listen = text("Listen-IP").or_else(|| text("X-My-Address")).and_then(address);
+        let listen = ["Listen-IP", "X-My-Address", "Node"].into_iter();
+        let mut listen = listen.filter_map(|name| text(name).and_then(address));
         let yes = |value: &str| value.eq_ignore_ascii_case("true");
         Self {
             agent: text("User-Agent").unwrap_or_default().into(),
-            listen: listen.filter(|at| at.port() != 0),
+            listen: listen.find(|at| at.port() != 0),
             remote: text("Remote-IP").and_then(|ip| ip.parse().ok()),
             ultrapeer: text("X-Ultrapeer").map(yes),
             query_routing: speaks("X-Query-Routing"),
+            last_hop: speaks("X-Ultrapeer-Query-Routing"),
+            dynamic: speaks("X-Dynamic-Querying"),
+            probes: speaks("X-Ext-Probes"),
             pong_caching: speaks("Pong-Caching"),
             ggep: speaks("GGEP"),
             bye: speaks("Bye-Packet"),
@@ -207,6 +219,9 @@ impl Offer {
         }
         for (name, said, version) in [
             ("X-Query-Routing", self.query_routing, "0.1"),
+            ("X-Ultrapeer-Query-Routing", self.last_hop, "0.1"),
+            ("X-Dynamic-Querying", self.dynamic, "0.1"),
+            ("X-Ext-Probes", self.probes, "0.1"),
             ("Pong-Caching", self.pong_caching, "0.1"),
             ("GGEP", self.ggep, "0.5"),
             ("Bye-Packet", self.bye, "0.1"),
@@ -237,8 +252,10 @@ pub fn parse_tries(headers: &Headers) -> Vec<SocketAddr> {
     each.filter(|at| at.port() != 0).take(TRIES).collect()
 }
 
-/// `ip:port`, or an address alone with the usual port.
+/// `ip:port`, or an address alone with the usual port; what follows a comma
+/// is about others.
 fn address(text: &str) -> Option<SocketAddr> {
+    let text = text.split(',').next()?.trim_end();
     let alone = || text.parse().ok().map(|ip: IpAddr| SocketAddr::new(ip, DEFAULT_PORT));
     text.parse().ok().or_else(alone)
 }

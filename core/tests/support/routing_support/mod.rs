@@ -10,7 +10,7 @@ use servent_core::rng::Rng;
 use servent_core::routing::{Config, Event, Input, Neighbour, Output, Router, Verdict};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::{
-    Body, FrameLimits, Framer, Hit, HitBuilder, Kind, Message, Payload, Push, Quality, Query,
+    Body, FrameLimits, Framer, Hit, HitBuilder, Kind, Message, Payload, Pong, Push, Quality, Query,
     Wishes, matches,
 };
 
@@ -281,6 +281,27 @@ impl Net {
         let push = Push { servent: servent(target), index: FileIndex(1), at, ggep: Payload::new() };
         self.give(node, Input::Push { guid: guid(id), push, via: None });
         self.run();
+    }
+
+    /// The id of the ping that is out to a neighbour.
+    pub fn ping_out(&self, node: usize, conn: ConnId) -> Guid {
+        let ping = |told: &Told| match &told.event {
+            Event::Sent { guid, kind: Kind::Ping, to, .. }
+                if told.node == node && to.contains(&conn) =>
+            {
+                Some(*guid)
+            }
+            _ => None,
+        };
+        self.told.iter().rev().find_map(ping).expect("it was pinged")
+    }
+
+    /// A pong of somebody for that ping.
+    pub fn pong(&mut self, node: usize, conn: ConnId, at: &str) -> Option<Verdict> {
+        let at = at.parse().expect("an address");
+        let pong = Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() };
+        let guid = self.ping_out(node, conn);
+        self.inject(node, conn, &Message { guid, ttl: 5, hops: 2, body: Body::Pong(pong) })
     }
 
     /// What became of a message at the routers it came to.
