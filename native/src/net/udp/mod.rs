@@ -171,12 +171,12 @@ impl Socket {
 
     /// A buffer whose payloads have all been dropped, or a new one.
     fn fresh(&mut self) -> BytesMut {
-        if let Some(oldest) = self.spent.pop_front() {
-            match oldest.try_into_mut() {
-                Ok(free) => return free,
-                Err(held) if self.spent.len() < KEPT => self.spent.push_front(held),
-                Err(_) => {} // Whoever holds it frees it.
-            }
+        let free = self.spent.iter().position(Bytes::is_unique);
+        if let Some(Ok(free)) = free.and_then(|at| self.spent.remove(at)).map(Bytes::try_into_mut) {
+            return free;
+        }
+        if self.spent.len() >= KEPT {
+            self.spent.pop_front(); // Whoever holds it frees it.
         }
         BytesMut::zeroed(BUFFER)
     }
