@@ -46,7 +46,9 @@ impl<N: Guest> World<Queue<N>> {
                 continue;
             }
             for at in [Some(fate.due), fate.copy].into_iter().flatten() {
-                let flight = Flight { to: target, from, data: one.clone(), cause };
+                // Under way it keeps itself alone, not all that left with it.
+                let data = Bytes::copy_from_slice(&one);
+                let flight = Flight { to: target, from, data, cause };
                 let number = self.net.launched;
                 self.net.launched += 1;
                 self.net.flights.insert(number, flight);

@@ -109,8 +109,9 @@ impl World {
                     latest = Some(self.said(host, event, cause));
                 }
                 Effect::Output(Output::Datagrams { to, segment, data }) => {
-                    for at in (0..data.len()).step_by(segment as usize) {
-                        let datagram = data.slice(at..data.len().min(at + segment as usize));
+                    for datagram in data.chunks(segment as usize) {
+                        // Under way it keeps itself alone, not all that left with it.
+                        let datagram = Payload::copy_from_slice(datagram);
                         self.launch(host, (to, datagram), &resent, latest);
                     }
                 }

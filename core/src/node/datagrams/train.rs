@@ -9,19 +9,32 @@ use crate::wire::unicast::{Packet, Seal};
 
 /// Bytes that leave in one piece, at most.
 const LONGEST: usize = 65_000;
-/// Bytes of memory asked for at once. The next datagrams use it again when
-/// the host has let go of the last ones.
-const BLOCK: usize = 128 * 1024;
+/// Bytes of memory asked for first, and at most.
+const BLOCK: (usize, usize) = (128 << 10, 4 << 20);
 
 /// The datagrams that will leave next. Empty between two calls.
-#[derive(Debug, Clone, Default)]
+///
+/// They are printed into one block of memory, and from its front again as soon
+/// as the host has let go of all that were printed before. A block that is
+/// full before that is followed by one of twice the size: so it comes to hold
+/// all a busy host sends in a turn, and fresh memory is never asked for.
+#[derive(Debug, Clone)]
 pub(super) struct Train {
     data: BytesMut,
+    /// Bytes of the block.
+    block: usize,
     to: Option<SocketAddr>,
     /// The length of each.
     segment: usize,
     /// It ends with a shorter one: nothing can follow.
     closed: bool,
+}
+
+impl Default for Train {
+    fn default() -> Self {
+        let data = BytesMut::new();
+        Self { data, block: BLOCK.0, to: None, segment: 0, closed: false }
+    }
 }
 
 impl Train {
@@ -34,9 +47,7 @@ impl Train {
         fx: &mut Effects,
     ) {
         let begin = self.data.len();
-        if self.data.capacity() - begin < mtu as usize {
-            self.data.reserve(BLOCK.max(mtu as usize));
-        }
+        self.make_room(mtu as usize);
         packet.encode(seal, &mut self.data);
         let length = self.data.len() - begin;
         let fits = self.to == Some(to)
@@ -49,7 +60,20 @@ impl Train {
         }
         let next = self.data.split_off(begin);
         self.leave(fx);
-        *self = Self { data: next, to: Some(to), segment: length, closed: false };
+        *self = Self { data: next, to: Some(to), segment: length, closed: false, ..*self };
+    }
+
+    /// Sees to it that a datagram of so many bytes can be printed.
+    fn make_room(&mut self, bytes: usize) {
+        if self.data.is_empty() && self.data.try_reclaim(self.block) {
+            return;
+        }
+        let capacity = self.data.capacity();
+        if capacity - self.data.len() < bytes {
+            let full = capacity > 0; // The first of a node, or of a copy of one, is none.
+            self.block = if full { BLOCK.1.min(self.block * 2) } else { self.block };
+            self.data.reserve(self.block.max(bytes));
+        }
     }
 
     /// What there is leaves.
@@ -59,5 +83,56 @@ impl Train {
             let segment = u32::try_from(self.segment).unwrap_or(u32::MAX);
             fx.output(Output::Datagrams { to, segment, data });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::engine::Effect;
+    use crate::wire::unicast::{Block, Conn, Payload};
+
+    const MTU: u32 = 1_400;
+
+    /// What a turn of so many datagrams prints.
+    fn turn(train: &mut Train, datagrams: usize) -> Vec<Payload> {
+        let to = SocketAddr::from(([192, 0, 2, 1], 7));
+        let probe = Packet { blocks: vec![Block::Probe { conn: Conn(7), sent: 3 }; 100] };
+        let mut fx = Effects::new();
+        for _ in 0..datagrams {
+            train.add(to, &probe, (&Seal::None, MTU), &mut fx);
+        }
+        train.leave(&mut fx);
+        let data = |effect| match effect {
+            Effect::Output(Output::Datagrams { data, .. }) => Some(data),
+            _ => None,
+        };
+        fx.drain().filter_map(data).collect()
+    }
+
+    #[test]
+    fn memory_is_used_again_when_the_host_has_let_go_of_it() {
+        let mut train = Train::default();
+        let kept = turn(&mut train, 1);
+        let here = kept[0].as_ptr();
+        assert_ne!(turn(&mut train, 1)[0].as_ptr(), here, "it is still needed");
+        drop(kept);
+        assert_eq!(turn(&mut train, 1)[0].as_ptr(), here);
+    }
+
+    #[test]
+    fn a_block_comes_to_hold_what_a_turn_sends() {
+        let mut train = Train::default();
+        let places = |train: &mut Train| -> Vec<*const u8> {
+            turn(train, 2_000).iter().map(|data| data.as_ptr()).collect()
+        };
+        let first = places(&mut train);
+        let (second, third) = (places(&mut train), places(&mut train));
+        assert!(first.len() > 1);
+        assert_ne!(first, second);
+        assert_eq!(second, third, "nothing was asked for");
     }
 }
