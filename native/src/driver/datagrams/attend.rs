@@ -11,12 +11,16 @@ use servent_core::unicast::{Refusal, Room, Side};
 
 use super::{Closing, Loop, Lost, Messaging, Pipe};
 
+/// Messages in one input: enough of them that the input itself costs nothing,
+/// few enough that their list stays in the processor's cache.
+const TOGETHER: usize = 256;
+
 impl Messaging {
     /// Connections that were used since the last turn, or have room again.
     pub(super) fn look_at_queued(&mut self, now: Instant, node: &mut Loop) {
         for peer in mem::take(&mut self.writable) {
-            self.blocked.remove(&peer);
             if let Some(pipe) = self.pipe(peer) {
+                pipe.lock().blocked = false;
                 self.look(now, &pipe, node);
             }
         }
@@ -43,9 +47,7 @@ impl Messaging {
 
     fn look(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
         self.tell_taken(now, pipe, node);
-        if !self.blocked.contains(&pipe.peer) {
-            self.pump(now, pipe, node);
-        }
+        self.pump(now, pipe, node);
         self.close(now, pipe, node);
     }
 
@@ -69,12 +71,14 @@ impl Messaging {
     /// Moves messages into the send window until it is full.
     fn pump(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
         let to = pipe.peer;
-        let mut outbox = mem::take(&mut pipe.lock().outbox);
-        if outbox.is_empty() {
+        let mut state = pipe.lock();
+        if state.blocked || state.outbox.is_empty() {
             return;
         }
+        let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
+        drop(state);
         let length = |messages: &[Message]| messages.iter().map(|it| it.data.len()).sum::<usize>();
-        let mut bytes = 0;
+        let (mut bytes, mut blocked) = (0, false);
         while !outbox.is_empty() {
             let fitting = fitting(&outbox, room(node, pipe));
             let messages: Vec<Message> = outbox.drain(..fitting).collect();
@@ -83,17 +87,20 @@ impl Messaging {
             let Some((messages, why)) = self.refused.take() else { continue };
             bytes -= length(&messages);
             messages.into_iter().rev().for_each(|message| outbox.push_front(message));
-            if why == Refusal::Full {
-                self.blocked.insert(to);
-            } else {
+            blocked = why == Refusal::Full;
+            if !blocked {
                 pipe.end(Lost::TooManyPeers);
             }
             break;
         }
         let mut state = pipe.lock();
-        outbox.append(&mut state.outbox); // Handed in meanwhile.
-        state.outbox = outbox;
+        if !outbox.is_empty() {
+            outbox.append(&mut state.outbox); // Handed in meanwhile.
+            mem::swap(&mut outbox, &mut state.outbox);
+        }
+        self.spare = outbox;
         state.outbox_bytes -= bytes;
+        state.blocked = blocked;
         let room = state.room();
         drop(state);
         if room {
@@ -119,7 +126,6 @@ impl Messaging {
             Closing::GivenUp => {
                 drop(state);
                 self.forget(now, peer, Side::Sender, node);
-                self.blocked.remove(&peer);
                 self.closed(pipe);
             }
             Closing::Done => {
@@ -206,7 +212,6 @@ impl Messaging {
     pub(super) fn give_up_on_the_silent(&mut self, now: Instant, node: &mut Loop) {
         for peer in mem::take(&mut self.silent) {
             self.counters.unreachable += 1;
-            self.blocked.remove(&peer);
             for side in [Side::Sender, Side::Receiver] {
                 self.forget(now, peer, side, node);
             }
@@ -263,8 +268,8 @@ fn room(node: &Loop, pipe: &Pipe) -> Room {
     node.endpoint().map_or(Room { messages: 0, bytes: 0 }, |it| it.room(pipe.peer))
 }
 
-/// How many messages to offer: all that fit, and one more, so that the node
-/// knows that somebody waits for room.
+/// How many messages to offer at once: those that fit, and one more, so that
+/// the node knows that somebody waits for room.
 fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
     let Room { messages, mut bytes } = room;
     let fits = |message: &&Message| {
@@ -273,7 +278,7 @@ fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
         bytes = bytes.saturating_sub(length);
         fits
     };
-    let most = usize::try_from(messages).unwrap_or(usize::MAX);
+    let most = usize::try_from(messages).unwrap_or(TOGETHER).min(TOGETHER);
     let fitting = outbox.iter().take(most).take_while(fits).count();
     outbox.len().min(fitting + 1)
 }

@@ -15,7 +15,7 @@ mod options;
 mod pipe;
 mod shared;
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ pub(super) struct Messaging {
     heard: Vec<SocketAddr>,
     /// Peers that do not answer.
     silent: Vec<SocketAddr>,
-    /// Peers whose send window is full.
-    blocked: BTreeSet<SocketAddr>,
+    /// An empty outbox. Kept for its memory alone.
+    spare: VecDeque<Message>,
     /// The messages the node gave back.
     refused: Option<(Vec<Message>, Refusal)>,
     /// Peers with room again.
@@ -73,7 +73,7 @@ impl Messaging {
             arrived: Vec::new(),
             heard: Vec::new(),
             silent: Vec::new(),
-            blocked: BTreeSet::new(),
+            spare: VecDeque::new(),
             refused: None,
             writable: Vec::new(),
             closing: Vec::new(),

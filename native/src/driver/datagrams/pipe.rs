@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub(crate) taken: (u64, u64),
     pub(crate) outbox: VecDeque<Message>,
     pub(crate) outbox_bytes: usize,
+    /// The send window is full: the task comes back when there is room.
+    pub(crate) blocked: bool,
     /// Bytes the application handed in, and of these the acknowledged ones.
     pub(crate) accepted: u64,
     pub(crate) acknowledged: u64,
@@ -145,8 +147,11 @@ impl Pipe {
         state.outbox_bytes += message.data.len();
         state.accepted += message.data.len() as u64;
         state.outbox.push_back(message);
+        let blocked = state.blocked;
         drop(state);
-        shared.wake(self);
+        if !blocked {
+            shared.wake(self);
+        }
         Ok(None)
     }
 
