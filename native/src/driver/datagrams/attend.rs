@@ -78,34 +78,30 @@ impl Messaging {
         let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
         drop(state);
         let length = |messages: &[Message]| messages.iter().map(|it| it.data.len()).sum::<usize>();
-        let (mut bytes, mut blocked) = (0, false);
-        while !outbox.is_empty() {
+        let mut refused = None;
+        while refused.is_none() && !outbox.is_empty() {
             let fitting = fitting(&outbox, room(node, pipe));
             let messages: Vec<Message> = outbox.drain(..fitting).collect();
-            bytes += length(&messages);
+            let mut bytes = length(&messages);
             self.feed(now, Input::Command(Command::SendMessages { to, messages }), node);
-            let Some((messages, why)) = self.refused.take() else { continue };
-            bytes -= length(&messages);
-            messages.into_iter().rev().for_each(|message| outbox.push_front(message));
-            blocked = why == Refusal::Full;
-            if !blocked {
-                pipe.end(Lost::TooManyPeers);
-            }
-            break;
+            refused = self.refused.take().map(|(messages, why)| {
+                bytes -= length(&messages);
+                messages.into_iter().rev().for_each(|message| outbox.push_front(message));
+                why
+            });
+            pipe.passed_on(bytes);
+        }
+        if refused.is_some_and(|why| why != Refusal::Full) {
+            pipe.end(Lost::TooManyPeers);
         }
         let mut state = pipe.lock();
+        state.blocked = refused == Some(Refusal::Full);
         if !outbox.is_empty() {
             outbox.append(&mut state.outbox); // Handed in meanwhile.
             mem::swap(&mut outbox, &mut state.outbox);
         }
-        self.spare = outbox;
-        state.outbox_bytes -= bytes;
-        state.blocked = blocked;
-        let room = state.room();
         drop(state);
-        if room {
-            pipe.writable.notify_waiters();
-        }
+        self.spare = outbox;
     }
 
     /// Takes a wish to close one step further.

@@ -155,6 +155,17 @@ impl Pipe {
         Ok(None)
     }
 
+    /// The task has passed on so many bytes: whoever has more need not wait.
+    pub(crate) fn passed_on(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.outbox_bytes -= bytes;
+        let room = state.room();
+        drop(state);
+        if room {
+            self.writable.notify_waiters();
+        }
+    }
+
     /// Both directions have ended.
     pub(crate) fn end(&self, why: Lost) {
         let mut state = self.lock();
