@@ -25,7 +25,9 @@ impl Event {
             }
             Self::Conflict { .. } => ("RT-3", "Routing tables §3.6.1.2.1"),
             Self::Turned { table, .. } => match table {
-                Which::Queries | Which::Answers => ("RT-1", "Routing tables §3.6.1.1, ten minutes"),
+                Which::Queries | Which::Probed | Which::Answers => {
+                    ("RT-1", "Routing tables §3.6.1.1, ten minutes")
+                }
                 Which::Servents => ("RT-3", "Routing tables §3.6.1.2, thirty minutes"),
                 Which::Holders => ("RT-4", "Routing tables §3.6.1.2.2"),
                 Which::Pings | Which::Pongs | Which::Hits | Which::Pushes => {

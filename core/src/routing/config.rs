@@ -24,6 +24,27 @@ pub enum PushRouting {
 pub struct Config {
     /// Queries of others are passed on. Who does not is a leaf.
     pub relay: bool,
+    /// Searches of ours and of our leaves go farther step by step until enough
+    /// is found (RT-18); without this they flood.
+    pub dynamic: bool,
+    /// Results that are enough.
+    pub enough: u32,
+    /// Results that are enough for a leaf when its words turn out rare.
+    pub enough_rare: u32,
+    /// The largest TTL of such a search.
+    pub deep_ttl: u8,
+    /// Neighbours whose keywords promise something that are asked first.
+    pub probe_links: u32,
+    /// Time for the answers of each link of a step, until the next one.
+    pub step_every: Duration,
+    /// Such a search ends after so long.
+    pub search_life: Duration,
+    /// Such searches at one time.
+    pub deepenings: u32,
+    /// Those of one leaf.
+    pub deepenings_per_leaf: u32,
+    /// Keywords of leaves are told to other ultrapeers at most so often.
+    pub merge_every: Duration,
     /// How a push finds its servent.
     pub push_routing: PushRouting,
     /// Neighbours at one time; at most 4 000.
@@ -95,6 +116,16 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             relay: true,
+            dynamic: false,
+            enough: 150,
+            enough_rare: 10,
+            deep_ttl: 4,
+            probe_links: 10,
+            step_every: Duration::from_millis(2_400),
+            search_life: Duration::from_secs(200),
+            deepenings: 512,
+            deepenings_per_leaf: 16,
+            merge_every: Duration::from_secs(10),
             push_routing: PushRouting::Standard,
             links: 64,
             query_life: Duration::from_secs(600),

@@ -74,6 +74,8 @@ pub enum Which {
     Pushes,
     /// How much was answered to a query.
     Answers,
+    /// Queries that came with a single link to go, and may come again.
+    Probed,
 }
 
 /// Why a neighbour is gone.

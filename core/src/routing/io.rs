@@ -54,6 +54,12 @@ pub struct Neighbour {
     pub vendor: bool,
     /// It wants to know the keywords of what we have.
     pub keywords: bool,
+    /// A query that came with a single link to go may come again and go
+    /// farther.
+    pub probes: bool,
+    /// How many neighbours it has, and the largest TTL it takes, if it said.
+    pub degree: Option<u32>,
+    pub max_ttl: Option<u8>,
     /// Where it can be reached.
     pub listen: Option<SocketAddr>,
 }

@@ -14,9 +14,17 @@ use crate::wire::gnutella::{
 
 /// What becomes of a message: a [`Verdict`] with slots for connections.
 pub(super) enum Fate {
-    Forward { slots: Vec<u32> },
+    Forward {
+        slots: Vec<u32>,
+    },
+    /// The same for a query that was looked at here before.
+    Onward {
+        slots: Vec<u32>,
+    },
     Local,
-    Drop { why: Why },
+    Drop {
+        why: Why,
+    },
 }
 
 /// A verdict, and the Bye code of a neighbour that should not have sent that.
@@ -56,7 +64,7 @@ impl Router {
         let Judgement { fate, strike } = self.judge(now, slot, &message, fx);
         let dropped = match fate {
             Fate::Drop { why } => Some(why),
-            Fate::Forward { .. } | Fate::Local => None,
+            Fate::Forward { .. } | Fate::Onward { .. } | Fate::Local => None,
         };
         if let Some(link) = self.links.at_mut(slot) {
             link.heard = now;
@@ -76,7 +84,16 @@ impl Router {
             let verdict = self.verdict(&fate);
             fx.event(Event::Judged { conn, guid, kind, ttl, hops, verdict });
         }
+        let led = match &message.body {
+            Body::Query(query) if dropped.is_none() && self.leads(slot) => Some(query.clone()),
+            _ => None,
+        };
+        let (guid, hops) = (message.guid, message.hops);
         self.carry(now, slot, message, fate, fx);
+        if let Some((query, link)) = led.zip(self.links.at(slot)) {
+            let from = link.route;
+            self.lead(now, (guid, from), (query, hops.saturating_add(1)), fx);
+        }
         if let Some(code) = strike {
             self.strike(slot, code, fx);
         }
@@ -140,27 +157,77 @@ impl Router {
     ) -> Judgement {
         let mark = self.marks.of_id(message.guid);
         if let Some(first) = self.queries.get(mark) {
-            return Self::twice(first, route);
+            return match self.goes_on(now, (slot, first), message, query) {
+                Some(slots) => Fate::Onward { slots }.into(),
+                None => Self::twice(first, route),
+            };
         }
         if self.queries.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
-        let Some((ttl, hops)) = self.step(message).filter(|_| self.config.relay) else {
+        if !self.config.relay {
             return Fate::Local.into();
+        }
+        let last = self.config.dynamic && message.ttl == 1;
+        if last && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
+            // It came to see what is here, and may come again.
+            let _ = self.probed.put(now, mark, route);
+        }
+        self.onward(slot, message, query, |_| true).into()
+    }
+
+    /// The slots a query goes on to, of those that fit: leaves even at its
+    /// end, other ultrapeers while it has links to go, and those of a leaf not
+    /// at all where its search is led.
+    fn onward(
+        &self,
+        slot: u32,
+        message: &Message,
+        query: &Query,
+        fits: impl Fn(&Link) -> bool,
+    ) -> Vec<u32> {
+        let (led, step) = (self.leads(slot), self.step(message));
+        let hops = message.hops.saturating_add(1);
+        let wanted = |link: &Link| {
+            let goes = !link.neighbour.relays || (step.is_some() && !led);
+            let last = step.is_some_and(|(ttl, _)| ttl == 1);
+            goes && fits(link) && hops < link.hops_flow && link.could_match(query.criteria(), last)
         };
         let others = self.links.slots().iter().copied().filter(|other| *other != slot);
-        let wanted =
-            |link: &&Link| hops < link.hops_flow && link.could_match(query.criteria(), ttl == 1);
         let mut slots = Vec::with_capacity(self.links.len());
-        slots.extend(others.filter(|slot| self.links.at(*slot).as_ref().is_some_and(wanted)));
-        slots.into()
+        slots.extend(others.filter(|slot| self.links.at(*slot).is_some_and(&wanted)));
+        slots
+    }
+
+    /// A query that was here with a single link to go comes again, to go
+    /// farther: on to the ultrapeers, once.
+    fn goes_on(
+        &mut self,
+        now: Instant,
+        (slot, first): (u32, Route),
+        message: &Message,
+        query: &Query,
+    ) -> Option<Vec<u32>> {
+        let mark = self.marks.of_id(message.guid);
+        let probed = self.probed.get(mark).is_some_and(|route| route != Route::LOCAL);
+        if !probed || self.step(message).is_none() {
+            return None;
+        }
+        let slots = self.onward(slot, message, query, |link| link.neighbour.relays);
+        if slots.is_empty() || self.queries.renew(now, mark, first) == Err(Full) {
+            return None;
+        }
+        if let Some(route) = self.probed.get_mut(mark) {
+            *route = Route::LOCAL;
+        }
+        Some(slots)
     }
 
     /// What becomes of a message, for whoever watches.
     fn verdict(&self, fate: &Fate) -> Verdict {
         let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
         match fate {
-            Fate::Forward { slots } => {
+            Fate::Forward { slots } | Fate::Onward { slots } => {
                 Verdict::Forward { to: slots.iter().filter_map(conn).collect() }
             }
             Fate::Local => Verdict::Local,
@@ -208,6 +275,7 @@ impl Router {
             return Why::Quota.into();
         }
         self.learn(now, slot, route, servent, fx);
+        self.deepenings.found(guid, hit.count());
         let Some(slot) = way.slot() else { return Fate::Local.into() };
         if self.step(message).is_none() {
             return Why::TtlSpent.into();
@@ -316,6 +384,7 @@ impl Router {
         match taken {
             Ok(false) => Fate::Local.into(),
             Ok(true) => {
+                self.leaves_changed |= !link.neighbour.relays;
                 let (filled, entries) =
                     link.keywords.as_ref().map(|table| table.filled()).unwrap_or_default();
                 fx.event(Event::Keywords { conn, filled, entries });
@@ -338,6 +407,12 @@ impl Router {
                 if let Body::Query(query) = &message.body {
                     fx.output(Output::Query { guid, hops, query: query.clone() });
                 }
+                // To leaves a query goes even at its end.
+                let (ttl, hops) = self.step(&message).unwrap_or((1, hops.saturating_add(1)));
+                self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
+                return;
+            }
+            Fate::Onward { slots } => {
                 if let Some((ttl, hops)) = self.step(&message) {
                     self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
                 }

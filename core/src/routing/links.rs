@@ -12,6 +12,9 @@ use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::Keywords;
 
+/// Neighbours of a servent that does not say how many.
+const USUAL: u32 = 6;
+
 /// A neighbour.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
@@ -65,6 +68,22 @@ impl Link {
     /// forgiven.
     pub(super) const fn turn(&mut self) {
         (self.told, self.strikes) = (0, 0);
+    }
+
+    /// A leaf that has told us its keywords.
+    pub(super) fn is_leaf_with_keywords(&self) -> bool {
+        !self.neighbour.relays && self.keywords.as_ref().is_some_and(|table| table.is_whole())
+    }
+
+    /// True when its keywords say that a query leads to something there.
+    pub(super) fn promises(&self, criteria: &[u8]) -> bool {
+        self.keywords.as_ref().is_some_and(|table| table.is_whole())
+            && self.could_match(criteria, true)
+    }
+
+    /// How many neighbours it has, as far as it said.
+    pub(super) fn degree(&self) -> u32 {
+        self.neighbour.degree.unwrap_or(USUAL)
     }
 
     /// True when a query could lead to something there: without a keyword

@@ -47,6 +47,7 @@
 mod clause;
 mod config;
 mod counters;
+mod deepen;
 mod event;
 mod flow;
 mod generation;
@@ -138,9 +139,19 @@ pub struct Router {
     pushes: Memory,
     answers: Memory,
     targets: pushes::Targets,
+    /// Queries that came with one link to go and may come again.
+    probed: Memory,
     searches: Vec<(Guid, Query)>,
-    /// The keywords of what we share, and the messages that tell all of them.
+    /// Those that are led here, and those of leaves.
+    deepenings: deepen::Deepenings,
+    /// The keywords of what we share.
+    shared: Option<Box<Keywords>>,
+    /// What neighbours are told: those and, by an ultrapeer, its leaves'; and
+    /// the messages that tell all of them.
     keywords: Option<Box<(Keywords, Vec<Qrp>)>>,
+    /// Those of leaves are others now than when they were told last.
+    leaves_changed: bool,
+    told_leaves: Instant,
     /// When each neighbour is looked after next.
     agenda: BTreeSet<(Instant, u32)>,
 }
@@ -171,8 +182,13 @@ impl Router {
             pushes: memory(twice, some),
             answers: memory(config.query_life, u32::MAX),
             targets: pushes::Targets::default(),
+            probed: memory(config.query_life, some),
             searches: Vec::new(),
+            deepenings: deepen::Deepenings::default(),
+            shared: None,
             keywords: None,
+            leaves_changed: false,
+            told_leaves: Instant::ZERO,
             agenda: BTreeSet::new(),
             config,
         }
@@ -228,7 +244,8 @@ impl Router {
     fn forget(&mut self, conn: ConnId, why: Ending, fx: &mut Effects) {
         let Some(slot) = self.links.slot(conn) else { return };
         self.agenda_remove(slot);
-        self.links.close(conn);
+        let gone = self.links.close(conn);
+        self.leaves_changed |= gone.is_some_and(|link| link.is_leaf_with_keywords());
         fx.event(Event::Closed { conn, why });
     }
 
@@ -343,9 +360,12 @@ impl Engine for Router {
                 (self.servent, self.listen) = (servent, listen);
                 (self.files, self.kilobytes) = (files, kilobytes);
             }
-            Input::Keywords { table } => self.tell_keywords(now, table, fx),
+            Input::Keywords { table } => self.share_keywords(now, table, fx),
             Input::Search { guid, query } => self.search(now, guid, query, fx),
-            Input::EndSearch { guid } => self.searches.retain(|(other, _)| *other != guid),
+            Input::EndSearch { guid } => {
+                self.searches.retain(|(other, _)| *other != guid);
+                self.deepenings.end(guid);
+            }
             Input::Answer { guid, hops, hit } => self.answer(now, (guid, hops), hit, fx),
             Input::Push { guid, push, via } => self.ask_push(now, (guid, via), push, fx),
             Input::Shutdown => {
@@ -374,6 +394,10 @@ impl Engine for Router {
                 }
             }
         }
+        self.deepen(now, fx);
+        if self.leaves_due().is_some_and(|at| at <= now) {
+            self.tell_keywords(now, fx);
+        }
         while let Some((due, slot)) = self.agenda.first().copied().filter(|(due, _)| *due <= now) {
             self.agenda.remove(&(due, slot));
             self.look_after(now, slot, fx);
@@ -384,6 +408,9 @@ impl Engine for Router {
         let next = self.tables().into_iter().filter_map(|(_, memory)| memory.next()).min();
         let turn = next.map(|at| (at, "tables"));
         let link = self.agenda.first().map(|(at, _)| (*at, "neighbour"));
-        turn.into_iter().chain(link).min_by_key(|(at, _)| *at)
+        let search = self.deepenings.next().map(|at| (at, "search"));
+        let leaves = self.leaves_due().map(|at| (at, "keywords of leaves"));
+        let all = turn.into_iter().chain(link).chain(search).chain(leaves);
+        all.min_by_key(|(at, _)| *at)
     }
 }

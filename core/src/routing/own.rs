@@ -1,5 +1,6 @@
 //! What we send ourselves: searches, answers, pushes.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::memory::Effects;
@@ -38,23 +39,44 @@ impl Router {
             self.searches.remove(0);
         }
         self.searches.push((guid, query.clone()));
-        let slots = self.links.slots().to_vec();
-        let ttl = self.config.max_ttl;
-        if !slots.is_empty() {
-            let message = Message { guid, ttl, hops: 0, body: Body::Query(query) };
+        let leads = self.config.relay && self.config.dynamic;
+        let all = self.links.iter().filter(|link| match leads {
+            true => !link.neighbour.relays && link.could_match(query.criteria(), true),
+            false => true,
+        });
+        let slots: Vec<u32> = all.filter_map(|link| link.route.slot()).collect();
+        self.ask(now, &slots, guid, &query, fx);
+        if leads {
+            self.lead(now, (guid, Route::LOCAL), (query, 0), fx);
+        }
+    }
+
+    /// Asks some neighbours, each as far as it goes.
+    fn ask(&mut self, now: Instant, slots: &[u32], guid: Guid, query: &Query, fx: &mut Effects) {
+        let deep = if self.config.dynamic { self.config.deep_ttl } else { u8::MAX };
+        let most = self.config.max_ttl.min(deep).max(1);
+        let mut by_ttl: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
+        for slot in slots {
+            let takes = self.links.at(*slot).and_then(|link| link.neighbour.max_ttl);
+            by_ttl.entry(takes.map_or(most, |ttl| ttl.clamp(1, most))).or_default().push(*slot);
+        }
+        for (ttl, slots) in by_ttl {
+            let message = Message { guid, ttl, hops: 0, body: Body::Query(query.clone()) };
             self.originate(now, &slots, message, fx);
         }
     }
 
     /// Asks a new neighbour what the others were asked.
     pub(super) fn ask_newcomer(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
-        let ttl = self.config.max_ttl;
+        let leads = self.config.relay && self.config.dynamic;
+        if leads && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
+            return self.wake_searches(now);
+        }
         for (guid, query) in self.searches.clone() {
             // It may have lived longer than its route.
             let mark = self.marks.of_id(guid);
             if self.queries.renew(now, mark, Route::LOCAL).is_ok() {
-                let message = Message { guid, ttl, hops: 0, body: Body::Query(query) };
-                self.originate(now, &[slot], message, fx);
+                self.ask(now, &[slot], guid, &query, fx);
             }
         }
     }
@@ -70,6 +92,7 @@ impl Router {
         let mark = self.marks.of_id(guid);
         let way = self.queries.get(mark).and_then(|way| self.links.by_route(way));
         let Some(slot) = way.and_then(|link| link.route.slot()) else { return };
+        self.deepenings.found(guid, hit.count());
         let ttl = hops.saturating_add(2).clamp(1, self.config.max_ttl);
         let message = Message { guid, ttl, hops: 0, body: Body::Hit(hit) };
         self.originate(now, &[slot], message, fx);

@@ -37,9 +37,35 @@ impl Router {
         }
     }
 
-    /// The keywords of what we share are these now: neighbours that want to
-    /// know learn what has changed.
-    pub(super) fn tell_keywords(&mut self, now: Instant, table: Keywords, fx: &mut Effects) {
+    /// The keywords of what we share are these now.
+    pub(super) fn share_keywords(&mut self, now: Instant, table: Keywords, fx: &mut Effects) {
+        self.shared = Some(Box::new(table));
+        self.tell_keywords(now, fx);
+    }
+
+    /// When other ultrapeers are told that the keywords of leaves have changed.
+    pub(super) fn leaves_due(&self) -> Option<Instant> {
+        let every = self.config.merge_every.scaled(self.config.time_scale);
+        (self.leaves_changed && self.config.relay).then(|| self.told_leaves + every)
+    }
+
+    /// What can be found here: by an ultrapeer's word also what its leaves
+    /// have, because it passes the last link of a query on to them.
+    fn findable(&self) -> Option<Keywords> {
+        let leaves = self.links.iter().filter(|_| self.config.relay);
+        let leaves = leaves.filter(|link| link.is_leaf_with_keywords());
+        let tables = leaves.filter_map(|link| link.keywords.as_deref());
+        let tables: Vec<&Keywords> = self.shared.as_deref().into_iter().chain(tables).collect();
+        let bits = tables.iter().map(|table| table.bits()).max()?;
+        let mut all = Keywords::new(bits);
+        tables.into_iter().for_each(|table| all.join(table));
+        Some(all)
+    }
+
+    /// Neighbours that want to know learn what has changed.
+    pub(super) fn tell_keywords(&mut self, now: Instant, fx: &mut Effects) {
+        (self.leaves_changed, self.told_leaves) = (false, now);
+        let Some(table) = self.findable() else { return };
         let all = table.messages();
         let changes: Vec<Qrp> = match &self.keywords {
             Some(before) => table.changes(&before.0),

@@ -4,7 +4,7 @@ use super::memory::Memory;
 use super::{Router, Which};
 
 /// How many there are.
-const COUNT: usize = 8;
+const COUNT: usize = 9;
 
 /// All of them, borrowed as the first words say.
 macro_rules! all {
@@ -18,6 +18,7 @@ macro_rules! all {
             (Which::Hits, $($borrowed)+.hits),
             (Which::Pushes, $($borrowed)+.pushes),
             (Which::Answers, $($borrowed)+.answers),
+            (Which::Probed, $($borrowed)+.probed),
         ]
     };
 }

@@ -84,7 +84,9 @@ impl Router {
             Which::Servents => &self.servents,
             Which::Pings => &self.pings,
             Which::Pushes => &self.pushes,
-            Which::Holders | Which::Pongs | Which::Hits | Which::Answers => return None,
+            Which::Holders | Which::Pongs | Which::Hits | Which::Probed | Which::Answers => {
+                return None;
+            }
         };
         let (route, young, until) = memory.find(self.marks.of_id(id))?;
         let via = match (route.slot(), self.links.by_route(route)) {

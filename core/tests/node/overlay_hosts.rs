@@ -149,7 +149,9 @@ fn said(host: &Host, conn: ConnId) -> Vec<Message> {
 
 #[test]
 fn a_neighbour_that_wants_keywords_gets_ours_and_then_the_changes_in_time() {
-    let mut host = host(overlay(0), &[]);
+    let mut leads = overlay(0);
+    leads.overlay.router.dynamic = true;
+    let mut host = host(leads, &[]);
     let wants = neighbour(&mut host, "80.1.1.1:1", "X-Ultrapeer-Query-Routing: 0.1\r\n");
     let does_not = neighbour(&mut host, "80.1.1.2:1", "");
     host.wait(Duration::from_secs(1));

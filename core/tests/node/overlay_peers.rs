@@ -186,12 +186,51 @@ fn rt_19_keywords_go_only_to_neighbours_that_negotiated_them() {
     ];
     for (relay, headers, gets) in cases {
         let mut ours = overlay(0);
-        ours.overlay.router.relay = relay;
+        (ours.overlay.router.relay, ours.overlay.router.dynamic) = (relay, true);
         let mut host = host(ours);
         let conn = neighbour(&mut host, "80.1.1.1:1", headers);
         host.wait(Duration::from_secs(1));
         assert_eq!(has_keywords(&host, conn), gets, "{relay} {headers}");
     }
+}
+
+#[test]
+fn rt_18_what_deployed_leaves_ask_of_an_ultrapeer_is_announced_when_it_is_done() {
+    let wanted = [
+        "X-Ultrapeer: True",
+        "X-Query-Routing: 0.1",
+        "X-Ultrapeer-Query-Routing: 0.1",
+        "X-Dynamic-Querying: 0.1",
+        "X-Ext-Probes: 0.1",
+        "X-Max-TTL: 4",
+        "X-Degree: 32",
+    ];
+    for (relay, dynamic) in [(true, true), (true, false), (false, true)] {
+        let mut ours = overlay(32);
+        (ours.overlay.router.relay, ours.overlay.router.dynamic) = (relay, dynamic);
+        let mut host = host(ours);
+        let conn = neighbour(&mut host, "80.1.1.1:1", "X-Ultrapeer: False\r\n");
+        let said = text(&host, conn);
+        let has = |line: &&str| said.contains(&format!("\r\n{line}\r\n"));
+        assert_eq!(wanted.iter().all(has), relay && dynamic, "{said}");
+        assert_eq!(has(&"X-Dynamic-Querying: 0.1"), relay && dynamic, "{said}");
+    }
+}
+
+#[test]
+fn rt_18_there_is_room_for_thirty_leaves_beside_all_neighbours() {
+    let mut ours = overlay(0);
+    ours.limits.connections_per_ip = 100;
+    ours.overlay.router.links = 128;
+    let mut host = host(ours);
+    for (headers, from) in [("X-Ultrapeer: True\r\n", 1), ("X-Ultrapeer: False\r\n", 2)] {
+        for n in 0..40 {
+            neighbour(&mut host, &format!("80.1.{from}.{n}:1"), headers);
+        }
+    }
+    let links = host.node.overlay().unwrap().links;
+    let leaves = links.iter().filter(|link| !link.relays).count();
+    assert_eq!((leaves, links.len() - leaves), (32, 32));
 }
 
 #[test]

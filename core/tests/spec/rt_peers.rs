@@ -3,11 +3,11 @@
 
 use crate::routing_support;
 
-use routing_support::{Net, config, hit_of, message, query, servent};
+use routing_support::{Net, address, config, guid, hit_of, message, neighbour, query, servent};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::routing::{Config, PushRouting, Verdict, Why};
+use servent_core::routing::{Config, Event, Input, Neighbour, PushRouting, Verdict, Why};
 use servent_core::time::Duration;
-use servent_core::wire::gnutella::{Body, Payload, Push};
+use servent_core::wire::gnutella::{Body, Keywords, Kind, Payload, Push};
 
 /// A router with neighbours 1, 2 and 3, and their connections.
 fn middle(config: &Config) -> (Net, [ConnId; 3]) {
@@ -74,4 +74,144 @@ fn rt_22_every_hit_renews_the_way_of_a_push() {
         let verdict = net.inject(0, a, &push);
         assert_eq!(verdict, Some(Verdict::Forward { to: vec![b] }), "{push_routing:?}");
     }
+}
+
+/// A router that leads searches, with so many ultrapeers for neighbours and a
+/// leaf behind each of `leaves`.
+fn leading(ultrapeers: u64, leaves: u64, config: &Config) -> (Net, Vec<ConnId>, Vec<ConnId>) {
+    let mut net = Net::new(1, &Config { dynamic: true, ..config.clone() });
+    let mut open = |n: u64, relays| {
+        let conn = ConnId(900 + n);
+        let extra = Neighbour { relays, probes: relays, keywords: relays, ..neighbour(n as usize) };
+        net.give(0, Input::Opened { conn, peer: address(n as usize), neighbour: extra });
+        conn
+    };
+    let all = (1..=ultrapeers).map(|n| open(n, true)).collect();
+    let leaves = (1..=leaves).map(|n| open(ultrapeers + n, false)).collect();
+    (net, all, leaves)
+}
+
+/// Whom a query was sent to so far, with which TTL, and when.
+fn asked(net: &Net, id: u64) -> Vec<(u8, Vec<ConnId>)> {
+    let sent = |told: &routing_support::Told| match &told.event {
+        Event::Sent { guid: of, kind: Kind::Query, ttl, to } if *of == guid(id) => {
+            Some((*ttl, to.clone()))
+        }
+        _ => None,
+    };
+    net.told.iter().filter_map(sent).collect()
+}
+
+fn keywords(net: &mut Net, conn: ConnId, words: &str) {
+    let mut table = Keywords::new(10);
+    table.add(words);
+    for part in table.messages() {
+        let told = net.inject(0, conn, &message(900, 1, 0, Body::Qrp(part)));
+        assert_eq!(told, Some(Verdict::Local));
+    }
+}
+
+#[test]
+fn rt_18_a_search_goes_to_more_and_farther_neighbours_until_nobody_is_left() {
+    let (mut net, all, _) = leading(20, 0, &config());
+    net.search(0, 1, "some thing");
+    assert_eq!(asked(&net, 1).len(), 1, "one at first");
+    assert_eq!(asked(&net, 1)[0].0, 2, "and near");
+    let mut counts = vec![1];
+    for _ in 0..6 {
+        net.wait(Duration::from_secs(10));
+        counts.push(asked(&net, 1).len());
+    }
+    assert_eq!(counts, [1, 3, 7, 15, 20, 20, 20], "twice as many each time that nothing comes");
+    let ttls: Vec<u8> = asked(&net, 1).iter().map(|(ttl, _)| *ttl).collect();
+    assert!(ttls.is_sorted() && ttls.ends_with(&[4]), "farther and never beyond four: {ttls:?}");
+    let mut whom: Vec<ConnId> = asked(&net, 1).into_iter().flat_map(|(_, to)| to).collect();
+    whom.sort();
+    assert_eq!(whom, all, "each once");
+}
+
+#[test]
+fn rt_18_a_search_ends_when_it_has_found_enough() {
+    let (mut net, all, _) = leading(20, 0, &config());
+    net.search(0, 1, "some thing");
+    for n in 0..150 {
+        let hit = message(1, 5, 1, Body::Hit(hit_of(9, &format!("some thing {n}"))));
+        assert_eq!(net.inject(0, all[0], &hit), Some(Verdict::Local));
+    }
+    net.wait(Duration::from_secs(100));
+    assert_eq!(asked(&net, 1).len(), 1, "nobody else is asked");
+    // What comes is counted, so the next is asked no farther than it must.
+    net.search(0, 2, "other thing");
+    for n in 0..30 {
+        net.inject(0, all[1], &message(2, 5, 1, Body::Hit(hit_of(9, &format!("other thing {n}")))));
+    }
+    net.wait(Duration::from_secs(8));
+    assert!(asked(&net, 2).iter().all(|(ttl, _)| *ttl == 2), "{:?}", asked(&net, 2));
+}
+
+#[test]
+fn rt_18_a_leaf_is_answered_by_its_ultrapeer_and_content_with_ten_rare_ones() {
+    let (mut net, all, leaves) = leading(6, 3, &config());
+    keywords(&mut net, leaves[1], "some thing");
+    keywords(&mut net, leaves[2], "different");
+    let ask = message(1, 7, 0, Body::Query(query("some thing")));
+    let told = net.inject(0, leaves[0], &ask);
+    assert_eq!(told, Some(Verdict::Forward { to: vec![leaves[1]] }), "the leaf that has it");
+    assert_eq!(asked(&net, 1).len(), 1, "and one ultrapeer");
+    for n in 0..10 {
+        let hit = message(1, 5, 1, Body::Hit(hit_of(9, &format!("some thing {n}"))));
+        assert_eq!(net.inject(0, all[0], &hit), Some(Verdict::Forward { to: vec![leaves[0]] }));
+    }
+    net.wait(Duration::from_secs(150));
+    let many = asked(&net, 1).len();
+    assert!((3..6).contains(&many), "half of them could not bring more: {many}");
+}
+
+#[test]
+fn rt_18_the_last_link_goes_where_the_words_may_be() {
+    let (mut net, all, leaves) = leading(4, 2, &config());
+    keywords(&mut net, all[1], "some thing");
+    keywords(&mut net, all[2], "different");
+    keywords(&mut net, leaves[0], "some thing");
+    keywords(&mut net, leaves[1], "different");
+    let last = message(1, 2, 1, Body::Query(query("some thing")));
+    let to = vec![all[1], all[3], leaves[0]];
+    assert_eq!(net.inject(0, all[0], &last), Some(Verdict::Forward { to }), "no word of one");
+    let end = message(2, 1, 2, Body::Query(query("some thing")));
+    let to = vec![leaves[0]];
+    assert_eq!(net.inject(0, all[0], &end), Some(Verdict::Forward { to }), "leaves at its end");
+    // Neighbours whose words promise an answer are asked first, one link deep.
+    net.search(0, 3, "some thing");
+    assert_eq!(asked(&net, 3)[..], [(4, vec![leaves[0]]), (1, vec![all[1]])]);
+}
+
+#[test]
+fn rt_18_what_came_to_look_may_come_again_and_go_farther_once() {
+    let (mut net, all, _) = leading(3, 0, &config());
+    let ask = |ttl| message(1, ttl, 0, Body::Query(query("some thing")));
+    assert_eq!(net.inject(0, all[0], &ask(1)), Some(Verdict::Local));
+    let looked = net.seen.len();
+    let on = Verdict::Forward { to: vec![all[1], all[2]] };
+    assert_eq!(net.inject(0, all[0], &ask(3)), Some(on));
+    assert_eq!(net.seen.len(), looked, "it was looked at before");
+    assert_eq!(net.inject(0, all[0], &ask(4)), Some(Verdict::Drop { why: Why::Duplicate }));
+}
+
+#[test]
+fn rt_19_ultrapeers_tell_each_other_what_their_leaves_have() {
+    let (mut net, _, leaves) = leading(2, 1, &config());
+    net.give(0, Input::Keywords { table: Keywords::new(10) });
+    let tables = |net: &Net| {
+        let qrp = |told: &&routing_support::Told| {
+            matches!(told.event, Event::Sent { kind: Kind::Qrp, .. })
+        };
+        net.told.iter().filter(qrp).count()
+    };
+    let before = tables(&net);
+    keywords(&mut net, leaves[0], "some thing");
+    net.wait(Duration::from_secs(11));
+    assert_eq!(tables(&net), before + 1, "the change, to both at once");
+    net.give(0, Input::Closed { conn: leaves[0] });
+    net.wait(Duration::from_secs(11));
+    assert_eq!(tables(&net), before + 2, "and that it is gone");
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
 use servent::Durability;
-use servent_core::{node, queue, swarm, unicast};
+use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
 /// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
@@ -170,11 +170,19 @@ impl Default for Settings {
             swarm: swarm::Config::default(),
             node: node::Config {
                 queue: queue::Config { policy: queue::Policy::Adaptive, ..Default::default() },
-                overlay: node::Overlay { enabled: true, ..node::Overlay::default() },
+                overlay: ultrapeer(),
                 ..node::Config::default()
             },
         }
     }
+}
+
+/// An ultrapeer as others expect one: many neighbours, searches that go farther
+/// step by step.
+fn ultrapeer() -> node::Overlay {
+    let router = routing::Config { dynamic: true, links: 128, ..routing::Config::default() };
+    let (degree, neighbours) = (32, 48);
+    node::Overlay { enabled: true, degree, neighbours, router, ..node::Overlay::default() }
 }
 
 /// Where the configuration file is looked for when nobody names one.

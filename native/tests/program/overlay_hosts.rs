@@ -92,7 +92,7 @@ fn the_overlay_is_in_the_status_and_the_metrics_and_goodbye_is_said() {
     assert!(text.contains("neighbours 1 ") && text.contains(" Test "), "{text}");
     let out = place.run(&["status", "--state", "state-one", "--json"]);
     let json: Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(json["servents"][0]["overlay"]["tables"].as_array().unwrap().len(), 8);
+    assert_eq!(json["servents"][0]["overlay"]["tables"].as_array().unwrap().len(), 9);
     let metrics = lab_get(running.lab.unwrap(), "/metrics").body;
     let metrics = String::from_utf8_lossy(&metrics).into_owned();
     for row in [

@@ -53,6 +53,10 @@ struct Took {
     boot: u32,
     at: Instant,
     from: Option<u32>,
+    /// A query that came with a single link to go, and may come again.
+    probe: bool,
+    /// Who brought it before that: the way back may be that one still.
+    before: Option<u32>,
 }
 
 /// What things are told apart by, beside their numbers.
@@ -67,6 +71,8 @@ const OWN: u64 = 4;
 pub struct Oracles {
     config: Config,
     net: Option<Net>,
+    /// From which node on they are leaves.
+    leaves_from: u32,
     /// The node whose servent id each bears.
     bearers: Vec<u32>,
     /// Restarts of each node so far.
@@ -97,6 +103,7 @@ impl Oracles {
         Self {
             config: scenario.config.clone(),
             net: Some(Net::new(scenario)),
+            leaves_from: scenario.nodes.saturating_sub(scenario.leaves),
             bearers,
             boots: none.clone(),
             own: none,
@@ -125,7 +132,8 @@ impl Oracles {
 
     fn take(&mut self, node: u32, key: (u64, u64), at: Instant, from: Option<u32>) {
         let boot = self.boot(node);
-        self.took.insert((u64::from(node) << 32 | key.0, key.1), Took { boot, at, from });
+        let took = Took { boot, at, from, probe: false, before: None };
+        self.took.insert((u64::from(node) << 32 | key.0, key.1), took);
     }
 
     /// True when the connection something came by is gone since.
@@ -205,19 +213,31 @@ impl Oracles {
     fn leaves(&mut self, record: &Record<Event>, flight: &Flight, found: &mut Found<'_>) {
         let Flight { from: node, to, said, .. } = *flight;
         let told = || [("guid", hex(said.guid)), ("to", format!("{to}"))];
-        if u32::from(said.ttl) + u32::from(said.hops) > u32::from(self.config.max_ttl) {
+        // To leaves a query goes even at its end.
+        let end = said.kind == Kind::Query && said.ttl == 1 && to >= self.leaves_from;
+        let most = u32::from(self.config.max_ttl) + u32::from(end);
+        if u32::from(said.ttl) + u32::from(said.hops) > most {
             found.violation("ttl", "check.too_far", told());
         }
         let caused = |last: &&Judged| Some(last.seq) == record.cause && last.node == node;
         if let Some(last) = self.last.as_ref().filter(caused)
             && (last.said.kind, last.said.guid) == (said.kind, said.guid)
         {
-            if last.verdict != Outcome::Forwarded {
+            // The search of a leaf is led on from here (RT-18).
+            let led =
+                said.kind == Kind::Query && self.config.dynamic && last.from >= self.leaves_from;
+            let allowed = if led {
+                last.verdict != Outcome::Dropped
+            } else {
+                last.verdict == Outcome::Forwarded
+            };
+            if !allowed {
                 found.violation("verdict", "check.dropped_and_sent", told());
             }
             let Said { ttl, hops, .. } = last.said;
             let on = Said { ttl: said.ttl, hops: hops + 1, ..last.said };
-            if said != on || said.ttl >= ttl {
+            let end = end && ttl <= 1;
+            if said != on || (said.ttl >= ttl && !led && !end) {
                 found.violation("ttl", "check.changed", told());
             }
             if to == last.from {
@@ -231,7 +251,10 @@ impl Oracles {
         }
         if said.kind == Kind::Hit {
             let took = self.taken(node, (QUERY, number));
-            if took.is_none_or(|took| took.from != Some(to) || self.is_gone(node, &took)) {
+            let way = |took: &Took| {
+                took.before == Some(to) || (took.from == Some(to) && !self.is_gone(node, took))
+            };
+            if !took.as_ref().is_some_and(way) {
                 found.violation("way_back", "check.not_the_way", told());
             }
         }
@@ -267,7 +290,9 @@ impl Oracles {
         let key = (key.0 & 3, key.1 | key.0 >> 2 << 32);
         let life = life.scaled(self.config.time_scale);
         let known = self.taken(node, key);
-        if verdict != Outcome::Dropped && known.is_some_and(|known| at < known.at + life) {
+        let again = known.is_some_and(|known| at < known.at + life);
+        let farther = known.is_some_and(|known| known.probe) && said.ttl > 1;
+        if verdict != Outcome::Dropped && again && !farther {
             found.violation("once", "check.twice", told());
         }
         if why == Some(Why::Duplicate) && known.is_none() {
@@ -285,8 +310,15 @@ impl Oracles {
             Some(Why::NoRoute | Why::RouteGone | Why::WayItCame) => said.kind == Kind::Push,
             Some(why) => matches!(why, Why::PushLimit | Why::BadAddress),
         };
-        if remembered {
+        if remembered && !(again && farther) {
             self.take(node, key, at, Some(from));
+        }
+        if said.kind == Kind::Query && remembered {
+            let probe = self.config.dynamic && said.ttl == 1;
+            if let Some(took) = self.took.get_mut(&(u64::from(node) << 32 | key.0, key.1)) {
+                took.probe = probe && !farther;
+                took.before = known.filter(|_| farther).and_then(|known| known.from);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 use super::event::Loss;
 use super::host::{address, agent};
 use super::net::Net;
+use super::scenario::Scenario;
 use super::world::{Due, Routing, World};
 use crate::world::Protocol as _;
 use servent_core::engine::Effect;
@@ -85,12 +86,16 @@ pub(super) const fn wire_of(conn: ConnId) -> (u32, u32) {
     (conn.0 as u32, (conn.0 >> 32) as u32)
 }
 
-fn opened(conn: ConnId, peer: u32) -> Input {
+fn opened(plan: &Scenario, conn: ConnId, (node, peer): (u32, u32)) -> Input {
     let at = SocketAddr::V4(address(peer));
+    let (relays, dynamic) = (!plan.is_leaf(peer), plan.config.dynamic);
     let neighbour = Neighbour {
         agent: agent(),
-        relays: true,
+        relays,
         bye: true,
+        keywords: dynamic && relays,
+        probes: dynamic && relays && !plan.is_leaf(node),
+        degree: Some(plan.degree),
         listen: Some(at),
         ..Neighbour::default()
     };
@@ -111,7 +116,8 @@ impl World {
         (0..wires.len() as u32).for_each(|wire| Arc::make_mut(&mut self.net.lines).open(wire));
         for host in 0..stage.plan.nodes {
             for wire in stage.net.around(host) {
-                let input = opened(self.net.lines.conn(*wire), wires[*wire as usize].other(host));
+                let ends = (host, wires[*wire as usize].other(host));
+                let input = opened(&stage.plan, self.net.lines.conn(*wire), ends);
                 self.handle(host, input);
                 for effect in self.fx.drain() {
                     if let Effect::Output(Output::Send { message, .. }) = effect {
@@ -126,7 +132,8 @@ impl World {
 
     /// Joins two nodes that run, unless somebody has cut them apart.
     pub(super) fn join(&mut self, wire: u32, cause: Cause) {
-        let link = self.net.stage.net.wires()[wire as usize];
+        let stage = Arc::clone(&self.net.stage);
+        let link = stage.net.wires()[wire as usize];
         let runs = |node: u32| self.is_up(NodeId(node));
         let severed = self.net.lines.states[wire as usize] & SEVERED != 0;
         if severed || !runs(link.a) || !runs(link.b) {
@@ -135,8 +142,9 @@ impl World {
         self.sever(wire, Loss::Closed, cause);
         Arc::make_mut(&mut self.net.lines).open(wire);
         let conn = self.net.lines.conn(wire);
-        self.give(link.a, opened(conn, link.b), cause);
-        self.give(link.b, opened(conn, link.a), cause);
+        for ends in [(link.a, link.b), (link.b, link.a)] {
+            self.give(ends.0, opened(&stage.plan, conn, ends), cause);
+        }
     }
 
     /// Marks a link as cut, or as whole; true when that is new.

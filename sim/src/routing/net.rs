@@ -86,7 +86,7 @@ impl Net {
     /// Joins the nodes of a scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
-        let nodes = scenario.nodes;
+        let nodes = scenario.nodes.saturating_sub(scenario.leaves);
         let mut dice = Rng::new(scenario.seed).fork("links", 0);
         let mut drawn = Drawn { pairs: Vec::new(), known: BTreeSet::new(), dice: &mut dice };
         match scenario.shape {
@@ -107,6 +107,12 @@ impl Net {
             }
             Shape::Free => {}
         }
+        for leaf in nodes..scenario.nodes {
+            for _ in 0..scenario.homes {
+                let home = drawn.dice.below(nodes.max(1).into()) as u32;
+                drawn.join(home, leaf);
+            }
+        }
         scenario.links.iter().for_each(|(a, b)| drawn.join(a.0, b.0));
         let pairs = drawn.pairs;
         let mut slow = Rng::new(scenario.seed).fork("latency", 0);
@@ -115,7 +121,7 @@ impl Net {
             scenario.latency + Duration::from_micros(more)
         };
         let wires = pairs.into_iter().map(|(a, b)| Wire { a, b, latency: latency() });
-        Self::of(nodes, wires.collect())
+        Self::of(scenario.nodes, wires.collect())
     }
 
     fn of(nodes: u32, wires: Vec<Wire>) -> Self {

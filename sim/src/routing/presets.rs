@@ -4,7 +4,7 @@ use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
 #[doc(hidden)]
-pub const ALL: [&str; 9] = [
+pub const ALL: [&str; 10] = [
     include_str!("presets/ring.json"),
     include_str!("presets/cycles.json"),
     include_str!("presets/way-back.json"),
@@ -14,6 +14,7 @@ pub const ALL: [&str; 9] = [
     include_str!("presets/cut-return.json"),
     include_str!("presets/twins.json"),
     include_str!("presets/ten-thousand.json"),
+    include_str!("presets/step-by-step.json"),
 ];
 
 /// The presets, ready to run.

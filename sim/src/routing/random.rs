@@ -38,6 +38,10 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
         config: config(choose),
         ..Scenario::default()
     };
+    if choose.chance(1, 3) {
+        scenario.leaves = choose.below(u64::from(nodes) - 1) as u32;
+        scenario.homes = choose.between(1, 3) as u32;
+    }
     for _ in 0..choose.below(8) {
         let name = String::from(*choose.one(&WORDS[..3]));
         let after = Duration::from_micros(choose.below(4) / 3 * choose.below(20_000_000));
@@ -58,6 +62,12 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     for _ in 0..choose.below(8) {
         let act = fault(choose, &scenario);
         scenario.faults.push(ActAt { at: moment(choose), act });
+    }
+    if choose.chance(1, 3) {
+        scenario.config.dynamic = true;
+        scenario.config.step_every = Duration::from_micros(choose.between(1_000, 2_400_000));
+        scenario.config.merge_every = Duration::from_micros(choose.between(1_000, 5_000_000));
+        scenario.config.enough = choose.between(1, 8) as u32;
     }
     scenario.script.sort_by_key(|act| act.at);
     scenario.faults.sort_by_key(|act| act.at);

@@ -37,6 +37,11 @@ pub struct Scenario {
     pub degree: u32,
     /// Long links across a small world.
     pub shortcuts: u32,
+    /// So many of the nodes, the last ones, are leaves: the shape joins the
+    /// others.
+    pub leaves: u32,
+    /// Ultrapeers of each leaf, drawn at random.
+    pub homes: u32,
     /// Links besides those of the shape.
     pub links: Vec<(NodeId, NodeId)>,
     /// The way over a link takes so long at least.
@@ -118,6 +123,8 @@ impl Default for Scenario {
             shape: Shape::Ring,
             degree: 4,
             shortcuts: 0,
+            leaves: 0,
+            homes: 1,
             links: Vec::new(),
             latency: Duration::from_millis(100),
             spread: Duration::ZERO,
@@ -170,6 +177,8 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         let nodes = u64::from(self.nodes);
         error::count("nodes", "nodes", nodes, 2..=Self::NODES.into())?;
+        let others = nodes.saturating_sub(self.leaves.into());
+        error::count("leaves", "other nodes", others, 1..=Self::NODES.into())?;
         self.check_numbers()?;
         for (key, pairs) in [("links", &self.links), ("twins", &self.twins)] {
             for (i, (a, b)) in pairs.iter().enumerate() {
@@ -198,9 +207,11 @@ impl Scenario {
         error::within("spread", self.spread, Duration::ZERO..=Self::MOST - self.latency)?;
         error::within("horizon", self.horizon, Duration::ZERO..=Self::LONGEST)?;
         let links = 0..=Self::LINKS as u64;
-        let drawn = u64::from(self.nodes) * u64::from(self.degree) / 2;
+        let drawn = u64::from(self.nodes - self.leaves) * u64::from(self.degree) / 2;
         error::count("degree", "links", drawn, links.clone())?;
         error::count("shortcuts", "links", self.shortcuts.into(), links.clone())?;
+        let homes = u64::from(self.leaves) * u64::from(self.homes);
+        error::count("homes", "links", homes, links.clone())?;
         error::count("links", "links", self.links.len() as u64, links)?;
         let config = &self.config;
         error::least("config.time_scale", config.time_scale, 1)?;
@@ -229,6 +240,12 @@ impl Scenario {
             Act::Flood { count, .. } => error::within("flood.count", *count, 0..=Self::FLOOD),
             _ => Ok(()),
         }
+    }
+
+    /// True for a node that passes nothing on.
+    #[must_use]
+    pub const fn is_leaf(&self, node: u32) -> bool {
+        node >= self.nodes.saturating_sub(self.leaves)
     }
 
     /// What a node is called.

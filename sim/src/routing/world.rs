@@ -19,8 +19,11 @@ use servent_core::rng::Rng;
 use servent_core::routing::{Config, Input, Router};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::gnutella::{Frame, HEADER, Header, Hit, Kind, Message, Payload};
+use servent_core::wire::gnutella::{Frame, HEADER, Header, Hit, Keywords, Kind, Message, Payload};
 
+/// Bits of the number of entries of a keyword table: ten thousand nodes have
+/// one of each neighbour.
+const KEYWORDS: u32 = 12;
 /// Longer than any scenario.
 const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -315,7 +318,9 @@ impl Protocol for Routing {
     fn engine(world: &World, node: u32, start: u32) -> Router {
         let stage = &world.net.stage;
         let dice = Rng::new(stage.plan.seed).fork("node", node.into());
-        let mut router = Router::new(stage.config.clone(), dice.fork("boot", start.into()));
+        let leaf = stage.plan.is_leaf(node);
+        let config = Config { relay: stage.config.relay && !leaf, ..stage.config.clone() };
+        let mut router = Router::new(config, dice.fork("boot", start.into()));
         let files = stage.shares.get(&node).map_or(0, |files| files.len() as u32);
         let input = Input::Ourselves {
             servent: stage.servents[node as usize],
@@ -324,6 +329,12 @@ impl Protocol for Routing {
             kilobytes: files * 4,
         };
         router.handle(world.now(), input, &mut Fx::new());
+        if stage.config.dynamic {
+            let mut table = Keywords::new(KEYWORDS);
+            let names = stage.shares.get(&node).into_iter().flatten();
+            names.for_each(|file| table.add(&stage.plan.files[file.0 as usize].name));
+            router.handle(world.now(), Input::Keywords { table }, &mut Fx::new());
+        }
         router
     }
 

@@ -1,6 +1,7 @@
 //! Whole overlays: presets, oracles, time travel, and overlays drawn at random.
 
 mod digests;
+mod dynamic;
 mod large;
 mod oracles;
 mod presets;

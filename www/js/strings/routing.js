@@ -35,7 +35,7 @@ const DROPS = {
   closed: ['hung up', 'the other end has hung up'],
 };
 /** @type {Record<string, string>} */
-const TABLES = { queries: 'queries', servents: 'servents', holders: 'servents of each neighbour', pings: 'pings', pongs: 'pongs', hits: 'hits', pushes: 'pushes', answers: 'answers' };
+const TABLES = { queries: 'queries', servents: 'servents', holders: 'servents of each neighbour', pings: 'pings', pongs: 'pongs', hits: 'hits', probed: 'queries that may come again', pushes: 'pushes', answers: 'answers' };
 
 /** @type {Record<string, string | ((a: Args) => string)>} */
 export const routing = {

@@ -11,10 +11,13 @@ use crate::time::Duration;
 pub struct Overlay {
     /// Let neighbours in, and look for some.
     pub enabled: bool,
-    /// Neighbours we look for ourselves.
+    /// Neighbours we look for ourselves; a leaf is content with six.
     pub degree: u32,
-    /// Neighbours there may be; whoever comes after them is told of others.
+    /// Neighbours there may be, leaves not counted; whoever comes after them is
+    /// told of others.
     pub neighbours: u32,
+    /// Leaves there may be.
+    pub leaves: u32,
     /// Deflate what is sent to neighbours that can read it.
     pub deflate: bool,
     /// Bytes out of a deflated link for one byte in.
@@ -51,6 +54,7 @@ impl Default for Overlay {
             enabled: false,
             degree: 6,
             neighbours: 32,
+            leaves: 32,
             deflate: true,
             inflate_ratio: 64,
             inflate_bytes: 4 << 20,

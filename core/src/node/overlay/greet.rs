@@ -27,20 +27,24 @@ impl Overlay {
     /// What we say of ourselves to whoever is at `peer`.
     fn offer(&self, cx: &Cx<'_>, peer: SocketAddr) -> Offer {
         let config = &cx.config.overlay;
+        let router = &config.router;
+        // Announced only when it is done (RT-18).
+        let leads = router.relay && router.dynamic;
+        let deep = if router.dynamic { router.deep_ttl } else { u8::MAX };
         Offer {
             agent: cx.config.agent.clone(),
             listen: self.reachable(cx).map(SocketAddr::V4),
             remote: Some(peer.ip().to_canonical()),
-            ultrapeer: Some(config.router.relay),
+            ultrapeer: Some(router.relay),
             query_routing: true,
-            last_hop: config.router.relay,
-            dynamic: false,
-            probes: false,
+            last_hop: leads,
+            dynamic: leads,
+            probes: leads,
             pong_caching: true,
             ggep: true,
             bye: true,
             vendor: true,
-            max_ttl: Some(config.router.max_ttl),
+            max_ttl: Some(router.max_ttl.min(deep)),
             degree: Some(config.degree),
             inflates: config.deflate,
             deflates: false,
@@ -87,7 +91,13 @@ impl Overlay {
         if let Some(local) = local {
             self.seen_at(local.ip());
         }
-        if self.wires.len() >= cx.config.overlay.neighbours as usize {
+        let leaf = match &hello {
+            Hello::Old => false,
+            Hello::New(headers) => Offer::of(headers).ultrapeer == Some(false),
+        };
+        let config = &cx.config.overlay;
+        let most = if leaf { config.leaves } else { config.neighbours };
+        if self.count(leaf) >= most as usize {
             let why = (503, "Enough neighbours");
             self.send_away(cx, http, conn, why, "there are enough neighbours");
             return Ok(());
@@ -277,6 +287,7 @@ impl Overlay {
         let ours = self.offer(cx, peer);
         let Some(wire) = self.wires.get_mut(&conn) else { return };
         let called = matches!(wire.stage, Stage::Calling).then_some(peer);
+        wire.leaf = offer.ultrapeer == Some(false);
         wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
             self.hosts.tried(at, true);

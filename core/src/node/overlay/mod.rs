@@ -36,6 +36,8 @@ use crate::wire::gnutella::{Payload, Push, Query, Wishes};
 
 /// Time between two dials that look for neighbours.
 const BETWEEN: Duration = Duration::from_millis(250);
+/// Neighbours of a leaf.
+const LEAF: u32 = 6;
 /// Searches that are remembered after they ended.
 const SEARCHES: usize = 64;
 
@@ -246,7 +248,8 @@ impl Overlay {
         for gone in self.hosts.expire(cx.now, config.host_life) {
             cx.fx.output(Output::Persist(Op::HostGone(gone)));
         }
-        if self.wires.len() >= config.degree as usize {
+        let most = if config.router.relay { config.degree } else { config.degree.min(LEAF) };
+        if self.count(false) >= most as usize {
             self.look = None;
             return;
         }
@@ -260,6 +263,11 @@ impl Overlay {
         if let Some(at) = found {
             self.call(cx, at);
         }
+    }
+
+    /// How many neighbours there are, or are about to be: leaves, or others.
+    fn count(&self, leaves: bool) -> usize {
+        self.wires.values().filter(|wire| wire.leaf == leaves).count()
     }
 
     fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {

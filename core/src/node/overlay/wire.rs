@@ -19,6 +19,8 @@ pub(super) struct Wire {
     reached: bool,
     /// And it is there: its connection comes from that address, or we called.
     sure: bool,
+    /// It does not pass queries on.
+    pub(super) leaf: bool,
     pub(super) stage: Stage,
     /// What the host still has for it.
     pub(super) behind: u64,
@@ -49,7 +51,8 @@ pub(super) struct Flowing {
 
 impl Wire {
     pub(super) const fn calling(at: SocketAddr) -> Self {
-        Self { at: canonical(at), reached: true, sure: true, stage: Stage::Calling, behind: 0 }
+        let (reached, sure, leaf) = (true, true, false);
+        Self { at: canonical(at), reached, sure, leaf, stage: Stage::Calling, behind: 0 }
     }
 
     /// It called, speaks version 0.4, and did not say where it listens.
@@ -65,7 +68,8 @@ impl Wire {
         let at = canonical(offer.listen.unwrap_or(peer));
         let reached = offer.listen.is_some();
         let sure = reached && at.ip() == peer.ip().to_canonical();
-        Self { at, reached, sure, stage: Stage::Answering { offer, deflates }, behind: 0 }
+        let leaf = offer.ultrapeer == Some(false);
+        Self { at, reached, sure, leaf, stage: Stage::Answering { offer, deflates }, behind: 0 }
     }
 
     /// True when this is the servent that listens there.
@@ -177,6 +181,9 @@ pub(super) fn neighbour(offer: &Offer, ours: &Offer) -> Neighbour {
                 Some(false) => ours.query_routing && offer.query_routing,
                 _ => ours.last_hop && offer.last_hop,
             },
+        probes: offer.probes,
+        degree: offer.degree,
+        max_ttl: offer.max_ttl,
         listen: offer.listen,
     }
 }

@@ -165,6 +165,24 @@ impl Keywords {
         }
     }
 
+    /// The number of its entries is 2 to this.
+    #[must_use]
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Lets whatever leads to another table lead here too. One of them may have
+    /// more entries: an entry of the smaller one is a few of the larger one's.
+    pub fn join(&mut self, other: &Self) {
+        for at in (0..1_usize << other.bits).filter(|at| other.set[at / 64] >> (at % 64) & 1 != 0) {
+            let (from, to) = match other.bits.checked_sub(self.bits) {
+                Some(finer) => (at >> finer, (at >> finer) + 1),
+                None => (at << (self.bits - other.bits), (at + 1) << (self.bits - other.bits)),
+            };
+            (from..to).for_each(|at| self.set[at / 64] |= 1 << (at % 64));
+        }
+    }
+
     /// True when every word of a query could lead to something.
     #[must_use]
     pub fn could_match(&self, criteria: &str) -> bool {

@@ -1,0 +1,284 @@
+//! Searches that go farther step by step (RT-18).
+//!
+//! An ultrapeer leads its own searches and those of its leaves. First the
+//! leaves are asked whose keywords fit, and the neighbours whose keywords
+//! promise an answer within a single link. Then one neighbour after the other
+//! is asked with a TTL that should bring what is still missing, judged by what
+//! has come from how many; while nothing comes, more of them at a time. It ends
+//! when there are results enough, when nobody is left, or when its time is up.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::links::Link;
+use super::memory::Effects;
+use super::route::Route;
+use super::{Config, Router};
+use crate::id::Guid;
+use crate::time::{Duration, Instant};
+use crate::wire::gnutella::{Body, Message, Query};
+
+/// Servents a search is meant to reach at most, as long as nothing is found.
+const WIDEST: u64 = 50_000;
+/// Neighbours asked at a time, at most.
+const WIDTH: usize = 8;
+/// The TTL of the first neighbours that are asked in full; those one link away
+/// have been probed.
+const SHALLOW: u8 = 2;
+
+/// All searches that are led here.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deepenings {
+    all: BTreeMap<Guid, Deepening>,
+    /// When each goes on.
+    due: BTreeSet<(Instant, Guid)>,
+}
+
+/// A search that is led.
+#[derive(Debug, Clone)]
+struct Deepening {
+    query: Query,
+    /// Whose it is, and the hops it leaves with.
+    from: Route,
+    hops: u8,
+    until: Instant,
+    /// Who was asked in full.
+    asked: Vec<Route>,
+    /// Servents it should have reached.
+    reached: u64,
+    results: u32,
+    /// Steps so far, results before the last, and neighbours it asked.
+    steps: u8,
+    before: u32,
+    width: usize,
+}
+
+impl Deepenings {
+    /// When the next one goes on.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// So many files were found.
+    pub(super) fn found(&mut self, guid: Guid, files: u8) {
+        if let Some(search) = self.all.get_mut(&guid) {
+            search.results = search.results.saturating_add(files.into());
+        }
+    }
+
+    /// Somebody has heard enough.
+    pub(super) fn end(&mut self, guid: Guid) {
+        self.all.remove(&guid);
+        self.due.retain(|(_, other)| *other != guid);
+    }
+
+    /// The next that is due.
+    fn take(&mut self, now: Instant) -> Option<Guid> {
+        let due = self.due.first().copied().filter(|(at, _)| *at <= now)?;
+        self.due.remove(&due);
+        Some(due.1)
+    }
+
+    /// Makes room: nobody leads more than `each` for one leaf, nor more than
+    /// `most` in all. The oldest ends.
+    fn make_room(&mut self, from: Route, (each, most): (u32, u32)) {
+        let oldest = |fits: &dyn Fn(&Deepening) -> bool, most: u32| {
+            let those = self.all.iter().filter(|(_, search)| fits(search));
+            let full = those.clone().count() >= most.max(1) as usize;
+            those.min_by_key(|(_, search)| search.until).map(|(guid, _)| *guid).filter(|_| full)
+        };
+        let over = oldest(&|search| search.from == from, each).or_else(|| oldest(&|_| true, most));
+        if let Some(guid) = over {
+            self.end(guid);
+        }
+    }
+}
+
+/// Servents that a query reaches over a neighbour, each of them having so many
+/// links.
+fn horizon(links: u32, ttl: u8) -> u64 {
+    let fan = u64::from(links.clamp(2, 64)) - 1;
+    (0..ttl.min(8)).map(|far| fan.pow(far.into())).sum()
+}
+
+/// The TTL that reaches so many over a neighbour, up to the largest of this
+/// step.
+fn depth(link: &Link, (wanted, most): (u64, u8), config: &Config) -> u8 {
+    let takes = link.neighbour.max_ttl.unwrap_or(u8::MAX);
+    let most = most.min(config.deep_ttl).min(takes).max(1);
+    let enough = |ttl: &u8| horizon(link.degree(), *ttl) >= wanted;
+    (SHALLOW..most).find(enough).unwrap_or(most)
+}
+
+impl Deepening {
+    /// Results that are enough. A leaf is content with less for words that
+    /// have turned out rare: half of all neighbours could not bring more.
+    fn enough(&self, left: usize, config: &Config) -> bool {
+        let rare = self.from != Route::LOCAL && self.asked.len() >= left;
+        let wanted = if rare { config.enough_rare } else { config.enough };
+        self.results >= wanted
+    }
+
+    /// How many servents each of those left should reach.
+    fn share(&self, left: usize, config: &Config) -> u64 {
+        let missing = u64::from(config.enough.saturating_sub(self.results));
+        let wanted = match u64::from(self.results) {
+            0 => WIDEST,
+            found => (self.reached.max(1) * missing / found).min(WIDEST),
+        };
+        wanted.div_ceil(left.max(1) as u64)
+    }
+}
+
+impl Router {
+    /// True when a query of this neighbour is led here.
+    pub(super) fn leads(&self, slot: u32) -> bool {
+        self.config.relay
+            && self.config.dynamic
+            && self.links.at(slot).is_some_and(|link| !link.neighbour.relays)
+    }
+
+    /// Leads a search that is ours, or that a leaf has sent.
+    pub(super) fn lead(
+        &mut self,
+        now: Instant,
+        (guid, from): (Guid, Route),
+        (query, hops): (Query, u8),
+        fx: &mut Effects,
+    ) {
+        let limits = (self.config.deepenings_per_leaf, self.config.deepenings);
+        self.deepenings.make_room(from, limits);
+        let until = now + self.config.search_life.scaled(self.config.time_scale);
+        let mut search = Deepening {
+            query,
+            from,
+            hops,
+            until,
+            asked: Vec::new(),
+            reached: 0,
+            results: 0,
+            steps: 0,
+            before: 0,
+            width: 0,
+        };
+        let probed = self.probe(now, guid, &mut search, fx);
+        self.deepenings.all.insert(guid, search);
+        if probed {
+            self.go_on_after(now, guid, 1);
+        } else {
+            self.go_deeper(now, guid, fx);
+        }
+    }
+
+    /// Neighbours that a search can still be sent to.
+    fn left(&self, search: &Deepening) -> Vec<u32> {
+        let fits = |link: &&Link| {
+            search.hops < self.config.max_ttl
+                && link.neighbour.relays
+                && link.route != search.from
+                && search.hops < link.hops_flow
+                && !search.asked.contains(&link.route)
+        };
+        self.links.iter().filter(fits).filter_map(|link| link.route.slot()).collect()
+    }
+
+    /// Asks those within one link whose keywords promise something.
+    fn probe(
+        &mut self,
+        now: Instant,
+        guid: Guid,
+        search: &mut Deepening,
+        fx: &mut Effects,
+    ) -> bool {
+        let promises = |slot: &u32| {
+            let link = self.links.at(*slot);
+            link.is_some_and(|link| link.neighbour.probes && link.promises(search.query.criteria()))
+        };
+        let most = self.config.probe_links as usize;
+        let slots: Vec<u32> = self.left(search).into_iter().filter(promises).take(most).collect();
+        search.reached += slots.len() as u64;
+        self.send_on(now, &slots, guid, (search, 1), fx);
+        !slots.is_empty()
+    }
+
+    fn send_on(
+        &mut self,
+        now: Instant,
+        slots: &[u32],
+        guid: Guid,
+        (search, ttl): (&Deepening, u8),
+        fx: &mut Effects,
+    ) {
+        if !slots.is_empty() {
+            let (hops, body) = (search.hops, Body::Query(search.query.clone()));
+            self.originate(now, slots, Message { guid, ttl, hops, body }, fx);
+        }
+    }
+
+    /// The next step of a search is due when answers from so far had their
+    /// time to come.
+    fn go_on_after(&mut self, now: Instant, guid: Guid, ttl: u8) {
+        let step = self.config.step_every.ratio(ttl.into(), 1).scaled(self.config.time_scale);
+        self.deepenings.due.insert((now + step.max(Duration::from_millis(1)), guid));
+    }
+
+    /// Asks the next neighbours, unless that is not needed any more.
+    fn go_deeper(&mut self, now: Instant, guid: Guid, fx: &mut Effects) {
+        let Some(mut search) = self.deepenings.all.remove(&guid) else { return };
+        let left = self.left(&search);
+        let asker_gone = search.from != Route::LOCAL && self.links.by_route(search.from).is_none();
+        if asker_gone || now >= search.until || search.enough(left.len(), &self.config) {
+            return;
+        }
+        if left.is_empty() {
+            // Ours goes on with the next neighbour that comes.
+            if search.from == Route::LOCAL {
+                self.deepenings.all.insert(guid, search);
+            }
+            return;
+        }
+        let idle = search.results == search.before;
+        // Its answers find their way for as long as it is asked.
+        let mark = self.marks.of_id(guid);
+        if self.queries.renew(now, mark, search.from).is_err() {
+            return;
+        }
+        search.width = if idle { (2 * search.width).clamp(1, WIDTH) } else { 1 };
+        search.before = search.results;
+        let farthest = SHALLOW.saturating_add(search.steps);
+        let farthest = farthest.min(self.config.max_ttl - search.hops);
+        search.steps = search.steps.saturating_add(1);
+        let wanted = (search.share(left.len(), &self.config), farthest);
+        // Not always the same one first.
+        let first = usize::from(guid.0[0]) % left.len();
+        let mut deepest = 1;
+        for at in 0..search.width.min(left.len()) {
+            let slot = left[(first + at) % left.len()];
+            let Some(link) = self.links.at(slot) else { continue };
+            let ttl = depth(link, wanted, &self.config);
+            search.asked.push(link.route);
+            search.reached += horizon(link.degree(), ttl);
+            deepest = deepest.max(ttl);
+            self.send_on(now, &[slot], guid, (&search, ttl), fx);
+        }
+        self.deepenings.all.insert(guid, search);
+        self.go_on_after(now, guid, deepest);
+    }
+
+    /// Searches whose time has come go on.
+    pub(super) fn deepen(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some(guid) = self.deepenings.take(now) {
+            self.go_deeper(now, guid, fx);
+        }
+    }
+
+    /// A new neighbour is somebody left to ask for searches of ours that have
+    /// asked all others.
+    pub(super) fn wake_searches(&mut self, now: Instant) {
+        let waits = |guid: &Guid| !self.deepenings.due.iter().any(|(_, other)| other == guid);
+        let waiting: Vec<Guid> = self.deepenings.all.keys().copied().filter(waits).collect();
+        for guid in waiting {
+            self.go_on_after(now, guid, 1);
+        }
+    }
+}
