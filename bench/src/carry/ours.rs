@@ -1,4 +1,5 @@
-//! Ours: the program's own endpoints, no congestion control (the default).
+//! Ours: the program's own endpoints, without congestion control, as they are
+//! on the loopback by default.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::time::Instant as Clock;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{Config, Endpoint, Event, Input, Order, Output, Payload};
+use servent_core::unicast::{Config, Congestion, Endpoint, Event, Input, Order, Output, Payload};
 use servent_core::wire::unicast::Packet;
 
 use crate::measure::{median, now};
@@ -29,7 +29,7 @@ struct Pair {
 
 impl Pair {
     fn new(mtu: u32, coded: bool) -> Self {
-        let config = Config { mtu, ..Config::default() };
+        let config = Config { mtu, congestion: Congestion::None, ..Config::default() };
         let end = |seed| Endpoint::new(config.clone(), Rng::new(seed));
         let addr = |n: u8| SocketAddr::from(([10, 0, 0, n], 7_000));
         Self {

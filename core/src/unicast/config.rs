@@ -25,11 +25,13 @@ pub enum Profile {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Congestion {
-    /// Nothing: the windows alone. For networks of one's own.
-    #[default]
+    /// Nothing: the windows alone. For networks of one's own: elsewhere it
+    /// takes what others need.
     None,
     /// Grows until something is lost, then steps back and grows along a
-    /// cubic curve (after RFC 9438, in integers).
+    /// cubic curve (after RFC 9438, in integers). Not towards the loopback,
+    /// where nothing is shared with anybody (UC-14).
+    #[default]
     Cubic,
     /// So many bytes.
     Fixed(u64),
@@ -99,8 +101,8 @@ pub struct Config {
     pub rto_min: Duration,
     /// The longest, and the end of every back-off.
     pub rto_max: Duration,
-    /// OPEN without a message for so long becomes CLOSING (UC-8); zero:
-    /// never.
+    /// OPEN without a word about it for so long becomes CLOSING (UC-8,
+    /// UC-13); zero: never.
     pub conn_expiry: Duration,
     /// CLOSING for so long becomes CLOSED (UC-8).
     pub conn_close: Duration,
@@ -117,7 +119,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             profile: Profile::Adaptive,
-            congestion: Congestion::None,
+            congestion: Congestion::Cubic,
             mtu: 1_400,
             seal: Seal::None,
             max_message: 256 * 1024,

@@ -41,6 +41,10 @@
 //! shown neither a token nor an id of ours gets three times its bytes at
 //! most; more waits behind a probe.
 //!
+//! **Life.** Messages, acknowledgements and questions of the other side are
+//! life. An application that does not read for hours keeps its connection, at
+//! a window of zero, asked about every [`Config::rto_max`] (UC-13).
+//!
 //! **The end.** CLOSE carries the last number and is acknowledged. What
 //! nobody acknowledged by the deadline is named ([`Event::Undelivered`]). A
 //! receiver entry that is gone leaves a tomb: its messages are acknowledged

@@ -1,4 +1,5 @@
-//! OPEN, CLOSING, CLOSED (UC-6, UC-7, UC-8). A CLOSED entry is gone.
+//! OPEN, CLOSING, CLOSED (UC-6, UC-7, UC-8). A CLOSED entry is gone. Only
+//! silence expires one (UC-13).
 
 use super::cx::Cx;
 use super::{Config, Conn, Ending, Event, Side};
@@ -7,7 +8,7 @@ use crate::time::{Duration, Instant};
 /// Where an entry stands.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    /// When it was last used.
+    /// When it was last used, or the other side was last heard of it.
     touched: Instant,
     /// CLOSING, since when and why.
     closing: Option<(Instant, Ending)>,
@@ -32,6 +33,14 @@ impl State {
         self.touched = cx.now;
         if self.closing.take().is_some() {
             cx.fx.event(Event::Reopened { peer: cx.peer, conn, side });
+        }
+    }
+
+    /// The other side speaks of it, if only with an acknowledgement or a
+    /// question: it is no longer silent (UC-13). That opens nothing again.
+    pub(super) fn heard(&mut self, now: Instant) {
+        if self.closing.is_none() {
+            self.touched = now;
         }
     }
 

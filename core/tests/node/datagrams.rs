@@ -104,7 +104,8 @@ impl Host {
 #[test]
 fn what_leaves_in_a_row_to_one_peer_is_one_piece_cut_in_equal_lengths() {
     let now = Instant::from_secs(101);
-    let unicast = unicast::Config { mtu: 1_000, initial_flight: 1 << 20, ..Default::default() };
+    let (initial_flight, congestion) = (1 << 20, unicast::Congestion::None);
+    let unicast = unicast::Config { mtu: 1_000, initial_flight, congestion, ..Default::default() };
     let mut host = Host::new(1, config(unicast));
     let messages: Vec<_> = (0..40_u8).map(|n| message(vec![n; 900])).collect();
     host.send(now, at(2), messages);

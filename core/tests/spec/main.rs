@@ -24,4 +24,6 @@ mod rt_peers;
 mod sw;
 mod sw_ends;
 mod uc;
+mod uc_congestion;
 mod uc_ends;
+mod uc_life;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-use servent::unicast::{BindError, Config, Counters, Endpoint, Loss, Options};
+use servent::unicast::{BindError, Config, Congestion, Counters, Endpoint, Loss, Options};
 use servent_core::time::Duration;
 
 use super::Common;
@@ -26,6 +26,10 @@ pub(crate) struct Travel {
     /// What times the repairs: the round trip, or the design's fixed 500 ms.
     #[arg(long, value_name = "NAME")]
     profile: Option<ProfileName>,
+    /// Whether to give way to others on the network: cubic does, none does
+    /// not. Not on the loopback, where there are none.
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<CongestionName>,
     /// The largest datagram in bytes, 200 to 65000.
     #[arg(long, value_name = "N")]
     mtu: Option<u32>,
@@ -48,6 +52,13 @@ enum ProfileName {
     Unicast3,
 }
 
+/// The kinds of congestion control by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CongestionName {
+    Cubic,
+    None,
+}
+
 impl Travel {
     /// The options of the endpoint.
     pub(crate) fn options(&self, common: &Common) -> Result<Options, Failure> {
@@ -59,6 +70,13 @@ impl Travel {
             };
             builder.flag("--profile", "unicast.profile", Raw::Text(name.into()))?;
         }
+        if let Some(congestion) = self.congestion {
+            let name = match congestion {
+                CongestionName::Cubic => "cubic",
+                CongestionName::None => "none",
+            };
+            builder.flag("--congestion", "unicast.congestion", Raw::Text(name.into()))?;
+        }
         if let Some(mtu) = self.mtu {
             builder.flag("--mtu", "unicast.mtu", Raw::Integer(i64::from(mtu)))?;
         }
@@ -66,6 +84,11 @@ impl Travel {
         if !MTU.contains(&config.mtu) {
             let what = format!("datagrams of {} bytes are not possible", config.mtu);
             return Err(Failure::usage(what).next("choose --mtu between 200 and 65000"));
+        }
+        if config.congestion == Congestion::None {
+            tracing::warn!(
+                "no congestion control: on a network shared with others this takes what they need"
+            );
         }
         let (loss, seed, trace) = (self.loss, self.seed, self.trace.clone());
         Ok(Options { config, loss, seed, trace, ..Options::default() })

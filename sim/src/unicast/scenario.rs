@@ -11,7 +11,7 @@ use crate::error::{self, ScenarioError};
 use crate::links::datagram::Link;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
-use servent_core::unicast::{Config, Profile};
+use servent_core::unicast::{Config, Congestion, Profile};
 
 /// A world of nodes that send each other messages to be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,7 +88,8 @@ impl Default for Scenario {
             horizon: Duration::from_secs(10),
             profile: Profile::Adaptive,
             nodes: alloc::vec![party("A"), party("B")],
-            config: Config::default(),
+            // What is shown are the repairs.
+            config: Config { congestion: Congestion::None, ..Config::default() },
             link: Link::default(),
             ways: Vec::new(),
             script: Vec::new(),

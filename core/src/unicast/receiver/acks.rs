@@ -5,7 +5,7 @@ use crate::time::{Duration, Instant};
 use crate::unicast::cx::Cx;
 use crate::unicast::packer::Packer;
 use crate::unicast::rtt::Rtt;
-use crate::unicast::{Event, Limit};
+use crate::unicast::{Event, Limit, Side};
 use crate::wire::unicast::{Ack, Block};
 use alloc::vec::Vec;
 
@@ -42,6 +42,8 @@ impl Receiver {
     /// The sender asks for an acknowledgement now. It has sent all up to
     /// `sent`, more than a round trip ago: what is not here is missing.
     pub(in crate::unicast) fn probed(&mut self, sent: u64, cx: &mut Cx<'_>) {
+        // Whoever asks waits for something: that opens a closing one again.
+        self.state.touch(cx, self.conn, Side::Receiver);
         if !cx.config.to_the_letter() {
             self.show(sent.min(self.promised), cx.now);
         }

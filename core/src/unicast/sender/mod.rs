@@ -86,7 +86,7 @@ impl Sender {
             flight: 0,
             limit: u64::from(cx.config.initial_messages),
             limit_bytes: cx.config.initial_flight,
-            congestion: Window::new(cx.config),
+            congestion: Window::new(cx.config, cx.peer.ip()),
             known: false,
             token: None,
             opening: false,
@@ -185,8 +185,11 @@ impl Sender {
         self.token = None;
         self.heard(cx);
         if ack.upto < self.highest_acked() {
-            return; // Overtaken by a later one.
+            // Overtaken by a later one; or of a receiver that began anew and
+            // waits for what we no longer have, which is no life.
+            return;
         }
+        self.state.heard(cx.now);
         self.measure(&ack, rtt, cx);
         let limited = self.flight + u64::from(cx.config.mtu) >= self.congestion.bytes();
         let before = self.base;

@@ -12,8 +12,8 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, Endpoint, Event, Input, Order, Output, Payload, PeerView, Profile, ReceiverView,
-    SenderView,
+    Config, Congestion, Endpoint, Event, Input, Order, Output, Payload, PeerView, Profile,
+    ReceiverView, SenderView,
 };
 use servent_core::wire::unicast::{Block, Conn, Packet};
 
@@ -82,8 +82,11 @@ pub struct World {
     seed: u64,
 }
 
+/// Without congestion control: what is looked at are the repairs, and the
+/// windows of both ends.
 pub fn config(profile: Profile) -> Config {
-    Config { profile, trace_messages: true, ..Config::default() }
+    let congestion = Congestion::None;
+    Config { profile, congestion, trace_messages: true, ..Config::default() }
 }
 
 pub fn addr(node: usize) -> SocketAddr {
