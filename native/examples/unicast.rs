@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        server.shutdown().await;
+        server.shutdown().await
     });
 
     let client = Endpoint::bind("127.0.0.1:0".parse()?, lossy(2)?).await?;
@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         counters.socket.lost_in + counters.socket.lost_out,
         counters.protocol.resent,
     );
-    client.shutdown().await;
-    echo.await?;
+    client.shutdown().await?;
+    echo.await??;
     Ok(())
 }

@@ -136,6 +136,9 @@ pub enum RunError {
     /// Nothing can be promised any more, because nothing can be saved.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// It ended in peace, and its trace is not whole.
+    #[error("the trace is not whole: {0}")]
+    Trace(io::Error),
     /// The task that owns the node is gone: a bug, or it was aborted.
     #[error("the servent ended unexpectedly")]
     Gone,

@@ -148,8 +148,8 @@ impl Receiver {
             }
         };
         running.abort_all();
-        endpoint.shutdown().await;
-        ended
+        let whole = endpoint.shutdown().await;
+        ended.and_then(|()| Ok(whole?))
     }
 
     /// Takes a transfer on, or tells its sender why not.

@@ -129,7 +129,7 @@ async fn send(
         herald.result(&through.fact("sent", &counters), &sentence);
     }
     if outcome.is_ok() {
-        endpoint.shutdown().await;
+        endpoint.shutdown().await?;
     }
     outcome.map(|_| ())
 }

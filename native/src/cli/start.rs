@@ -150,6 +150,7 @@ impl From<&RunError> for Failure {
     fn from(error: &RunError) -> Self {
         let exit = match error {
             RunError::Store(failure) => store(failure),
+            RunError::Trace(_) => Exit::Disk,
             _ => Exit::Failed,
         };
         Self::new(exit, error.to_string())

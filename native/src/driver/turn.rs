@@ -136,12 +136,8 @@ impl Loop {
         let how = match (how, self.tape.take()) {
             (Ok(true), Some(tape)) => {
                 let now = self.clock.now();
-                match tokio::task::spawn_blocking(move || tape.end(now)).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(why)) => tracing::error!(%why, "the trace is not whole"),
-                    Err(why) => tracing::error!(%why, "the trace is not whole"),
-                }
-                Ok(())
+                let ended = tokio::task::spawn_blocking(move || tape.end(now)).await;
+                ended.unwrap_or_else(|gone| Err(gone.into())).map_err(RunError::Trace)
             }
             (how, _) => how.map(|_| ()),
         };

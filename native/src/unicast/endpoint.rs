@@ -10,6 +10,7 @@ use super::error::{BindError, ConnectError, SendError};
 use super::options::Options;
 use crate::driver::datagrams::{Closing, Counters, Lost, Pipe, Shared, Undelivered};
 use crate::driver::{self, Datagrams, Driver, Handle};
+use crate::error::RunError;
 use crate::net::udp::canonical;
 
 /// A UDP socket that speaks reliable unicast with many peers: a servent that
@@ -112,11 +113,12 @@ impl Endpoint {
     /// [`Options::close_deadline`] has passed, and ends. What a connection
     /// could not deliver is what its own [`Connection::close`] says; call
     /// that first to know. A servent that does more than this goes on.
-    pub async fn shutdown(self) {
+    ///
+    /// # Errors
+    /// It had ended with an error, or its trace is not whole.
+    pub async fn shutdown(self) -> Result<(), Arc<RunError>> {
         self.shared.leave().await;
-        if self.alone {
-            let _ = self.servent.stop().await; // What goes wrong is in the log.
-        }
+        if self.alone { self.servent.stop().await } else { Ok(()) }
     }
 }
 

@@ -16,7 +16,7 @@
 //! connection.send("hello").await?;
 //! let answer = connection.recv().await?;
 //! connection.close().await?; // Everything was acknowledged, or the error names what was not.
-//! endpoint.shutdown().await;
+//! endpoint.shutdown().await?;
 //! # let _ = answer;
 //! # Ok(())
 //! # }

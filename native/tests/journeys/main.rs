@@ -3,5 +3,7 @@
 #[path = "../support/program/mod.rs"]
 mod program;
 
+mod full_disk;
+mod pauses;
 mod queue;
 mod several_downloads;

@@ -340,6 +340,12 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("not in {PATIENCE:?}: {what}");
 }
 
+/// Lets time go by.
+pub(crate) fn pause(time: Duration) {
+    let (_never_used, pause) = channel::<()>();
+    let _ = pause.recv_timeout(time); // Nothing is ever sent.
+}
+
 /// The content of a file, compared without printing megabytes.
 #[track_caller]
 pub(crate) fn assert_same(path: &Path, bytes: &[u8]) {

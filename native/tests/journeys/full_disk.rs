@@ -1,0 +1,65 @@
+//! A disk that fills is said, and shows in the exit code.
+
+use std::process::{Command, Stdio};
+
+use crate::program::{Place, assert_same, complains, finish, free_port, noise};
+
+/// The program with files of at most 100 KB, as on a full disk; the signal
+/// that comes with it is ignored, as a service manager may do.
+fn cramped(place: &Place, arguments: &[&str]) -> Command {
+    let command = place.servent(&[]);
+    let program = command.get_program().to_owned();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]);
+    shell.arg(program).args(arguments);
+    shell.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
+    shell.current_dir(place.dir.path()).stdin(Stdio::null());
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
+}
+
+/// Sends 2 MB; the trace of one side does not fit. How both ended, and what
+/// arrived.
+fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
+    let bytes = noise(2_000_000);
+    std::fs::write(place.path("film"), &bytes).unwrap();
+    let at = format!("127.0.0.1:{}", free_port());
+    let out = std::fs::File::create(place.path("arrived")).unwrap();
+    let trace = ["--trace", "trace.sqlog", "-q"];
+    let side = |traced: bool, arguments: &[&str]| {
+        if traced {
+            return cramped(place, &[arguments, &trace].concat());
+        }
+        let mut command = place.servent(&[arguments, &["-q"]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let receive = ["receive", "--listen", &at];
+    // What arrives goes through a pipe: that is not what is cramped.
+    let mut receiver = side(!of_sender, &receive).spawn().unwrap();
+    let mut pipe = receiver.stdout.take().unwrap();
+    let copying = std::thread::spawn(move || std::io::copy(&mut pipe, &mut &out).unwrap());
+    let sender = side(of_sender, &["send", &at, "film"]).spawn().unwrap();
+    let sent = finish(sender);
+    copying.join().unwrap();
+    receiver.stdout = Some(empty());
+    let received = finish(receiver);
+    let (full, other) = if of_sender { (&sent, &received) } else { (&received, &sent) };
+    assert!(other.status.success(), "{}", String::from_utf8_lossy(&other.stderr));
+    complains(full, 4, "the trace is not whole");
+    assert_same(&place.path("arrived"), &bytes);
+}
+
+/// A pipe with nothing in it.
+fn empty() -> std::process::ChildStdout {
+    let mut nothing = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+    let out = nothing.stdout.take().unwrap();
+    nothing.wait().unwrap();
+    out
+}
+
+#[test]
+fn a_trace_that_does_not_fit_on_the_disk_is_no_success() {
+    sent_with_a_trace_that_does_not_fit(&Place::new(), true);
+    sent_with_a_trace_that_does_not_fit(&Place::new(), false);
+}
