@@ -127,7 +127,7 @@ impl Run {
         let url: Text = "f".into();
         let hashes: Arc<[Hash]> = vec![HASH; self.swarm.pieces as usize].into();
         let size = self.swarm.pieces * 100;
-        let file = FileSpec { url: url.clone(), size, chunk: 100, hashes };
+        let file = FileSpec { url: url.clone(), size, chunk: 100, hashes, sha256: None };
         self.manager.handle(self.now, Input::Serve(file), &mut self.fx);
         let source = Input::Source { addr: ([192, 0, 2, 1], 80).into(), slots: 1 };
         self.manager.handle(self.now, source, &mut self.fx);

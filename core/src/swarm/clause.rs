@@ -25,6 +25,8 @@ impl Event {
             Self::Concurrency { .. } => ("SW-12", "lines 80–89"),
             Self::Purged { .. } => ("SW-8", "lines 56–64"),
             Self::Refused { why, .. } => refusal(*why),
+            Self::Settled { .. } => ("SW-27", "not in the text"),
+            Self::Withdrawn { .. } => ("SW-29", "not in the text"),
             Self::Limit { .. } => ("SW-25", "not in the text"),
         }
     }

@@ -42,14 +42,16 @@ pub struct Config {
     pub search_limit: u32,
     /// Take a random piece of the rarest, not of all (SW-21).
     pub rarest: bool,
-    /// A client that has not confirmed gets nothing at all (SW-22).
+    /// A client that has not confirmed gets nothing at all (SW-22). Always so
+    /// with [`Policy::Seed2004`], as its text says.
     pub strict: bool,
     /// A transfer nobody has reported on ends after this long (SW-25).
     pub transfer_timeout: Duration,
     /// After one side's report, the other's has to come (SW-22).
     pub confirm_timeout: Duration,
     /// Weighed failures from which on a client is in quarantine, unless it
-    /// has uploaded more (SW-25).
+    /// has uploaded more (SW-25); pieces to it that failed from which on it
+    /// gets none it has not earned (SW-27).
     pub quarantine: u32,
     /// Failures count half after this long.
     pub failure_decay: Duration,
@@ -77,6 +79,13 @@ pub struct Config {
     pub files_per_client: u32,
     /// Tell with each choice how it was made. Looks at every client.
     pub explain: bool,
+}
+
+impl Config {
+    /// Whether a client that has not confirmed gets nothing at all.
+    pub(super) fn is_strict(&self) -> bool {
+        self.strict || self.policy == Policy::Seed2004
+    }
 }
 
 impl Default for Config {

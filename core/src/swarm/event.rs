@@ -83,6 +83,12 @@ pub enum Event {
     Purged { owner: IpAddr },
     /// A message was not obeyed.
     Refused { client: ConnId, why: Refusal },
+    /// A failed piece that was charged is not tried again; `counted`: it has
+    /// been paid for, because only the client itself says that it failed
+    /// (SW-27).
+    Settled { client: ConnId, file: FileNo, piece: u32, counted: bool },
+    /// A file is not to be had any more (SW-29).
+    Withdrawn { file: FileNo },
     /// A limit of the configuration was reached.
     Limit { limit: Limit },
 }
@@ -109,6 +115,7 @@ impl Event {
             | E::Quarantined { client, .. }
             | E::Released { client }
             | E::Concurrency { client, .. }
+            | E::Settled { client, .. }
             | E::Refused { client, .. } => (Some(*client), None),
             E::Blamed { client, by, .. } => (Some(*client), Some(*by)),
             E::Assigned { down, up, .. }
@@ -116,7 +123,9 @@ impl Event {
             | E::Confirmed { down, up, .. }
             | E::Failed { down, up, .. }
             | E::Refetch { down, up, .. } => (Some(*down), *up),
-            E::Ratio { .. } | E::Purged { .. } | E::Limit { .. } => (None, None),
+            E::Ratio { .. } | E::Purged { .. } | E::Withdrawn { .. } | E::Limit { .. } => {
+                (None, None)
+            }
         }
     }
 }

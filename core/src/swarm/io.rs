@@ -22,6 +22,9 @@ pub struct FileSpec {
     pub chunk: u64,
     /// The SHA-256 of every piece, in order.
     pub hashes: Arc<[Hash]>,
+    /// The SHA-256 of all of it, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Hash>,
 }
 
 /// Something for the coordinator.
@@ -31,6 +34,9 @@ pub enum Input {
     Restore(Row),
     /// A file to answer for.
     Serve(FileSpec),
+    /// A file is not to be had any more; the sentence says why. Everybody on
+    /// it is told.
+    Withdraw { url: Text, why: String },
     /// Where all files can be had from: the piece server or a proxy (SW-9),
     /// so many transfers at once. Again with other slots to change them.
     Source { addr: SocketAddr, slots: u32 },

@@ -53,8 +53,11 @@ pub struct Row {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) row: Row,
-    /// Pieces on their way that will count.
+    /// Pieces on their way that will count, and those that failed and count
+    /// until they are here (SW-27).
     pub(super) in_flight: u32,
+    /// Of these, those that failed.
+    pub(super) failed: u32,
     /// Clients connected from there.
     pub(super) clients: Vec<u32>,
     /// It is in quarantine.
@@ -171,7 +174,7 @@ impl Ledger {
     pub(super) fn put(&mut self, row: Row) -> u32 {
         let owner = owner(row.owner);
         let row = Row { owner, ..row };
-        let entry = Entry { row, in_flight: 0, clients: Vec::new(), quarantined: false };
+        let entry = Entry { row, in_flight: 0, failed: 0, clients: Vec::new(), quarantined: false };
         let at = match self.free.pop() {
             Some(at) => {
                 self.entries[at as usize] = Some(entry);

@@ -110,6 +110,8 @@ fn message() -> impl Strategy<Value = Message> {
                     size: Some(PIECES * CHUNK).filter(|_| yes),
                     chunk_size: Some(CHUNK),
                     streaming: false,
+                    sha256: None,
+                    gone: (!yes).then(|| "gone".into()),
                 },
                 2 | 3 => Message::TellVerify { about, authorized: yes },
                 4 => Message::HashVerify { url, span, hash_ok: yes },
@@ -164,7 +166,8 @@ fn to_the_coordinator() -> impl Strategy<Value = Input> {
 fn opened(rest: Vec<Step<Input>>) -> Vec<Step<Input>> {
     let step = |input| Step { after: Duration::ZERO, input };
     let hashes: Arc<[Hash]> = (0..PIECES).map(hash).collect();
-    let spec = FileSpec { url: "f".into(), size: PIECES * CHUNK, chunk: CHUNK, hashes };
+    let spec =
+        FileSpec { url: "f".into(), size: PIECES * CHUNK, chunk: CHUNK, hashes, sha256: None };
     let mut steps = vec![
         step(Input::Serve(spec)),
         step(Input::Source { addr: ([9, 9, 9, 9], 80).into(), slots: 1 }),
@@ -209,6 +212,8 @@ fn to_the_client() -> impl Strategy<Value = client::Input> {
         size: Some(PIECES * CHUNK),
         chunk_size: Some(CHUNK),
         streaming: false,
+        sha256: None,
+        gone: None,
     };
     prop_oneof![
         2 => Just(client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) }),
@@ -299,6 +304,8 @@ fn a_client_that_let_somebody_in(now: Instant) -> Client {
         size: Some(PIECES * CHUNK),
         chunk_size: Some(CHUNK),
         streaming: false,
+        sha256: None,
+        gone: None,
     };
     give(&mut client, now, client::Input::Message(extensions));
     give(&mut client, now, client::Input::Message(told));

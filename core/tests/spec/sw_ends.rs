@@ -258,7 +258,9 @@ fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
     assert_eq!(refusals(&swarm), expected);
     let errors = swarm.heard(2).iter().filter(|m| matches!(m, Message::Error { .. })).count();
     assert_eq!((errors, swarm.closed.len()), (5, 0));
-    swarm.say(2, Message::TellInfo { url: url(), size: None, chunk_size: None, streaming: false });
+    let (size, chunk_size, sha256, gone) = (None, None, None, None);
+    let told = Message::TellInfo { url: url(), size, chunk_size, streaming: false, sha256, gone };
+    swarm.say(2, told);
     assert_eq!(swarm.closed, [2], "what only the coordinator says ends it");
     swarm.comes_from(3, ip(3), 7_003);
     swarm.say(

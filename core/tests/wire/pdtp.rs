@@ -213,11 +213,10 @@ fn server_message() -> impl Strategy<Value = Message> {
     let method = prop::sample::select(vec![Method::Get, Method::Put]);
     prop_oneof![
         extensions().prop_map(Message::Extensions),
-        (text(), number(), number(), any::<bool>()).prop_map(
-            |(url, size, chunk_size, streaming)| {
-                Message::TellInfo { url, size, chunk_size, streaming }
-            }
-        ),
+        (text(), number(), number(), any::<bool>(), hash(), prop::option::of("\\PC{0,20}"))
+            .prop_map(|(url, size, chunk_size, streaming, sha256, gone)| {
+                Message::TellInfo { url, size, chunk_size, streaming, sha256, gone }
+            }),
         (about_any(), 1..=u16::MAX, method, hash()).prop_map(|(about, port, method, hash)| {
             Message::Transfer(Transfer { about, port, method, hash })
         }),

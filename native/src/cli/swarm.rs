@@ -60,6 +60,10 @@ impl From<SwarmError> for Failure {
             SwarmError::Refused(_) => {
                 (Exit::Network, "compare the URL with the one that `servent swarm serve` printed")
             }
+            SwarmError::Withdrawn(_) => (
+                Exit::Network,
+                "ask whoever runs `servent swarm serve`; what had arrived stays in the .part file",
+            ),
             SwarmError::Other { .. } => (Exit::Unverified, ""),
             _ => (Exit::Failed, ""),
         };

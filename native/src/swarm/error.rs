@@ -34,6 +34,9 @@ pub enum SwarmError {
     /// The coordinator cannot or will not give the file.
     #[error("{0}")]
     Refused(String),
+    /// The coordinator does not give the file any more.
+    #[error("{0}")]
+    Withdrawn(String),
     /// The whole is not what was asked for.
     #[error("{} is not the file asked for: its SHA-256 is {found}", path.display())]
     Other {

@@ -252,6 +252,7 @@ impl Follow {
                 Err(SwarmError::Unreachable(at.join(", ")))
             }
             Answer::Refused { why, .. } => Err(SwarmError::Refused(why)),
+            Answer::Withdrawn { why, .. } => Err(SwarmError::Withdrawn(why)),
             Answer::DiskFailed { why, .. } => Err(SwarmError::file(path(), io_error(why))),
         }
     }

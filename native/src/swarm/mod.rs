@@ -10,7 +10,7 @@ use servent_core::node;
 
 pub use self::error::SwarmError;
 pub use self::get::{Fetch, GetOptions, Progress, get};
-pub use self::serve::{ServeOptions, Server, serve};
+pub use self::serve::{ServeOptions, Server, Withdrawals, serve};
 pub use crate::driver::Tally;
 pub use crate::files::{CHUNK, Hashed, hash_file};
 

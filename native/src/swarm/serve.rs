@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use servent_core::node::swarm::{Config, CoordinatorHalf};
+use servent_core::node::Answer as NodeAnswer;
+use servent_core::node::swarm::{Answer, Config, CoordinatorHalf};
 use servent_core::swarm::{self, FileSpec};
 use servent_core::wire::pdtp::{Text, url_of};
+use tokio::sync::broadcast;
 
 use super::error::SwarmError;
 use super::{Tally, node_config};
@@ -90,12 +92,36 @@ impl Server {
         Ok((view, self.handle.tally()))
     }
 
+    /// Why files are not given any more, one after another, from now on.
+    #[must_use]
+    pub fn withdrawals(&self) -> Withdrawals {
+        Withdrawals(self.handle.answers())
+    }
+
     /// Saves the ledger and hangs up.
     ///
     /// # Errors
     /// It had ended with an error, or saving failed.
     pub async fn stop(&self) -> Result<(), SwarmError> {
         self.handle.stop().await.map_err(|why| SwarmError::Ended(why.to_string()))
+    }
+}
+
+/// Files whose source found them changed or gone.
+#[derive(Debug)]
+pub struct Withdrawals(broadcast::Receiver<NodeAnswer>);
+
+impl Withdrawals {
+    /// Waits for the next one: a sentence that says why. `None`: the
+    /// coordinator has ended.
+    pub async fn next(&mut self) -> Option<String> {
+        loop {
+            match self.0.recv().await {
+                Ok(NodeAnswer::Swarm(Answer::Withdrawn { why, .. })) => return Some(why),
+                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
     }
 }
 
@@ -107,7 +133,8 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
     let (files, paths) = hash_all(&options).await?;
     let specs = files.iter().zip(paths).map(|((url, hashed), path)| {
         let (url, size, chunk) = (url.clone(), hashed.size, options.chunk);
-        (path, FileSpec { url, size, chunk, hashes: hashed.pieces.clone().into() })
+        let (hashes, sha256) = (hashed.pieces.clone().into(), Some(hashed.whole));
+        (path, FileSpec { url, size, chunk, hashes, sha256 })
     });
     let coordinate = Coordinate {
         files: specs.collect(),

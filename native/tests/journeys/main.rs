@@ -2,8 +2,13 @@
 
 #[path = "../support/program/mod.rs"]
 mod program;
+#[path = "../support/swarm_program/mod.rs"]
+mod swarm_program;
 
 mod full_disk;
+mod kills;
+mod kills_swarm;
 mod pauses;
 mod queue;
 mod several_downloads;
+mod swarm_source;

@@ -327,7 +327,8 @@ async fn one_servent_shares_and_coordinates_at_once() {
     std::fs::write(&film, &bytes).unwrap();
     let hashed = servent::swarm::hash_file(&film, 16_384).unwrap();
     let (url, size) = (url_of("film.mkv"), hashed.size);
-    let spec = FileSpec { url: url.clone(), size, chunk: 16_384, hashes: hashed.pieces.into() };
+    let (hashes, sha256) = (hashed.pieces.into(), Some(hashed.whole));
+    let spec = FileSpec { url: url.clone(), size, chunk: 16_384, hashes, sha256 };
     let mut options = Options {
         shares: vec![shared],
         coordinate: Some(Coordinate { files: vec![(film, spec)], slots: 4, proxies: Vec::new() }),

@@ -70,7 +70,7 @@ fn deadlock() -> Scenario {
     it.swarm.policy = Policy::Seed2004;
     it.variants.reverse();
     it.source_slots = 4;
-    it.horizon = Duration::from_secs(120);
+    it.horizon = Duration::from_secs(180);
     it
 }
 

@@ -1,16 +1,17 @@
 //! The coordinator and its source: hosts `swarm::manager`.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
-use super::io::{Op, SwarmFile};
+use super::io::{Answer, Op, SwarmFile};
 use super::peers::{Asking, AskingStep, Moving, Peers};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
 use crate::node::Event;
-use crate::node::{ConnEvent, FileRef, Output};
+use crate::node::{ConnEvent, FileRef, Output, StoreError};
 use crate::rng::Rng;
 use crate::swarm::{self, FileSpec, Input, Manager};
 use crate::wire::http::{Method, RequestHead};
@@ -55,6 +56,23 @@ impl Coordinator {
         let offered = Offered { file, size: spec.size };
         self.files.entry(spec.url.clone()).or_insert(offered);
         self.feed(Input::Serve(spec), cx);
+    }
+
+    /// A file of the source cannot be read any more: nobody gets it, and
+    /// everybody is told (SW-29).
+    pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut Cx<'_>) {
+        let found = self.files.iter().find(|(_, offered)| offered.file == file);
+        let Some(url) = found.map(|(url, _)| url.clone()) else { return };
+        self.files.remove(&url);
+        let name = url.rsplit('/').next().unwrap_or_default();
+        let how = match why {
+            StoreError::Changed => "was changed or is gone",
+            StoreError::Denied => "may not be read any more",
+            StoreError::Full | StoreError::Failed => "cannot be read any more",
+        };
+        let why = format!("{name} is not given any more: at its source it {how}");
+        self.feed(Input::Withdraw { url, why: why.clone() }, cx);
+        cx.answer(Answer::Withdrawn { file, why });
     }
 
     /// A client has come, and found us at `local`.

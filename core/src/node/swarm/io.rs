@@ -73,13 +73,16 @@ pub enum Command {
 pub enum Answer {
     /// A file is whole, checked, and has its name.
     Done { file: SwarmFile, sha256: Hash },
-    /// A file is whole, and not what was asked for.
+    /// A file is whole, or about to be fetched, and not what was asked for.
     Other { file: SwarmFile, sha256: Hash },
     /// No coordinator answers; it is tried again.
     Unreachable { file: SwarmFile },
     /// The coordinator cannot or will not give the file, or there is no client
     /// here that could ask it; the sentence says why.
     Refused { file: SwarmFile, why: String },
+    /// A file is not given any more, ours or somebody else's: its source
+    /// found it changed or gone (SW-29). The sentence says so.
+    Withdrawn { file: SwarmFile, why: String },
     /// The disk does not take the file.
     DiskFailed { file: SwarmFile, why: StoreError },
 }

@@ -241,10 +241,13 @@ impl Member {
             }
             Out::Refuse { conn, status } => refuse(conn, status, peers, cx),
             Out::Abort { job } => self.jobs.abort(job.0, peers, cx),
-            Out::Info { url, size, chunk } => self.known(&url, (size, chunk), todo, cx),
+            Out::Info { url, size, chunk, sha256 } => {
+                self.known(&url, (size, chunk, sha256), todo, cx);
+            }
             Out::Keep { url, piece } => self.keep(&url, piece, cx),
             Out::Done { url } => self.whole(&url, cx),
             Out::Failed { url, why } => self.failed(&url, why, cx),
+            Out::Withdrawn { url, why } => self.withdrawn(&url, why, cx),
         }
         None
     }
@@ -275,7 +278,7 @@ impl Member {
     fn known(
         &mut self,
         url: &Text,
-        (size, chunk): (u64, u64),
+        (size, chunk, sha256): (u64, u64, Option<Hash>),
         todo: &mut VecDeque<Input>,
         cx: &mut Cx<'_>,
     ) {
@@ -285,6 +288,14 @@ impl Member {
             return;
         }
         let file = wanted.file;
+        if let (Some(asked), Some(sha256)) = (wanted.sha256, sha256)
+            && asked != sha256
+        {
+            // Known before a byte of it has come.
+            self.files.remove(url);
+            cx.answer(Answer::Other { file, sha256 });
+            return todo.push_back(Input::Leave { url: url.clone() });
+        }
         let before = wanted.known.replace((size, chunk));
         if before != Some((size, chunk)) {
             wanted.resumed = 0;
@@ -317,6 +328,12 @@ impl Member {
     fn failed(&mut self, url: &Text, why: String, cx: &mut Cx<'_>) {
         if let Some(wanted) = self.files.remove(url) {
             cx.answer(Answer::Refused { file: wanted.file, why });
+        }
+    }
+
+    fn withdrawn(&mut self, url: &Text, why: String, cx: &mut Cx<'_>) {
+        if let Some(wanted) = self.files.remove(url) {
+            cx.answer(Answer::Withdrawn { file: wanted.file, why });
         }
     }
 

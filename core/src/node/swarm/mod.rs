@@ -32,8 +32,7 @@ use self::cx::Cx;
 pub use self::io::{Answer, Command, Input, Op, Output, Part, Restored, SwarmFile};
 use self::jobs::{reply, rest};
 use self::member::Member;
-use self::peers::Peers;
-use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Role};
+use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Moving, Peers, Role};
 use super::connections::Phase;
 use super::http::heard;
 use super::{ConnEvent, Limit, StoreError, cx as node};
@@ -445,6 +444,11 @@ impl Swarm {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
             cx.close(conn, false, "the file cannot be read or written");
+            if let (Some(half), Role::Asking(asking)) = (&mut self.coordinator, &role)
+                && let AskingStep::Sending(Moving { job: None, file, .. }) = asking.step
+            {
+                half.source_failed(file, why, cx);
+            }
             if let Some(half) = &mut self.member {
                 let ended = half.jobs.disk_failed(&role, why, cx);
                 half.ended(ended, &mut self.peers, cx);

@@ -90,7 +90,7 @@ pub enum Output {
     /// Break a job off; its end need not be told.
     Abort { job: Job },
     /// What is known of the file: make room for it.
-    Info { url: Text, size: u64, chunk: u64 },
+    Info { url: Text, size: u64, chunk: u64, sha256: Option<Hash> },
     /// The piece is right: remember that it is there. Stands before anything
     /// that offers it to others.
     Keep { url: Text, piece: u32 },
@@ -98,6 +98,8 @@ pub enum Output {
     Done { url: Text },
     /// The file cannot be had; the sentence says why.
     Failed { url: Text, why: String },
+    /// The file cannot be had any more; the sentence says why (SW-29).
+    Withdrawn { url: Text, why: String },
 }
 
 /// What the client says of itself.

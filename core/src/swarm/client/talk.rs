@@ -1,13 +1,14 @@
 //! The connection to the coordinator, and what it says.
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use core::net::IpAddr;
 
 use super::super::bits::Bits;
 use super::io::{Event, Ignored, Output};
 use super::{Client, Effects, File};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Message, Span, Text};
+use crate::wire::pdtp::{Extensions, Hash, Message, Span, Text};
 
 impl Client {
     /// Says who we are, what we have and what we want, from the beginning:
@@ -86,11 +87,7 @@ impl Client {
     pub(super) fn leave(&mut self, url: &Text, fx: &mut Effects) {
         let Some(at) = self.file(url) else { return };
         self.files.remove(at);
-        let jobs = self.jobs.iter().filter(|(_, job)| job.about.url == *url);
-        let jobs: alloc::vec::Vec<u32> = jobs.map(|(job, _)| *job).collect();
-        for job in jobs {
-            self.abort(job, fx);
-        }
+        self.abort_all(url, fx);
         if self.coordinator.is_some() {
             for message in [
                 Message::Unrequest { url: url.clone(), span: Span::ALL },
@@ -104,8 +101,9 @@ impl Client {
     pub(super) fn message(&mut self, now: Instant, message: Message, fx: &mut Effects) {
         match message {
             Message::Extensions(extensions) => self.agreed = extensions,
-            Message::TellInfo { url, size, chunk_size, .. } => {
-                self.told(&url, size.zip(chunk_size), fx);
+            Message::TellInfo { url, gone: Some(why), .. } => self.withdrawn(&url, why, fx),
+            Message::TellInfo { url, size, chunk_size, sha256, .. } => {
+                self.told(&url, (size.zip(chunk_size), sha256), fx);
             }
             Message::Transfer(order) => self.ordered(now, order, fx),
             Message::TellVerify { about, authorized } => {
@@ -120,7 +118,12 @@ impl Client {
     }
 
     /// Now the pieces are known: say which are here and ask for the rest.
-    fn told(&mut self, url: &Text, info: Option<(u64, u64)>, fx: &mut Effects) {
+    fn told(
+        &mut self,
+        url: &Text,
+        (info, sha256): (Option<(u64, u64)>, Option<Hash>),
+        fx: &mut Effects,
+    ) {
         let Some(at) = self.file(url) else { return };
         let most = u64::from(self.config.pieces);
         let fits = |(size, chunk): &(u64, u64)| *chunk > 0 && size.div_ceil(*chunk) <= most;
@@ -144,7 +147,7 @@ impl Client {
             (0..file.pieces()).for_each(|piece| file.keep(piece));
         }
         if news {
-            fx.output(Output::Info { url: url.clone(), size, chunk });
+            fx.output(Output::Info { url: url.clone(), size, chunk, sha256 });
         }
         for span in file.runs(true) {
             fx.output(Output::Send(Message::Provide { url: url.clone(), span }));
@@ -156,6 +159,25 @@ impl Client {
             fx.output(Output::Send(Message::Request { url: url.clone(), span }));
         }
         self.finish(at, fx);
+    }
+
+    /// There is no such file any more. Whoever has it keeps it.
+    fn withdrawn(&mut self, url: &Text, why: String, fx: &mut Effects) {
+        let Some(at) = self.file(url) else { return };
+        let done = self.files.remove(at).done;
+        self.abort_all(url, fx);
+        if !done {
+            fx.output(Output::Withdrawn { url: url.clone(), why });
+        }
+    }
+
+    /// Ends every transfer of a file.
+    fn abort_all(&mut self, url: &Text, fx: &mut Effects) {
+        let jobs = self.jobs.iter().filter(|(_, job)| job.about.url == *url);
+        let jobs: alloc::vec::Vec<u32> = jobs.map(|(job, _)| *job).collect();
+        for job in jobs {
+            self.abort(job, fx);
+        }
     }
 
     /// Tells when a file is whole.

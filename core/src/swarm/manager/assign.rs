@@ -34,7 +34,8 @@ impl Manager {
     /// Begins a transfer: grants what is not earned, says what is to be done.
     pub(super) fn assign(&mut self, now: Instant, given: Given, fx: &mut Effects) {
         let Given { file: number, piece, down: member, up, why, funnel, retry } = given;
-        let charged = !self.solo(number);
+        let paid = retry.as_ref().is_some_and(|(_, retry)| retry.charged);
+        let charged = paid || !self.solo(number);
         let file = &mut self.files[number as usize];
         let down = file.member(member).client;
         let up = match up {
@@ -55,15 +56,15 @@ impl Manager {
         if charged && self.credit_of(number, member) < 1 && !again {
             self.grant(number, down, false, fx);
         }
+        let row = self.client(down).row;
         if charged {
-            let row = self.client(down).row;
-            self.ledger.get_mut(row).in_flight += 1;
+            self.charge(row, paid);
         }
         let put = matches!(up, Up::Client(client) if !self.client(client).active());
         let (tried, part) = match retry {
             None => (alloc::vec::Vec::new(), Part::Whole),
             Some(Retry { tried, offset: 0, .. }) => (tried, Part::Whole),
-            Some(Retry { tried, offset, earlier }) => (tried, Part::Rest { offset, earlier }),
+            Some(Retry { tried, offset, earlier, .. }) => (tried, Part::Rest { offset, earlier }),
         };
         let deadline = now + self.config.transfer_timeout;
         let at = self.enter(Transfer {
@@ -81,6 +82,7 @@ impl Manager {
             took: None,
             charged,
             tried,
+            admitted: false,
             funnel,
         });
         self.agenda.add(deadline, Due::Transfer(at));
@@ -96,9 +98,20 @@ impl Manager {
             funnel,
         });
         self.tell(at, fx);
-        self.refresh_row(now, self.client(down).row, fx);
+        self.refresh_row(now, row, fx);
         if let Up::Client(up) = up {
             self.refresh(now, up, fx);
+        }
+    }
+
+    /// A piece on its way counts; one that failed and is `paid` has counted
+    /// since it was first chosen (SW-27).
+    fn charge(&mut self, row: u32, paid: bool) {
+        let entry = self.ledger.get_mut(row);
+        if paid {
+            entry.failed -= 1;
+        } else {
+            entry.in_flight += 1;
         }
     }
 
@@ -178,6 +191,7 @@ impl Manager {
         if let Some((listener, about)) = waits {
             let listening = self.client(listener);
             if listening.accepted && listening.extensions.early {
+                self.transfer_mut(at).admitted = true;
                 self.send(listener, Message::TellVerify { about, authorized: true }, fx);
             }
         }

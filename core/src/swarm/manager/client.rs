@@ -111,7 +111,7 @@ impl Client {
 
     /// How much more it may download at once.
     pub(super) fn room_down(&self, config: &Config) -> u32 {
-        if config.strict && self.unconfirmed > 0 {
+        if config.is_strict() && self.unconfirmed > 0 {
             return 0;
         }
         self.most_down(config).saturating_sub(self.busy_down)
@@ -175,5 +175,8 @@ pub(super) struct Transfer {
     pub(super) charged: bool,
     /// Uploaders that failed this piece for this downloader.
     pub(super) tried: Vec<IpAddr>,
+    /// The listener has asked about the connector, or was told of it before:
+    /// that is before a connector's error (SW-3).
+    pub(super) admitted: bool,
     pub(super) funnel: Option<super::super::event::Funnel>,
 }

@@ -257,8 +257,10 @@ impl Manager {
 
     /// The text to the letter (lines 91–154).
     fn seed2004(&mut self, now: Instant, number: u32, fx: &mut Effects) {
-        self.fresh_senders(number);
-        if self.free_source().is_some() {
+        // Whoever waits with credit is asked again when a slot it could use
+        // frees, a peer's as much as the source's (SW-28).
+        let freed = !self.fresh_senders(number).is_empty();
+        if freed || self.free_source().is_some() {
             let file = &mut self.files[number as usize];
             for down in core::mem::take(&mut file.starved).iter() {
                 file.freshen_down(*down);
@@ -268,6 +270,10 @@ impl Manager {
             self.files[number as usize].retries.iter().map(|(_, member)| *member).collect();
         for member in waiting {
             while self.retry(now, number, member, fx) {}
+            let file = &mut self.files[number as usize];
+            if file.member(member).failed.is_empty() && file.starved.remove(&member) {
+                file.freshen_down(member);
+            }
         }
         loop {
             let waiting = self.fresh_waiting(number);
@@ -288,6 +294,7 @@ impl Manager {
             let file = &mut self.files[number as usize];
             if !file.member(down).failed.is_empty() {
                 // A failed piece comes first, whatever that holds up.
+                self.files[number as usize].starved.insert(down);
                 return;
             }
             if let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) {
@@ -296,7 +303,7 @@ impl Manager {
                 continue;
             }
             let Some(source) = self.free_source() else {
-                // It asks again when something changes, a source's slot too.
+                // It is asked again when a slot frees.
                 self.files[number as usize].starved.insert(down);
                 return;
             };

@@ -21,6 +21,11 @@ pub(super) struct Retry {
     /// Bytes that are there, and who sent them.
     pub(super) offset: u64,
     pub(super) earlier: Option<Origin>,
+    /// What it costs is still charged: whoever says that a piece failed has
+    /// earned nothing by it (SW-27).
+    pub(super) charged: bool,
+    /// That it failed is its own word, or follows from its silence.
+    pub(super) own_word: bool,
 }
 
 /// Where a member that could send stands: in the order of the stalled, or of
@@ -110,7 +115,7 @@ pub(super) struct File {
     /// Who has changed since the last choice.
     pub(super) fresh_ups: Vec<u32>,
     pub(super) fresh_downs: Vec<u32>,
-    /// Who waits for a slot of the source (`seed2004`).
+    /// Who has credit and waits for a slot of anybody (`seed2004`).
     pub(super) starved: BTreeSet<u32>,
     /// Downloads an upload earns, in thousandths.
     pub(super) ratio: u32,

@@ -45,7 +45,9 @@ impl Manager {
     fn ask_info(&mut self, at: u32, url: Text, fx: &mut Effects) {
         let spec = self.by_url.get(&url).map(|file| &self.files[*file as usize].spec);
         let (size, chunk_size) = spec.map(|spec| (spec.size, spec.chunk)).unzip();
-        self.send(at, Message::TellInfo { url, size, chunk_size, streaming: false }, fx);
+        let sha256 = spec.and_then(|spec| spec.sha256);
+        let (streaming, gone) = (false, None);
+        self.send(at, Message::TellInfo { url, size, chunk_size, streaming, sha256, gone }, fx);
     }
 
     /// The file and the pieces a client speaks of.
@@ -147,13 +149,12 @@ impl Manager {
     fn unrequest(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
         let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
-        let file = &mut self.files[number as usize];
+        let file = &self.files[number as usize];
         let failed: alloc::vec::Vec<_> = file.member(member).failed.keys().copied().collect();
-        for (chosen, piece) in failed.into_iter().filter(|(_, piece)| pieces.contains(piece)) {
-            file.retries.remove(&(chosen, member));
-            file.member_mut(member).failed.remove(&(chosen, piece));
-            file.want(member, 0, 1);
+        for key in failed.into_iter().filter(|(_, piece)| pieces.contains(piece)) {
+            self.forget_failed(number, member, key, fx);
         }
+        let file = &mut self.files[number as usize];
         for piece in pieces {
             if file.member(member).need.contains(piece) {
                 file.need(member, piece, false);
@@ -168,7 +169,7 @@ impl Manager {
         let Some((number, pieces)) = self.pieces(at, (url, span, true), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         for piece in pieces {
-            self.obtain(number, member, piece);
+            self.obtain(number, member, piece, fx);
         }
         self.announce(number, member, fx);
         self.refresh(now, at, fx);
@@ -179,7 +180,7 @@ impl Manager {
     }
 
     /// A member has a piece that no transfer brought.
-    pub(super) fn obtain(&mut self, number: u32, member: u32, piece: u32) {
+    pub(super) fn obtain(&mut self, number: u32, member: u32, piece: u32, fx: &mut Effects) {
         let file = &mut self.files[number as usize];
         if file.member(member).need.contains(piece) {
             file.need(member, piece, false);
@@ -187,11 +188,21 @@ impl Manager {
         }
         let failed = file.member(member).failed.keys().find(|(_, p)| *p == piece).copied();
         if let Some(key) = failed {
-            file.retries.remove(&(key.0, member));
-            file.member_mut(member).failed.remove(&key);
-            file.want(member, 0, 1);
+            self.forget_failed(number, member, key, fx);
         }
-        file.hold(member, piece, false);
+        self.files[number as usize].hold(member, piece, false);
+    }
+
+    /// A piece that failed is here, or not wanted any more.
+    fn forget_failed(&mut self, number: u32, member: u32, key: (Instant, u32), fx: &mut Effects) {
+        let file = &mut self.files[number as usize];
+        file.retries.remove(&(key.0, member));
+        let found = file.member_mut(member);
+        let (retry, client) = (found.failed.remove(&key), found.client);
+        file.want(member, 0, 1);
+        if let Some(retry) = retry.filter(|retry| retry.charged) {
+            self.settle_failed(client, (number, key.1), retry.own_word, fx);
+        }
     }
 
     fn unprovide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {

@@ -60,7 +60,7 @@ struct Source {
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
 /// let (conn, url) = (ConnId(0), "film".into());
 /// let hashes = vec![Hash([0; 32]); 3].into();
-/// let file = FileSpec { url, size: 10, chunk: 4, hashes };
+/// let file = FileSpec { url, size: 10, chunk: 4, hashes, sha256: None };
 /// coordinator.handle(now, Input::Serve(file), &mut fx);
 /// coordinator.handle(now, Input::Opened { conn, peer: "192.0.2.1".parse().unwrap() }, &mut fx);
 /// for message in [
@@ -130,6 +130,7 @@ impl Engine for Manager {
         match input {
             Input::Restore(row) => self.restore(now, row),
             Input::Serve(spec) => self.serve(spec, fx),
+            Input::Withdraw { url, why } => self.withdraw(now, &url, &why, fx),
             Input::Source { addr, slots } => self.source(now, addr, slots),
             Input::Opened { conn, peer } => self.opened(now, conn, peer, fx),
             Input::Message { conn, message } => {

@@ -153,10 +153,15 @@ impl Manager {
             None => Some((READY, (self.turn(member), lower))),
             // The text gives a stalled client nothing; §4 gives it what
             // nobody else could use, unless it is in quarantine (SW-25).
+            // Whoever has failed pieces comes after those who have none, and
+            // gets no more at all when there are many: slots go by what both
+            // sides confirmed (SW-27).
             Some(since) => {
-                let grantable = self.config.policy == Policy::Adaptive
-                    && !self.ledger.get(client.row).quarantined;
-                grantable.then_some((STALLED, (since.as_micros(), lower)))
+                let entry = self.ledger.get(client.row);
+                let trusted = !entry.quarantined && entry.failed < self.config.quarantine;
+                let grantable = self.config.policy == Policy::Adaptive && trusted;
+                let upper = u64::from(entry.failed.min(0xff)) << 56 | since.as_micros();
+                grantable.then_some((STALLED, (upper, lower)))
             }
         }
     }
@@ -165,13 +170,15 @@ impl Manager {
     /// try again now.
     fn retry_key(&self, at: u32, number: u32) -> Option<(Instant, bool)> {
         let member = self.files[at as usize].member(number);
-        let ((chosen, _), _) = member.failed.first_key_value()?;
+        let ((chosen, _), retry) = member.failed.first_key_value()?;
         let client = self.client(member.client);
         let entry = self.ledger.get(client.row);
         let may = match self.config.policy {
             Policy::Seed2004 => member.stalled.is_none(),
             Policy::Adaptive => member.stalled.is_none() || !entry.quarantined,
         };
+        // What is charged already needs no credit.
+        let may = may || retry.charged;
         Some((*chosen, may && client.room_down(&self.config) > 0))
     }
 }

@@ -49,7 +49,8 @@ impl Manager {
         // The listener of a GET is its uploader, that of a PUT its downloader.
         let authorized = named.is_some_and(|(found, is_down)| self.transfer(found).put == is_down);
         let conn = self.client(at).conn;
-        if authorized {
+        if let Some((found, _)) = named.filter(|_| authorized) {
+            self.transfer_mut(found).admitted = true;
             self.accepted(at, fx);
         }
         fx.event(Event::Verified { client: conn, file, piece, authorized });
@@ -120,7 +121,7 @@ impl Manager {
             self.refuse(at, Refusal::UnknownTransfer, "there is no such transfer", fx);
             return;
         };
-        self.obtain(file, place.member, piece);
+        self.obtain(file, place.member, piece, fx);
         self.say_hash(at, report, true, fx);
         self.finished(file, place.member, fx);
         self.announce(file, place.member, fx);
@@ -155,11 +156,26 @@ impl Manager {
                 self.say_hash(down, report, false, fx);
             }
             self.wrong_hash(now, at, fx);
-        } else if report.reason == Some(Reason::Connect) && !self.transfer(at).put {
+        } else if self.means_connect(at, report) {
             self.missed_connect(now, at, fx);
         } else {
             self.fail(now, at, Failure::Data, report.offset.unwrap_or(0), fx);
         }
+    }
+
+    /// Whether a downloader's failure is that it could not connect. Without
+    /// our extension nobody says so: then the order of arrival decides. A
+    /// listener that has not asked about it before the error was not reached
+    /// (SW-3).
+    fn means_connect(&self, at: u32, report: &Completed) -> bool {
+        let transfer = self.transfer(at);
+        let silent = matches!(transfer.up, Up::Client(_)) && !transfer.admitted;
+        let none = report.offset.unwrap_or(0) == 0 && !transfer.up_said;
+        let says = match report.reason {
+            Some(reason) => reason == Reason::Connect,
+            None => silent && none,
+        };
+        says && !transfer.put
     }
 
     /// The downloader was told the hash before: nobody has to tell it again.

@@ -125,6 +125,35 @@ impl Manager {
         }
     }
 
+    /// A file is not to be had any more: whatever is on its way ends, nobody
+    /// is to blame, and everybody on it is told (SW-29).
+    pub(super) fn withdraw(&mut self, now: Instant, url: &Text, why: &str, fx: &mut Effects) {
+        let Some(number) = self.by_url.remove(url) else { return };
+        fx.event(Event::Withdrawn { file: number });
+        let members = self.files[number as usize].members.iter().flatten();
+        let clients: alloc::vec::Vec<u32> = members.map(|member| member.client).collect();
+        for &at in &clients {
+            for down in self.client(at).downs.clone() {
+                if self.transfer(down).file == number {
+                    self.fail(now, down, Failure::DownloaderLeft, 0, fx);
+                }
+            }
+        }
+        for at in clients {
+            let place = self.client(at).files.iter().position(|place| place.file == number);
+            if let Some(place) = place {
+                let place = self.client_mut(at).files.remove(place);
+                self.part(now, place, fx);
+            }
+            let (size, chunk_size, sha256, gone) = (None, None, None, Some(why.into()));
+            let url = url.clone();
+            let message =
+                Message::TellInfo { url, size, chunk_size, streaming: false, sha256, gone };
+            self.send(at, message, fx);
+            self.refresh(now, at, fx);
+        }
+    }
+
     /// A client leaves a file.
     fn part(&mut self, now: Instant, place: super::client::Membership, fx: &mut Effects) {
         let file = &mut self.files[place.file as usize];
@@ -133,7 +162,10 @@ impl Manager {
         let member = file.member(place.member);
         let (have, need) = (member.have.clone(), member.need.clone());
         let first = member.failed.keys().next().copied();
-        let wanted = member.wanted;
+        let (wanted, client) = (member.wanted, member.client);
+        let charged = member.failed.iter().filter(|(_, retry)| retry.charged);
+        let charged: alloc::vec::Vec<(u32, bool)> =
+            charged.map(|((_, piece), retry)| (*piece, retry.own_word)).collect();
         have.iter().for_each(|piece| file.release(place.member, piece));
         need.iter().for_each(|piece| file.need(place.member, piece, false));
         if let Some((chosen, _)) = first {
@@ -147,6 +179,9 @@ impl Manager {
         file.fresh_downs.retain(|other| *other != place.member);
         file.starved.remove(&place.member);
         file.vacant.push(place.member);
+        for (piece, own_word) in charged {
+            self.settle_failed(client, (place.file, piece), own_word, fx);
+        }
         self.refresh_alone(now, place.file, fx);
     }
 }

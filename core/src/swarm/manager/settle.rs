@@ -58,7 +58,7 @@ impl Manager {
         } else {
             self.client_mut(down).unconfirmed += 1;
             self.wait_for_the_other(now, at);
-            if self.config.strict {
+            if self.config.is_strict() {
                 self.refresh(now, down, fx);
             }
             self.refresh(now, up, fx);
@@ -220,7 +220,7 @@ impl Manager {
             }
         }
         let row = self.client(down).row;
-        if transfer.charged {
+        if transfer.charged && (there || why == Failure::DownloaderLeft) {
             self.ledger.get_mut(row).in_flight -= 1;
         }
         let conn = self.client(down).conn;
@@ -229,7 +229,7 @@ impl Manager {
             if origin.is_none() {
                 self.back_off(now, &transfer);
             }
-            self.put_back(&transfer, why, (offset, origin));
+            self.put_back(&transfer, why, (offset, origin), fx);
         }
         match (why, origin) {
             (Failure::Data | Failure::Hash, Some(origin)) => {
@@ -262,22 +262,37 @@ impl Manager {
         found.not_before = now + piece_time.ratio(1 << found.faults, 1);
     }
 
-    /// The piece is the downloader's to try again, first of all (SW-14).
+    /// The piece is the downloader's to try again, first of all (SW-14), and
+    /// stays charged until it is here (SW-27).
     fn put_back(
         &mut self,
         transfer: &Transfer,
         why: Failure,
         (offset, origin): (u64, Option<Origin>),
+        fx: &mut Effects,
     ) {
         let (number, piece) = (transfer.file, transfer.piece);
         let member = self.member_of(transfer.down, number);
         let (start, end) = self.files[number as usize].span(piece);
         let length = end - start;
+        let own_word = match why {
+            Failure::UploaderLeft => false,
+            Failure::DownloaderSilent => transfer.up_said,
+            _ => true,
+        };
+        let charged = transfer.charged && why != Failure::DownloaderLeft;
+        if charged {
+            let row = self.client(transfer.down).row;
+            self.ledger.get_mut(row).failed += 1;
+        }
         let file = &mut self.files[number as usize];
         file.rarity.fewer(piece);
         if file.member(member).have.contains(piece) {
             // Meanwhile it said that it has the piece from elsewhere.
             file.want(member, 0, 1);
+            if charged {
+                self.settle_failed(transfer.down, (number, piece), own_word, fx);
+            }
             return;
         }
         let mut tried = transfer.tried.clone();
@@ -298,9 +313,31 @@ impl Manager {
         };
         let found = file.member_mut(member);
         let first = found.failed.keys().next().copied();
-        found.failed.insert((transfer.chosen, piece), Retry { tried, offset, earlier });
+        let retry = Retry { tried, offset, earlier, charged, own_word };
+        found.failed.insert((transfer.chosen, piece), retry);
         if let Some((chosen, _)) = first {
             file.retries.remove(&(chosen, member));
         }
+    }
+
+    /// A failed piece that was charged is not to be tried again: whoever got
+    /// rid of it by a word of its own has paid for it (SW-27).
+    pub(super) fn settle_failed(
+        &mut self,
+        client: u32,
+        (file, piece): (u32, u32),
+        own_word: bool,
+        fx: &mut Effects,
+    ) {
+        let row = self.client(client).row;
+        let entry = self.ledger.get_mut(row);
+        entry.in_flight -= 1;
+        entry.failed -= 1;
+        if own_word {
+            entry.row.downloads += 1;
+            self.save(row, fx);
+        }
+        let client = self.client(client).conn;
+        fx.event(Event::Settled { client, file, piece, counted: own_word });
     }
 }

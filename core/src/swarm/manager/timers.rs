@@ -197,6 +197,8 @@ impl Manager {
     fn age(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let file = &self.files[at as usize];
         let long = file.piece_time(self.config.piece_time).ratio(self.config.grant_after.into(), 1);
+        // In the order of the lane those without failed pieces come first, and
+        // only they are meant: the others have a piece that is paid (SW-27).
         let stalled = file.downs[STALLED].iter();
         let old = stalled.take_while(|(since, _)| Instant::from_micros(*since) + long <= now);
         let old: alloc::vec::Vec<u32> = old.map(super::file::member_of).take(64).collect();

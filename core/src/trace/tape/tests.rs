@@ -148,7 +148,7 @@ fn next_command(command: &Command) -> Option<Command> {
         Command::CloseMessages { .. } => Command::ForgetMessages { peer: at, side: Side::Receiver },
         Command::ForgetMessages { .. } => {
             let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
-            let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes };
+            let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
             Command::Swarm(swarm::Command::Serve { file: FILE, spec })
         }
         Command::Swarm(of) => next_swarm_command(of).map_or(Command::Stop, Command::Swarm),

@@ -217,6 +217,11 @@ pub enum Message {
         chunk_size: Option<u64>,
         /// It still grows.
         streaming: bool,
+        /// The SHA-256 of all of it. Extension.
+        sha256: Option<Hash>,
+        /// Why there is no such file any more, a sentence for people. Said
+        /// without being asked. Extension.
+        gone: Option<String>,
     },
     /// Client: these bytes are wanted; adds to what was wanted before.
     Request {

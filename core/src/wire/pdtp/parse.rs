@@ -99,6 +99,8 @@ fn tell_info(args: &Args<'_>) -> Read<Message> {
         size: args.number("size")?,
         chunk_size,
         streaming: args.truth("streaming")?.unwrap_or(false),
+        sha256: args.hash("sha256")?,
+        gone: args.get("gone").map(|_| args.sentence("gone")),
     })
 }
 
@@ -112,7 +114,7 @@ fn transfer(args: &Args<'_>) -> Read<Transfer> {
         return Err(args.wrong("method"));
     };
     let port = args.port("port")?.ok_or_else(|| args.missing("port"))?;
-    Ok(Transfer { about: args.about()?, port, method, hash: args.hash()? })
+    Ok(Transfer { about: args.about()?, port, method, hash: args.hash("hash")? })
 }
 
 fn completed(args: &Args<'_>) -> Read<Completed> {
@@ -128,7 +130,7 @@ fn completed(args: &Args<'_>) -> Read<Completed> {
     };
     Ok(Completed {
         about: args.about()?,
-        hash: args.hash()?,
+        hash: args.hash("hash")?,
         offset: args.number("offset")?,
         reason,
         took: args.number("took")?,
@@ -197,9 +199,9 @@ impl<'a> Args<'a> {
         }
     }
 
-    fn hash(&self) -> Read<Option<Hash>> {
-        let Some(value) = self.get("hash") else { return Ok(None) };
-        value.as_str().and_then(Hash::parse).map(Some).ok_or_else(|| self.wrong("hash"))
+    fn hash(&self, name: &'static str) -> Read<Option<Hash>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_str().and_then(Hash::parse).map(Some).ok_or_else(|| self.wrong(name))
     }
 
     fn span(&self) -> Read<Span> {

@@ -33,6 +33,10 @@ struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     streaming: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
@@ -82,9 +86,11 @@ fn parts(message: &Message) -> (&'static str, Args<'_>) {
             ("extensions", Args { extensions: names(*extensions), ..args })
         }
         Message::AskInfo { url } => ("ask_info", Args { url: Some(url), ..args }),
-        Message::TellInfo { url, size, chunk_size, streaming } => {
+        Message::TellInfo { url, size, chunk_size, streaming, sha256, gone } => {
             let (url, streaming) = (Some(&**url), streaming.then_some(true));
-            ("tell_info", Args { url, size: *size, chunk_size: *chunk_size, streaming, ..args })
+            let (size, chunk_size) = (*size, *chunk_size);
+            let (sha256, gone) = (sha256.map(|hash| hash.to_string()), gone.as_deref());
+            ("tell_info", Args { url, size, chunk_size, streaming, sha256, gone, ..args })
         }
         Message::Request { url, span } => ("request", file(url, *span)),
         Message::Unrequest { url, span } => ("unrequest", file(url, *span)),

@@ -34,7 +34,7 @@ pub(crate) fn noise(size: usize) -> Vec<u8> {
 pub(crate) fn spec(bytes: &[u8], chunk: usize) -> FileSpec {
     let hashes: Vec<Hash> = bytes.chunks(chunk).map(digest).collect();
     let (size, chunk) = (bytes.len() as u64, chunk as u64);
-    FileSpec { url: url_of("film"), size, chunk, hashes: hashes.into() }
+    FileSpec { url: url_of("film"), size, chunk, hashes: hashes.into(), sha256: None }
 }
 
 /// A body on its way to the disk.

@@ -63,7 +63,7 @@ impl Swarm {
         };
         let hashes: Vec<Hash> = (0..pieces).map(hash).collect();
         let size = u64::from(pieces) * CHUNK;
-        let spec = FileSpec { url: url(), size, chunk: CHUNK, hashes: hashes.into() };
+        let spec = FileSpec { url: url(), size, chunk: CHUNK, hashes: hashes.into(), sha256: None };
         swarm.input(Input::Serve(spec));
         swarm.input(Input::Source { addr: source(), slots });
         swarm
@@ -221,6 +221,14 @@ impl Swarm {
         let view = self.manager.view(0, u32::MAX, self.now);
         let mut all = view.files.into_iter().flat_map(|file| file.clients);
         all.find(|row| row.client == ConnId(client)).expect("a client on the file")
+    }
+
+    /// The pieces it has, as the coordinator knows.
+    pub fn held(&self, client: u64) -> Vec<u32> {
+        let words = self.view(client).have;
+        let words = words.iter().map(|word| u64::from_str_radix(word, 16).unwrap());
+        let bits = words.flat_map(|word| (0..64).map(move |bit| word >> bit & 1 == 1));
+        (0..).zip(bits).filter(|(_, here)| *here).map(|(piece, _)| piece).collect()
     }
 
     /// Events of a kind since the last look at all of them.

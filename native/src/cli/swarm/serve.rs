@@ -19,6 +19,9 @@ use crate::signal::Signals;
 
 /// How often the swarm is told of.
 const TELL_EVERY: Duration = Duration::from_secs(2);
+/// How long clients may still ask for a file that is not given any more: who
+/// comes back in that time is told, too.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Give files to a swarm: be its coordinator and its source.
 ///
@@ -115,17 +118,19 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             }
             tokio::spawn(lab::swarm::serve(listener, server.clone()));
         }
-        tokio::select! {
-            () = signals.first() => {}
-            () = watch(&herald, &server) => {}
-        }
+        let withdrawn = tokio::select! {
+            () = signals.first() => Ok(()),
+            () = watch(&herald, &server) => Ok(()),
+            why = all_withdrawn(&herald, &server) => Err(Failure::new(Exit::Disk, why)
+                .next("nothing is left to give; start it again to give the file as it is now")),
+        };
         signals.end_at_next();
         let last = facts(&server, 0).await;
         server.stop().await?;
         if let Some(last) = last {
             tell(&herald, last, "stopped");
         }
-        Ok(())
+        withdrawn
     })
 }
 
@@ -148,6 +153,20 @@ fn announce(herald: &Herald, server: &Server) {
         );
         herald.result(&fact, &sentence);
     }
+}
+
+/// Tells of files that are not given any more; the last one ends it.
+async fn all_withdrawn(herald: &Herald, server: &Server) -> String {
+    let mut withdrawals = server.withdrawals();
+    for left in (0..server.files().len()).rev() {
+        let Some(why) = withdrawals.next().await else { break };
+        if left == 0 {
+            tokio::time::sleep(LAST_WORDS).await;
+            return why;
+        }
+        herald.result(&json!({ "event": "withdrawn", "why": why }), &why);
+    }
+    std::future::pending().await
 }
 
 /// Tells of the swarm now and then, when it has changed.

@@ -8,7 +8,7 @@ use super::super::event::client_of;
 use super::super::scenario::Scenario;
 use crate::check::Found;
 use servent_core::id::ConnId;
-use servent_core::swarm::{Account, Config, Event, credit};
+use servent_core::swarm::{Account, Config, Event, Failure, credit};
 use servent_core::trace::NodeId;
 
 /// The oracle. Accounts belong to addresses; those of one group behind one
@@ -20,8 +20,11 @@ pub(super) struct Credit {
     owner: alloc::vec::Vec<u32>,
     accounts: BTreeMap<u32, Account>,
     ratio: u32,
-    /// Pieces on their way that count, by taker and piece.
+    /// Pieces on their way that count, and those that failed and still do, by
+    /// taker and piece.
     charged: BTreeSet<(u32, u32)>,
+    /// Of those on their way, those the taker says it has.
+    there: BTreeSet<(u32, u32)>,
     /// Pieces that failed and are to be tried again.
     failed: BTreeSet<(u32, u32)>,
     /// Who was granted a piece that is given out next.
@@ -41,6 +44,7 @@ impl Credit {
             accounts: BTreeMap::new(),
             ratio: scenario.swarm.ratio,
             charged: BTreeSet::new(),
+            there: BTreeSet::new(),
             failed: BTreeSet::new(),
             granted: None,
         }
@@ -49,6 +53,7 @@ impl Credit {
     /// What was under way is forgotten; what was confirmed is in the store.
     pub(super) fn restarted(&mut self) {
         self.charged = BTreeSet::new();
+        self.there = BTreeSet::new();
         self.failed = BTreeSet::new();
         self.ratio = self.config.ratio;
         self.accounts.values_mut().for_each(|account| account.in_flight = 0);
@@ -85,7 +90,11 @@ impl Credit {
                     self.assigned(*down, *piece, again, found);
                 }
             }
+            Event::Arrived { piece, down, .. } => {
+                self.there.insert((client_of(*down), *piece));
+            }
             Event::Confirmed { piece, down, up, charged, .. } => {
+                self.there.remove(&(client_of(*down), *piece));
                 if let Some(up) = up {
                     self.account(*up).uploads += 1;
                 }
@@ -94,9 +103,17 @@ impl Credit {
                     self.account(*down).downloads += 1;
                 }
             }
-            Event::Failed { piece, down, .. } => {
-                self.ended(*down, *piece);
+            Event::Failed { piece, down, why, .. } => {
+                // Whose piece is not here stays charged for it (SW-27).
+                let there = self.there.remove(&(client_of(*down), *piece));
+                if there || *why == Failure::DownloaderLeft {
+                    self.ended(*down, *piece);
+                }
                 self.failed.insert((client_of(*down), *piece));
+            }
+            Event::Settled { client, piece, counted, .. } => {
+                self.ended(*client, *piece);
+                self.account(*client).downloads += u64::from(*counted);
             }
             Event::Left { client } => {
                 let client = client_of(*client);
@@ -138,8 +155,9 @@ impl Credit {
     /// grant for one piece either (§4).
     fn assigned(&mut self, down: ConnId, piece: u32, again: bool, found: &mut Found<'_>) {
         let left = self.of(client_of(down)).unwrap_or(0);
-        self.account(down).in_flight += 1;
-        self.charged.insert((client_of(down), piece));
+        if self.charged.insert((client_of(down), piece)) {
+            self.account(down).in_flight += 1;
+        }
         let granted = self.granted.take() == Some(client_of(down));
         if left < 1 && !again && !granted {
             let args = [("owed", left.unsigned_abs()), ("piece", piece.into())];

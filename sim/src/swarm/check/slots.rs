@@ -221,6 +221,11 @@ impl Slots {
                 if !pair || !usable(down) || down.receiving >= down.most_down {
                     continue;
                 }
+                // To whom so much fails nothing more is given (SW-27).
+                let failed = self.failed.range((taker, 0)..(taker + 1, 0)).count();
+                if failed as u32 >= self.config.quarantine {
+                    continue;
+                }
                 if let Some(piece) = self.wanted(taker, down, up) {
                     let args = [("giver", u64::from(giver)), ("piece", piece.into())];
                     found.violation_of(NodeId(taker), "slots", "check.idle_but_useful", args);

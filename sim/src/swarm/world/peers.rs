@@ -182,7 +182,7 @@ impl World {
                 peer.disk.remove(&piece);
             }
             Output::Done { .. } => self.done(at),
-            Output::Info { .. } | Output::Failed { .. } => {}
+            Output::Info { .. } | Output::Failed { .. } | Output::Withdrawn { .. } => {}
         }
     }
 

@@ -32,7 +32,10 @@ impl World {
         let size = u64::from(scenario.pieces) * chunk;
         let rows: Vec<Row> = self.net.store.values().cloned().collect();
         rows.into_iter().for_each(|row| self.server(Input::Restore(row), cause));
-        self.server(Input::Serve(FileSpec { url: url(), size, chunk, hashes }), cause);
+        self.server(
+            Input::Serve(FileSpec { url: url(), size, chunk, hashes, sha256: None }),
+            cause,
+        );
         self.server(Input::Source { addr: SOURCE, slots: scenario.source_slots }, cause);
         for at in 0..self.coordinator().0 {
             if core::mem::take(&mut self.peer_mut(at).online) {
