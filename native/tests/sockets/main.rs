@@ -3,6 +3,8 @@
 #[path = "../support/common/mod.rs"]
 mod common;
 
+mod foreign;
+mod foreign_peers;
 mod handover;
 mod loopback;
 mod parity;
