@@ -149,6 +149,7 @@ mod tests {
             size: 1,
             sha1: Some(Sha1([sha; 20])),
             key: FileKey(key),
+            modified: None,
         }
     }
 

@@ -186,6 +186,9 @@ pub struct FileInfo {
     pub sha1: Option<Sha1>,
     /// What it is, for the queue.
     pub key: FileKey,
+    /// When it was last changed, on a host that counts from the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Instant>,
 }
 
 /// What the store remembered.

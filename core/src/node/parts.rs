@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use super::{FileInfo, FileRef, PartRow};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
+use crate::time::Instant;
 use crate::wire::http::AvailableRanges;
 
 /// What somebody asks for, found: a shared file or a part of one.
@@ -22,14 +23,16 @@ pub(super) struct Subject {
     pub(super) size: u64,
     /// What it is, for the queue.
     pub(super) key: FileKey,
+    /// When it was last changed, where that is known.
+    pub(super) modified: Option<Instant>,
     /// The bytes there are, when not all of them are.
     pub(super) available: Option<AvailableRanges>,
 }
 
 impl From<&FileInfo> for Subject {
     fn from(file: &FileInfo) -> Self {
-        let FileInfo { index, size, sha1, key, .. } = *file;
-        Self { file: FileRef::Shared(index), sha1, size, key, available: None }
+        let FileInfo { index, size, sha1, key, modified, .. } = *file;
+        Self { file: FileRef::Shared(index), sha1, size, key, modified, available: None }
     }
 }
 
@@ -75,6 +78,7 @@ impl Parts {
             sha1: Some(sha1),
             size,
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
+            modified: None,
             available: Some(AvailableRanges::new(row.have.clone())).filter(|_| !whole(row)),
         })
     }

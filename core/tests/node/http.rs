@@ -2,7 +2,7 @@
 
 use crate::node_support;
 
-use node_support::{Host, config, get, header, status};
+use node_support::{CHANGED, Host, config, get, header, status};
 use servent_core::node::{Input, Limit};
 use servent_core::time::Duration;
 
@@ -26,6 +26,64 @@ fn head_tells_everything_and_is_never_queued() {
     // The connection is kept, and the URN form leads to the same file.
     let reply = host.say(conn, &head_request(&format!("/uri-res/N2R?{urn}"), ""));
     assert_eq!(header(&reply, "Content-Length"), Some("1000"));
+}
+
+/// Asks a fresh host of ours on a connection of its own.
+fn asked(request: &str) -> String {
+    let mut host = Host::new(config(), &[1_000]);
+    host.now = host.now.max(CHANGED + Duration::from_secs(86_400));
+    let conn = host.accept("9.9.9.9:1");
+    host.say(conn, request)
+}
+
+#[test]
+fn a_reply_says_which_content_it_is_and_when_it_was_changed() {
+    let reply = asked(&head_request("/get/0/file%200.bin", ""));
+    let tag = format!("\"{}\"", node_support::sha(0));
+    assert_eq!(header(&reply, "ETag"), Some(&tag[..]), "{reply}");
+    assert_eq!(header(&reply, "Last-Modified"), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
+    assert_eq!(header(&reply, "Date"), Some("Mon, 07 Nov 1994 08:49:37 GMT"));
+    assert_eq!(header(&reply, "Digest"), Some("SHA=AQEBAQEBAQEBAQEBAQEBAQEBAQE="));
+    assert_eq!(header(&reply, "Repr-Digest"), Some("sha=:AQEBAQEBAQEBAQEBAQEBAQEBAQE=:"));
+}
+
+#[test]
+fn a_condition_is_judged_before_the_queue_is_asked() {
+    let tag = format!("\"{}\"", node_support::sha(0));
+    let before = "Sun, 06 Nov 1994 08:49:36 GMT";
+    let same = "Sun, 06 Nov 1994 08:49:37 GMT";
+    // Of size and time of change: what the file was called before its hash was known.
+    let former = "\"3e8-2c9253feeaa40\"";
+    let cases = [
+        (format!("If-None-Match: {tag}"), 304),
+        (format!("If-None-Match: \"x\", W/{tag}"), 304),
+        ("If-None-Match: *".into(), 304),
+        ("If-None-Match: \"x\"".into(), 200),
+        (format!("If-None-Match: \"x\"\r\nIf-Modified-Since: {same}"), 200),
+        (format!("If-Modified-Since: {same}"), 304),
+        (format!("If-Modified-Since: {before}"), 200),
+        ("If-Modified-Since: yesterday".into(), 200),
+        (format!("If-Match: {tag}"), 200),
+        (format!("If-Match: W/{tag}"), 412),
+        ("If-Match: \"x\"".into(), 412),
+        (format!("If-Unmodified-Since: {before}"), 412),
+        (format!("If-Unmodified-Since: {same}"), 200),
+        (format!("Range: bytes=5-\r\nIf-Range: {tag}"), 206),
+        (format!("Range: bytes=5-\r\nIf-Range: {former}"), 206),
+        (format!("Range: bytes=5-\r\nIf-Range: {same}"), 206),
+        (format!("Range: bytes=5-\r\nIf-Range: {before}"), 200),
+        (format!("Range: bytes=5-\r\nIf-Range: W/{tag}"), 200),
+        ("Range: bytes=5-\r\nIf-Range: \"nope\"".into(), 200),
+        ("Range: bytes=5000-\r\nIf-Range: \"nope\"".into(), 200),
+    ];
+    for (condition, wanted) in cases {
+        let reply = asked(&get(0, &format!("{condition}\r\n")));
+        assert_eq!(status(&reply), wanted, "{condition}\n{reply}");
+        if wanted == 304 {
+            assert_eq!(header(&reply, "ETag"), Some(&tag[..]));
+            assert!(reply.ends_with("\r\n\r\n") && header(&reply, "Content-Length").is_none());
+        }
+    }
 }
 
 #[test]

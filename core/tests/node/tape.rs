@@ -164,6 +164,7 @@ fn a_servent_with_a_large_library_is_re_executed() {
         size: 1,
         sha1: None,
         key: FileKey(n.into()),
+        modified: None,
     };
     let mut given = inputs(3);
     given[0] =

@@ -101,6 +101,7 @@ impl<'a> Play<'a> {
             size: 5_000_000,
             sha1,
             key: FileKey(1),
+            modified: None,
         };
         let listen = Some(SocketAddr::from(([10, 0, 0, 99], 6346)));
         let restored = Restored { listen, shared: vec![file], ..Restored::default() };

@@ -19,6 +19,7 @@ use serde::Serialize;
 use servent_core::id::{FileIndex, Sha1};
 use servent_core::node::{FileInfo, StoreError};
 use servent_core::queue::FileKey;
+use servent_core::time::Instant;
 use servent_core::trace::Digest;
 
 use self::beneath::Root;
@@ -67,7 +68,8 @@ impl Shared {
     fn new(found: &Found, index: FileIndex, sha1: Option<Sha1>) -> Self {
         let name = found.relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let key = key_of(found);
-        let info = FileInfo { index, name, size: found.size, sha1, key };
+        let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
+        let info = FileInfo { index, name, size: found.size, sha1, key, modified };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
         Self { info, root, relative, mtime: found.mtime }
     }

@@ -5,9 +5,11 @@
 //! |---|---|
 //! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
 //! | `request` | one request: what it asks for, what the queue says to it |
+//! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
 
+mod conditions;
 mod page;
 mod reply;
 mod request;

@@ -128,7 +128,14 @@ mod tests {
         for (i, name) in (0u32..).zip(names) {
             let name = String::from(*name);
             let index = FileIndex(i);
-            c.put(FileInfo { index, name, size: 5_000_000, sha1: None, key: FileKey(i.into()) });
+            c.put(FileInfo {
+                index,
+                name,
+                size: 5_000_000,
+                sha1: None,
+                key: FileKey(i.into()),
+                modified: None,
+            });
         }
         c
     }

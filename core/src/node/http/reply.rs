@@ -5,12 +5,16 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use data_encoding::BASE64;
+
+use super::conditions::Validators;
 use super::request::Asked;
 use crate::id::Guid;
+use crate::node::cx::Cx;
 use crate::node::parts::Subject;
 use crate::queue::{Dialect, Place};
-use crate::time::Duration;
-use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Version};
+use crate::time::{Duration, Instant};
+use crate::wire::http::{Alts, ContentRange, HeadWriter, HttpDate, Method, RequestHead, Version};
 use crate::wire::queue::{self as headers, Seconds};
 
 /// What every reply to a request depends on.
@@ -74,16 +78,23 @@ pub(super) struct Described<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Writer<'a> {
     /// `Server`.
-    pub(super) agent: &'a str,
+    agent: &'a str,
+    /// `Date`.
+    now: Instant,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    /// Writes in our name, now.
+    pub(super) fn of(cx: &Cx<'a>) -> Self {
+        Self { agent: &cx.config.agent, now: cx.now }
+    }
+
     /// The head before the bytes of a file.
     pub(super) fn start(self, file: &Described<'_>, asked: &Asked, ticket: Option<Guid>) -> Reply {
         let &Asked { start, end, partial, form, .. } = asked;
         let (status, reason) = if partial { (206, "Partial Content") } else { (200, "OK") };
         let mut head = self.head(status, reason);
-        file.describe(&mut head);
+        self.represent(file, &mut head);
         if partial {
             let size = Some(file.subject.size);
             head.header("Content-Range", ContentRange { range: Some((start, end)), size });
@@ -131,11 +142,19 @@ impl Writer<'_> {
     /// The head a `GET` of this file would have.
     pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
-        file.describe(&mut head);
+        self.represent(file, &mut head);
         head.header("Content-Type", "application/octet-stream")
             .header("Content-Length", file.subject.size);
         form.announce(&mut head);
         whole(200, (0, 0), head.finish(), form)
+    }
+
+    /// The client has the file already (RFC 9110 §15.4.5).
+    pub(super) fn not_modified(self, file: &Described<'_>, form: Form) -> Reply {
+        let mut head = self.head(304, "Not Modified");
+        self.represent(file, &mut head);
+        form.announce(&mut head);
+        whole(304, (0, 0), head.finish(), form)
     }
 
     /// The list of files for a browser.
@@ -173,8 +192,26 @@ impl Writer<'_> {
     /// The head every reply begins with.
     fn head(self, status: u16, reason: &str) -> HeadWriter {
         let mut head = HeadWriter::status(status, reason);
-        head.header("Server", self.agent);
+        head.header("Server", self.agent).header("Date", HttpDate::of(self.now));
         head
+    }
+
+    /// Describes a file, and what tells its content from any other.
+    fn represent(self, file: &Described<'_>, head: &mut HeadWriter) {
+        file.describe(head);
+        let Validators { tag, modified, .. } = Validators::of(file.subject);
+        if let Some(tag) = tag {
+            head.header("ETag", tag);
+        }
+        if let Some(at) = modified {
+            // A clock that was set back must not make files of tomorrow.
+            head.header("Last-Modified", at.min(HttpDate::of(self.now)));
+        }
+        if let Some(sha1) = file.subject.sha1 {
+            let digest = BASE64.encode(&sha1.0);
+            head.header("Digest", format_args!("SHA={digest}"))
+                .header("Repr-Digest", format_args!("sha=:{digest}:"));
+        }
     }
 }
 

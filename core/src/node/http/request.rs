@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::net::IpAddr;
 
 use super::Http;
+use super::conditions::{Condition, Validators};
 use super::page::{self, Wanted};
 use super::reply::{Described, Form, Reply, Writer};
 use crate::engine::{Effect, Engine as _, Fx};
@@ -43,7 +44,7 @@ impl Http {
         parts: &Parts,
     ) {
         cx.tell(heard(conn, head));
-        let writer = Writer { agent: &cx.config.agent };
+        let writer = Writer::of(cx);
         if !cx.config.http {
             return self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
         }
@@ -104,9 +105,20 @@ impl Http {
         (dialect, form): (Dialect, Form),
     ) {
         let Some(peer) = cx.io.get(conn).map(|c| c.peer) else { return };
-        let writer = Writer { agent: &cx.config.agent };
+        let writer = Writer::of(cx);
         if let FileRef::Shared(index) = subject.file {
             self.learn_alternates(cx, index, head, peer.ip());
+        }
+        let condition = Validators::of(&subject).judge(&head.headers);
+        if let Condition::NotModified | Condition::Fails = condition {
+            if form.head_only || !self.hammers(cx, conn, form) {
+                let reply = match condition {
+                    Condition::Fails => writer.short((412, "Precondition Failed"), form),
+                    _ => writer.not_modified(&self.described(cx, conn, &subject), form),
+                };
+                self.say(cx, conn, reply);
+            }
+            return;
         }
         if form.head_only {
             // Never queued, and never touches a place (reference §3).
@@ -115,6 +127,7 @@ impl Http {
         }
         // What is not one well-formed range is ignored, as HTTP wants it.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
+        let range = range.filter(|_| condition != Condition::Whole);
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
@@ -184,7 +197,7 @@ impl Http {
         asked: &Asked,
         verdict: Verdict,
     ) {
-        let writer = Writer { agent: &cx.config.agent };
+        let writer = Writer::of(cx);
         match verdict {
             Verdict::Start { ticket, told_ticket } => {
                 let file = self.described(cx, conn, &asked.subject);
@@ -251,7 +264,7 @@ impl Http {
                 }) if to == conn => {
                     refused = true;
                     form.keep &= placed;
-                    let writer = Writer { agent: &cx.config.agent };
+                    let writer = Writer::of(cx);
                     self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
                 }
                 // Time has gone on for others.

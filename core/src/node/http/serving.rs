@@ -79,7 +79,7 @@ impl Http {
             }
             Err(error) => error,
         };
-        let writer = Writer { agent: &cx.config.agent };
+        let writer = Writer::of(cx);
         match error {
             HeadError::TooLong => {
                 self.refuse(cx, conn, Limit::HeadBytes, Some((431, "Request Too Large")));
@@ -107,7 +107,7 @@ impl Http {
     ) {
         cx.tell(ConnEvent::Limit { conn, limit });
         if let Some(why) = answer {
-            let writer = Writer { agent: &cx.config.agent };
+            let writer = Writer::of(cx);
             self.say(cx, conn, writer.short(why, Form::CLOSE));
         } else {
             let idle = matches!(

@@ -27,7 +27,7 @@ fn get() -> Get {
 
 fn file() -> FileInfo {
     let (index, key) = (FileIndex(3), FileKey(u64::MAX));
-    FileInfo { index, name: "name".into(), size: LARGE, sha1: None, key }
+    FileInfo { index, name: "name".into(), size: LARGE, sha1: None, key, modified: None }
 }
 
 fn restored() -> Restored {

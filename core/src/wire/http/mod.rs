@@ -6,6 +6,7 @@
 //! is plain HTTP/1.1.
 
 mod alts;
+mod date;
 mod head;
 mod headers;
 mod range;
@@ -20,6 +21,8 @@ pub use self::writer::HeadWriter;
 
 #[doc(hidden)]
 pub use self::alts::Alts;
+#[doc(hidden)]
+pub use self::date::HttpDate;
 #[doc(hidden)]
 pub use self::range::{AvailableRanges, ContentRange};
 

@@ -1,0 +1,60 @@
+//! Dates as HTTP writes them (RFC 9110 §5.6.7).
+
+use core::fmt;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
+
+use crate::time::Instant;
+
+/// A moment in whole seconds, which is all that HTTP knows. Needs a host that
+/// counts from the Unix epoch.
+///
+/// Written and read in the form of today; nobody has sent the two older ones
+/// for decades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HttpDate(u64);
+
+impl HttpDate {
+    /// The second `at` lies in.
+    #[must_use]
+    pub const fn of(at: Instant) -> Self {
+        Self(at.as_micros() / 1_000_000)
+    }
+
+    /// Reads one; `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let at = DateTimeParser::new().parse_timestamp(text.trim_ascii()).ok()?;
+        u64::try_from(at.as_second()).ok().map(Self)
+    }
+}
+
+impl fmt::Display for HttpDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Later than any date there is a form for is as late as there is one.
+        let latest = Timestamp::MAX.as_second();
+        let second = i64::try_from(self.0).unwrap_or(latest).min(latest);
+        let at = Timestamp::from_second(second).map_err(|_| fmt::Error)?;
+        let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&at);
+        f.write_str(&text.map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString as _;
+
+    #[test]
+    fn a_date_is_written_and_read() {
+        let date = HttpDate::of(Instant::from_micros(784_111_777_900_000));
+        assert_eq!(date.to_string(), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(HttpDate::parse(" Sun, 06 Nov 1994 08:49:37 GMT"), Some(date));
+        let end = HttpDate::of(Instant::MAX).to_string();
+        assert!(end.contains("Dec 9999"), "{end}");
+        for wrong in ["", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT", "x"] {
+            assert_eq!(HttpDate::parse(wrong), None, "{wrong}");
+        }
+    }
+}
