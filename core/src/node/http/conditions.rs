@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::node::parts::Subject;
+use crate::time::Instant;
 use crate::wire::http::{Headers, HttpDate};
 
 /// What the conditions of a request come to.
@@ -31,13 +32,18 @@ pub(super) struct Validators {
     pub(super) modified: Option<HttpDate>,
 }
 
+/// The second a moment lies in, on a host that counts from the Unix epoch.
+pub(super) const fn date_of(at: Instant) -> HttpDate {
+    HttpDate::from_unix(at.as_micros() / 1_000_000)
+}
+
 impl Validators {
     /// Those of a file.
     pub(super) fn of(subject: &Subject) -> Self {
         let content = subject.sha1.map(|sha1| format!("\"{sha1}\""));
         let identity =
             subject.modified.map(|at| format!("\"{:x}-{:x}\"", subject.size, at.as_micros()));
-        let modified = subject.modified.map(HttpDate::of);
+        let modified = subject.modified.map(date_of);
         match content {
             Some(tag) => Self { tag: Some(tag), former: identity, modified },
             None => Self { tag: identity, former: None, modified },

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 
 use data_encoding::BASE64;
 
-use super::conditions::Validators;
+use super::conditions::{Validators, date_of};
 use super::request::Asked;
 use crate::id::Guid;
 use crate::node::cx::Cx;
 use crate::node::parts::Subject;
 use crate::queue::{Dialect, Place};
 use crate::time::{Duration, Instant};
-use crate::wire::http::{Alts, ContentRange, HeadWriter, HttpDate, Method, RequestHead, Version};
+use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Version};
 use crate::wire::queue::{self as headers, Seconds};
 
 /// What every reply to a request depends on.
@@ -192,7 +192,7 @@ impl<'a> Writer<'a> {
     /// The head every reply begins with.
     fn head(self, status: u16, reason: &str) -> HeadWriter {
         let mut head = HeadWriter::status(status, reason);
-        head.header("Server", self.agent).header("Date", HttpDate::of(self.now));
+        head.header("Server", self.agent).header("Date", date_of(self.now));
         head
     }
 
@@ -205,7 +205,7 @@ impl<'a> Writer<'a> {
         }
         if let Some(at) = modified {
             // A clock that was set back must not make files of tomorrow.
-            head.header("Last-Modified", at.min(HttpDate::of(self.now)));
+            head.header("Last-Modified", at.min(date_of(self.now)));
         }
         if let Some(sha1) = file.subject.sha1 {
             let digest = BASE64.encode(&sha1.0);
