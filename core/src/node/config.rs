@@ -109,7 +109,9 @@ impl Default for Limits {
             request_deadline: Duration::from_secs(15),
             idle_deadline: Duration::from_secs(60),
             reader_rate: 256,
-            reader_window: Duration::from_secs(30),
+            // A slow reader's system opens its window in lumps: those of a
+            // loopback at 1 KB/s come a minute apart.
+            reader_window: Duration::from_secs(120),
             pipeline: 8,
             backlog: 256 * 1024,
             index_page: 200,

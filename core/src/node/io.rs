@@ -55,8 +55,9 @@ pub enum Input {
     Closed { conn: ConnId },
     /// So many bytes of earlier writes have not left yet.
     Backlog { conn: ConnId, bytes: u64 },
-    /// So many bytes of the range being served have left, counted from the
-    /// start of that range. The range is done when all of it has.
+    /// So many bytes of the range being served have been taken by the peer, as
+    /// far as the host can tell, counted from the start of that range. All of
+    /// them have as soon as the host needs the file no more.
     Served { conn: ConnId, bytes: u64 },
     /// So many bytes of the range being stored are safe on disk, counted
     /// from the start of that range.

@@ -355,9 +355,9 @@ fn requests_sent_ahead_wait_for_the_transfer_before_them() {
 fn a_reader_that_stands_still_loses_its_slot() {
     let (mut host, holder) = busy(config());
     let mut sent = 0;
-    trickle(&mut host, holder, 60, &mut sent);
+    trickle(&mut host, holder, 240, &mut sent);
     assert!(!host.hung_up.contains(&holder), "slow, but not too slow");
-    host.wait(Duration::from_secs(31));
+    host.wait(Duration::from_secs(121));
     assert!(host.hung_up.contains(&holder) && host.hit(Limit::ReaderRate));
     let (_, reply) = host.ask("9.9.9.2:1", AQ);
     assert_eq!(status(&reply), 200, "the slot is free at once: {reply}");
@@ -379,7 +379,7 @@ fn a_servent_that_slept_does_not_blame_its_readers() {
     host.now += Duration::from_secs(3_600);
     host.wake(&mut servent_core::engine::Fx::new());
     assert!(!host.hung_up.contains(&holder));
-    host.wait(Duration::from_secs(31));
+    host.wait(Duration::from_secs(121));
     assert!(host.hung_up.contains(&holder));
 }
 

@@ -13,6 +13,7 @@ mod pace;
 mod receive;
 mod serve;
 pub(crate) mod udp;
+mod unacknowledged;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use super::Cork;
 use super::conn::{Conn, End};
 use super::outbox::ServeFrom;
 use super::pace::Pace;
+use super::unacknowledged::unacknowledged;
 use crate::clock::Stopwatch;
 
 /// Bytes handed to the system in one call, so that one upload does not keep
@@ -61,7 +62,7 @@ impl Conn {
         part: Range<u64>,
         pace: Option<Arc<Pace>>,
     ) -> Result<Result<(), StoreError>, End> {
-        let (mut at, mut reported) = (part.start, part.start);
+        let (mut at, mut reported) = (part.start, 0);
         let mut watch = Stopwatch::start();
         let chunk = pace.as_ref().map_or(CHUNK, |pace| pace.chunk().min(CHUNK));
         // A line that is shaped sends small pieces when they are due.
@@ -78,7 +79,8 @@ impl Conn {
                     None => tokio::task::coop::consume_budget().await,
                 },
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
-                    self.wait_to_serve(at > reported).await?;
+                    // The reader may be slow but alive: look what it takes.
+                    tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))?;
                 }
                 Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
                 Err(_) => return Err(End),
@@ -86,11 +88,13 @@ impl Conn {
             if self.outbox.is_cut() {
                 break;
             }
-            if at > reported && at < part.end && watch.elapsed() >= REPORT_EVERY {
-                reported = at;
+            if at < part.end && watch.elapsed() >= REPORT_EVERY {
                 watch = Stopwatch::start();
-                let bytes = at - part.start;
-                self.report(Input::Served { conn: self.id, bytes }).await?;
+                let bytes = (at - part.start).saturating_sub(unacknowledged(&self.stream));
+                if bytes > reported {
+                    reported = bytes;
+                    self.report(Input::Served { conn: self.id, bytes }).await?;
+                }
             }
         }
         Ok(Ok(()))
@@ -106,14 +110,6 @@ impl Conn {
                 () = self.outbox.changed() => {}
             }
         }
-    }
-
-    /// Waits for the reader, but not past the next report when one is due.
-    async fn wait_to_serve(&self, unreported: bool) -> Result<(), End> {
-        if !unreported {
-            return self.writable().await;
-        }
-        tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))
     }
 }
 

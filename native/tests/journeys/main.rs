@@ -11,4 +11,5 @@ mod kills_swarm;
 mod pauses;
 mod queue;
 mod several_downloads;
+mod slow_reader;
 mod swarm_source;

@@ -1,0 +1,18 @@
+//! What a peer has not taken yet of what the system took from us.
+#![expect(unsafe_code, reason = "no library asks the system this question safely")]
+
+use std::os::fd::AsFd;
+
+use rustix::ioctl::{Getter, ioctl};
+
+/// `SIOCOUTQ`, as Linux numbers it on every machine we build for.
+const BYTES_NOT_ACKNOWLEDGED: rustix::ioctl::Opcode = 0x5411;
+
+/// Bytes written to a socket that its peer has not acknowledged. The system
+/// takes megabytes at once for somebody who reads kilobytes, so only this
+/// tells how fast a reader is.
+pub(super) fn unacknowledged(stream: impl AsFd) -> u64 {
+    // SAFETY: the call writes one C integer and reads nothing of ours.
+    let bytes = unsafe { ioctl(stream, Getter::<BYTES_NOT_ACKNOWLEDGED, i32>::new()) };
+    bytes.ok().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
+}
