@@ -34,6 +34,9 @@ impl Download {
                     // front again; among several it only repeats others.
                     return self.lose(no, SourceTrouble::RangeUnavailable, cx);
                 }
+                if !self.goes_with_the_others(no, head) {
+                    return self.keep_back(no, cx);
+                }
                 self.believe(no, size);
                 self.receive(no, given, head, cx);
                 if learnt {
@@ -101,7 +104,7 @@ impl Download {
 
     /// Nobody else is left to ask.
     fn only(&self, no: u32) -> bool {
-        self.sources.iter().all(|(&n, s)| n == no || s.lost.is_some())
+        self.sources.iter().all(|(&n, s)| n == no || !s.usable())
     }
 
     /// Takes a size from whoever is first to tell one.
@@ -120,6 +123,7 @@ impl Download {
         let sized = self.size_from == Some(no) && self.have.bytes() == 0;
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
+        src.touched.insert(range);
         src.link = Link::Receiving(Receiving {
             conn,
             range,
@@ -241,7 +245,7 @@ impl Download {
         self.have.insert(fresh);
         let gained = self.have.bytes() - before;
         self.unsaved += gained;
-        src.bytes += fresh.1 - fresh.0;
+        src.gave = true;
         if gained > 0 {
             // Bytes we had already are no sign of life: a liar repeats them.
             src.failures = 0;

@@ -8,6 +8,7 @@ use core::net::SocketAddr;
 
 use super::contact::first_contact;
 use super::cx::Cx;
+use super::doubt::Doubt;
 use super::event::Limit;
 use super::ranges::RangeSet;
 use super::source::{Link, Src};
@@ -57,9 +58,10 @@ pub(super) struct Download {
     /// Somebody must be reached by then; `None` when somebody was.
     pub(super) first_contact: Option<Instant>,
     /// Some bytes came from an earlier run, nobody knows from whom.
-    resumed: bool,
+    pub(super) resumed: bool,
     /// How often the hash did not agree.
-    corrupt: u32,
+    pub(super) corrupt: u32,
+    pub(super) doubt: Doubt,
 }
 
 impl Download {
@@ -82,6 +84,7 @@ impl Download {
             givs: Vec::new(),
             first_contact: first_contact(strangers, cx),
             corrupt: 0,
+            doubt: Doubt::default(),
             get,
         };
         for source in new.get.sources.clone().into_iter().take(cx.config.sources as usize) {
@@ -291,6 +294,7 @@ impl Download {
                 self.refetch(cx);
             }
             _ => {
+                self.convict(cx);
                 self.state = State::Done;
                 cx.fx.output(Output::Complete { fetch });
                 cx.fx.output(Output::Forget(fetch));
@@ -307,42 +311,6 @@ impl Download {
         }
     }
 
-    /// The bytes are wrong: forget them and fetch the file once more, from
-    /// sources that gave none of them if there are any. When a single source
-    /// gave every byte, asking it again is no use.
-    fn refetch(&mut self, cx: &mut Cx<'_>) {
-        self.corrupt += 1;
-        self.doubt_size();
-        let guilty = keys_where(&self.sources, |s| s.bytes > 0);
-        let others = self.sources.values().any(|s| s.bytes == 0 && s.lost.is_none());
-        let certain = guilty.len() == 1 && !self.resumed;
-        if self.corrupt > 1 || (certain && !others) {
-            return self.fail(FetchFailure::Corrupt, cx);
-        }
-        (self.have, self.resumed) = (RangeSet::default(), false);
-        self.state = State::Resting;
-        for no in guilty {
-            if others {
-                self.lose(no, SourceTrouble::Corrupt, cx);
-            }
-            if let Some(src) = self.sources.get_mut(&no) {
-                src.bytes = 0;
-            }
-        }
-        self.save(cx);
-        self.begin(cx);
-    }
-
-    /// Forgets the size. Whoever seemed to lie about it may have been honest.
-    fn doubt_size(&mut self) {
-        (self.size, self.size_from) = (None, None);
-        for src in self.sources.values_mut() {
-            if src.lost == Some(SourceTrouble::LengthLie) && !src.pushed {
-                (src.lost, src.failures) = (None, 0);
-            }
-        }
-    }
-
     /// Gives a source up for good. If the size is its word alone, that goes
     /// with it.
     pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
@@ -351,7 +319,7 @@ impl Download {
         src.lost = Some(why);
         let had_place = src.client.remembered().is_some();
         src.client = Src::new(cx.config, src.source.clone()).client;
-        let (at, gave) = (src.at(), src.bytes > 0);
+        let (at, gave) = (src.at(), src.gave);
         cx.fx.event(Event::SourceLost { fetch: self.id, at, why });
         if self.size_from == Some(no) && !gave {
             self.doubt_size();
@@ -370,8 +338,8 @@ impl Download {
 
     /// Fails when nobody is left to ask.
     pub(super) fn fail_if_lonely(&mut self, cx: &mut Cx<'_>) {
-        let alone = self.sources.values().all(|s| s.lost.is_some()) && self.givs.is_empty();
-        if self.state == State::Running && alone {
+        let alone = self.sources.values().all(|s| !s.usable()) && self.givs.is_empty();
+        if self.state == State::Running && alone && !self.ask_those_left_out(cx) {
             self.fail(FetchFailure::NoSource, cx);
         }
     }

@@ -64,6 +64,9 @@ pub enum Event {
     Corrupt { fetch: FetchId, expected: Sha1, found: Sha1 },
     /// The download ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
+    /// A source may have another file and is not asked while there is one to
+    /// ask.
+    KeptBack { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
 }
 
 /// What is wrong with a source. Its sentence goes on behind the source's address.
@@ -113,6 +116,9 @@ pub enum SourceTrouble {
     /// Gave bytes that do not hash to the file.
     #[error("sent bytes of another file")]
     Corrupt,
+    /// Nothing it says shows that its file is the one that is fetched.
+    #[error("may have another file of that length, and is kept in reserve")]
+    Unlike,
 }
 
 /// Why a download ended without its file.

@@ -12,6 +12,7 @@ mod answers;
 mod config;
 mod contact;
 mod cx;
+mod doubt;
 mod download;
 mod event;
 mod io;

@@ -28,6 +28,25 @@ impl RangeSet {
         }
     }
 
+    /// Takes a range out.
+    pub(super) fn remove(&mut self, (start, end): Range) {
+        if start >= end || self.gaps((start, end)) == [(start, end)] {
+            return;
+        }
+        let rest = |&(s, e): &Range| [(s, e.min(start)), (s.max(end), e)];
+        self.0 = self.0.iter().flat_map(rest).filter(|(s, e)| s < e).collect();
+    }
+
+    /// Takes all of another set out.
+    pub(super) fn remove_all(&mut self, other: &Self) {
+        other.0.iter().for_each(|range| self.remove(*range));
+    }
+
+    /// True when there is nothing in it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The parts of `range` that are not in the set, in order.
     pub(super) fn gaps(&self, (start, end): Range) -> Vec<Range> {
         let mut out = Vec::new();
@@ -96,13 +115,17 @@ mod tests {
     proptest! {
         #[test]
         fn a_range_set_is_a_set_of_bytes(
-            ranges in prop::collection::vec((0..60_u64, 0..60_u64), 0..12), ask in (0..60_u64, 0..60_u64),
+            ranges in prop::collection::vec((0..60_u64, 0..60_u64), 0..12),
+            out in (0..60_u64, 0..60_u64), ask in (0..60_u64, 0..60_u64),
         ) {
             let mut model = [false; 60];
             for &(s, e) in &ranges {
                 (s..e).for_each(|i| model[i as usize] = true);
             }
-            let set = RangeSet::new(&ranges);
+            let mut set = RangeSet::new(&ranges);
+            (out.0..out.1).for_each(|i| model[i as usize] = false);
+            set.remove(out);
+            prop_assert_eq!(set.is_empty(), !model.contains(&true));
             prop_assert!(set.as_slice().windows(2).all(|w| w[0].1 < w[1].0));
             prop_assert_eq!(set.bytes(), model.iter().filter(|&&b| b).count() as u64);
             let mut gap = [false; 60];

@@ -4,7 +4,7 @@ use alloc::string::String;
 use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
-use super::ranges::Range;
+use super::ranges::{Range, RangeSet};
 use super::{Config, Event, Source, SourceTrouble, SourceView};
 use crate::engine::earlier;
 use crate::id::{ConnId, FetchId, Sha1};
@@ -29,8 +29,14 @@ pub(super) struct Src {
     pub(super) available: Option<AvailableRanges>,
     /// Failures in a row.
     pub(super) failures: u32,
-    /// Bytes it gave to the file as it is now.
-    pub(super) bytes: u64,
+    /// The file as it is now has bytes of it.
+    pub(super) gave: bool,
+    /// Where these may be. One that is cut off may have written more than it
+    /// was heard to, so this is all it was allowed to.
+    pub(super) touched: RangeSet,
+    /// It is not asked for now: the file is to be had without it, or it may
+    /// have another one.
+    pub(super) left_out: bool,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
 }
@@ -118,7 +124,9 @@ impl Src {
             link: Link::None,
             available: None,
             failures: 0,
-            bytes: 0,
+            gave: false,
+            touched: RangeSet::default(),
+            left_out: false,
             lost: None,
         }
     }
@@ -153,16 +161,32 @@ impl Src {
         self.client.place().filter(|p| !p.served)
     }
 
+    /// Forgets what it gave; where that may be.
+    pub(super) fn forget(&mut self) -> RangeSet {
+        self.gave = false;
+        core::mem::take(&mut self.touched)
+    }
+
+    /// Its bytes come in.
+    pub(super) const fn receives(&self) -> bool {
+        matches!(self.link, Link::Receiving(_))
+    }
+
+    /// It may be asked.
+    pub(super) const fn usable(&self) -> bool {
+        self.lost.is_none() && !self.left_out
+    }
+
     /// It neither does anything nor is about to.
     pub(super) fn idle(&self) -> bool {
-        self.lost.is_none()
+        self.usable()
             && matches!(self.link, Link::None | Link::Kept { .. })
             && self.client.ask_at().is_none()
     }
 
     /// The pause after so many failures in a row: doubling, up to a limit.
     pub(super) fn pause(&self, config: &Config) -> Duration {
-        if self.failures <= 1 && self.bytes > 0 {
+        if self.failures <= 1 && self.gave {
             return config.reconnect.scaled(config.time_scale).max(Duration::from_millis(1));
         }
         let doubled = config.backoff.ratio(1 << self.failures.saturating_sub(1).min(20), 1);
@@ -191,6 +215,7 @@ impl Src {
     fn state(&self) -> &'static str {
         match self.link {
             _ if self.lost.is_some() => "lost",
+            _ if self.left_out => "in reserve",
             Link::Dialing { .. } => "dialing",
             Link::Asked { .. } => "asking",
             Link::Receiving(_) => "receiving",

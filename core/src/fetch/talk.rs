@@ -100,7 +100,7 @@ impl Download {
             let others = self.sources.iter().filter(|&(&n, s)| n != no && !s.pushed && fits(s));
             Alts(others.map(|(_, s)| s.at()).take(config.alts_told as usize).collect())
         };
-        let good = list(&|s| s.bytes > 0 && s.lost.is_none());
+        let good = list(&|s| s.gave && s.usable());
         let dead =
             list(&|s| matches!(s.lost, Some(SourceTrouble::NotFound | SourceTrouble::Unreachable)));
         if !good.0.is_empty() {
@@ -117,7 +117,7 @@ impl Download {
     /// somebody still has before it; or, only to keep a place in a line, some
     /// of what is missing.
     pub(super) fn choose(&self, no: u32, config: &Config) -> Option<Range> {
-        let src = self.sources.get(&no)?;
+        let src = self.sources.get(&no).filter(|src| src.usable())?;
         let whole = (0, self.size.unwrap_or(u64::MAX));
         let flying = || {
             let others = self.sources.iter().filter(move |&(&n, _)| n != no);
@@ -126,7 +126,7 @@ impl Download {
         let mut taken = self.have.clone();
         flying().for_each(|range| taken.insert(range));
         let piece = |(start, end): Range| (start, end.min(start.saturating_add(config.chunk)));
-        let several = self.sources.values().filter(|s| s.lost.is_none()).count() > 1;
+        let several = self.sources.values().filter(|s| s.usable()).count() > 1;
         if let Some(&free) = within(src, taken.gaps(whole)).first() {
             return Some(if several { piece(free) } else { free });
         }

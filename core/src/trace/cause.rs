@@ -127,6 +127,7 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
         | E::Waiting { fetch, .. }
         | E::Stored { fetch, .. }
         | E::SourceLost { fetch, .. }
+        | E::KeptBack { fetch, .. }
         | E::Done { fetch, .. }
         | E::Corrupt { fetch, .. }
         | E::Failed { fetch, .. } => (Some(*fetch), None),

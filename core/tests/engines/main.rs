@@ -15,6 +15,7 @@ mod unicast_support;
 
 mod fetch;
 mod fetch_contract;
+mod fetch_liars;
 mod fetch_names;
 mod hostile_input;
 mod queue_properties;

@@ -387,6 +387,7 @@ fn note(record: &Record, troubles: &mut Troubles, progress: &mut FetchProgress) 
     let (fetch, at, why) = match &record.event {
         Event::Fetch(
             fetch::Event::Waiting { fetch, at, why, .. }
+            | fetch::Event::KeptBack { fetch, at, why }
             | fetch::Event::SourceLost { fetch, at, why, .. },
         ) => (*fetch, *at, *why),
         _ => return,

@@ -1,0 +1,198 @@
+//! Sources that cannot all be right.
+//!
+//! With a hash of the whole file: when it does not agree, one of those that
+//! gave bytes is left out, its bytes are fetched from the others, and all is
+//! hashed again. If it agrees now, whoever was left out has lied, is named and
+//! is dropped, and everything else was kept. Those named last are the first
+//! to be left out: the first is the one the user named first.
+//!
+//! Without a hash nothing can be found out afterwards, so nothing is mixed:
+//! the first source that sends bytes is the one the file comes from, and
+//! others join it only when they tell the same `ETag` or `Last-Modified`. The
+//! rest are kept in reserve, for a new beginning when that one is lost.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::cx::Cx;
+use super::download::{Download, State};
+use super::ranges::RangeSet;
+use super::{Event, FetchFailure, SourceTrouble, keys_where};
+use crate::wire::http::ResponseHead;
+
+/// What is doubted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Doubt {
+    /// Whose bytes are being fetched from others.
+    without: Option<u32>,
+    /// Those without whom it was wrong as well.
+    cleared: Vec<u32>,
+    /// What the source that the file comes from calls it.
+    kind: Option<Kind>,
+}
+
+/// How a server tells one content of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kind {
+    etag: Option<String>,
+    modified: Option<String>,
+}
+
+impl Kind {
+    fn of(head: &ResponseHead) -> Self {
+        let text = |name| head.headers.get(name).map(String::from);
+        Self { etag: text("ETag"), modified: text("Last-Modified") }
+    }
+
+    /// They say the same of themselves, and not nothing.
+    fn agrees(&self, other: &Self) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+        same(&self.etag, &other.etag) || same(&self.modified, &other.modified)
+    }
+}
+
+impl Download {
+    /// The bytes are wrong. If several gave them, each is left out in turn;
+    /// else, or when that has not helped, they are forgotten and fetched once
+    /// more, from sources that gave none of them if there are any. When a
+    /// single source gave every byte, asking it again is no use.
+    pub(super) fn refetch(&mut self, cx: &mut Cx<'_>) {
+        if self.try_without(cx) {
+            return;
+        }
+        self.corrupt += 1;
+        self.doubt_size();
+        let guilty = keys_where(&self.sources, |s| s.gave);
+        let others = self.sources.values().any(|s| !s.gave && s.usable());
+        let certain = guilty.len() == 1 && !self.resumed;
+        if self.corrupt > 1 || (certain && !others) {
+            return self.fail(FetchFailure::Corrupt, cx);
+        }
+        (self.have, self.resumed) = (RangeSet::default(), false);
+        self.state = State::Resting;
+        for no in guilty {
+            if others {
+                self.lose(no, SourceTrouble::Corrupt, cx);
+            }
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.forget();
+            }
+        }
+        self.save(cx);
+        self.begin(cx);
+    }
+
+    /// Leaves the next one of several givers out. False when that makes no
+    /// sense, or no sense any more.
+    fn try_without(&mut self, cx: &mut Cx<'_>) -> bool {
+        if let Some(no) = self.doubt.without.take() {
+            // Without it, it was wrong as well.
+            self.doubt.cleared.push(no);
+            self.take_back(no);
+        }
+        let givers = keys_where(&self.sources, |s| !s.touched.is_empty());
+        if givers.len() + usize::from(self.resumed) < 2 {
+            return false;
+        }
+        let others = |no: u32| self.sources.iter().any(|(&n, s)| n != no && s.usable());
+        let next = givers.iter().rev().find(|no| !self.doubt.cleared.contains(no) && others(**no));
+        match next {
+            Some(&no) => {
+                let Some(src) = self.sources.get_mut(&no) else { return false };
+                src.left_out = true;
+                self.have.remove_all(&src.forget());
+                self.doubt.without = Some(no);
+                // The others have told the same size.
+                self.size_from = self.size_from.filter(|from| *from != no);
+            }
+            None if self.resumed => {
+                // Nobody knows who gave the rest.
+                self.resumed = false;
+                let mut known = RangeSet::default();
+                for src in self.sources.values() {
+                    src.touched.as_slice().iter().for_each(|range| known.insert(*range));
+                }
+                let mut unknown = self.have.clone();
+                unknown.remove_all(&known);
+                self.have.remove_all(&unknown);
+            }
+            None => return false,
+        }
+        self.state = State::Resting;
+        self.save(cx);
+        self.begin(cx);
+        true
+    }
+
+    /// The hash agrees: whoever was left out has lied.
+    pub(super) fn convict(&mut self, cx: &mut Cx<'_>) {
+        if let Some(no) = self.doubt.without.take() {
+            self.lose(no, SourceTrouble::Corrupt, cx);
+        }
+    }
+
+    fn take_back(&mut self, no: u32) {
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.left_out = false;
+        }
+    }
+
+    /// Nobody else is left: whoever was left out is asked after all. False
+    /// when nobody was.
+    pub(super) fn ask_those_left_out(&mut self, cx: &mut Cx<'_>) -> bool {
+        let reserve = keys_where(&self.sources, |s| s.left_out && s.lost.is_none());
+        if reserve.is_empty() {
+            return false;
+        }
+        if let Some(no) = self.doubt.without.take() {
+            self.doubt.cleared.push(no);
+            reserve.iter().for_each(|no| self.take_back(*no));
+            self.wake(cx);
+            return true;
+        }
+        // Their file may be another one: it is begun anew.
+        reserve.iter().for_each(|no| self.take_back(*no));
+        self.doubt = Doubt::default();
+        (self.have, self.resumed) = (RangeSet::default(), false);
+        for src in self.sources.values_mut() {
+            src.forget();
+        }
+        self.doubt_size();
+        self.state = State::Resting;
+        self.save(cx);
+        self.begin(cx);
+        true
+    }
+
+    /// Whether the bytes of a source may stand beside those that are there.
+    pub(super) fn goes_with_the_others(&mut self, no: u32, head: &ResponseHead) -> bool {
+        let alone = self.sources.iter().all(|(&n, s)| n == no || !s.gave && !s.receives());
+        if self.sha1.is_some() || alone {
+            self.doubt.kind = Some(Kind::of(head));
+            return true;
+        }
+        self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&Kind::of(head)))
+    }
+
+    /// A source that may have another file is kept in reserve.
+    pub(super) fn keep_back(&mut self, no: u32, cx: &mut Cx<'_>) {
+        self.release(no, cx);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.left_out = true;
+        let (fetch, at, why) = (self.id, src.at(), SourceTrouble::Unlike);
+        cx.fx.event(Event::KeptBack { fetch, at, why });
+        self.client(no, crate::queue::client::Input::Rest, cx);
+        self.wake(cx);
+        self.fail_if_lonely(cx);
+    }
+
+    /// Forgets the size. Whoever seemed to lie about it may have been honest.
+    pub(super) fn doubt_size(&mut self) {
+        (self.size, self.size_from) = (None, None);
+        for src in self.sources.values_mut() {
+            if src.lost == Some(SourceTrouble::LengthLie) && !src.pushed {
+                (src.lost, src.failures) = (None, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Downloads from several sources of which one gives other bytes: with a hash
+//! it is found and dropped, without one nothing is mixed.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use crate::fetch_support;
+
+use fetch_support::{Desk, FETCH, GOOD, LOCAL, addr, get};
+use servent_core::fetch::{
+    Answer, Config, DialError, Event, FetchFailure, Input, Output, SourceTrouble,
+};
+use servent_core::id::Sha1;
+use servent_core::queue::Dialect;
+use servent_core::wire::http::RangeSpec;
+
+const A: &str = "80.1.1.1:6346";
+const B: &str = "80.2.2.2:6346";
+const C: &str = "80.3.3.3:6346";
+const SIZE: u64 = 1_200;
+const BAD: Sha1 = Sha1([9; 20]);
+
+/// What servers do, and what has come of it.
+struct Crowd {
+    desk: Desk,
+    liar: Option<SocketAddr>,
+    /// Lines each server adds to its replies.
+    kinds: Vec<(SocketAddr, &'static str)>,
+    /// Servers that are gone.
+    gone: BTreeSet<SocketAddr>,
+    /// Whose bytes each stretch of a hundred is.
+    bytes: Vec<Option<SocketAddr>>,
+    /// Bytes that were sent.
+    sent: u64,
+    answered: usize,
+    dialed: usize,
+}
+
+impl Crowd {
+    fn new(sha1: Option<Sha1>, sources: &[&str]) -> Self {
+        let config = Config { chunk: 100, attempts: 2, ..Config::default() };
+        let mut desk = Desk::new(config, Dialect::Parq);
+        desk.input(Input::Get(get(sha1, sources)));
+        Self {
+            desk,
+            liar: None,
+            kinds: Vec::new(),
+            gone: BTreeSet::new(),
+            bytes: vec![None; (SIZE / 100) as usize],
+            sent: 0,
+            answered: 0,
+            dialed: 0,
+        }
+    }
+
+    fn lying(liar: &str, sources: &[&str]) -> Self {
+        Self { liar: Some(addr(liar)), ..Self::new(Some(GOOD), sources) }
+    }
+
+    /// Everybody answers until the download has ended.
+    fn run(&mut self) {
+        for _ in 0..500 {
+            while let Some(&(conn, to)) = self.desk.dials().get(self.dialed) {
+                self.dialed += 1;
+                let why = DialError::Refused;
+                self.desk.input(if self.gone.contains(&to) {
+                    Input::DialFailed { conn, why }
+                } else {
+                    Input::Dialed { conn, local: LOCAL }
+                });
+            }
+            while self.answered < self.desk.asked.len() {
+                self.answer(self.answered);
+                self.answered += 1;
+            }
+            if self.desk.state() == "verifying" {
+                let right = self.bytes.iter().all(|from| *from != self.liar || self.liar.is_none());
+                let sha1 = Some(if right { GOOD } else { BAD });
+                self.desk.input(Input::Verified { fetch: FETCH, sha1 });
+            }
+            if self.desk.state() != "running" {
+                return;
+            }
+            self.desk.secs(1);
+        }
+        panic!("it does not end");
+    }
+
+    fn answer(&mut self, n: usize) {
+        let asked = self.desk.asked[n].clone();
+        let dials = self.desk.dials();
+        let (conn, from) = *dials.iter().find(|(conn, _)| *conn == asked.conn).unwrap();
+        if self.desk.closed(conn) || self.gone.contains(&from) {
+            return;
+        }
+        let (start, end) = match asked.range() {
+            RangeSpec::From(start) => (start, SIZE),
+            RangeSpec::Between(start, last) => (start, (last + 1).min(SIZE)),
+            RangeSpec::Last(_) => panic!("nobody asks for that"),
+        };
+        let kind = self.kinds.iter().find(|(at, _)| *at == from).map_or("X: y", |(_, kind)| kind);
+        let (last, length) = (end - 1, end - start);
+        let stores = self.desk.stores().len();
+        self.desk.reply(
+            conn,
+            &format!("HTTP/1.1 206 OK\nContent-Range: bytes {start}-{last}/{SIZE}\nContent-Length: {length}\n{kind}"),
+        );
+        if self.desk.stores().len() > stores {
+            self.sent += length;
+            (start / 100..end.div_ceil(100)).for_each(|at| self.bytes[at as usize] = Some(from));
+            self.desk.input(Input::Stored { conn, bytes: length });
+        }
+    }
+
+    fn fetched(&self) -> bool {
+        let is = |answer: &Answer| matches!(answer, Answer::Fetched { bytes: SIZE, .. });
+        self.desk.answers().iter().any(is)
+    }
+
+    fn convicted(&self) -> Vec<SocketAddr> {
+        let lost = |e: &Event| match e {
+            Event::SourceLost { at, why: SourceTrouble::Corrupt, .. } => Some(*at),
+            _ => None,
+        };
+        self.desk.events.iter().filter_map(lost).collect()
+    }
+
+    fn givers(&self) -> BTreeSet<SocketAddr> {
+        self.bytes.iter().flatten().copied().collect()
+    }
+}
+
+#[test]
+fn one_liar_among_several_is_found_named_and_dropped_and_what_is_right_is_kept() {
+    for sources in [&[A, B][..], &[A, B, C]] {
+        for liar in sources {
+            let mut crowd = Crowd::lying(liar, sources);
+            crowd.run();
+            assert!(crowd.fetched(), "{liar} among {sources:?}");
+            assert_eq!(crowd.convicted(), [addr(liar)], "and nobody else, among {sources:?}");
+        }
+    }
+    // Whoever was named last is doubted first: no more than its share again.
+    let mut crowd = Crowd::lying(B, &[A, B]);
+    crowd.run();
+    assert!(crowd.sent < SIZE + SIZE * 2 / 3, "{} bytes for {SIZE}", crowd.sent);
+    let forgot = |o: &Output| matches!(o, Output::Save(row) if row.have.is_empty());
+    let saved = crowd.desk.outputs.iter().rposition(forgot).unwrap_or(0);
+    let corrupt = |o: &Output| matches!(o, Output::Verify { .. });
+    let first = crowd.desk.outputs.iter().position(corrupt).unwrap();
+    assert!(saved < first, "what was right was kept");
+}
+
+#[test]
+fn where_the_only_other_one_is_gone_it_ends_without_a_file() {
+    let mut crowd = Crowd::lying(A, &[A, B]);
+    crowd.gone.insert(addr(B));
+    crowd.run();
+    assert!(!crowd.fetched());
+    assert_eq!(crowd.convicted(), [addr(A)], "all of it came from there");
+    let failed = |a: &Answer| matches!(a, Answer::Failed { why: FetchFailure::NoSource, .. });
+    assert!(crowd.desk.answers().iter().any(failed), "{:?}", crowd.desk.answers());
+}
+
+#[test]
+fn without_a_hash_the_bytes_of_two_sources_are_not_mixed() {
+    let mut crowd = Crowd::new(None, &[A, B]);
+    crowd.kinds = vec![(addr(A), "ETag: \"a\""), (addr(B), "ETag: \"b\"")];
+    crowd.run();
+    assert!(crowd.fetched());
+    assert_eq!(crowd.givers().len(), 1, "{:?}", crowd.bytes);
+    assert_eq!(crowd.sent, SIZE);
+    let kept = |e: &&Event| matches!(e, Event::KeptBack { .. });
+    assert_eq!(crowd.desk.events.iter().filter(kept).count(), 1, "and that is told");
+}
+
+#[test]
+fn without_a_hash_whoever_says_nothing_of_its_file_is_kept_back_too() {
+    let mut crowd = Crowd::new(None, &[A, B]);
+    crowd.run();
+    assert!(crowd.fetched() && crowd.givers().len() == 1, "{:?}", crowd.bytes);
+}
+
+#[test]
+fn without_a_hash_those_that_say_the_same_of_their_file_share_it() {
+    let kinds = ["ETag: \"a\"", "Last-Modified: Sun, 22 Nov 2026 12:00:00 GMT"];
+    for kind in kinds {
+        let mut crowd = Crowd::new(None, &[A, B]);
+        crowd.kinds = vec![(addr(A), kind), (addr(B), kind)];
+        crowd.run();
+        assert!(crowd.fetched());
+        assert_eq!(crowd.givers().len(), 2, "{:?}", crowd.bytes);
+    }
+}
+
+#[test]
+fn without_a_hash_the_one_in_reserve_begins_anew_when_the_first_is_lost() {
+    let mut crowd = Crowd::new(None, &[A, B]);
+    let [(a, _), (b, _)] = crowd.desk.dials()[..] else { panic!("two dials") };
+    crowd.dialed = 2;
+    crowd.desk.input(Input::Dialed { conn: a, local: LOCAL });
+    crowd.desk.input(Input::Dialed { conn: b, local: LOCAL });
+    crowd.answer(0);
+    crowd.answer(1);
+    crowd.answered = 2;
+    assert_eq!(crowd.givers(), BTreeSet::from([addr(A)]));
+    crowd.gone.insert(addr(A));
+    for conn in crowd.desk.dials().iter().filter(|(_, at)| *at == addr(A)).map(|(c, _)| *c) {
+        crowd.desk.input(Input::Closed { conn });
+    }
+    crowd.run();
+    assert!(crowd.fetched());
+    assert_eq!(crowd.givers(), BTreeSet::from([addr(B)]), "all of it is of one source");
+}
