@@ -205,7 +205,7 @@ impl Node {
 
     /// One input of a node that runs.
     fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, datagrams, swarm, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         match input {
             Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
@@ -237,11 +237,11 @@ impl Node {
             Input::Shared(info) => self.shared(now, info, fx),
             Input::Unshared { index } => self.unshared(now, index, fx),
             Input::Command(command) => self.command(now, command, fx),
-            Input::Datagrams { from, segment, data } => {
-                if let Some(datagrams) = datagrams {
-                    datagrams.arrived(now, (from, segment, &data), fx);
-                }
-            }
+            Input::Datagrams { from, segment, data } => match (datagrams, overlay) {
+                (Some(datagrams), _) => datagrams.arrived(now, (from, segment, &data), fx),
+                (None, Some(overlay)) => overlay.heard(cx, http, from, &data),
+                (None, None) => {}
+            },
             Input::Flush => {
                 if let Some(datagrams) = datagrams {
                     datagrams.flush(now, fx);

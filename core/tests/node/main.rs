@@ -13,6 +13,7 @@ mod host_contract;
 mod hostile;
 mod http;
 mod overlay;
+mod overlay_caches;
 mod overlay_hosts;
 mod overlay_peers;
 mod pair;

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
 use crate::library::{Change as LibraryChange, Library, Worker};
+use crate::net::caches::Caches;
 use crate::net::udp::Socket;
 use crate::net::{REPORTS, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Remembered, Store};
@@ -62,6 +63,10 @@ impl Driver {
         let (mut folders, options) = open_folders(options).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
+        let caches = match config.overlay.enabled && config.datagrams.is_none() {
+            true => Caches::bind(&addrs).await,
+            false => Caches::default(),
+        };
         let clock = Clock::new();
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
@@ -80,6 +85,7 @@ impl Driver {
                 .asker(),
             None => channel().0, // Nothing is shared: nobody has to look.
         };
+        caches.hear(&reports);
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
@@ -95,6 +101,7 @@ impl Driver {
             clock,
             node: Node::new(config, seed),
             messaging,
+            caches,
             store: folders.store,
             downloads: folders.downloads,
             swarm: folders.swarm,

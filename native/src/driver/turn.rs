@@ -24,6 +24,7 @@ use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
 use crate::files::store_error;
 use crate::library::{Change as LibraryChange, Shared, sha1_of};
+use crate::net::caches::Caches;
 use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
 use crate::tape::Tape;
@@ -40,6 +41,7 @@ pub(super) struct Parts {
     pub(super) clock: Clock,
     pub(super) node: Node,
     pub(super) messaging: Option<Box<Messaging>>,
+    pub(super) caches: Caches,
     pub(super) store: Option<Store>,
     pub(super) downloads: Downloads,
     pub(super) swarm: SwarmFiles,
@@ -63,6 +65,8 @@ pub(super) struct Loop {
     fx: FxOf<Node>,
     /// `None` while its own code runs, and when nobody wants it any more.
     messaging: Option<Box<Messaging>>,
+    /// Who is asked for others of the overlay, when there is no messaging.
+    caches: Caches,
     /// What the node said of datagrams, for `messaging`.
     pub(super) said: Vec<Effect<Output, Event>>,
     store: Option<Store>,
@@ -105,6 +109,7 @@ impl Loop {
             node: parts.node,
             fx: FxOf::<Node>::new(),
             messaging: parts.messaging,
+            caches: parts.caches,
             said: Vec::new(),
             store: parts.store,
             downloads: parts.downloads,
@@ -235,6 +240,11 @@ impl Loop {
                     if let Event::Unicast(_) | Event::Conn(ConnEvent::Garbled { .. }) = event {
                         self.said.push(Effect::Event(event));
                     }
+                }
+                Effect::Output(Output::Datagrams { to, data, .. })
+                    if self.node.config().datagrams.is_none() =>
+                {
+                    self.caches.send(to, &data);
                 }
                 Effect::Output(
                     output @ (Output::Datagrams { .. }

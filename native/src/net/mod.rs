@@ -3,6 +3,7 @@
 //! the node wants done comes back through the connection's [`Outbox`].
 
 mod alarm;
+pub(crate) mod caches;
 mod conn;
 mod cork;
 pub(crate) mod dial;

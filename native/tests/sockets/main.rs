@@ -3,6 +3,7 @@
 #[path = "../support/common/mod.rs"]
 mod common;
 
+mod caches;
 mod foreign;
 mod foreign_peers;
 mod handover;

@@ -4,8 +4,9 @@
 //! The router knows messages and no bytes; here are the bytes: handshakes
 //! (`greet`), framed and perhaps deflated streams (`wire`), the router's
 //! wishes (`obey`), and neighbours looked for until there are enough
-//! (`hosts`); `keywords` tells them what we have.
+//! (`hosts`, `caches`); `keywords` tells them what we have.
 
+mod caches;
 mod config;
 mod greet;
 mod hosts;
@@ -18,6 +19,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 
+use self::caches::Caches;
 pub use self::config::Overlay as Config;
 use self::hosts::Hosts;
 use self::index::Index;
@@ -49,6 +51,7 @@ pub(super) struct Overlay {
     rng: Rng,
     wires: BTreeMap<ConnId, Wire>,
     hosts: Hosts,
+    caches: Caches,
     index: Index,
     /// When to look for a neighbour next.
     look: Option<Instant>,
@@ -70,6 +73,7 @@ impl Overlay {
             rng: root.fork("overlay", 0),
             wires: BTreeMap::new(),
             hosts: Hosts::default(),
+            caches: Caches::default(),
             index: Index::default(),
             look: None,
             keywords: Some(Instant::ZERO),
@@ -271,6 +275,10 @@ impl Overlay {
     }
 
     fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+        // As long as few are known, whoever is called may know of others.
+        if self.hosts.len() <= cx.config.overlay.degree as usize {
+            self.ask_cache(cx, at);
+        }
         let conn = cx.io.number();
         if cx.io.dial(conn, at, Purpose::Neighbour, cx.fx) {
             self.wires.insert(conn, Wire::calling(at));

@@ -187,10 +187,11 @@ impl Host {
                 Output::Complete { .. } | Output::Store { .. } | Output::Swarm(_) => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
-                Output::Datagrams { .. }
-                | Output::Deliver { .. }
-                | Output::Refused { .. }
-                | Output::Writable { .. } => panic!("this node has no datagrams"),
+                // To caches; they are in the log.
+                Output::Datagrams { .. } => {}
+                Output::Deliver { .. } | Output::Refused { .. } | Output::Writable { .. } => {
+                    panic!("this node has no messages")
+                }
             }
         }
     }

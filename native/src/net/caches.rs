@@ -1,0 +1,76 @@
+//! The sockets over which hosts are asked of caches, and told to whoever asks:
+//! on the ports where neighbours connect, as others expect.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use servent_core::node::Input;
+use tokio::net::UdpSocket;
+
+use super::{Report, Reports};
+
+/// The largest datagram that is looked at.
+const MOST: usize = 2_048;
+
+/// The sockets; none where nobody takes part in the overlay.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caches(Vec<Arc<UdpSocket>>);
+
+impl Caches {
+    /// Binds them beside these listeners. One that cannot be had is done
+    /// without: neighbours are found by other ways too.
+    pub(crate) async fn bind(listeners: &[SocketAddr]) -> Self {
+        let beside = |at: &SocketAddr| match at {
+            SocketAddr::V4(_) => Some(*at),
+            SocketAddr::V6(six) if six.ip().is_unspecified() => {
+                Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, six.port())))
+            }
+            SocketAddr::V6(_) => None,
+        };
+        let wanted: BTreeSet<SocketAddr> = listeners.iter().filter_map(beside).collect();
+        let mut sockets = Vec::new();
+        for at in wanted {
+            match UdpSocket::bind(at).await {
+                Ok(socket) => sockets.push(Arc::new(socket)),
+                Err(why) => tracing::debug!(%at, %why, "no hosts are asked over UDP from here"),
+            }
+        }
+        Self(sockets)
+    }
+
+    /// Hears until the node's task ends.
+    pub(crate) fn hear(&self, reports: &Reports) {
+        for socket in &self.0 {
+            tokio::spawn(hear(Arc::clone(socket), reports.clone()));
+        }
+    }
+
+    /// Sends one, or loses it as a network would.
+    pub(crate) fn send(&self, to: SocketAddr, data: &Bytes) {
+        if let Some(socket) = self.0.first() {
+            let _ = socket.try_send_to(data, to);
+        }
+    }
+}
+
+async fn hear(socket: Arc<UdpSocket>, reports: Reports) {
+    let mut buffer = vec![0; MOST];
+    loop {
+        // What is wrong with one peer is told of the socket; it goes on.
+        let received = tokio::select! {
+            received = socket.recv_from(&mut buffer) => received,
+            () = reports.closed() => return,
+        };
+        let Ok((length, from)) = received else {
+            tokio::task::yield_now().await;
+            continue;
+        };
+        let data = Bytes::copy_from_slice(&buffer[..length]);
+        let input = Input::Datagrams { from, segment: length.max(1) as u32, data };
+        if reports.send(Report::Input(input)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Newcomers find others through a cache that only speaks UDP.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use servent::driver::{Handle, Options};
+use servent_core::id::Guid;
+use servent_core::node::Command;
+use servent_core::wire::gnutella::ggep::{self, Block};
+use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Message, Payload, Ping, Pong};
+
+use crate::common::{PATIENCE, start, until};
+
+async fn joined(state: &std::path::Path) -> Handle {
+    let mut options = Options::under(state);
+    options.listen = vec!["127.0.0.1:0".parse().unwrap()];
+    options.node.overlay.enabled = true;
+    start(options).await
+}
+
+fn read(bytes: &[u8]) -> Message {
+    let mut framer = Framer::new(FrameLimits { payload: 2_048 });
+    framer.push(Payload::copy_from_slice(bytes));
+    Message::parse(framer.next_frame().unwrap().unwrap()).unwrap()
+}
+
+fn extended(id: &[u8], data: &[u8]) -> Payload {
+    let mut out = Vec::new();
+    ggep::write(&[Block::new(id, data)], false, &mut out);
+    out.into()
+}
+
+fn packed(at: SocketAddr) -> Vec<u8> {
+    let SocketAddr::V4(at) = at else { unreachable!() };
+    [&at.ip().octets()[..], &at.port().to_le_bytes()].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (known, newcomer) = (joined(one.path()).await, joined(other.path()).await);
+    let cache = UdpSocket::bind("127.0.0.1:0").unwrap();
+    cache.set_read_timeout(Some(PATIENCE)).unwrap();
+    let at = cache.local_addr().unwrap();
+    let names = packed(known.addr().unwrap());
+    newcomer.command(Command::Join { at }).await.unwrap();
+    let cache = tokio::task::spawn_blocking(move || {
+        let mut buffer = [0; 2_048];
+        let (length, from) = cache.recv_from(&mut buffer).unwrap();
+        let ping = read(&buffer[..length]);
+        assert!(matches!(ping.body, Body::Ping(_)), "{ping:?}");
+        let SocketAddr::V4(itself) = at else { unreachable!() };
+        let ggep = extended(b"IPP", &names);
+        let body = Body::Pong(Pong { at: itself, files: 0, kilobytes: 0, ggep });
+        let pong = Message { guid: ping.guid, ttl: 1, hops: 0, body };
+        cache.send_to(&pong.to_bytes(), from).unwrap();
+        cache
+    });
+    let cache = cache.await.unwrap();
+    let neighbours = async |of: &Handle| of.neighbourhood().await.unwrap().unwrap();
+    until("they are neighbours", async || neighbours(&newcomer).await.router.links.len() == 1)
+        .await;
+    // Whoever asks a servent is told of others, as by a cache.
+    let (asked, names) = (known.addr().unwrap(), packed(newcomer.addr().unwrap()));
+    let told = tokio::task::spawn_blocking(move || {
+        let body = Body::Ping(Ping { ggep: extended(b"SCP", &[0]) });
+        let ping = Message { guid: Guid([7; 16]), ttl: 1, hops: 0, body };
+        // One address is answered once a second, and the newcomer has it too.
+        cache.set_read_timeout(Some(Duration::from_millis(1_100))).unwrap();
+        let mut buffer = [0; 2_048];
+        for _ in 0..PATIENCE.as_secs() {
+            cache.send_to(&ping.to_bytes(), asked).unwrap();
+            let Ok((length, _)) = cache.recv_from(&mut buffer) else { continue };
+            let message = read(&buffer[..length]);
+            if let Message { guid: Guid([7, ..]), body: Body::Pong(pong), .. } = message {
+                return pong;
+            }
+        }
+        panic!("nobody answers");
+    });
+    let pong = told.await.unwrap();
+    assert_eq!(SocketAddr::V4(pong.at), asked);
+    assert!(pong.ggep.windows(6).any(|six| six == names), "{pong:?}");
+    known.stop().await.unwrap();
+    newcomer.stop().await.unwrap();
+}
