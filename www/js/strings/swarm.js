@@ -264,6 +264,8 @@ export const swarm = {
   'swarm.ratio': (a) => `An upload earns ${times(a.ratio / 1000)} downloads from now on.`,
   'swarm.concurrency': (a) => `${a.node} may have ${plural(a.download, 'download', 'downloads')} and ${plural(a.upload, 'upload', 'uploads')} at once${a.told ? ', as it asked for' : ''}.`,
   'swarm.purged': 'An address that was away for long is forgotten.',
+  'swarm.settled': (a) => `${a.node} does not try piece ${a.piece} again${a.counted ? ' and has paid for it' : ''}.`,
+  'swarm.withdrawn': 'The file is not given any more.',
   'swarm.refused': (a) => `Something ${a.node} says is not obeyed: ${REFUSALS[a.why] ?? a.why}.`,
   'swarm.limit': (a) => `A limit is met: ${String(a.limit).replaceAll('_', ' ')}.`,
 
@@ -297,6 +299,8 @@ export const swarm = {
     'swarm.ratio': 'When slots stay idle while clients are stalled an upload earns more, when credit finds no giver it earns less.',
     'swarm.concurrency': 'How many transfers at once are best is searched for, and never above what the client allows.',
     'swarm.purged': 'What is known of an address is kept for half an hour after its last visit.',
+    'swarm.settled': 'A piece that failed stays charged until it is here: whoever says that it failed has earned nothing by it.',
+    'swarm.withdrawn': 'Its source found it changed, or did not find it at all. Everybody on it is told.',
     'swarm.refused': 'What is not allowed is answered with an error and changes nothing.',
     'swarm.limit': 'Everything that is kept has a limit.',
   })).map(([key, text]) => [`${key}.why`, text])),
