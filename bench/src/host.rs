@@ -54,7 +54,7 @@ pub(crate) fn servent(dir: &Path, state: &Path, settings: &[&str]) -> Result<Ser
     let program = std::env::var_os("SERVENT_PROGRAM")
         .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
     let mut command = Command::new(program);
-    command.arg("share").arg(dir).args(["--listen", "127.0.0.1:0", "--lab", "off"]);
+    command.arg("share").arg(dir).args(["--listen", "127.0.0.1:0", "--lab", "127.0.0.1:0"]);
     command.arg("--state").arg(state).env("XDG_CONFIG_HOME", state);
     for setting in settings {
         command.args(["--set", setting]);

@@ -14,6 +14,12 @@ pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(20));
 }
 
+/// Lets so much time pass between two looks at what is measured.
+#[allow(clippy::disallowed_methods)] // What is looked at goes on by itself.
+pub(crate) fn wait(length: Duration) {
+    std::thread::sleep(length);
+}
+
 /// The middle one; 0 when there is none.
 pub(crate) fn median(figures: &mut [f64]) -> f64 {
     percentile(figures, 50)

@@ -5,6 +5,7 @@ mod decision;
 mod handover;
 mod held;
 pub(crate) mod holder;
+mod journeys;
 mod upload;
 
 use anyhow::Result;
@@ -15,6 +16,7 @@ use crate::report::Report;
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     decision::run(report, quick);
     handover::run(report)?;
+    journeys::run(report, quick)?;
     busy::run(report, quick)?;
     upload::run(report, quick)?;
     held::run(report, quick)

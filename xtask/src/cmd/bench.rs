@@ -7,7 +7,7 @@ use crate::{paths, wasm};
 
 /// Measure: ours beside a peer or the physical limit, in the same run.
 ///
-/// Areas: `queue` (decisions, memory, latency, uploads, held connections),
+/// Areas: `queue` (decisions, memory, journeys, latency, uploads, held connections),
 /// `routing` (messages a second, memory of a GUID, pauses, floods),
 /// `sim` (events a second, native and WebAssembly), `page` (sizes, seek),
 /// `swarm` (makespan against the bound, assignments a second, free riders, and
