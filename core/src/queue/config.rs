@@ -32,7 +32,8 @@ pub struct Config {
     /// How long an adaptive server holds the request of a client that said it
     /// waits for the answer (QA-3).
     pub hold: Duration,
-    /// How long it holds that of one that knows of no queues.
+    /// How long an adaptive server holds the request of a client that knows of
+    /// no queues (QA-3).
     pub hold_plain: Duration,
     /// Requests held at once.
     pub holds: u32,
@@ -49,8 +50,9 @@ pub struct Config {
     pub breaks_allowed: u8,
     /// How long a slot waits for the owner of a broken transfer (PQ-14).
     pub slot_reserve: Duration,
-    /// How long an adaptive server lets it wait while others stand in line; then
-    /// the owner is first of the line again (QA-6).
+    /// How long an adaptive server lets a slot wait for the owner of a broken
+    /// transfer while others stand in line; then the owner is first of the line
+    /// again (QA-6).
     pub slot_reserve_contested: Duration,
     /// How long a free slot is kept for an entitled client inside its window
     /// before others of the line may be served, newcomers still not (decision

@@ -27,21 +27,23 @@ pub struct Config {
     /// Searches of ours and of our leaves go farther step by step until enough
     /// is found (RT-18); without this they flood.
     pub dynamic: bool,
-    /// Results that are enough.
+    /// Results with which a dynamic search is content.
     pub enough: u32,
-    /// Results that are enough for a leaf when its words turn out rare.
+    /// Results with which a dynamic search for a leaf is content when its words
+    /// turn out rare.
     pub enough_rare: u32,
-    /// The largest TTL of such a search.
+    /// The largest TTL of a dynamic search.
     pub deep_ttl: u8,
-    /// Neighbours whose keywords promise something that are asked first.
+    /// Neighbours that a dynamic search asks first: those whose keywords promise
+    /// something.
     pub probe_links: u32,
-    /// Time for the answers of each link of a step, until the next one.
+    /// Time a dynamic search gives each neighbour it asked, before it goes on.
     pub step_every: Duration,
-    /// Such a search ends after so long.
+    /// A dynamic search ends after so long.
     pub search_life: Duration,
-    /// Such searches at one time.
+    /// Dynamic searches at one time.
     pub deepenings: u32,
-    /// Those of one leaf.
+    /// Dynamic searches of one leaf at one time.
     pub deepenings_per_leaf: u32,
     /// Keywords of leaves are told to other ultrapeers at most so often.
     pub merge_every: Duration,
@@ -51,15 +53,18 @@ pub struct Config {
     pub links: u32,
     /// A query is remembered at least so long, and at most twice (RT-1).
     pub query_life: Duration,
-    /// So is the way to a servent (RT-3).
+    /// The way to a servent, for pushes, is remembered at least so long, and at
+    /// most twice (RT-3).
     pub push_life: Duration,
-    /// So is what must not come twice (RT-12).
+    /// What must not come twice is remembered at least so long, and at most
+    /// twice (RT-12).
     pub duplicate_life: Duration,
-    /// Queries remembered for one neighbour in one such time. More of them
-    /// are not passed on: what others were promised is never forgotten for
+    /// Queries remembered for one neighbour within [`Config::query_life`]. More
+    /// of them are not passed on: what others were promised is never forgotten for
     /// somebody who floods (RT-5).
     pub queries_per_link: u32,
-    /// The same for everything else that is remembered.
+    /// Whatever else is remembered for one neighbour: ways of pushes, hits,
+    /// pings.
     pub entries_per_link: u32,
     /// TTL and hops together are clamped to this.
     pub max_ttl: u8,
@@ -74,11 +79,12 @@ pub struct Config {
     /// Hits for one query that one neighbour brings and somebody else gets
     /// (RT-21).
     pub hits_per_query: u32,
-    /// Their bytes.
+    /// Bytes of the hits for one query that one neighbour brings and somebody
+    /// else gets (RT-21).
     pub hit_bytes_per_query: u32,
     /// Bytes given to the host for one neighbour that have not left.
     pub window: u32,
-    /// Bytes that wait here for one neighbour.
+    /// Bytes for one neighbour that wait until it takes them.
     pub queue: u32,
     /// A neighbour that takes nothing for so long is given up.
     pub stall: Duration,
@@ -97,7 +103,7 @@ pub struct Config {
     pub strikes: u32,
     /// Pushes obeyed for one target in [`Config::push_window`].
     pub pushes_per_target: u32,
-    /// See [`Config::pushes_per_target`].
+    /// Time within which the pushes for one target are counted.
     pub push_window: Duration,
     /// Targets whose pushes are counted; when there are more, no further one
     /// is obeyed for that time.

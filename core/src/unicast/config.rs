@@ -81,7 +81,7 @@ pub struct Config {
     pub peers: u32,
     /// Closed connections that are remembered (decision 6).
     pub tombstones: u32,
-    /// How long they are.
+    /// How long a closed connection is remembered.
     pub tombstone_time: Duration,
     /// Ended connections of one peer whose end is not acknowledged.
     pub farewells: u32,
@@ -99,7 +99,7 @@ pub struct Config {
     pub initial_rtt: Duration,
     /// The shortest retransmission timeout.
     pub rto_min: Duration,
-    /// The longest, and the end of every back-off.
+    /// The longest retransmission timeout, and the end of every back-off.
     pub rto_max: Duration,
     /// OPEN without a word about it for so long becomes CLOSING (UC-8,
     /// UC-13); zero: never.

@@ -231,3 +231,13 @@ proptest! {
         prop_assert!(rush.served > 20, "only {} served", rush.served);
     }
 }
+
+#[test]
+fn whom_nobody_may_pass_again_lends_no_time_to_others() {
+    // Drawn once: a slot that was kept for somebody of that kind went, and the
+    // other one then stayed kept for somebody who never came.
+    let mut rush = Rush::new(17_431_618_361_043_649_110);
+    for _ in 0..600 {
+        rush.step();
+    }
+}

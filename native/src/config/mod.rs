@@ -114,6 +114,11 @@ impl Builder {
     /// The configuration in force.
     pub(crate) fn finish(self) -> Result<Config, Failure> {
         let settings = self.tree.settings().map_err(Failure::usage)?;
+        if settings.node.queue.slots == 0 {
+            let origin = self.tree.origin("queue.slots");
+            return Err(Failure::usage(format!("{origin}: without a slot nobody can download"))
+                .next("say how many uploads may run at once, 1 or more"));
+        }
         Ok(Config { settings, tree: self.tree })
     }
 }
@@ -206,6 +211,17 @@ mod tests {
         assert!(e.what.ends_with(":2: `queue.slots`: the number is too large"), "{e}");
         let e = builder().assign("queue.slots=-1").err().unwrap();
         assert!(e.what.ends_with("`queue.slots` is a whole number, 0 or more"), "{e}");
+    }
+
+    #[test]
+    fn without_a_slot_nothing_begins() {
+        let mut builder = builder();
+        builder.flag("--slots", "queue.slots", Raw::Integer(0)).unwrap();
+        let e = builder.finish().err().unwrap();
+        assert_eq!(
+            (e.exit, &*e.what),
+            (Exit::Usage, "--slots: without a slot nobody can download")
+        );
     }
 
     #[test]

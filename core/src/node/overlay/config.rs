@@ -37,8 +37,8 @@ pub struct Overlay {
     pub keywords_every: Duration,
     /// Time between two attempts at one address.
     pub retry: Duration,
-    /// The same after it said that it does not want us, doubling with every
-    /// time it says so in a row, up to 128 times this.
+    /// Time until an address that refused us is tried again; doubles with every
+    /// refusal in a row, up to 128 times this.
     pub refused: Duration,
     /// Files in our answer to one query.
     pub results: u32,

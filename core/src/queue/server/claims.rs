@@ -105,7 +105,9 @@ impl Claims {
             && oldest.0 < last.since
             && let Some(claim) = self.by_arrival.get_mut(&oldest.1)
         {
-            (claim.since, claim.open_at) = (last.since, last.open_at);
+            // How long others wait for it is the claimant's own.
+            claim.open_at = last.since + claim.open_at.since(claim.since);
+            claim.since = last.since;
             self.by_since.remove(&oldest);
             self.by_since.insert((last.since, oldest.1));
         }
