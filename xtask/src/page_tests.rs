@@ -115,7 +115,7 @@ fn tests(folder: &str, engine: &'static str) -> Result<Vec<Test>> {
 
 /// The tape of a servent on real sockets, for the page to follow.
 fn real_trace() -> Result<PathBuf> {
-    cargo().words("build --quiet --package servent").quiet()?;
+    cargo().words("build --quiet --workspace --bin servent").quiet()?;
     let kept = emptied("demo-for-browsers")?;
     Tool::new(paths::target().join("debug/servent"))
         .words("demo --seconds 12 --json --lab 127.0.0.1:0 --keep")
@@ -130,7 +130,7 @@ fn real_trace() -> Result<PathBuf> {
 fn real_tapes() -> Result<PathBuf> {
     let kept = emptied("tapes-for-browsers")?;
     cargo()
-        .words("test --quiet --package servent --test program tapes::")
+        .words("test --quiet --workspace --test program tapes::")
         .env("SERVENT_TAPES", &kept)
         .quiet()?;
     Ok(kept)

@@ -30,7 +30,9 @@ const AFTERWARDS: Duration = Duration::from_secs(5);
 /// A deterministic test failed, or one of the program did so twice, or
 /// something failed that is no test.
 pub(crate) fn tests() -> Result<String> {
-    let all = cargo().words("test --workspace --all-targets --no-fail-fast");
+    let all = cargo()
+        .words("test --workspace --all-targets --no-fail-fast")
+        .env("RUST_TEST_THREADS", threads().to_string());
     let Err(why) = watched(all)? else { return Ok(String::new()) };
     let Some(failed) = why.report.failed() else { bail!(why.status) };
     if failed.iter().any(|binary| !binary.target.starts_with(PROGRAM)) {
@@ -51,6 +53,12 @@ pub(crate) fn tests() -> Result<String> {
         }
     }
     Ok(note(&passed))
+}
+
+/// Tests at one time: twice as many as there are processors, because those of
+/// the program mostly wait.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Does `what`, and once more when it fails. What it gave, and the words for

@@ -102,14 +102,13 @@ fn tests(_: &Context) -> Result<Outcome> {
 
 fn docs(_: &Context) -> Result<Outcome> {
     // First what the users of the libraries see, then the private parts too,
-    // for whoever works on them.
-    for what in [
-        "doc --quiet --no-deps -p servent-core -p servent-sim",
-        "doc --quiet --no-deps --document-private-items -p servent-core -p servent-sim -p servent --lib",
-    ] {
-        cargo().words(what).env("RUSTDOCFLAGS", "-D warnings").quiet()?;
+    // for whoever works on them. Always the whole workspace: for a part of it
+    // everything it depends on would be built anew, with fewer features.
+    for what in ["", "--document-private-items"] {
+        let doc = cargo().words("doc --quiet --no-deps --workspace --lib").words(what);
+        doc.env("RUSTDOCFLAGS", "-D warnings").quiet()?;
     }
-    cargo().words("test --quiet --doc -p servent-core -p servent-sim -p servent").quiet()?;
+    cargo().words("test --quiet --doc --workspace").quiet()?;
     Ok(().into())
 }
 
