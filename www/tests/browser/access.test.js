@@ -24,7 +24,7 @@ for (const name of BROWSERS) {
 
     for (const dark of [false, true]) {
       for (const width of [320, 1280]) {
-        test(`axe finds nothing at ${width} px, ${dark ? 'dark' : 'light'}`, async () => {
+        test(`axe finds nothing at ${width} px, ${dark ? 'dark' : 'light'}`, { skip: name !== 'chromium' && 'it judges the document and its styles, which are the same here' }, async () => {
           const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width, dark });
           await frame(page);
           assert.deepEqual(await violations(page), [], 'queue');
