@@ -334,12 +334,22 @@ async fn a_place_in_the_line_of_gtk_gnutella_is_called() {
     let source = Source { at: listens, target, host: listens.to_string() };
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: vec![source] };
     servent.command(Command::Get(get)).await.unwrap();
-    let whole = bytes.clone();
-    by_hand(move || {
-        let (urn, id) = (format!("urn:sha1:{sha1}"), "1dd36e7599f9be22d847861dfcf33190");
+    let (urn, id) = (format!("urn:sha1:{sha1}"), "1dd36e7599f9be22d847861dfcf33190");
+    let queued = gtk_queued(&urn, id);
+    let (peer, node) = by_hand(move || {
         let (mut peer, asked) = Foreign::called(&listener);
         let node: SocketAddr = header(&asked, "X-Node").unwrap().parse().unwrap();
-        peer.say(&gtk_queued(&urn, id));
+        peer.say(&queued);
+        (peer, node)
+    })
+    .await;
+    // A call for a place that is not known yet would be hung up on.
+    until("it has its place", async || {
+        servent.view(0, 0).await.unwrap().fetches[0].sources[0].position == Some(2)
+    })
+    .await;
+    let whole = bytes.clone();
+    by_hand(move || {
         let (mut calls, again) = Foreign::call(node, &format!("QUEUE {id} {listens}\r\n\r\n"));
         assert!(again.starts_with(&format!("GET /uri-res/N2R?{urn} HTTP/1.1\r\n")), "{again}");
         let claim = header(&again, "X-Queued").unwrap();
