@@ -375,6 +375,7 @@ impl Download {
             name: self.get.name.clone(),
             size: self.size,
             have: self.have.bytes(),
+            front: self.have.as_slice().first().filter(|(start, _)| *start == 0).map_or(0, |r| r.1),
             sources: self.sources.values().map(|s| s.view()).collect(),
             state: alloc::string::String::from(match self.state {
                 State::Resting | State::Running => "running",

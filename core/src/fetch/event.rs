@@ -119,6 +119,9 @@ pub enum SourceTrouble {
     /// Nothing it says shows that its file is the one that is fetched.
     #[error("may have another file of that length, and is kept in reserve")]
     Unlike,
+    /// Answered that something is wrong with itself.
+    #[error("has an error of its own")]
+    Failing,
 }
 
 /// Why a download ended without its file.

@@ -69,7 +69,7 @@ pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
         }
         404 | 410 => Reply::Useless(SourceTrouble::NotFound),
         429 | 503 => Reply::Told(Told::parse(head)),
-        500..=599 => Reply::Trouble(SourceTrouble::Busy),
+        500..=599 => Reply::Trouble(SourceTrouble::Failing),
         _ => Reply::Useless(SourceTrouble::Refused),
     }
 }

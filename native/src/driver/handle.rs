@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use servent_core::id::FetchId;
 use servent_core::node::swarm::{SwarmFile, SwarmView};
-use servent_core::node::{Answer, Command, LaneTotals, NodeView};
+use servent_core::node::{Answer, Command, LaneTotals, NodeView, StoreError};
 use servent_core::queue::server::Windows;
 use servent_core::routing::RouterView;
 use servent_core::swarm::client;
@@ -103,6 +103,7 @@ pub(crate) struct Outside {
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
     pub(crate) datagrams: Option<Arc<Shared>>,
     pub(crate) tally: Mutex<Tally>,
+    pub(crate) disk_trouble: Mutex<Option<StoreError>>,
 }
 
 impl Outside {
@@ -239,6 +240,12 @@ impl Handle {
     #[must_use]
     pub fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.shared.counters.snapshot()
+    }
+
+    /// Why the disk refused something, the last time it did.
+    #[must_use]
+    pub fn disk_trouble(&self) -> Option<StoreError> {
+        *self.shared.disk_trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where a finished download is.

@@ -96,6 +96,7 @@ impl Driver {
             whole: folders.downloads.whole(),
             datagrams: messaging.as_ref().map(|it| it.shared()),
             tally: Mutex::default(),
+            disk_trouble: Mutex::default(),
         });
         let mut turns = Loop::new(super::turn::Parts {
             clock,

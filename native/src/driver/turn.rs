@@ -1,7 +1,7 @@
 //! The task that owns the node.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
@@ -370,6 +370,10 @@ impl Loop {
                     }
                     Input::DiskFailed { why: StoreError::Changed, .. } => {
                         let _ = self.outside.rescan.send(()); // Its thread may have ended.
+                    }
+                    Input::DiskFailed { why, .. } | Input::VerifyFailed { why, .. } => {
+                        let last = self.outside.disk_trouble.lock();
+                        *last.unwrap_or_else(PoisonError::into_inner) = Some(*why);
                     }
                     _ => {}
                 }

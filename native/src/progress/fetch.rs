@@ -33,12 +33,11 @@ impl Bars {
     /// Shows one of them.
     pub(crate) fn download(&self, name: &str) -> FetchProgress {
         let bar = (self.voice == Voice::Terminal).then(|| {
-            let bar = self.bars.add(ProgressBar::new(0));
-            let template = "{prefix} [{bar:30}] {percent:>3} %  {msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
+            let bar = self.bars.add(ProgressBar::new(1));
+            // What is too long for one line is cut.
+            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+                bar.set_style(style);
             }
-            bar.set_prefix(name.to_owned());
             bar
         });
         let about = if self.named { format!("{name}: ") } else { String::new() };
@@ -119,7 +118,9 @@ impl FetchProgress {
             Voice::Lines => {
                 let text = changes(view);
                 if !text.is_empty() && (text != self.said || self.passed_a_tenth(view)) {
-                    eprint_line(&format!("{}{}", self.about, line(now, view, per_second)));
+                    let mut told = view.clone();
+                    told.sources.retain(matters);
+                    eprint_line(&format!("{}{}", self.about, line(now, &told, per_second)));
                     self.said = text;
                 }
             }
@@ -149,9 +150,7 @@ impl FetchProgress {
 
     fn draw(&self, now: Instant, view: &FetchView, per_second: u64) {
         let Some(bar) = &self.bar else { return };
-        bar.set_length(view.size.unwrap_or(0));
-        bar.set_position(view.have);
-        bar.set_message(line(now, view, per_second));
+        bar.set_message(drawn(&self.name, &share(view), &line(now, view, per_second)));
     }
 
     fn passed_a_tenth(&mut self, view: &FetchView) -> bool {
@@ -163,10 +162,44 @@ impl FetchProgress {
     }
 }
 
-/// What has to change for a new line: states and places, not bytes.
+/// The most of a name that is shown beside other things.
+const NAME: usize = 24;
+
+/// A line for a terminal: the beginning of the name, how much is there, the
+/// rest.
+fn drawn(name: &str, share: &str, rest: &str) -> String {
+    let mut short: String = name.chars().take(NAME).collect();
+    if short.len() < name.len() {
+        short = name.chars().take(NAME - 1).chain(['…']).collect();
+    }
+    format!("{short} {share} {rest}")
+}
+
+/// How much of a file is there, in percent, once that is known. All of it is
+/// never said of a file that is not whole.
+fn share(view: &FetchView) -> String {
+    let whole = view.state == "verifying" || view.state == "done";
+    match view.size.filter(|size| *size > 0) {
+        Some(size) => {
+            let percent = (u128::from(view.have) * 100 / u128::from(size)) as u64;
+            let most = if whole { 100 } else { 99 };
+            format!("{:>3} %", percent.min(most))
+        }
+        None => "    –".to_owned(),
+    }
+}
+
+/// What has to change for a new line: places and transfers, not bytes, and
+/// nothing of how a connection is made.
 fn changes(view: &FetchView) -> String {
+    let told = view.sources.iter().filter(|s| matters(s));
     let one = |s: &SourceView| format!("{} {} {:?}", s.at, s.state, s.position);
-    view.sources.iter().map(one).collect::<Vec<_>>().join(", ")
+    told.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A source whose state is worth a line.
+fn matters(source: &SourceView) -> bool {
+    matches!(&source.state[..], "receiving" | "queued")
 }
 
 /// One line about a download.
@@ -174,7 +207,12 @@ fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
     let mut parts = Vec::new();
     if view.sources.iter().any(|s| s.state == "receiving") {
         let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
-        parts.push(format!("{}{of}, {}", bytes(view.have), rate(per_second)));
+        // A rate takes a moment to be known.
+        let speed = match per_second {
+            0 => String::new(),
+            _ => format!(", {}", rate(per_second)),
+        };
+        parts.push(format!("{}{of}{speed}", bytes(view.have)));
         let left = view.size.map_or(0, |size| size.saturating_sub(view.have));
         if let Some(seconds) = left.checked_div(per_second).filter(|_| left > 0) {
             parts.push(format!("{} left", length(seconds)));
@@ -224,6 +262,7 @@ mod tests {
             name: "a".into(),
             size: Some(10_240),
             have,
+            front: have,
             sources: vec![SourceView {
                 at: "10.0.0.1:6346".into(),
                 state: state.into(),
@@ -258,6 +297,37 @@ mod tests {
     fn a_running_download_tells_rate_and_rest() {
         let text = line(Instant::ZERO, &view("receiving", 5_120), 1_024);
         assert_eq!(text, "5.0 KiB of 10.0 KiB, 1.0 KiB/s; 5 s left");
+    }
+
+    #[test]
+    fn all_of_it_is_said_of_a_whole_file_only() {
+        let mut waiting = view("queued", 10_239);
+        assert_eq!(share(&waiting), " 99 %");
+        waiting.have = 10_240;
+        assert_eq!(share(&waiting), " 99 %");
+        waiting.state = "verifying".into();
+        assert_eq!(share(&waiting), "100 %");
+        waiting.size = None;
+        assert_eq!(share(&waiting), "    –", "no percentage of what nobody knows");
+    }
+
+    #[test]
+    fn a_transfer_fits_sixty_columns_whatever_the_file_is_called() {
+        let view = view("receiving", 5_120);
+        let rest = line(Instant::ZERO, &view, 1_024);
+        let long = drawn(&"ä".repeat(300), &share(&view), &rest);
+        assert!(long.chars().count() <= 80, "{long}");
+        let short = drawn("song.ogg", &share(&view), &rest);
+        assert_eq!(short, "song.ogg  50 % 5.0 KiB of 10.0 KiB, 1.0 KiB/s; 5 s left");
+        assert!(short.len() <= 60);
+    }
+
+    #[test]
+    fn how_a_connection_is_made_is_no_news() {
+        for quiet in ["dialing", "idle", "asking", "waiting", "lost"] {
+            assert_eq!(changes(&view(quiet, 0)), "", "{quiet}");
+        }
+        assert_ne!(changes(&view("queued", 0)), changes(&view("receiving", 0)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod swarm_program;
 mod full_disk;
 mod kills;
 mod kills_swarm;
+mod lists;
 mod lying_mirror;
 mod pauses;
 mod queue;

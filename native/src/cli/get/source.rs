@@ -222,12 +222,15 @@ impl Wanted {
     }
 
     fn magnet(&mut self, query: &str) -> Result<(), String> {
+        let mut foreign = None;
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
             match key.split('.').next().unwrap_or(key) {
                 "xt" => {
                     if let Some(sha1) = Sha1::parse_urn(value.as_bytes()) {
                         self.is(sha1)?;
+                    } else if self.sha1.is_none() {
+                        foreign = Some(value);
                     }
                 }
                 "dn" => self.name = Some(value.replace('+', " ")),
@@ -237,7 +240,16 @@ impl Wanted {
                 _ => {}
             }
         }
-        Ok(())
+        let nothing = self.sha1.is_none() && self.places.is_empty();
+        match foreign.filter(|_| nothing) {
+            Some(urn) if urn.to_ascii_lowercase().starts_with("urn:bt") => {
+                Err("this magnet link names a torrent, and no servent speaks BitTorrent".into())
+            }
+            Some(urn) => Err(format!(
+                "this magnet link names its file by {urn} alone, and only urn:sha1: is known"
+            )),
+            None => Ok(()),
+        }
     }
 
     fn is(&mut self, sha1: Sha1) -> Result<(), String> {
@@ -411,6 +423,17 @@ mod tests {
         assert_eq!(w.sha1, Sha1::parse_urn(URN.as_bytes()));
         assert_eq!(w.places[0].host, "10.0.0.1:6346");
         assert_eq!(w.file_name(), "my file.iso");
+    }
+
+    #[test]
+    fn a_magnet_link_of_another_network_is_told_as_such() {
+        let torrent = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=a";
+        let told = parse(&[torrent]).unwrap_err();
+        assert!(told.what.contains("names a torrent"), "{told}");
+        let told = parse(&["magnet:?xt=urn:ed2k:354B15E68FB8F36D7CD88FF94116CDC1"]).unwrap_err();
+        assert!(told.what.contains("by urn:ed2k:"), "{told}");
+        // With a place to ask it is as good as a URL.
+        assert!(parse(&[&format!("{torrent}&as=http://h/a")]).is_ok());
     }
 
     #[test]

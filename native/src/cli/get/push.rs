@@ -8,8 +8,8 @@ use servent_core::id::FetchId;
 use servent_core::node::Command;
 use tokio::time::Instant;
 
-use super::search;
 use super::source::PushFrom;
+use crate::cli::search;
 use crate::exit::Failure;
 
 /// Time between two pushes: fewer than anybody obeys.

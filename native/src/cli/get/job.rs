@@ -1,0 +1,283 @@
+//! One download of `servent get`: a servent of its own that runs until the
+//! file is whole.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use servent::driver::{Driver, Handle, Options};
+use servent::error::{StartError, StoreFailure};
+use servent::{Clock, DamagedState};
+use servent_core::fetch::FetchFailure;
+use servent_core::id::{FetchId, Sha1};
+use servent_core::node::{Answer, Command, Get, Source};
+use sha1::Digest as _;
+use tokio::sync::broadcast::channel;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::BroadcastStream;
+
+use super::push::Pushing;
+use super::source::Wanted;
+use super::stdout::Pour;
+use super::told::{self, Troubles};
+use crate::cli::start::make;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Bars, FetchProgress, Voice, bytes};
+use crate::signal::Signals;
+
+/// What is to be done.
+pub(super) struct Job {
+    pub(super) wanted: Wanted,
+    /// The file to make.
+    pub(super) file: PathBuf,
+    /// A folder that is only there until the bytes are on standard output.
+    pub(super) spool: Option<tempfile::TempDir>,
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) damaged: DamagedState,
+    pub(super) voice: Voice,
+}
+
+/// A download as it ended well.
+struct Whole {
+    fetch: FetchId,
+    size: u64,
+    sha1: Option<Sha1>,
+}
+
+/// Each download has a state folder of its own, named by the file it makes:
+/// the same command finds it again, and a running `share` is not in its way.
+pub(super) fn state_of(config: &Config, file: &Path) -> PathBuf {
+    let digest = sha1::Sha1::digest(file.as_os_str().as_encoded_bytes());
+    config.settings.state.join("get").join(HEXLOWER.encode(&digest[..8]))
+}
+
+impl Job {
+    /// What the file is called.
+    pub(super) fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Its folder.
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Every place that can be found; an error when none can.
+    async fn sources(&self) -> Result<Vec<Source>, Failure> {
+        let mut sources = Vec::new();
+        let mut unknown = None;
+        for place in &self.wanted.places {
+            match place.resolve(self.wanted.sha1).await {
+                Ok(source) => sources.push(source),
+                Err(failure) => unknown = Some(failure),
+            }
+        }
+        match unknown {
+            Some(failure) if sources.is_empty() => Err(failure),
+            _ => Ok(sources),
+        }
+    }
+
+    fn options(&self, config: &Config, sources: &[Source], state: Option<&Path>) -> Options {
+        let mut node = config.settings.node.clone();
+        // It is there for a download: of no use to anybody as a way.
+        node.overlay.router.relay = false;
+        Options {
+            name: "get".into(),
+            listen: vec![listen(self.listen, sources)],
+            download_dir: self.folder().to_path_buf(),
+            node,
+            durability: config.settings.durability,
+            trace: config.settings.trace.clone(),
+            tape: true,
+            damaged_state: self.damaged,
+            state_dir: state.map(Path::to_path_buf),
+            ..Options::without_folders()
+        }
+    }
+
+    /// Downloads; how many bytes that were.
+    pub(super) async fn run(&self, config: &Config, bars: &Bars) -> Result<u64, Failure> {
+        let mut signals = Signals::new()?;
+        let name = self.name();
+        let sources = self.sources().await?;
+        let state = self.spool.is_none().then(|| state_of(config, &self.file));
+        if let Some(state) = &state {
+            make(state)?;
+        }
+        let started = Driver::start(self.options(config, &sources, state.as_deref())).await;
+        let handle = started.map_err(|error| self.not_started(error))?;
+        let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
+        let again = wish.clone();
+        let mut push = Pushing::new(self.wanted.push.as_ref());
+        push.join(&handle).await?;
+        let mut progress = bars.download(&name);
+        let mut following = Following {
+            handle: &handle,
+            job: self,
+            push,
+            pour: self.spool.as_ref().map(|spool| Pour::begin(spool.path(), &name)),
+            progress: &mut progress,
+        };
+        let outcome = tokio::select! {
+            outcome = following.follow(wish) => outcome,
+            () = signals.first() => {
+                // A wish that is repeated is remembered with all that has come.
+                let _ = handle.command(Command::Get(again)).await;
+                Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
+                    .next("run the same command to go on where it was"))
+            }
+            ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
+        };
+        progress.finish();
+        signals.end_at_next();
+        handle.stop().await?;
+        let Whole { fetch, size, sha1 } = outcome?;
+        if let Some(state) = state {
+            // Nothing is left to go on with.
+            let _ = std::fs::remove_dir_all(state);
+        }
+        if self.spool.is_none() {
+            // Somebody may have made a file of this name meanwhile.
+            let file = handle.path_of(fetch).unwrap_or_else(|| self.file.clone());
+            told::report(self.voice, &file, size, sha1, self.wanted.sha1.is_some())?;
+        }
+        Ok(size)
+    }
+
+    /// Most often the same command is running.
+    fn not_started(&self, error: StartError) -> Failure {
+        let StartError::Store(StoreFailure::Locked { pid, .. }) = &error else {
+            return error.into();
+        };
+        let by = pid.map_or_else(String::new, |pid| format!(", as process {pid}"));
+        let what = format!("the download of {} is already running{by}", self.file.display());
+        Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
+    }
+}
+
+/// Where to listen for calls back: where asked, else any free port of the
+/// family the sources are of.
+fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAddr {
+    // Pushes name IPv4 addresses only.
+    let six = !sources.is_empty() && sources.iter().all(|s| s.at.is_ipv6());
+    let any: SocketAddr = if six {
+        (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
+    } else {
+        (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
+    };
+    asked.unwrap_or(any)
+}
+
+/// Ends what an earlier command has begun under the same name from elsewhere.
+///
+/// # Errors
+/// Bytes of it are here: whether they belong to this file, only the user knows.
+async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure> {
+    for other in handle.view(1, 0).await?.fetches {
+        if other.fetch == ours.0 || other.state == "done" {
+            continue;
+        }
+        if other.have > 0 {
+            handle.command(Command::Cancel { fetch: ours }).await?;
+            let from: Vec<&str> = other.sources.iter().map(|s| s.at.as_str()).collect();
+            let (have, from) = (bytes(other.have), from.join(" and "));
+            return Err(Failure::new(Exit::Disk, format!("{name}.part has {have} from {from}, perhaps of another file"))
+                .next("if it is the same file, name the other source with --mirror; otherwise choose another name with -o, or take the part away"));
+        }
+        handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
+    }
+    Ok(())
+}
+
+/// A download under way.
+struct Following<'a> {
+    handle: &'a Handle,
+    job: &'a Job,
+    push: Pushing,
+    pour: Option<Pour>,
+    progress: &'a mut FetchProgress,
+}
+
+impl Following<'_> {
+    /// Gives the command and waits for its end.
+    async fn follow(&mut self, wish: Get) -> Result<Whole, Failure> {
+        let whole = self.fetch(wish).await?;
+        if let Some(pour) = &mut self.pour {
+            pour.upto(whole.size);
+            pour.last();
+            pour.ended().await?;
+        }
+        Ok(whole)
+    }
+
+    async fn fetch(&mut self, wish: Get) -> Result<Whole, Failure> {
+        let (clock, name) = (Clock::new(), wish.name.clone());
+        let mut ours = None;
+        let handle = self.handle;
+        let mut answers = handle.answers();
+        let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
+        let mut troubles = Troubles::default();
+        handle.command(Command::Get(wish)).await?;
+        let mut tick = tokio::time::interval(self.every());
+        loop {
+            tokio::select! {
+                // What went wrong is told before the end it led to.
+                biased;
+                Some(Ok(record)) = records.next() => {
+                    troubles.note(clock.now(), &record, self.progress);
+                    if self.pour.is_some() && told::is_corrupt(&record) {
+                        return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
+                    }
+                }
+                answer = answers.recv() => match answer {
+                    Ok(Answer::Fetching { fetch }) => {
+                        (self.push.fetch, ours) = (Some(fetch), Some(fetch));
+                        alone(handle, fetch, &name).await?;
+                    }
+                    Ok(Answer::NoWay { .. }) => self.push.soon(),
+                    Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
+                        return Ok(Whole { fetch, size: bytes, sha1 });
+                    }
+                    Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
+                    Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {
+                        let disk = handle.disk_trouble();
+                        return Err(troubles.failed(fetch, why, (&self.job.file, disk)));
+                    }
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
+                },
+                failed = closed(&mut self.pour) => return Err(failed),
+                _ = tick.tick() => {
+                    self.push.ask(handle).await?;
+                    let view = handle.view(1, 0).await?;
+                    let one = view.fetches.iter().find(|f| ours.is_some_and(|ours| ours.0 == f.fetch));
+                    if let Some(fetch) = one {
+                        self.progress.show(clock.now(), fetch);
+                        if let Some(pour) = &self.pour {
+                            pour.upto(fetch.front);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// How often to look: whoever reads our output waits for it.
+    const fn every(&self) -> Duration {
+        Duration::from_millis(if self.pour.is_some() { 20 } else { 200 })
+    }
+}
+
+/// Resolves when standard output has failed.
+async fn closed(pour: &mut Option<Pour>) -> Failure {
+    if let Some(pour) = pour
+        && let Err(failure) = pour.ended().await
+    {
+        return failure;
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,235 @@
+//! `servent get`: downloads that wait in line, survive and are checked.
+
+mod all;
+mod job;
+mod list;
+mod push;
+mod source;
+mod stdout;
+mod told;
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use servent_core::fetch;
+use servent_core::time;
+
+use self::all::All;
+use self::job::Job;
+use self::source::Wanted;
+use super::Common;
+use super::start::{TraceFlag, address, make, runtime};
+use crate::config::Config;
+use crate::config::file::Raw;
+use crate::exit::{Exit, Failure};
+use crate::progress::Voice;
+
+/// Download files; shows the place in line, when it asks next, and progress.
+///
+/// Each address is a download of its own. One file from several sources is
+/// said with --mirror, with xs= and as= of a magnet link, or with a urn:sha1:
+/// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
+/// Stopped or killed, the same command goes on where it was, with the same
+/// place in line.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent get http://10.0.0.7:6346/get/1/song.flac
+  servent get http://10.0.0.7:6346/get/1/song.flac http://10.0.0.9:6346/get/5/film.mkv -o music/
+  servent get -i list.txt -o music/ --parallel 3
+  servent get http://10.0.0.7:6346/get/1/song.flac -o - | mpv -
+  servent get http://10.0.0.7:6346/get/1/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/get/5/song.flac
+  servent get push://SERVENT@10.0.0.7:6346/1/song.flac
+  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
+  servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
+pub(crate) struct Arguments {
+    /// What to download, and where from.
+    #[arg(value_name = "URL", required_unless_present = "input")]
+    urls: Vec<String>,
+    /// Download what this file lists, too: an address a line, `#` begins a
+    /// comment. `-` is standard input.
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// One more source of the same file. Name its urn:sha1: too, and whoever
+    /// has other bytes is found out.
+    #[arg(long = "mirror", value_name = "URL")]
+    mirrors: Vec<String>,
+    /// Save as this file, or into this folder, which is made when its name
+    /// ends in `/`. `-` writes one file to standard output, in order, as it
+    /// comes.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Downloads at a time; the others wait their turn.
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN))]
+    parallel: NonZeroUsize,
+    /// Be called back here; port 0 takes any free one.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// The queueing language: parq, parq11, active or passive.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
+    /// Keep trying where nobody answers yet, instead of giving up soon.
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    trace: TraceFlag,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let wanted = wanted(arguments)?;
+    let stdout = arguments.output.as_deref() == Some(Path::new("-"));
+    if wanted.len() > 1 {
+        only_for_one(arguments)?;
+    }
+    if stdout && arguments.json {
+        return Err(Failure::usage("--json and -o - both want standard output"));
+    }
+    let mut builder = common.builder()?;
+    if let Some(dialect) = &arguments.dialect {
+        builder.flag("--dialect", "dialect", Raw::Text(dialect.clone()))?;
+    }
+    arguments.trace.put(&mut builder)?;
+    let mut config = builder.finish()?;
+    be_patient(&mut config.settings.node.fetch, arguments.wait);
+    let voice = Voice::new(arguments.json, common.quiet);
+    let several = wanted.len() > 1;
+    let mut all = All { voice, several, ..All::default() };
+    for wanted in wanted {
+        let (file, spool) = if stdout {
+            let folder = config.settings.state.join("get");
+            make(&folder)?;
+            let spool = tempfile::tempdir_in(&folder);
+            let spool = spool.map_err(|e| Failure::file("make a folder in", &folder, &e))?;
+            (spool.path().join(wanted.file_name()), Some(spool))
+        } else {
+            (destination(&wanted, &config, arguments.output.as_deref())?, None)
+        };
+        if let Err(there) = absent(&config, &file) {
+            if !several || !file.exists() {
+                return Err(there);
+            }
+            // An earlier run of the same command was stopped after this one.
+            voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
+            all.there += 1;
+            continue;
+        }
+        if all.jobs.iter().any(|job| job.file == file) {
+            return Err(Failure::usage(format!(
+                "two of the downloads would be {}",
+                file.display()
+            ))
+            .next("run one command for each, with a name of its own by -o"));
+        }
+        let (listen, damaged) = (arguments.listen, common.damaged());
+        all.jobs.push(Job { wanted, file, spool, listen, damaged, voice });
+    }
+    runtime()?.block_on(all.run(&config, arguments.parallel.get()))
+}
+
+/// What the arguments and the list name.
+fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
+    let mut wanted = match arguments.urls.is_empty() {
+        true => Vec::new(),
+        false => Wanted::parse(&arguments.urls, &arguments.mirrors)?,
+    };
+    if let Some(file) = &arguments.input {
+        if !arguments.mirrors.is_empty() {
+            return Err(Failure::usage("--mirror is for one download, and -i lists several").next(
+                "put all sources of a file into one line of the list, behind its urn:sha1:",
+            ));
+        }
+        for one in list::read(file)? {
+            if !wanted.contains(&one) {
+                wanted.push(one);
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Refuses what makes no sense for several downloads.
+fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
+    let several = "several downloads are named";
+    let no_folder = |output: &&Path| !output.is_dir() && !is_named_folder(output);
+    if let Some(file) = arguments.output.as_deref().filter(no_folder) {
+        return Err(Failure::usage(format!("{several}, and {} is no folder", file.display()))
+            .next("name a folder with -o; several sources of one file are said with --mirror"));
+    }
+    if arguments.trace.trace.is_some() {
+        return Err(Failure::usage(format!("{several}, and --trace records one"))
+            .next("run one command for each"));
+    }
+    if arguments.listen.is_some_and(|at| at.port() != 0) {
+        return Err(Failure::usage(format!("{several}, and a port serves one"))
+            .next("use port 0 with --listen, so that each takes a free one"));
+    }
+    Ok(())
+}
+
+/// How long somebody may take to be there for the first time.
+const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
+
+/// A wrong address is told soon, unless the user wants to wait for somebody.
+fn be_patient(fetch: &mut fetch::Config, wait: bool) {
+    if wait {
+        (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
+    } else if fetch.first_contact == time::Duration::ZERO {
+        fetch.first_contact = FIRST_CONTACT;
+    }
+}
+
+/// The file to make. Its folder must be there.
+fn destination(
+    wanted: &Wanted,
+    config: &Config,
+    output: Option<&Path>,
+) -> Result<PathBuf, Failure> {
+    let file = match output {
+        None => config.settings.downloads.join(wanted.file_name()),
+        Some(folder) if folder.is_dir() || is_named_folder(folder) => {
+            folder.join(wanted.file_name())
+        }
+        Some(file) => file.to_path_buf(),
+    };
+    let file = std::path::absolute(&file).map_err(|e| Failure::file("use", &file, &e))?;
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if output.is_none() {
+        make(folder)?;
+    } else if output.is_some_and(is_named_folder) {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|e| Failure::file("make the folder", folder, &e))?;
+    }
+    if !folder.is_dir() {
+        return Err(Failure::new(Exit::Disk, format!("there is no folder {}", folder.display()))
+            .next("make it, or choose another file with -o"));
+    }
+    Ok(file)
+}
+
+/// A name that says of itself that it is a folder's.
+fn is_named_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Nothing is overwritten, and no other download's part is touched.
+fn absent(config: &Config, file: &Path) -> Result<(), Failure> {
+    if file.symlink_metadata().is_ok() {
+        return Err(Failure::new(Exit::Disk, format!("{} is there already", file.display()))
+            .next("choose another name with -o, or take it away"));
+    }
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    if part.symlink_metadata().is_ok() && !job::state_of(config, file).exists() {
+        let what = format!("{} is there already, and not from this download", part.display());
+        return Err(
+            Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What `servent get` says of troubles and of the end.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde_json::json;
+use servent_core::fetch::{self, FetchFailure, SourceTrouble};
+use servent_core::id::{FetchId, Sha1};
+use servent_core::node::StoreError;
+use servent_core::trace::{Event, Record};
+
+use crate::cli::print;
+use crate::exit::{Exit, Failure};
+use crate::progress::{FetchProgress, Voice, bytes, length};
+use servent_core::time::Instant;
+
+/// The last trouble of each source of each download: an earlier one of the
+/// same name may still be there.
+#[derive(Default)]
+pub(super) struct Troubles(BTreeMap<(FetchId, SocketAddr), SourceTrouble>);
+
+/// True when a whole download had the wrong bytes.
+pub(super) const fn is_corrupt(record: &Record) -> bool {
+    matches!(record.event, Event::Fetch(fetch::Event::Corrupt { .. }))
+}
+
+impl Troubles {
+    /// Keeps what a record tells, and says it.
+    pub(super) fn note(&mut self, now: Instant, record: &Record, progress: &FetchProgress) {
+        let (fetch, at, why, ask_at) = match &record.event {
+            Event::Fetch(fetch::Event::Waiting { fetch, at, why, ask_at }) => {
+                (*fetch, *at, *why, Some(*ask_at))
+            }
+            Event::Fetch(
+                fetch::Event::KeptBack { fetch, at, why }
+                | fetch::Event::SourceLost { fetch, at, why, .. },
+            ) => (*fetch, *at, *why, None),
+            _ => return,
+        };
+        if self.0.insert((fetch, at), why) != Some(why) {
+            let again = ask_at.map(|ask_at| ask_at.since(now).as_secs_ceil());
+            let again =
+                again.map_or_else(String::new, |s| format!("; asking again in {}", length(s)));
+            progress.trouble(at, &format!("{why}{again}"));
+        }
+    }
+
+    /// Why there is no file, and what to do about it.
+    pub(super) fn failed(
+        &self,
+        fetch: FetchId,
+        why: FetchFailure,
+        (file, disk): (&Path, Option<StoreError>),
+    ) -> Failure {
+        let ours = self.0.iter().filter(|((of, _), _)| *of == fetch);
+        let ours: Vec<(SocketAddr, SourceTrouble)> =
+            ours.map(|((_, at), why)| (*at, *why)).collect();
+        let tried: Vec<String> = ours.iter().map(|(at, why)| format!("{at} {why}")).collect();
+        let tried =
+            if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
+        let all = |what| !ours.is_empty() && ours.iter().all(|(_, why)| *why == what);
+        match why {
+            FetchFailure::NoSource if all(SourceTrouble::Unreachable) => {
+                Failure::new(Exit::Network, format!("nobody is there{tried}"))
+                    .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
+            }
+            FetchFailure::NoSource if all(SourceTrouble::NotFound) => {
+                let lists: Vec<String> = ours.iter().map(|(at, _)| format!("http://{at}/")).collect();
+                Failure::new(Exit::Network, format!("no source has the file{tried}"))
+                    .next(format!("look what is shared there: {}", lists.join(" and ")))
+            }
+            FetchFailure::NoSource => {
+                Failure::new(Exit::Network, format!("no source has the file{tried}"))
+                    .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")
+            }
+            FetchFailure::Disk => not_written(file, disk),
+            FetchFailure::Corrupt => {
+                Failure::new(Exit::Unverified, format!("the bytes are not the file asked for{tried}"))
+                    .next("try another source")
+            }
+            FetchFailure::TooMany => {
+                Failure::new(Exit::Failed, "too many downloads at once").next("raise fetch.fetches with --set")
+            }
+            FetchFailure::Cancelled => Failure::new(Exit::Interrupted, "the download was taken back"),
+        }
+    }
+}
+
+/// What the disk said, and of which file.
+fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
+    let part = format!("{}.part", file.display());
+    let goes_on = "what has come is kept, the same command goes on";
+    let (what, next) = match why {
+        Some(StoreError::Full) => ("the disk is full", format!("make room; {goes_on}")),
+        Some(StoreError::Denied) => (
+            "permission denied",
+            format!("check the permissions of its folder, or choose another with -o; {goes_on}"),
+        ),
+        _ => ("the system cannot write the file", format!("check that disk; {goes_on}")),
+    };
+    Failure::new(Exit::Disk, format!("cannot write {part}: {what}")).next(next)
+}
+
+pub(super) fn report(
+    voice: Voice,
+    file: &Path,
+    size: u64,
+    sha1: Option<Sha1>,
+    asked: bool,
+) -> Result<(), Failure> {
+    let urn = sha1.map(|sha1| format!("urn:sha1:{sha1}"));
+    if voice == Voice::Json {
+        let done = json!({ "event": "done", "file": file, "bytes": size, "sha1": urn, "verified": asked && urn.is_some() });
+        return print(format!("{done}\n"));
+    }
+    let checked = match (&urn, asked) {
+        (Some(urn), true) => format!(", verified {urn}"),
+        (Some(urn), false) => format!(", {urn}"),
+        (None, _) => String::new(),
+    };
+    print(format!("{} {}{checked}\n", file.display(), bytes(size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_disk_said_is_told_with_the_file() {
+        let said = |why| not_written(Path::new("/music/song"), why).to_string();
+        let denied = said(Some(StoreError::Denied));
+        assert!(
+            denied.starts_with("cannot write /music/song.part: permission denied\n"),
+            "{denied}"
+        );
+        assert!(said(Some(StoreError::Full)).contains("song.part: the disk is full"));
+        assert!(said(None).contains("the system cannot write the file"));
+    }
+}

@@ -1,0 +1,125 @@
+//! `get` of a list, into a folder, and to standard output.
+
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+
+use crate::program::{Place, assert_same, complains, finish, noise};
+
+/// Files of different lengths; their names and bytes.
+fn several(place: &Place, count: usize) -> Vec<(String, Vec<u8>)> {
+    let files = (0..count).map(|n| (format!("file {n:02}"), noise(10_000 + 7 * n)));
+    let files: Vec<_> = files.collect();
+    std::fs::create_dir_all(place.path("shared")).unwrap();
+    for (name, bytes) in &files {
+        std::fs::write(place.path("shared").join(name), bytes).unwrap();
+    }
+    files
+}
+
+fn list(at: std::net::SocketAddr, files: &[(String, Vec<u8>)]) -> String {
+    let line = |(n, (name, _)): (usize, &(String, _))| {
+        format!("http://{at}/get/{n}/{}\n", name.replace(' ', "%20"))
+    };
+    let lines: String = files.iter().enumerate().map(line).collect();
+    format!("# what I want\n\n{lines}")
+}
+
+#[test]
+fn a_list_is_downloaded_a_few_at_a_time() {
+    let place = Place::new();
+    let files = several(&place, 12);
+    let running = place.sharing(&[]);
+    std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
+    let get = ["get", "-i", "list.txt", "-o", "here/", "--parallel", "3", "--state", "get"];
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for (name, bytes) in &files {
+        assert_same(&place.path("here").join(name), bytes);
+    }
+    assert!(said.lines().any(|line| line.starts_with("12 files, 118 KiB at ")), "{said}");
+
+    // The same list from a pipe: nothing is left to do but one.
+    std::fs::remove_file(place.path("here/file 07")).unwrap();
+    let mut command = place.servent(&["get", "-i", "-", "-o", "here/", "--state", "get"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut get = command.spawn().unwrap();
+    get.stdin.take().unwrap().write_all(list(running.at, &files).as_bytes()).unwrap();
+    let output = finish(get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 file, ") && said.contains("; 11 there already"), "{said}");
+    assert_same(&place.path("here/file 07"), &files[7].1);
+}
+
+#[test]
+fn what_is_missing_of_a_list_shows_in_the_exit_code() {
+    let place = Place::new();
+    let files = several(&place, 2);
+    let running = place.sharing(&[]);
+    let text = format!("{}http://{}/get/9/gone\n", list(running.at, &files), running.at);
+    std::fs::write(place.path("list.txt"), text).unwrap();
+    let output = place.run(&["get", "-i", "list.txt", "-o", "here/", "--state", "get"]);
+    complains(&output, 3, "1 of 3 downloads failed");
+    assert_same(&place.path("here/file 01"), &files[1].1);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("2 files, ") && said.contains("; 1 failed"), "{said}");
+    complains(&place.run(&["get", "-i", "nowhere.txt"]), 4, "nowhere.txt");
+}
+
+#[test]
+fn a_file_goes_to_a_pipe_in_order_and_leaves_nothing_behind() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 3_000_000);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let get = ["get", &url, "-o", "-", "--state", "get"];
+    let output = place.run(&get);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout == bytes, "{} bytes", output.stdout.len());
+    let left: Vec<_> = std::fs::read_dir(place.path("get/get")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    complains(&place.run(&[&get[..], &["--json"]].concat()), 2, "both want standard output");
+    complains(&place.run(&[&get[..], &["http://127.0.0.1:1/b"]].concat()), 2, "is no folder");
+}
+
+#[test]
+fn whoever_reads_only_the_beginning_ends_the_download() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 4_000_000);
+    let running = place.sharing(&["--set", "upload_rate=1000000"]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let mut command = place.servent(&["get", &url, "-o", "-", "--state", "get"]);
+    let mut get = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = get.stdout.take().unwrap();
+    let mut beginning = vec![0; 100_000];
+    pipe.read_exact(&mut beginning).unwrap();
+    assert!(beginning == bytes[..100_000], "not the beginning");
+    drop(pipe);
+    let mut nothing = std::process::Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+    get.stdout = nothing.stdout.take();
+    nothing.wait().unwrap();
+    complains(&finish(get), 4, "whoever read standard output has closed it");
+}
+
+#[test]
+fn the_same_get_twice_is_told_and_no_other_part_is_touched() {
+    let place = Place::new();
+    place.share("film", 4_000_000);
+    let running = place.sharing(&["--set", "upload_rate=200000"]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let get = ["get", &url, "-o", "film", "--state", "get", "--json"];
+    let mut first = crate::program::Running::start(place.servent(&get));
+    first.event("progress");
+    let second = place.run(&get);
+    complains(&second, 7, "the download of ");
+    complains(&second, 7, &format!("is already running, as process {}", first.pid()));
+    first.signal("INT");
+    first.ended();
+    // What it has left is not taken for somebody else's.
+    complains(
+        &place.run(&["get", &url, "-o", "film", "--state", "other"]),
+        4,
+        "film.part is there already",
+    );
+}
