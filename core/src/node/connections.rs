@@ -46,6 +46,9 @@ pub(super) enum Phase {
     Held,
     /// A file body is on its way out; requests wait for its end.
     Sending(Box<Transfer>),
+    /// A long list is on its way out, piece by piece; requests wait for its
+    /// end.
+    Listing(Box<Listing>),
     /// We ask the other end for a file, and this is what comes next.
     Fetching(Awaited),
     /// A neighbour in the overlay, or who may become one.
@@ -79,6 +82,7 @@ impl Phase {
             | Self::Serving { .. }
             | Self::Held
             | Self::Sending(_)
+            | Self::Listing(_)
             | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
             Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
             Self::Overlay | Self::Dialing(Purpose::Neighbour) => Owner::Overlay,
@@ -120,6 +124,21 @@ pub(super) struct Transfer {
     pub(super) judged: u64,
 }
 
+/// A list on its way out.
+#[derive(Debug, Clone)]
+pub(super) struct Listing {
+    /// The last file that is in it.
+    pub(super) after: FileIndex,
+    /// It is written in chunks, else to the end of the connection.
+    pub(super) chunked: bool,
+    /// The connection stays open afterwards.
+    pub(super) keep: bool,
+    /// Bytes that the host still has.
+    pub(super) behind: u64,
+    /// When a piece of it was written last.
+    pub(super) took: Instant,
+}
+
 /// What is expected next of somebody we ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaited {
@@ -140,6 +159,8 @@ pub(super) enum Timer {
     Idle,
     /// Time over which a reader's rate is judged.
     Rate,
+    /// Time to the next piece of a list.
+    List,
 }
 
 impl Conn {
@@ -379,6 +400,7 @@ impl Connections {
             Timer::Head => "request_deadline",
             Timer::Idle => "idle_deadline",
             Timer::Rate => "reader_rate",
+            Timer::List => "list",
         };
         Some((*at, name))
     }

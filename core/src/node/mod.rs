@@ -20,7 +20,7 @@
 //! | `datagrams` | the service that sends and receives messages over datagrams |
 //! | `overlay` | neighbours, what they ask and what we ask them |
 //! | `swarm` | pieces of files between many: coordinator and client |
-//! | `catalog`, `parts` | what we share, whole and in parts |
+//! | `catalog`, `parts`, `hits` | what we share, whole and in parts, and told to others |
 //! | `boot`, `look` | start, stop, commands; views |
 
 mod boot;
@@ -31,6 +31,7 @@ mod cx;
 mod datagrams;
 mod downloads;
 mod event;
+mod hits;
 mod http;
 mod io;
 mod lines;
@@ -210,7 +211,10 @@ impl Node {
         match input {
             Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.served(cx, conn, bytes),
-                None => http.served(cx, conn, bytes, &downloads.parts),
+                None => {
+                    http.served(cx, conn, bytes);
+                    http.read(cx, conn, &downloads.parts);
+                }
             },
             Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.stored(cx, conn, bytes),
@@ -367,7 +371,7 @@ impl Node {
         if let (Owner::Overlay, Some(overlay)) = (owner, overlay) {
             return overlay.backlog(cx, http, conn, bytes);
         }
-        if bytes <= cx.config.limits.backlog {
+        if http.list_behind(cx, conn, bytes) || bytes <= cx.config.limits.backlog {
             return;
         }
         cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
@@ -416,14 +420,19 @@ impl Node {
 
     /// A timer of a connection has run out.
     fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
-        let Self { config, us, io, http, overlay, .. } = self;
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         let owner = cx.io.get(conn).map(|c| c.phase.owner());
         match (owner, overlay) {
             (Some(Owner::Overlay), Some(overlay)) => {
                 overlay.refuse(cx, http, conn, Limit::RequestDeadline);
             }
-            _ => http.run_out(cx, conn, timer, at),
+            _ => {
+                http.run_out(cx, conn, timer, at);
+                if timer == Timer::List {
+                    http.read(cx, conn, &downloads.parts);
+                }
+            }
         }
     }
 }

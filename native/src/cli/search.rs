@@ -1,5 +1,7 @@
 //! `servent search`: asks an overlay and prints what it answers.
 
+mod browse;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -32,17 +34,22 @@ const CACHED: usize = 16;
 ///
 /// Every word has to be in the name. Each line ends with what `servent get`
 /// takes. Ends when nothing new has come for a while, or with Ctrl-C.
+/// `--browse` asks a single servent for everything it shares instead.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent search gnutella protocol               through the servent that runs here, or
                                                  others it has heard of before
   servent search gnutella protocol --peer 10.0.0.7:6346
   servent search ogg --lan                       in the local network
-  servent search ogg --peer 10.0.0.7:6346 --json --wait 30")]
+  servent search ogg --peer 10.0.0.7:6346 --json --wait 30
+  servent search --browse 10.0.0.7:6346          everything that one servent shares")]
 pub(crate) struct Arguments {
     /// What to look for.
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", required_unless_present = "browse")]
     words: Vec<String>,
+    /// List what this servent shares; of it only what has the words, if any.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["peer", "lan", "wait", "trace"])]
+    browse: Option<String>,
     /// Join the overlay here; several are possible.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
@@ -64,6 +71,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
     let voice = Voice::new(arguments.json, common.quiet);
+    if let Some(name) = &arguments.browse {
+        let agent = &config.settings.node.agent;
+        return runtime()?.block_on(browse::browse(agent, arguments, name, voice));
+    }
     let words = arguments.words.join(" ");
     if servent_core::wire::gnutella::words(&words).next().is_none() {
         return Err(Failure::usage("no word of two letters or more to look for"));

@@ -6,6 +6,7 @@ mod program;
 mod swarm_program;
 
 mod bad_input;
+mod browse;
 mod command;
 mod demo;
 mod lab;

@@ -8,7 +8,9 @@
 //! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
+//! | `browse` | the same as hits, for servents |
 
+mod browse;
 mod conditions;
 mod page;
 mod reply;
@@ -180,7 +182,11 @@ impl Http {
     pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, was: &Phase, broke: bool) {
         match was {
             Phase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
-            Phase::Fresh | Phase::Serving { .. } | Phase::Held | Phase::Sending(_) => {
+            Phase::Fresh
+            | Phase::Serving { .. }
+            | Phase::Held
+            | Phase::Sending(_)
+            | Phase::Listing(_) => {
                 self.held.remove(&conn);
                 self.queue(cx, server::Input::Gone { conn });
             }

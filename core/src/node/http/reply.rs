@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use data_encoding::BASE64;
 
+use super::browse::PACKETS;
 use super::conditions::{Validators, date_of};
 use super::request::Asked;
 use crate::id::Guid;
@@ -65,6 +66,17 @@ pub(super) struct Reply {
     /// The connection waits for the next request; else it is closed, and why.
     pub(super) keep: bool,
     pub(super) why: &'static str,
+}
+
+/// How the end of a body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// It has so many bytes.
+    Known(usize),
+    /// It comes in chunks.
+    Chunked,
+    /// The connection ends with it.
+    ToTheEnd,
 }
 
 /// A file that a reply tells of.
@@ -157,11 +169,26 @@ impl<'a> Writer<'a> {
         whole(304, (0, 0), head.finish(), form)
     }
 
+    /// The head before hits.
+    pub(super) fn packets(self, length: Length, form: Form) -> Reply {
+        let mut head = self.head(200, "OK");
+        head.header("Content-Type", PACKETS).header("Vary", "Accept");
+        match length {
+            Length::Known(bytes) => head.header("Content-Length", bytes),
+            Length::Chunked => head.header("Transfer-Encoding", "chunked"),
+            Length::ToTheEnd => &mut head,
+        };
+        form.announce(&mut head);
+        let why = "the reply ends the connection";
+        Reply { why, ..whole(200, (0, 0), head.finish(), form) }
+    }
+
     /// The list of files for a browser.
     pub(super) fn page(self, html: String, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
         head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-            .header("X-Content-Type-Options", "nosniff");
+            .header("X-Content-Type-Options", "nosniff")
+            .header("Vary", "Accept");
         text_reply(200, head, ("text/html; charset=utf-8", html), form)
     }
 

@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::net::IpAddr;
 
 use super::Http;
+use super::browse;
 use super::conditions::{Condition, Validators};
 use super::page::{self, Wanted};
 use super::reply::{Described, Form, Reply, Writer};
@@ -67,6 +68,8 @@ impl Http {
         } else if has_body(head) {
             // What follows would be read as the next request.
             writer.short((400, "Bad Request"), Form::CLOSE)
+        } else if let (Target::Root { .. }, true) = (&target, browse::is_wanted(&head.headers)) {
+            return self.browse(cx, conn, head.version, form);
         } else if let Target::Root { query } = target {
             let most = cx.config.limits.index_page as usize;
             writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)

@@ -21,7 +21,7 @@ impl Http {
     pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId, parts: &Parts) {
         let most = cx.config.limits.pipeline;
         let Some(state) = cx.io.open(conn) else { return };
-        if matches!(state.phase, Phase::Sending(_)) {
+        if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_)) {
             // A request that arrives while a transfer runs waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
@@ -131,6 +131,7 @@ impl Http {
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
             Timer::Rate => self.judge_reader(cx, conn, due),
+            Timer::List => self.list_on(cx, conn),
             Timer::Head => {
                 let answer = if silent { None } else { Some((408, "Request Timeout")) };
                 self.refuse(cx, conn, Limit::RequestDeadline, answer);
@@ -139,14 +140,9 @@ impl Http {
         }
     }
 
-    /// The host tells how much of the range has left.
-    pub(in crate::node) fn served(
-        &mut self,
-        cx: &mut Cx<'_>,
-        conn: ConnId,
-        bytes: u64,
-        parts: &Parts,
-    ) {
+    /// The host tells how much of the range has left. What came in meanwhile
+    /// is to be read then.
+    pub(in crate::node) fn served(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
         let whole = transfer.end - transfer.start;
@@ -161,8 +157,6 @@ impl Http {
         self.sent(cx, conn, &done);
         if done.keep {
             await_request(cx, conn, true);
-            // What came in meanwhile waits no longer.
-            self.read(cx, conn, parts);
         }
     }
 
@@ -215,6 +209,16 @@ impl Http {
         };
         self.close(cx, conn, false, why);
     }
+}
+
+/// A connection awaits its next request; what came in meanwhile is to be read
+/// then.
+pub(super) fn rest(cx: &mut Cx<'_>, conn: ConnId) {
+    cx.io.rest(conn);
+    if let Some(state) = cx.io.open(conn) {
+        state.phase = Phase::Serving { place_until: Instant::ZERO };
+    }
+    await_request(cx, conn, true);
 }
 
 /// Sets the deadline for what must come next on a connection that is served.

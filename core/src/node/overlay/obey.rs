@@ -10,18 +10,12 @@ use super::wire::Wire;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::cx::Cx;
+use crate::node::hits::Sender;
 use crate::node::http::Http;
 use crate::node::io::Hit as Told;
 use crate::node::{Answer, Event, Output};
 use crate::routing::{self, Router};
-use crate::wire::gnutella::{Hit, HitBuilder, Quality, Query};
-
-/// Whose servent this is, in hits.
-const VENDOR: [u8; 4] = *b"SRVT";
-/// Bytes of one hit; more results make more hits.
-const HIT: usize = 4_000;
-/// What we say of our speed, in kbit/s: nobody measures it.
-const SPEED: u32 = 1_000;
+use crate::wire::gnutella::{Hit, Query};
 
 impl Overlay {
     /// Gives the router an input and carries out what it wants.
@@ -132,31 +126,20 @@ impl Overlay {
             let criteria = String::from_utf8_lossy(query.criteria());
             found = self.index.find(&criteria, most);
         }
-        for hit in self.hits(cx, http, &found) {
+        let found = found.iter().filter_map(|index| http.files.get(*index));
+        for hit in self.sender(cx, http).hits(found) {
             self.route(cx, http, routing::Input::Answer { guid, hops, hit });
         }
     }
 
-    /// Hits that hold these files, each as large as one may be.
-    fn hits(&self, cx: &Cx<'_>, http: &Http, files: &[FileIndex]) -> Vec<Hit> {
-        let unknown = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-        let at = self.place(cx).unwrap_or(unknown);
-        let quality = Quality {
-            push: Some(self.reachable(cx).is_none()),
-            busy: Some(http.queue.free() == 0),
-            uploaded: None,
-        };
-        let new = || HitBuilder::new(at, SPEED, (VENDOR, quality), cx.us.servent, HIT);
-        let (mut hits, mut hit) = (Vec::new(), new());
-        for file in files.iter().filter_map(|index| http.files.get(*index)) {
-            if !hit.add(file.index, file.size, &file.name, file.sha1) {
-                hits.extend(core::mem::replace(&mut hit, new()).finish());
-                // A name too long for any hit is in none.
-                hit.add(file.index, file.size, &file.name, file.sha1);
-            }
+    /// What our hits say of us.
+    fn sender(&self, cx: &Cx<'_>, http: &Http) -> Sender {
+        Sender {
+            servent: cx.us.servent,
+            at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
+            push: self.reachable(cx).is_none(),
+            busy: http.queue.free() == 0,
         }
-        hits.extend(hit.finish());
-        hits
     }
 
     /// Tells the user what a hit has.

@@ -5,6 +5,7 @@
 //! lines and end lines with a bare LF. All of that is read; what is written
 //! is plain HTTP/1.1.
 
+mod accept;
 mod alts;
 mod date;
 mod head;
@@ -13,6 +14,7 @@ mod range;
 mod target;
 mod writer;
 
+pub(crate) use self::accept::weight;
 pub use self::head::{HeadError, HeadLimits, Method, RequestHead, ResponseHead, Version};
 pub(in crate::wire) use self::head::{decimal, split_head};
 pub use self::headers::Headers;

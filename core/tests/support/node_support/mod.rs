@@ -32,7 +32,7 @@ pub(crate) fn content(size: usize) -> Vec<u8> {
 
 /// The SHA-1 we pretend shared file `index` has.
 pub(crate) fn sha(index: u32) -> Sha1 {
-    Sha1([index as u8 + 1; 20])
+    Sha1([(index as u8).wrapping_add(1); 20])
 }
 
 /// When shared files were last changed: `Sun, 06 Nov 1994 08:49:37 GMT`.

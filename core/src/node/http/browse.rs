@@ -1,0 +1,168 @@
+//! Everything we share as hits, for servents that look through it: what
+//! deployed ones ask for as `GET /` with `Accept: application/x-gnutella-packets`.
+//!
+//! A short list is one reply of known length. A long one is written piece by
+//! piece as the other end takes it, so that it costs the same memory however
+//! much is shared; and no slot.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+
+use super::Http;
+use super::reply::{Form, Length, Writer};
+use super::serving;
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::node::connections::{Listing, Phase, Timer};
+use crate::node::cx::Cx;
+use crate::node::hits::Sender;
+use crate::node::{ConnEvent, Limit};
+use crate::time::Duration;
+use crate::wire::gnutella::{Body, Message};
+use crate::wire::http::{Headers, Version, weight};
+
+/// The media type of a list that is made of hits.
+pub(super) const PACKETS: &str = "application/x-gnutella-packets";
+/// Files in one piece.
+const PIECE: usize = 256;
+/// Time from one piece to the next.
+const BETWEEN: Duration = Duration::from_millis(20);
+/// Bytes that may still be on their way when the next piece follows.
+const WINDOW: u64 = 64 * 1024;
+
+/// True when a client asks for hits, and not rather for a page.
+pub(super) fn is_wanted(headers: &Headers) -> bool {
+    let page = weight(headers, "text/html").unwrap_or(0);
+    weight(headers, PACKETS).is_some_and(|hits| hits > 0 && hits >= page)
+}
+
+impl Http {
+    /// Answers with everything we share.
+    pub(super) fn browse(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        version: Version,
+        mut form: Form,
+    ) {
+        let (first, next) = self.piece(cx, conn, None);
+        let chunked = version == Version::Http11;
+        let length = match next {
+            None => Length::Known(first.len()),
+            Some(_) if chunked => Length::Chunked,
+            Some(_) => Length::ToTheEnd,
+        };
+        form.keep &= length != Length::ToTheEnd;
+        let mut reply = Writer::of(cx).packets(length, form);
+        let Some(after) = next.filter(|_| !form.head_only) else {
+            if !form.head_only {
+                reply.data.extend_from_slice(&first);
+            }
+            return self.say(cx, conn, reply);
+        };
+        self.write(cx, conn, reply);
+        let keep = form.keep;
+        let listing = Listing { after, chunked, keep, behind: 0, took: cx.now };
+        let Some(state) = cx.io.open(conn) else { return };
+        state.phase = Phase::Listing(Box::new(listing));
+        self.write_piece(cx, conn, chunked, first);
+        cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
+    }
+
+    /// It is time for the next piece of a list.
+    pub(super) fn list_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Listing(listing) = &mut state.phase else { return };
+        if listing.behind > WINDOW {
+            if cx.now.since(listing.took) < cx.config.limits.reader_window {
+                return cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
+            }
+            cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
+            return self.close(cx, conn, false, "the reader is too slow");
+        }
+        listing.took = cx.now;
+        let Listing { after, chunked, keep, .. } = **listing;
+        let (piece, next) = self.piece(cx, conn, Some(after));
+        self.write_piece(cx, conn, chunked, piece);
+        let Some(state) = cx.io.open(conn) else { return };
+        match (next, &mut state.phase) {
+            (Some(next), Phase::Listing(listing)) => {
+                listing.after = next;
+                cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
+            }
+            _ => {
+                if chunked {
+                    cx.io.write(conn, b"0\r\n\r\n".to_vec(), cx.fx);
+                }
+                if !keep {
+                    return self.close(cx, conn, true, "the reply ends the connection");
+                }
+                serving::rest(cx, conn);
+            }
+        }
+    }
+
+    /// The host says what it still has of a list; true when it is one.
+    pub(in crate::node) fn list_behind(&self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) -> bool {
+        match cx.io.open(conn).map(|state| &mut state.phase) {
+            Some(Phase::Listing(listing)) => {
+                listing.behind = bytes;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn write_piece(&self, cx: &mut Cx<'_>, conn: ConnId, chunked: bool, piece: Vec<u8>) {
+        if piece.is_empty() {
+            // A chunk of nothing would be the last.
+            return;
+        }
+        if !chunked {
+            return cx.io.write(conn, piece, cx.fx);
+        }
+        let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+        chunk.extend_from_slice(&piece);
+        chunk.extend_from_slice(b"\r\n");
+        cx.io.write(conn, chunk, cx.fx);
+    }
+
+    /// The next piece of the list, and the file after which the one behind it
+    /// begins.
+    fn piece(
+        &self,
+        cx: &Cx<'_>,
+        conn: ConnId,
+        after: Option<FileIndex>,
+    ) -> (Vec<u8>, Option<FileIndex>) {
+        let mut last = None;
+        let files = self.files.after(after).take(PIECE);
+        let hits = self.sender(cx, conn).hits(files.inspect(|file| last = Some(file.index)));
+        let more = last.filter(|last| self.files.after(Some(*last)).next().is_some());
+        let mut data = Vec::new();
+        for hit in hits {
+            // Nobody asked with an id of a query.
+            let message = Message { guid: Guid::default(), ttl: 1, hops: 0, body: Body::Hit(hit) };
+            message.write(&mut data);
+        }
+        (data, more)
+    }
+
+    /// What the hits say of us to whoever is at the other end: the address at
+    /// which it has found us, if it has.
+    fn sender(&self, cx: &Cx<'_>, conn: ConnId) -> Sender {
+        let local = cx.io.get(conn).and_then(|state| state.local);
+        let at = local.map(|local| cx.us.reached_at(local)).or(cx.us.listen);
+        let at = at.and_then(|at| match (at.ip().to_canonical(), at.port()) {
+            (IpAddr::V4(ip), port) => Some(SocketAddrV4::new(ip, port)),
+            (IpAddr::V6(_), _) => None,
+        });
+        Sender {
+            servent: cx.us.servent,
+            at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
+            push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
+            busy: self.queue.free() == 0,
+        }
+    }
+}
