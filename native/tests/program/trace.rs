@@ -139,3 +139,42 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     std::fs::write(place.path("broken.json"), "{\n \"seed\": }").unwrap();
     complains(&place.run(&["sim", "broken.json"]), 8, "line 2");
 }
+
+#[test]
+fn links_of_the_overlay_are_dissected_as_what_they_are() {
+    let place = Place::new();
+    place.share("a rare song.ogg", 1_000);
+    let sharing = place.sharing(&[]);
+    let peer = sharing.at.to_string();
+    // Deflated, as links are.
+    let search = ["search", "rare", "--peer", &peer, "--wait", "4", "--trace", "run.sqlog"];
+    let found = place.run(&search);
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    let output = place.run(&["trace", "export", "run.sqlog", "--pcapng", "-o", "run.pcapng"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let packets = packets(&std::fs::read(place.path("run.pcapng")).unwrap());
+    let tcp = packets.iter().filter(|(_, bytes, ..)| bytes[9] == 6);
+    let to_port =
+        |bytes: &[u8]| [&bytes[20..22], &bytes[22..24]].contains(&&6346_u16.to_be_bytes()[..]);
+    assert!(tcp.clone().count() > 3 && tcp.clone().all(|(_, bytes, ..)| to_port(bytes)));
+    let hit = tcp.filter(|(_, bytes, ..)| String::from_utf8_lossy(bytes).contains("a rare song"));
+    assert_eq!(hit.count(), 1, "the hit is shown unpacked");
+
+    let read = |filter: &str| {
+        let mut tshark = std::process::Command::new("tshark");
+        tshark.arg("-r").arg(place.path("run.pcapng"));
+        tshark.args(["-Y", filter, "-T", "fields", "-e", "gnutella.header.payload"]).output()
+    };
+    let Ok(out) = read("gnutella") else {
+        eprintln!("skipped: tshark is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let kinds: Vec<&str> = text.split([',', '\n']).filter(|kind| !kind.is_empty()).collect();
+    // Ping, query and query hit.
+    for kind in ["0", "128", "129"] {
+        assert!(kinds.contains(&kind), "no {kind} in {kinds:?}");
+    }
+    let malformed = read("gnutella && _ws.malformed").unwrap().stdout;
+    assert_eq!(String::from_utf8_lossy(&malformed).trim(), "");
+}

@@ -2,13 +2,15 @@
 //!
 //! A tape holds what came in; what went out is found by running the node
 //! again. Every connection becomes a TCP conversation with made-up sequence
-//! numbers, the serving side on port 8080: on 6346 a dissector of Gnutella's
-//! messages would take it and read no head. What the node said of an input stands as a comment on
-//! the packet it led to. File bytes are not on a tape: their packets have
-//! their true length and are cut off after the headers. Datagrams are UDP with
-//! their true bytes.
+//! numbers, the serving side on port 8080, or 6346 for a link of the overlay:
+//! the dissector of its messages reads no head of HTTP. What is deflated there
+//! is shown unpacked. What the node said of an input stands as a comment on the
+//! packet it led to. File bytes are not on a tape: their packets have their
+//! true length and are cut off after the headers. Datagrams are UDP with their
+//! true bytes.
 
 mod blocks;
+mod flow;
 mod packet;
 
 use alloc::collections::BTreeMap;
@@ -17,6 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use self::flow::Flow;
 use self::packet::{ACK, Ends, FIN, PSH, SYN, Segment};
 use super::qlog::LineError;
 use super::tape::Line;
@@ -45,20 +48,6 @@ pub struct Exporter {
     flows: BTreeMap<ConnId, Flow>,
     comment: String,
     packets: u64,
-}
-
-/// One connection. Both counters are what the next byte is numbered.
-#[derive(Debug, Clone)]
-struct Flow {
-    ours: SocketAddr,
-    theirs: SocketAddr,
-    sent: u32,
-    received: u32,
-    /// Bytes of the range being served that have been shown.
-    served: u64,
-    /// The same of the range being stored.
-    stored: u64,
-    closed: bool,
 }
 
 impl Default for Exporter {
@@ -123,15 +112,17 @@ impl Exporter {
             }
             Input::Accepted { conn, peer, .. } => {
                 let ours = same_family(self.own, *peer);
-                self.open(at, *conn, Flow::new(ours, *peer), false);
+                let mut flow = Flow::new(ours, *peer, false);
+                flow.open(at);
+                self.flows.insert(*conn, flow);
             }
             Input::Dialed { conn, local } => {
-                if let Some(mut flow) = self.flows.remove(conn) {
+                if let Some(flow) = self.flows.get_mut(conn) {
                     flow.ours = *local;
-                    self.open(at, *conn, flow, true);
+                    flow.open(at);
                 }
             }
-            Input::Bytes { conn, data } => self.segment(at, *conn, false, data, 0, ACK | PSH),
+            Input::Bytes { conn, data } => self.data(at, *conn, false, data),
             Input::Served { conn, bytes } => self.content(at, *conn, true, *bytes),
             Input::Stored { conn, bytes } => self.content(at, *conn, false, *bytes),
             Input::Closed { conn } => {
@@ -164,9 +155,9 @@ impl Exporter {
             Output::Dial { conn, to } => {
                 let theirs = SocketAddr::new(to.ip(), PORT);
                 let ours = same_family(self.own, theirs);
-                self.flows.insert(conn, Flow::new(ours, theirs));
+                self.flows.insert(conn, Flow::new(ours, theirs, true));
             }
-            Output::Write { conn, data } => self.segment(at, conn, true, &data, 0, ACK | PSH),
+            Output::Write { conn, data } => self.data(at, conn, true, &data),
             Output::Serve { conn, .. } => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
                     flow.served = 0;
@@ -195,15 +186,28 @@ impl Exporter {
         }
     }
 
-    /// Three packets that open a connection.
-    fn open(&mut self, at: Instant, conn: ConnId, flow: Flow, by_us: bool) {
-        self.flows.insert(conn, flow);
+    /// Three packets that open a connection, before the first of its others:
+    /// these bytes, or none.
+    fn begin(&mut self, conn: ConnId, first: &[u8]) {
+        let Some(flow) = self.flows.get_mut(&conn) else { return };
+        let by_us = flow.by_us;
+        let Some(at) = flow.begins(first) else { return };
         self.segment(at, conn, by_us, &[], 0, SYN);
         self.segment(at, conn, !by_us, &[], 0, SYN | ACK);
         self.segment(at, conn, by_us, &[], 0, ACK);
     }
 
+    /// Bytes of a connection.
+    fn data(&mut self, at: Instant, conn: ConnId, by_us: bool, data: &[u8]) {
+        self.begin(conn, data);
+        let shown = self.flows.get_mut(&conn).map(|flow| flow.shown(by_us, data));
+        for piece in shown.unwrap_or_default() {
+            self.segment(at, conn, by_us, &piece, 0, ACK | PSH);
+        }
+    }
+
     fn close(&mut self, at: Instant, conn: ConnId, by_us: bool) {
+        self.begin(conn, &[]);
         let Some(flow) = self.flows.get_mut(&conn).filter(|f| !f.closed) else { return };
         flow.closed = true;
         self.segment(at, conn, by_us, &[], 0, FIN | ACK);
@@ -276,12 +280,6 @@ impl Exporter {
                 None => return,
             }
         }
-    }
-}
-
-impl Flow {
-    const fn new(ours: SocketAddr, theirs: SocketAddr) -> Self {
-        Self { ours, theirs, sent: 0, received: 0, served: 0, stored: 0, closed: false }
     }
 }
 
