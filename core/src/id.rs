@@ -74,6 +74,18 @@ impl PartialOrd for Guid {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha1(pub [u8; 20]);
 
+/// The root of a file's hash tree, or another node of it (THEX), written as 39
+/// base-32 digits.
+///
+/// ```
+/// use servent_core::id::Tth;
+///
+/// let nothing = Tth::parse(b"LWPNACQDBZRYXW3VHJVCJ64QBZNGHOHHHZWCLNQ").unwrap();
+/// assert_eq!(nothing.to_string(), "LWPNACQDBZRYXW3VHJVCJ64QBZNGHOHHHZWCLNQ");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tth(pub [u8; 24]);
+
 impl Guid {
     /// From 32 hexadecimal digits of either case.
     #[must_use]
@@ -95,11 +107,30 @@ impl Sha1 {
         Some(sha1)
     }
 
-    /// From `urn:sha1:<32 base-32 digits>`, the prefix in either case.
+    /// From `urn:sha1:<32 base-32 digits>`, or from a bitprint, which is
+    /// `urn:bitprint:`, the same digits, a dot and those of the hash tree; the
+    /// prefix in either case.
     #[must_use]
     pub fn parse_urn(urn: &[u8]) -> Option<Self> {
-        let (prefix, digits) = urn.split_at_checked(9)?;
-        if prefix.eq_ignore_ascii_case(b"urn:sha1:") { Self::parse(digits) } else { None }
+        let after = |name: &[u8]| {
+            let (prefix, digits) = urn.split_at_checked(name.len())?;
+            prefix.eq_ignore_ascii_case(name).then_some(digits)
+        };
+        if let Some(digits) = after(b"urn:sha1:") {
+            return Self::parse(digits);
+        }
+        Self::parse(after(b"urn:bitprint:")?.split(|b| *b == b'.').next()?)
+    }
+}
+
+impl Tth {
+    /// From 39 base-32 digits of either case.
+    #[must_use]
+    pub fn parse(base32: &[u8]) -> Option<Self> {
+        let digits: &[u8; 39] = base32.try_into().ok()?;
+        let mut tth = Self([0; 24]);
+        BASE32_NOPAD_NOCASE.decode_mut(digits, &mut tth.0).ok()?;
+        Some(tth)
     }
 }
 
@@ -123,6 +154,16 @@ impl fmt::Debug for Sha1 {
         fmt::Display::fmt(self, f)
     }
 }
+impl fmt::Display for Tth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(BASE32_NOPAD.encode_mut_str(&self.0, &mut [0; 39]))
+    }
+}
+impl fmt::Debug for Tth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 macro_rules! serde_as_text {
     ($type:ty, $name:literal) => {
@@ -142,6 +183,7 @@ macro_rules! serde_as_text {
 }
 serde_as_text!(Guid, "128-bit id of 32 hexadecimal digits");
 serde_as_text!(Sha1, "SHA-1 of 32 base-32 digits");
+serde_as_text!(Tth, "hash tree's node of 39 base-32 digits");
 
 #[cfg(test)]
 mod tests {
@@ -156,6 +198,8 @@ mod tests {
         let sha = Sha1::parse_urn(b"URN:sha1:plstHIPQGSSZTS5FJUPAKUZWUGYQYPFB").unwrap();
         assert_eq!(sha.to_string(), "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB");
         assert_eq!(Sha1::parse_urn(b"urn:md5:plst"), None);
+        let bitprint = b"urn:bitprint:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB.LWPN";
+        assert_eq!(Sha1::parse_urn(bitprint), Some(sha));
         let known = Sha1(core::array::from_fn(|i| 236 + i as u8));
         assert_eq!(known.to_string(), "5TW6537Q6HZPH5HV6337R6P27P6P37X7");
         assert_eq!(Sha1::parse(known.to_string().as_bytes()), Some(known));

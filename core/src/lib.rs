@@ -41,7 +41,7 @@
 //!
 //! let song = b"La, la, la.";
 //! let name = "song.txt".into();
-//! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7), modified: None };
+//! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7), modified: None, tree: None };
 //! let peer = "192.0.2.7:50000".parse().unwrap();
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
 //! let mut todo = std::collections::VecDeque::from([
@@ -120,6 +120,8 @@ pub mod routing;
 pub mod swarm;
 #[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
+pub mod thex;
 pub mod time;
 pub mod trace;
 pub mod unicast;

@@ -150,6 +150,7 @@ mod tests {
             sha1: Some(Sha1([sha; 20])),
             key: FileKey(key),
             modified: None,
+            tree: None,
         }
     }
 

@@ -16,6 +16,7 @@ use super::swarm::{self, SwarmFile};
 use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use crate::queue::{FileKey, Row};
+use crate::thex::Tree;
 use crate::time::{Duration, Instant};
 use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 
@@ -190,6 +191,9 @@ pub struct FileInfo {
     /// When it was last changed, on a host that counts from the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<Instant>,
+    /// Its hash tree, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Arc<Tree>>,
 }
 
 /// What the store remembered.

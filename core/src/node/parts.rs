@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use super::{FileInfo, FileRef, PartRow};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
+use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::AvailableRanges;
 
@@ -25,6 +26,8 @@ pub(super) struct Subject {
     pub(super) key: FileKey,
     /// When it was last changed, where that is known.
     pub(super) modified: Option<Instant>,
+    /// Its hash tree, where that is known.
+    pub(super) tree: Option<Arc<Tree>>,
     /// The bytes there are, when not all of them are.
     pub(super) available: Option<AvailableRanges>,
 }
@@ -32,7 +35,8 @@ pub(super) struct Subject {
 impl From<&FileInfo> for Subject {
     fn from(file: &FileInfo) -> Self {
         let FileInfo { index, size, sha1, key, modified, .. } = *file;
-        Self { file: FileRef::Shared(index), sha1, size, key, modified, available: None }
+        let (file, tree) = (FileRef::Shared(index), file.tree.clone());
+        Self { file, sha1, size, key, modified, tree, available: None }
     }
 }
 
@@ -79,6 +83,7 @@ impl Parts {
             size,
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
             modified: None,
+            tree: None,
             available: Some(AvailableRanges::new(row.have.clone())).filter(|_| !whole(row)),
         })
     }

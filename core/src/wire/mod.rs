@@ -7,4 +7,6 @@ pub mod pdtp;
 pub(crate) mod percent;
 pub mod queue;
 mod scan;
+#[doc(hidden)]
+pub mod thex;
 pub mod unicast;

@@ -111,7 +111,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
             name: "f".into(),
             size,
             sha1: (n > 0).then_some(Sha1([n as u8; 20])),
-            key: FileKey(u64::from(n)), modified: None
+            key: FileKey(u64::from(n)), modified: None, tree: None,
         }))),
         1 => (0..3u32).prop_map(|n| Ok(Input::Unshared { index: FileIndex(n) })),
         2 => command().prop_map(|command| Ok(Input::Command(command))),

@@ -21,3 +21,4 @@ mod pair;
 mod queue;
 mod swarm;
 mod tape;
+mod trees;

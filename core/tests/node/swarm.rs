@@ -153,7 +153,15 @@ fn a_node_shares_and_coordinates_at_once() {
     let (index, name, size) = (FileIndex(0), "song".into(), song.len() as u64);
     world.give(
         both,
-        Input::Shared(FileInfo { index, name, size, sha1: None, key: FileKey(1), modified: None }),
+        Input::Shared(FileInfo {
+            index,
+            name,
+            size,
+            sha1: None,
+            key: FileKey(1),
+            modified: None,
+            tree: None,
+        }),
     );
     let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\n\r\n");
     let at = world.hosts[both].at;

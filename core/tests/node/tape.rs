@@ -165,6 +165,7 @@ fn a_servent_with_a_large_library_is_re_executed() {
         sha1: None,
         key: FileKey(n.into()),
         modified: None,
+        tree: None,
     };
     let mut given = inputs(3);
     given[0] =

@@ -102,6 +102,7 @@ impl<'a> Play<'a> {
             sha1,
             key: FileKey(1),
             modified: None,
+            tree: None,
         };
         let listen = Some(SocketAddr::from(([10, 0, 0, 99], 6346)));
         let restored = Restored { listen, shared: vec![file], ..Restored::default() };

@@ -1,5 +1,5 @@
-//! The shared folders: which files there are, what their SHA-1 is, and how
-//! to open one again with the same care.
+//! The shared folders: which files there are, what their SHA-1 and their hash
+//! tree are, and how to open one again with the same care.
 //!
 //! A thread of its own walks and hashes; the node's task learns of every
 //! change as a [`Change`]. Hashes are remembered by path, size and time of
@@ -19,6 +19,7 @@ use serde::Serialize;
 use servent_core::id::{FileIndex, Sha1};
 use servent_core::node::{FileInfo, StoreError};
 use servent_core::queue::FileKey;
+use servent_core::thex::Tree;
 use servent_core::time::Instant;
 use servent_core::trace::Digest;
 
@@ -27,6 +28,9 @@ pub(crate) use self::hash::sha1_of;
 use self::scan::{Found, mtime};
 pub(crate) use self::worker::{Library, Worker};
 use crate::store::FileRow;
+
+/// What is known of a file's content.
+type Hashes = (Option<Sha1>, Option<Arc<Tree>>);
 
 /// A shared file.
 #[derive(Debug)]
@@ -65,18 +69,18 @@ pub struct LibraryStatus {
 }
 
 impl Shared {
-    fn new(found: &Found, index: FileIndex, sha1: Option<Sha1>) -> Self {
+    fn new(found: &Found, index: FileIndex, (sha1, tree): Hashes) -> Self {
         let name = found.relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let key = key_of(found);
         let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
-        let info = FileInfo { index, name, size: found.size, sha1, key, modified };
+        let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
         Self { info, root, relative, mtime: found.mtime }
     }
 
     fn row(&self) -> FileRow {
-        let FileInfo { index, size, sha1, .. } = self.info;
-        FileRow { index, size, mtime: self.mtime, sha1 }
+        let FileInfo { index, size, sha1, ref tree, .. } = self.info;
+        FileRow { index, size, mtime: self.mtime, sha1, tree: tree.clone() }
     }
 
     /// The path under which it is remembered.

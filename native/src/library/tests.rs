@@ -29,12 +29,22 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     let Some(Change::Shared(b, row)) = library.hash(&path, || true) else { panic!("not hashed") };
     let sha1 = Sha1::parse(b"VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5").unwrap(); // Of "abc".
     assert_eq!(b.info.sha1, Some(sha1));
+    let root = "ASD4UJSEH5M47PDYB46KBTSQTSGDKLBHYXOMUIA";
+    assert_eq!(b.info.tree.as_ref().unwrap().root().to_string(), root);
 
     fs::write(dir.path().join("a"), "new").unwrap();
     let (again, changes) = open(dir.path(), vec![(path.clone(), row.clone())]);
     assert!(names(&changes).contains(&(0, "b".into())));
     assert!(!names(&changes).contains(&(0, "a".into())));
     assert_eq!(again.unhashed().len(), 2, "b is remembered");
+    // By an earlier version of this program, which knew no trees.
+    let without = FileRow { tree: None, ..row.clone() };
+    let (mut earlier, changes) = open(dir.path(), vec![(path.clone(), without)]);
+    let told = |c: &Change| matches!(c, Change::Shared(s, _) if s.info.sha1 == Some(sha1));
+    assert!(changes.iter().any(told), "it is served by its hash meanwhile");
+    assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (3, 1));
+    assert!(earlier.hash(&path, || true).is_some());
+    assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (2, 1));
 
     fs::write(&path, "abcd").unwrap();
     let (changed, changes) = open(dir.path(), vec![(path, row)]);

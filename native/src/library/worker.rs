@@ -9,8 +9,9 @@ use std::time::Duration;
 use servent_core::id::FileIndex;
 use tokio::sync::mpsc;
 
+use super::hash::hashes_of;
 use super::scan::{Found, Share, Walk};
-use super::{Change, LibraryStatus, Shared, sha1_of};
+use super::{Change, LibraryStatus, Shared};
 use crate::error::StartError;
 use crate::store::FileRow;
 
@@ -92,7 +93,7 @@ impl Library {
         changes
     }
 
-    /// A file that is new or changed: its number stays, its hash only when
+    /// A file that is new or changed: its number stays, its hashes only when
     /// size and time are the remembered ones.
     fn meet(&mut self, path: &PathBuf, found: &Found) -> Shared {
         let known = self.remembered.get(path);
@@ -103,10 +104,10 @@ impl Library {
             },
             |row| row.index,
         );
-        let sha1 = known
+        let hashes = known
             .filter(|row| row.size == found.size && row.mtime == found.mtime)
-            .and_then(|row| row.sha1);
-        let shared = Shared::new(found, index, sha1);
+            .map_or((None, None), |row| (row.sha1, row.tree.clone()));
+        let shared = Shared::new(found, index, hashes);
         self.remembered.insert(path.clone(), shared.row());
         shared
     }
@@ -146,14 +147,18 @@ impl Library {
         let old = Arc::clone(self.shared.get(path)?);
         let file = old.open().ok()?;
         let mut done = 0;
-        let sha1 = sha1_of(&file, |n| {
+        let known = old.info.sha1.is_some();
+        let hashes = hashes_of(&file, old.info.size, |n| {
+            if known {
+                return go_on(); // It counts as hashed: only the tree was missing.
+            }
             done += n;
             let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
             status.hashed_bytes += n;
             drop(status);
             go_on()
         });
-        let Some(sha1) = sha1.ok().flatten().filter(|_| old.is(&file)) else {
+        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| old.is(&file)) else {
             let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
             status.hashed_bytes -= done;
             return None;
@@ -164,17 +169,21 @@ impl Library {
             size: old.info.size,
             mtime: old.mtime,
         };
-        let shared = Arc::new(Shared::new(&found, old.info.index, Some(sha1)));
+        let shared = Arc::new(Shared::new(&found, old.info.index, (Some(sha1), Some(tree.into()))));
         let row = shared.row();
         self.remembered.insert(path.clone(), row.clone());
         self.shared.insert(path.clone(), Arc::clone(&shared));
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).hashed_files += 1;
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.hashed_files += u64::from(!known);
+        drop(status);
         Some(Change::Shared(shared, row))
     }
 
     pub(super) fn unhashed(&self) -> Vec<PathBuf> {
         let all = self.shared.iter();
-        all.filter(|(_, s)| s.info.sha1.is_none()).map(|(path, _)| path.clone()).collect()
+        all.filter(|(_, s)| s.info.sha1.is_none() || s.info.tree.is_none())
+            .map(|(path, _)| path.clone())
+            .collect()
     }
 }
 

@@ -13,6 +13,7 @@ mod open;
 mod overlay;
 mod rows;
 mod swarm;
+mod trees;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -161,6 +162,7 @@ fn read(db: &Database) -> Result<Remembered, String> {
         let (path, file) = row.map_err(text)?;
         all.files.push((rows::path_of(path.value()), decode(file.value())?));
     }
+    trees::read_files(&txn, &mut all.files)?;
     match txn.open_table(HOSTS) {
         // A state from before there was an overlay.
         Err(redb::TableError::TableDoesNotExist(_)) => {}
@@ -207,9 +209,13 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
         }
         Change::File(path, row) => {
             txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;
+            if let Some(tree) = &row.tree {
+                trees::keep_file(txn, path, row.mtime, tree)?;
+            }
         }
         Change::FileGone(path) => {
             txn.open_table(FILES)?.remove(rows::key_of(path))?;
+            trees::forget_file(txn, path)?;
         }
         Change::Part(fetch, name) => {
             txn.open_table(PARTS)?.insert(fetch.0, encode(name).as_slice())?;

@@ -4,11 +4,13 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use redb::TableDefinition;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FileIndex, Sha1};
+use servent_core::thex::Tree;
 
 /// The version of tables and rows this program writes.
 pub(super) const SCHEMA: u32 = 1;
@@ -18,6 +20,8 @@ pub(super) const QUEUE: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::
 pub(super) const FETCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetches");
 pub(super) const PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("parts");
 pub(super) const FILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("files");
+/// The hash trees of shared files.
+pub(super) const FILE_TREES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("file_trees");
 pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
 /// What addresses have given and taken in swarms we coordinate.
@@ -41,6 +45,9 @@ pub(crate) struct FileRow {
     pub(crate) mtime: i64,
     /// Of that very content.
     pub(crate) sha1: Option<Sha1>,
+    /// Of that very content too; in a row of its own.
+    #[serde(skip)]
+    pub(crate) tree: Option<Arc<Tree>>,
 }
 
 /// Which file a download is written to.

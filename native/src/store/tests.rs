@@ -2,8 +2,9 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use servent_core::id::FileIndex;
+use servent_core::id::{FileIndex, Tth};
 use servent_core::queue::{Dialect, FileKey, RowState};
+use servent_core::thex::Tree;
 use servent_core::time::Instant;
 
 use super::*;
@@ -41,7 +42,7 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival() {
     let (store, empty) = open(dir.path()).unwrap();
     assert!(empty.queue.is_empty() && empty.servent.is_none());
     put(&store, [3, 1, 2]);
-    let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None };
+    let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None, tree: None };
     let host = |n: u16| HostRow { at: ([80, 0, 0, 1], n).into(), heard: Instant::from_secs(9) };
     store
         .commit(&[
@@ -59,6 +60,30 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival() {
     assert_eq!(all.servent, Some(Guid([9; 16])));
     assert_eq!(all.files, [(PathBuf::from("/a/b"), file)]);
     assert_eq!(all.hosts, [host(2)]);
+}
+
+#[test]
+fn the_tree_of_a_file_comes_back_as_long_as_it_is_that_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path()).unwrap();
+    let tree = |size| Some(Arc::new(Tree::new(size, vec![Tth([7; 24])]).unwrap()));
+    let file = |size, mtime, tree| FileRow { index: FileIndex(7), size, mtime, sha1: None, tree };
+    let change = |name: &str, row| Change::File(name.into(), row);
+    store
+        .commit(&[
+            change("/same", file(9, 5, tree(9))),
+            change("/touched", file(9, 5, tree(9))),
+            change("/touched", file(9, 6, None)),
+            change("/gone", file(9, 5, tree(9))),
+            Change::FileGone("/gone".into()),
+            change("/gone", file(9, 5, None)),
+        ])
+        .unwrap();
+    drop(store);
+    let (_store, all) = open(dir.path()).unwrap();
+    let found: Vec<_> =
+        all.files.iter().map(|(path, row)| (path.to_str().unwrap(), &row.tree)).collect();
+    assert_eq!(found, [("/gone", &None), ("/same", &tree(9)), ("/touched", &None)]);
 }
 
 /// What another process would find after `kill -9`: the bytes the system has

@@ -144,7 +144,15 @@ fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
 pub(super) fn file_of(index: u32, name: String, size: u64, sha1: Sha1) -> FileInfo {
     let [a, b, c, d, e, f, g, h, ..] = sha1.0;
     let key = FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
-    FileInfo { index: FileIndex(index), name, size, sha1: Some(sha1), key, modified: None }
+    FileInfo {
+        index: FileIndex(index),
+        name,
+        size,
+        sha1: Some(sha1),
+        key,
+        modified: None,
+        tree: None,
+    }
 }
 
 fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {

@@ -135,6 +135,7 @@ mod tests {
                 sha1: None,
                 key: FileKey(i.into()),
                 modified: None,
+                tree: None,
             });
         }
         c

@@ -14,9 +14,11 @@ use crate::id::Guid;
 use crate::node::cx::Cx;
 use crate::node::parts::Subject;
 use crate::queue::{Dialect, Place};
+use crate::thex::Tree;
 use crate::time::{Duration, Instant};
 use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Version};
 use crate::wire::queue::{self as headers, Seconds};
+use crate::wire::thex::{self, ThexUri};
 
 /// What every reply to a request depends on.
 #[derive(Debug, Clone, Copy)]
@@ -192,6 +194,12 @@ impl<'a> Writer<'a> {
         text_reply(200, head, ("text/html; charset=utf-8", html), form)
     }
 
+    /// The hash tree of a file.
+    pub(super) fn tree(self, tree: &Tree, form: Form) -> Reply {
+        let head = self.head(200, "OK");
+        body_reply(200, head, (thex::CONTENT_TYPE, &thex::write(tree)), form)
+    }
+
     /// The range asked for is not in the file, or not here yet.
     pub(super) fn unsatisfiable(self, file: &Described<'_>, form: Form) -> Reply {
         let size = file.subject.size;
@@ -249,6 +257,10 @@ impl Described<'_> {
         head.header("Accept-Ranges", "bytes");
         if let Some(sha1) = self.subject.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
+            if let Some(root) = self.subject.tree.as_ref().map(|tree| tree.root()) {
+                head.header("X-Content-URN", format_args!("urn:bitprint:{sha1}.{root}"))
+                    .header("X-Thex-URI", ThexUri::ours(sha1, root));
+            }
         }
         if let Some(available) = &self.subject.available {
             head.header("X-Available-Ranges", available);
@@ -272,13 +284,17 @@ fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
     text_reply(503, head, ("text/plain", text), Form::CLOSE)
 }
 
-fn text_reply(status: u16, mut head: HeadWriter, body: (&str, String), form: Form) -> Reply {
-    let (kind, text) = body;
-    head.header("Content-Type", kind).header("Content-Length", text.len());
+fn text_reply(status: u16, head: HeadWriter, (kind, text): (&str, String), form: Form) -> Reply {
+    body_reply(status, head, (kind, text.as_bytes()), form)
+}
+
+fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form) -> Reply {
+    let (kind, bytes) = body;
+    head.header("Content-Type", kind).header("Content-Length", bytes.len());
     form.announce(&mut head);
     let mut data = head.finish();
     if !form.head_only {
-        data.extend_from_slice(text.as_bytes());
+        data.extend_from_slice(bytes);
     }
     let why = "the reply ends the connection";
     Reply { status, range: (0, 0), data, keep: form.keep, why }

@@ -1,6 +1,7 @@
 //! One request: what it asks for, what the queue says to that, and the reply.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::net::IpAddr;
 
 use super::Http;
@@ -16,6 +17,7 @@ use crate::node::parts::{Parts, Subject};
 use crate::node::{ConnEvent, FileRef, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
+use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
@@ -57,7 +59,7 @@ impl Http {
             Target::Urn(sha1) => self
                 .content(cx, *sha1, parts)
                 .filter(|subject| content_fits(subject, head) != Some(false)),
-            Target::Root { .. } | Target::Other => None,
+            Target::Tree(_) | Target::Root { .. } | Target::Other => None,
         };
         let light = found.is_none() || head.method != Method::Get;
         if light && self.hammers(cx, conn, form) {
@@ -73,6 +75,8 @@ impl Http {
         } else if let Target::Root { query } = target {
             let most = cx.config.limits.index_page as usize;
             writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)
+        } else if let Some(tree) = self.tree(&target) {
+            writer.tree(&tree, form)
         } else if let Some(subject) = found {
             return self.file_request(cx, conn, subject, head, (dialect, form));
         } else {
@@ -90,6 +94,13 @@ impl Http {
         let meant =
             content_fits(&subject, head).unwrap_or_else(|| info.name.eq_ignore_ascii_case(name));
         meant.then_some(subject)
+    }
+
+    /// The hash tree that is asked for. It needs no slot: it is a small reply,
+    /// and costs as much as a miss.
+    fn tree(&self, target: &Target) -> Option<Arc<Tree>> {
+        let Target::Tree(sha1) = target else { return None };
+        self.files.by_sha1(*sha1)?.tree.clone()
     }
 
     /// A shared file with this content, or else a download of ours.

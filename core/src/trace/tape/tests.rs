@@ -27,7 +27,15 @@ fn get() -> Get {
 
 fn file() -> FileInfo {
     let (index, key) = (FileIndex(3), FileKey(u64::MAX));
-    FileInfo { index, name: "name".into(), size: LARGE, sha1: None, key, modified: None }
+    FileInfo {
+        index,
+        name: "name".into(),
+        size: LARGE,
+        sha1: None,
+        key,
+        modified: None,
+        tree: None,
+    }
 }
 
 fn restored() -> Restored {

@@ -20,6 +20,8 @@ pub enum Target {
     },
     /// `/uri-res/N2R?urn:sha1:<32 base-32 digits>`.
     Urn(Sha1),
+    /// `/uri-res/N2X?urn:sha1:<32 base-32 digits>`: the hash tree of that file.
+    Tree(Sha1),
     /// `/`, with what stands behind its `?`.
     Root {
         /// Without the `?`; empty when there is none.
@@ -50,13 +52,11 @@ impl Target {
     }
 
     fn urn(path: &str) -> Option<Self> {
-        let urn = unescape(after(path, "/uri-res/N2R?")?.trim_end_matches('/'));
-        if let Some(sha1) = Sha1::parse_urn(urn.as_bytes()) {
-            return Some(Self::Urn(sha1));
+        let sha1 = |urn: &str| Sha1::parse_urn(unescape(urn.trim_end_matches('/')).as_bytes());
+        match after(path, "/uri-res/N2X?") {
+            Some(urn) => Some(Self::Tree(sha1(urn)?)),
+            None => Some(Self::Urn(sha1(after(path, "/uri-res/N2R?")?)?)),
         }
-        // A bitprint is a SHA-1, a dot, and a tree hash we have no use for.
-        let digits = after(&urn, "urn:bitprint:")?.split('.').next()?;
-        Some(Self::Urn(Sha1::parse(digits.as_bytes())?))
     }
 
     fn root(path: &str) -> Option<Self> {
@@ -75,6 +75,7 @@ impl fmt::Display for Target {
                 write!(f, "/get/{}/{}", index.0, escape(name))
             }
             Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
+            Self::Tree(sha1) => write!(f, "/uri-res/N2X?urn:sha1:{sha1}"),
             Self::Root { query } if query.is_empty() => f.write_str("/"),
             Self::Root { query } => write!(f, "/?{query}"),
             Self::Other => f.write_str("*"),
@@ -132,6 +133,8 @@ mod tests {
         );
         let bitprint = "/uri-res/N2R?urn:bitprint:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB.QQ";
         assert_eq!(Target::parse(bitprint), Target::Urn(sha1));
+        assert_eq!(Target::parse(&bitprint.replace("N2R", "N2X")), Target::Tree(sha1));
+        assert_eq!(Target::parse(&Target::Tree(sha1).to_string()), Target::Tree(sha1));
         assert_eq!(Target::parse("/uri-res/N2R?urn:md5:0"), Target::Other);
         assert_eq!(
             Target::Urn(sha1).to_string(),

@@ -108,6 +108,7 @@ impl Host {
                 sha1: Some(sha(index.0)),
                 key: FileKey(u64::from(index.0) + 100),
                 modified: Some(CHANGED),
+                tree: None,
             })
             .collect()
     }
