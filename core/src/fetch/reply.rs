@@ -203,7 +203,7 @@ mod tests {
     fn refusals_are_told_apart() {
         assert_eq!(reply(404, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::NotFound));
         assert_eq!(reply(403, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
-        assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Busy));
+        assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Failing));
         assert_eq!(reply(100, "A: b", (0, 9), None), Reply::Interim);
         assert!(matches!(reply(429, "Retry-After: 9", (0, 9), None), Reply::Told(_)));
         assert_eq!(reply(416, "A: b", (0, 9), Some(9)), Reply::Unsatisfiable { size: None });
