@@ -66,6 +66,10 @@ pub(crate) fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }
 
+/// The lowest port at which a stranger can make us knock: below it are the
+/// services of whole systems, which no servent listens beside.
+pub(crate) const LOWEST_PORT: u16 = 1_024;
+
 /// Who a limit per address is counted for: an IPv4 address, or the /64
 /// network that one IPv6 host can draw addresses from.
 pub const fn owner(ip: IpAddr) -> IpAddr {

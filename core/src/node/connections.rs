@@ -51,7 +51,7 @@ pub(super) enum Phase {
     Listing(Box<Listing>),
     /// We ask the other end for a file, and this is what comes next.
     Fetching(Awaited),
-    /// A neighbour in the overlay, or who may become one.
+    /// A neighbour in the overlay, who may become one, or a push proxy.
     Overlay,
     /// A client of our coordinator, our coordinator, or a peer of a swarm.
     Swarm,
@@ -85,7 +85,7 @@ impl Phase {
             | Self::Listing(_)
             | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
             Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
-            Self::Overlay | Self::Dialing(Purpose::Neighbour) => Owner::Overlay,
+            Self::Overlay | Self::Dialing(Purpose::Neighbour | Purpose::Proxy) => Owner::Overlay,
             Self::Swarm | Self::Dialing(Purpose::Swarm) => Owner::Swarm,
             Self::Closing => Owner::Nobody,
         }
@@ -103,6 +103,8 @@ pub(super) enum Purpose {
     Fetch,
     /// To have a neighbour in the overlay.
     Neighbour,
+    /// To ask for a push.
+    Proxy,
     /// For a swarm: its coordinator, or a peer.
     Swarm,
 }

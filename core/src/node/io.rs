@@ -254,9 +254,16 @@ pub enum Command {
     /// New neighbours are not asked any more.
     EndSearch { search: u32 },
     /// Ask a servent that cannot be reached to connect to us (`GIV`);
-    /// answered with [`Answer::NoWay`] when nobody knows the way. `via` is a
-    /// neighbour that is said to.
-    AskPush { servent: Guid, index: FileIndex, via: Option<SocketAddr> },
+    /// answered with [`Answer::NoWay`] when nobody knows the way. Its push
+    /// `proxies` are asked first, one after the other; `via` is a neighbour
+    /// that is said to know the way.
+    AskPush {
+        servent: Guid,
+        index: FileIndex,
+        via: Option<SocketAddr>,
+        #[serde(default)]
+        proxies: Vec<SocketAddr>,
+    },
     /// Change the number of upload slots.
     Slots { slots: u32 },
     /// We are reached at another address from now on.
@@ -361,6 +368,9 @@ pub struct Hit {
     pub from: IpAddr,
     /// Where that neighbour listens, as far as known: it knows the way back.
     pub through: Option<SocketAddr>,
+    /// Who passes pushes on to it.
+    #[serde(default)]
+    pub proxies: Vec<SocketAddr>,
 }
 
 /// A change of durable state.

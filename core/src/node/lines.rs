@@ -6,8 +6,9 @@ use alloc::string::{String, ToString};
 use super::connections::Phase;
 use super::cx::Cx;
 use super::downloads::Downloads;
-use super::http::{Http, clip};
+use super::http::{Http, Passed, clip};
 use super::overlay::Overlay;
+use super::parts::Parts;
 use super::swarm::Swarm;
 use super::{ConnEvent, Limit};
 use crate::id::ConnId;
@@ -28,14 +29,14 @@ pub(super) fn read(
 ) {
     let Some(state) = cx.io.open(conn) else { return };
     if !matches!(state.phase, Phase::Fresh) {
-        return http.read(cx, conn, &downloads.parts);
+        return serve(cx, conn, http, &downloads.parts, overlay);
     }
     let frames = swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
     match first(&state.unread, cx.config.limits.head_bytes, frames) {
         First::More => state.drop_read(0),
         First::Http => {
             if !swarm.is_some_and(|swarm| swarm.asked(cx, conn)) {
-                http.read(cx, conn, &downloads.parts);
+                serve(cx, conn, http, &downloads.parts, overlay);
             }
         }
         First::Frame => {
@@ -62,6 +63,24 @@ pub(super) fn read(
             }
         }
         First::Garbage => http.refuse(cx, conn, Limit::Garbage, None),
+    }
+}
+
+/// Deals with what is unread of a connection that is served. What only the
+/// overlay knows is asked of it in between.
+pub(super) fn serve(
+    cx: &mut Cx<'_>,
+    conn: ConnId,
+    http: &mut Http,
+    parts: &Parts,
+    mut overlay: Option<&mut Overlay>,
+) {
+    while let Some(wish) = http.read(cx, conn, parts) {
+        let passed = match &mut overlay {
+            Some(overlay) => overlay.pass_push(cx, http, &wish),
+            None => Passed::Unknown,
+        };
+        http.passed(cx, conn, &wish, passed);
     }
 }
 

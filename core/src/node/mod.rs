@@ -213,7 +213,7 @@ impl Node {
                 Some(swarm) => swarm.served(cx, conn, bytes),
                 None => {
                     http.served(cx, conn, bytes);
-                    http.read(cx, conn, &downloads.parts);
+                    lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
                 }
             },
             Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
@@ -288,7 +288,8 @@ impl Node {
             (Purpose::Giv(index), _) => http.give_dialed(cx, conn, index),
             (Purpose::Fetch, _) => downloads.dialed(cx, conn, local.ip()),
             (Purpose::Neighbour, Some(overlay)) => overlay.dialed(cx, conn),
-            (Purpose::Neighbour, None) => {}
+            (Purpose::Proxy, Some(overlay)) => overlay.proxy_dialed(cx, http, conn, local),
+            (Purpose::Neighbour | Purpose::Proxy, None) => {}
             (Purpose::Swarm, _) => {
                 if let Some(swarm) = swarm {
                     swarm.dialed(cx, conn);
@@ -310,7 +311,7 @@ impl Node {
         cx.tell(ConnEvent::DialFailed { conn, why });
         match (purpose, overlay) {
             (Purpose::Fetch, _) => downloads.handle(cx, fetch::Input::DialFailed { conn, why }),
-            (Purpose::Neighbour, Some(overlay)) => overlay.left(cx, http, conn),
+            (Purpose::Neighbour | Purpose::Proxy, Some(overlay)) => overlay.left(cx, http, conn),
             (Purpose::Swarm, _) => {
                 if let Some(swarm) = swarm {
                     swarm.left(cx, conn);
@@ -423,14 +424,14 @@ impl Node {
         let Self { config, us, io, http, downloads, overlay, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
         let owner = cx.io.get(conn).map(|c| c.phase.owner());
-        match (owner, overlay) {
+        match (owner, overlay.as_deref_mut()) {
             (Some(Owner::Overlay), Some(overlay)) => {
                 overlay.refuse(cx, http, conn, Limit::RequestDeadline);
             }
-            _ => {
+            (_, overlay) => {
                 http.run_out(cx, conn, timer, at);
                 if timer == Timer::List {
-                    http.read(cx, conn, &downloads.parts);
+                    lines::serve(cx, conn, http, &downloads.parts, overlay);
                 }
             }
         }

@@ -38,6 +38,9 @@ pub enum Input {
     /// Ask a servent that cannot be reached to connect. `guid` is new. `via`
     /// is a neighbour that is said to know the way, should we not.
     Push { guid: Guid, push: Push, via: Option<ConnId> },
+    /// Pass a push on to a neighbour that we are the proxy of: somebody asks
+    /// for it otherwise than over the overlay. `guid` is new.
+    Proxied { guid: Guid, push: Push },
     /// Say goodbye to everybody.
     Shutdown,
 }

@@ -106,7 +106,7 @@ impl Router {
         match &message.body {
             Body::Bye(_) => return Fate::Local.into(),
             Body::Qrp(qrp) => return self.judge_qrp(slot, qrp, fx),
-            Body::Vendor(vendor) => return self.judge_vendor(slot, vendor),
+            Body::Vendor(vendor) => return self.judge_vendor(slot, message.guid, vendor),
             Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
         }
         let hard = self.config.hard_ttl;
@@ -438,7 +438,8 @@ impl Router {
                     self.forget(conn, Ending::Bye { code: bye.code, text: bye.text }, fx);
                 }
             }
-            Body::Qrp(_) | Body::Vendor(_) => {}
+            Body::Vendor(vendor) => self.obey_vendor(now, slot, (guid, &vendor), fx),
+            Body::Qrp(_) => {}
         }
     }
 

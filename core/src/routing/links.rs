@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
 use super::flow::Flow;
+use super::proxies::Proxy;
 use super::route::Route;
 use super::{Neighbour, Why};
 use crate::id::{ConnId, Guid};
@@ -28,6 +29,10 @@ pub(super) struct Link {
     pub(super) keywords: Option<Box<Keywords>>,
     /// Queries that have come so far are not wanted there.
     pub(super) hops_flow: u8,
+    /// The servent to which pushes are passed on here.
+    pub(super) proxied: Option<Guid>,
+    /// Whether it passes pushes on to us.
+    pub(super) proxy: Proxy,
     /// Pongs it brought, the newest last.
     pub(super) pongs: Vec<Kept>,
     /// The ping that is out, and pongs it may still bring for it.
@@ -140,6 +145,8 @@ impl Links {
             flow: Flow::default(),
             keywords: None,
             hops_flow: u8::MAX,
+            proxied: None,
+            proxy: Proxy::None,
             pongs: Vec::new(),
             pinged: None,
             pongs_due: 0,

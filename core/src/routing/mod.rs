@@ -41,8 +41,9 @@
 //!
 //! `generation`, `memory`, `route` are the tables; `links`, `flow` the
 //! neighbours; `judge` the verdicts of the kinds that travel, `pings` those
-//! that do not; `peers` what two neighbours tell each other only; `pushes` whom we connect to for strangers; `own` what we send
-//! ourselves.
+//! that do not; `peers` what two neighbours tell each other only; `pushes` whom
+//! we connect to for strangers; `proxies` who passes pushes on for whom; `own`
+//! what we send ourselves.
 
 mod clause;
 mod config;
@@ -58,6 +59,7 @@ mod memory;
 mod own;
 mod peers;
 mod pings;
+mod proxies;
 mod pushes;
 mod route;
 mod tables;
@@ -368,6 +370,7 @@ impl Engine for Router {
             }
             Input::Answer { guid, hops, hit } => self.answer(now, (guid, hops), hit, fx),
             Input::Push { guid, push, via } => self.ask_push(now, (guid, via), push, fx),
+            Input::Proxied { guid, push } => self.pass_push(now, guid, push, fx),
             Input::Shutdown => {
                 let conns: Vec<ConnId> = self.links.iter().map(|link| link.conn).collect();
                 for conn in conns {

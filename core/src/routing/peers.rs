@@ -7,19 +7,18 @@ use alloc::vec::Vec;
 
 use super::judge::{Fate, Judgement};
 use super::memory::Effects;
-use super::{Router, Why};
+use super::{Router, Why, proxies};
+use crate::id::Guid;
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Keywords, Message, Payload, Qrp, Vendor, code};
 
 /// Whose a message is, and which of them.
-type Name = ([u8; 4], u16);
+pub(super) type Name = ([u8; 4], u16);
 
 /// The list of what somebody understands; nobody's, and never on it.
 const SUPPORTED: Name = ([0; 4], 0);
 /// Queries that have come this far are not wanted: one byte.
 const HOPS_FLOW: Name = (*b"BEAR", 4);
-/// What we understand, with the newest version.
-const OURS: [(Name, u16); 1] = [(HOPS_FLOW, 1)];
 /// Bytes of one on the list.
 const ITEM: usize = 8;
 
@@ -29,7 +28,7 @@ impl Router {
         let Some(link) = self.links.at(slot) else { return };
         let (vendor, keywords) = (link.neighbour.vendor, link.neighbour.keywords);
         if vendor {
-            self.tell(now, &[slot], Body::Vendor(supported()), fx);
+            self.tell(now, &[slot], Body::Vendor(self.supported()), fx);
         }
         let table = self.keywords.as_ref().filter(|_| keywords);
         for part in table.map(|table| table.1.clone()).unwrap_or_default() {
@@ -86,11 +85,13 @@ impl Router {
         }
     }
 
-    pub(super) fn judge_vendor(&mut self, slot: u32, vendor: &Vendor) -> Judgement {
+    pub(super) fn judge_vendor(&mut self, slot: u32, guid: Guid, vendor: &Vendor) -> Judgement {
         let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
         let known = match (vendor.vendor, vendor.selector) {
-            SUPPORTED => is_list(&vendor.data),
+            SUPPORTED => list(&vendor.data).is_some(),
             HOPS_FLOW => vendor.data.first().map(|hops| link.hops_flow = *hops).is_some(),
+            proxies::REQUEST => return self.judge_request(slot, guid, vendor.version),
+            proxies::GRANTED => return self.judge_grant(slot, guid, vendor),
             _ => return Why::Unknown.into(),
         };
         if known {
@@ -99,21 +100,50 @@ impl Router {
         let fate = Fate::Drop { why: Why::Improper };
         Judgement { fate, strike: Some(code::IMPROPER) }
     }
+
+    /// What follows from a vendor message that is for us.
+    pub(super) fn obey_vendor(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        (guid, vendor): (Guid, &Vendor),
+        fx: &mut Effects,
+    ) {
+        match (vendor.vendor, vendor.selector) {
+            SUPPORTED => {
+                let all = list(&vendor.data);
+                let proxy = all.into_iter().flatten().find(|(name, _)| *name == proxies::REQUEST);
+                if let Some((_, version)) = proxy {
+                    self.ask_proxy(now, slot, version, fx);
+                }
+            }
+            proxies::REQUEST => self.grant(now, slot, (guid, vendor.version), fx),
+            _ => {}
+        }
+    }
+
+    /// The list of what we understand, with the newest versions.
+    fn supported(&self) -> Vendor {
+        let ours = [(HOPS_FLOW, 1), (proxies::REQUEST, proxies::VERSION)];
+        // Only who passes queries on is asked for pushes.
+        let ours = if self.config.relay { &ours[..] } else { &ours[..1] };
+        let mut data = (ours.len() as u16).to_le_bytes().to_vec();
+        for ((vendor, selector), version) in ours {
+            data.extend_from_slice(vendor);
+            data.extend_from_slice(&selector.to_le_bytes());
+            data.extend_from_slice(&version.to_le_bytes());
+        }
+        let (vendor, selector) = SUPPORTED;
+        Vendor { standard: false, vendor, selector, version: 0, data: Payload::from(data) }
+    }
 }
 
 /// A number of messages, then each with its version.
-fn is_list(data: &[u8]) -> bool {
-    let Some((count, list)) = data.split_first_chunk::<2>() else { return false };
-    list.len() == usize::from(u16::from_le_bytes(*count)) * ITEM
-}
-
-fn supported() -> Vendor {
-    let mut data = (OURS.len() as u16).to_le_bytes().to_vec();
-    for ((vendor, selector), version) in OURS {
-        data.extend_from_slice(&vendor);
-        data.extend_from_slice(&selector.to_le_bytes());
-        data.extend_from_slice(&version.to_le_bytes());
-    }
-    let (vendor, selector) = SUPPORTED;
-    Vendor { standard: false, vendor, selector, version: 0, data: Payload::from(data) }
+fn list(data: &[u8]) -> Option<impl Iterator<Item = (Name, u16)>> {
+    let (count, list) = data.split_first_chunk::<2>()?;
+    let word = |item: &[u8], at: usize| u16::from_le_bytes([item[at], item[at + 1]]);
+    let items = list
+        .chunks_exact(ITEM)
+        .map(move |item| (([item[0], item[1], item[2], item[3]], word(item, 4)), word(item, 6)));
+    (list.len() == usize::from(u16::from_le_bytes(*count)) * ITEM).then_some(items)
 }

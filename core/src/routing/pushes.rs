@@ -1,11 +1,11 @@
 //! Pushes that are meant for us: whom strangers make us connect to.
 
 use alloc::collections::BTreeMap;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddrV4};
 
 use super::judge::{Fate, Judgement};
 use super::{Router, Why};
-use crate::address::{owner, plausible};
+use crate::address::{LOWEST_PORT, owner, plausible};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
 
@@ -16,32 +16,50 @@ pub(super) struct Targets {
     counts: BTreeMap<IpAddr, u32>,
 }
 
+/// True for an address that a stranger may make somebody connect to: no port
+/// of the system's own services.
+pub(super) const fn may_be(at: SocketAddrV4) -> bool {
+    at.port() >= LOWEST_PORT
+}
+
 impl Router {
     /// True for us to obey: a target that can be, that whoever asks can
     /// know, that is not we ourselves, and that is not asked for too often.
     pub(super) fn judge_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let target = IpAddr::V4(*push.at.ip());
-        let bad = push.at.port() == 0
-            || self.listen == Some(push.at)
-            || !plausible(target, link.peer.ip());
+        let bad =
+            !may_be(push.at) || self.listen == Some(push.at) || !plausible(target, link.peer.ip());
         if bad {
             return Why::BadAddress.into();
         }
-        let window = self.config.push_window.scaled(self.config.time_scale);
-        if now.since(self.targets.since) >= window {
+        if !self.spares(now, target) {
+            return Why::PushLimit.into();
+        }
+        self.count_target(now, target);
+        Fate::Local.into()
+    }
+
+    /// True while a target has not been asked for too often.
+    pub(super) fn spares(&self, now: Instant, target: IpAddr) -> bool {
+        let Targets { counts, .. } = &self.targets;
+        let (most, targets) = (self.config.pushes_per_target, self.config.push_targets as usize);
+        self.targets_are_old(now)
+            || match counts.get(&owner(target)) {
+                Some(count) => *count < most,
+                None => counts.len() < targets,
+            }
+    }
+
+    /// Counts a push for a target.
+    pub(super) fn count_target(&mut self, now: Instant, target: IpAddr) {
+        if self.targets_are_old(now) {
             self.targets = Targets { since: now, counts: BTreeMap::new() };
         }
-        let counts = &mut self.targets.counts;
-        let key = owner(target);
-        if counts.get(&key).is_none() && counts.len() >= self.config.push_targets as usize {
-            return Why::PushLimit.into();
-        }
-        let count = counts.entry(key).or_default();
-        if *count >= self.config.pushes_per_target {
-            return Why::PushLimit.into();
-        }
-        *count += 1;
-        Fate::Local.into()
+        *self.targets.counts.entry(owner(target)).or_default() += 1;
+    }
+
+    fn targets_are_old(&self, now: Instant) -> bool {
+        now.since(self.targets.since) >= self.config.push_window.scaled(self.config.time_scale)
     }
 }

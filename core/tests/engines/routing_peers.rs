@@ -110,7 +110,7 @@ fn rt_14_a_neighbour_learns_what_we_understand_and_may_want_fewer_queries() {
     let Body::Vendor(list) = &first[0].body else { panic!("{first:?}") };
     assert_eq!(
         (list.vendor, list.selector, &list.data[..]),
-        ([0; 4], 0, &b"\x01\0BEAR\x04\0\x01\0"[..])
+        ([0; 4], 0, &b"\x02\0BEAR\x04\0\x01\0LIME\x15\0\x02\0"[..])
     );
     let silent = sent(&open(&mut router, 2, neighbour(2)), 2);
     assert!(!silent.iter().any(|message| matches!(message.body, Body::Vendor(_))));

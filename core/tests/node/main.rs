@@ -17,6 +17,7 @@ mod overlay;
 mod overlay_caches;
 mod overlay_hosts;
 mod overlay_peers;
+mod overlay_proxies;
 mod pair;
 mod queue;
 mod swarm;

@@ -200,14 +200,15 @@ fn a_firewalled_source_is_fetched_by_push() {
     let (fetch, servent, index) = (FetchId(0), hits[0].servent, hits[0].index);
     for command in [
         Command::ExpectGiv { fetch, servent, index },
-        Command::AskPush { servent, index, via: None },
+        Command::AskPush { servent, index, via: None, proxies: Vec::new() },
     ] {
         net.hosts[0].input(Input::Command(command));
     }
     net.run(Duration::from_secs(10));
     assert!(net.fetched() == Some(&content(4_000)), "{:?}", net.hosts[0].answers);
     let unknown = Guid([99; 16]);
-    net.hosts[0].input(Input::Command(Command::AskPush { servent: unknown, index, via: None }));
+    let (via, proxies) = (None, Vec::new());
+    net.hosts[0].input(Input::Command(Command::AskPush { servent: unknown, index, via, proxies }));
     assert!(net.hosts[0].answers.contains(&Answer::NoWay { servent: unknown }));
 }
 

@@ -1,6 +1,7 @@
 //! The handshake of the overlay as it is met in the field, and the deflated
 //! links it can lead to.
 
+use servent_core::id::Guid;
 use servent_core::wire::gnutella::{
     Deflater, Hello, InflateError, InflateLimits, Inflater, Offer, Reply, parse_tries,
 };
@@ -12,6 +13,7 @@ const INFLATE: InflateLimits = InflateLimits { bytes: 1 << 20, ratio: 128 };
 fn offer() -> Offer {
     Offer {
         agent: "Servent/1".into(),
+        servent: Some(Guid([7; 16])),
         listen: Some("1.2.3.4:6346".parse().unwrap()),
         remote: Some("5.6.7.8".parse().unwrap()),
         ultrapeer: Some(true),

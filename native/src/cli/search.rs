@@ -279,7 +279,8 @@ fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
     match peer.filter(|_| hit.push) {
         Some(peer) => {
             let file = target.strip_prefix("/get").unwrap_or(&target);
-            format!("push://{}@{peer}{file}", hit.servent)
+            let proxies = hit.proxies.iter().map(|proxy| format!(",{proxy}"));
+            format!("push://{}@{peer}{}{file}", hit.servent, proxies.collect::<String>())
         }
         // By the hash first: some servents know nothing else (RT-16).
         None => match hit.sha1 {
@@ -295,7 +296,7 @@ fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
         let json = json!({
             "event": "hit", "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
             "servent": hit.servent, "index": hit.index, "push": hit.push, "busy": hit.busy,
-            "hops": hit.hops, "get": url,
+            "hops": hit.hops, "proxies": hit.proxies, "get": url,
         });
         return format!("{json}\n");
     }
@@ -330,6 +331,7 @@ mod tests {
             hops: 2,
             from: [9, 9, 9, 9].into(),
             through: None,
+            proxies: Vec::new(),
         };
         let peer = Some("9.9.9.9:9".parse().unwrap());
         assert_eq!(locator(&hit, peer), "http://1.2.3.4:5/get/7/a%20b.txt");
@@ -339,6 +341,9 @@ mod tests {
         assert_eq!(locator(&hit, peer), both);
         hit.push = true;
         let push = "push://01010101010101010101010101010101@9.9.9.9:9/7/a%20b.txt";
+        assert_eq!(locator(&hit, peer), push);
+        hit.proxies = ["1.1.1.1:1".parse().unwrap(), "2.2.2.2:2".parse().unwrap()].into();
+        let push = push.replace("/7/", ",1.1.1.1:1,2.2.2.2:2/7/");
         assert_eq!(locator(&hit, peer), push);
     }
 }

@@ -20,11 +20,11 @@ use crate::foreign::{
 };
 
 /// The id of a servent by hand.
-const SERVENT: Guid = Guid([0x4c; 16]);
-const SIZE: usize = 300_000;
+pub(crate) const SERVENT: Guid = Guid([0x4c; 16]);
+pub(crate) const SIZE: usize = 300_000;
 
 /// An ultrapeer as the program runs one.
-fn joined(mut options: Options) -> Options {
+pub(crate) fn joined(mut options: Options) -> Options {
     let overlay = &mut options.node.overlay;
     (overlay.enabled, overlay.degree) = (true, 32);
     overlay.router.dynamic = true;
@@ -33,7 +33,9 @@ fn joined(mut options: Options) -> Options {
 }
 
 /// One that shares a song, hashed.
-async fn sharer(state: &std::path::Path) -> (Handle, tempfile::TempDir, Vec<u8>, String) {
+pub(crate) async fn sharer(
+    state: &std::path::Path,
+) -> (Handle, tempfile::TempDir, Vec<u8>, String) {
     sharer_with(state, 1, Policy::Adaptive).await
 }
 
@@ -52,19 +54,22 @@ async fn sharer_with(
     (servent, files, bytes, urn)
 }
 
-fn listener() -> (TcpListener, SocketAddr) {
+pub(crate) fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     (listener, at)
 }
 
 /// Runs what a peer by hand does beside the runtime.
-async fn by_hand<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn by_hand<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(does).await.unwrap()
 }
 
 /// The next answer that fits.
-async fn told<T>(answers: &mut Receiver<Answer>, fits: impl Fn(&Answer) -> Option<T>) -> T {
+pub(crate) async fn told<T>(
+    answers: &mut Receiver<Answer>,
+    fits: impl Fn(&Answer) -> Option<T>,
+) -> T {
     let wait = async {
         loop {
             if let Some(found) = fits(&answers.recv().await.unwrap()) {
@@ -256,7 +261,7 @@ async fn a_file_comes_from_limewire_by_push() {
     let (servent_id, index) = (hit.servent, hit.index);
     for command in [
         Command::ExpectGiv { fetch, servent: servent_id, index },
-        Command::AskPush { servent: servent_id, index, via: None },
+        Command::AskPush { servent: servent_id, index, via: None, proxies: Vec::new() },
     ] {
         servent.command(command).await.unwrap();
     }

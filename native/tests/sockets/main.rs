@@ -6,6 +6,7 @@ mod common;
 mod caches;
 mod foreign;
 mod foreign_peers;
+mod foreign_proxies;
 mod handover;
 mod loopback;
 mod parity;

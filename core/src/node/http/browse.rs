@@ -163,6 +163,8 @@ impl Http {
             at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
             busy: self.queue.free() == 0,
+            // Whoever asks has a way to us.
+            proxies: Vec::new(),
         }
     }
 }

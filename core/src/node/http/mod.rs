@@ -9,10 +9,12 @@
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
 //! | `browse` | the same as hits, for servents |
+//! | `push` | pushes that others want of servents whose proxy we are |
 
 mod browse;
 mod conditions;
 mod page;
+mod push;
 mod reply;
 mod request;
 mod serving;
@@ -20,6 +22,7 @@ mod serving;
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 
+pub(super) use self::push::{Passed, PushWish};
 use self::reply::Reply;
 use self::request::Asked;
 pub(super) use self::request::{clip, heard};

@@ -8,6 +8,7 @@ use super::Http;
 use super::browse;
 use super::conditions::{Condition, Validators};
 use super::page::{self, Wanted};
+use super::push::PushWish;
 use super::reply::{Described, Form, Reply, Writer};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
@@ -38,18 +39,20 @@ pub(super) struct Asked {
 }
 
 impl Http {
-    /// Answers one request, or lets the queue decide on it.
+    /// Answers one request, or lets the queue decide on it. A push that is
+    /// wanted is for the overlay to pass on, and answered by [`Http::passed`].
     pub(super) fn request(
         &mut self,
         cx: &mut Cx<'_>,
         conn: ConnId,
         head: &RequestHead,
         parts: &Parts,
-    ) {
+    ) -> Option<PushWish> {
         cx.tell(heard(conn, head));
         let writer = Writer::of(cx);
         if !cx.config.http {
-            return self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
+            self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
+            return None;
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::of(head, dialect);
@@ -59,30 +62,43 @@ impl Http {
             Target::Urn(sha1) => self
                 .content(cx, *sha1, parts)
                 .filter(|subject| content_fits(subject, head) != Some(false)),
-            Target::Tree(_) | Target::Root { .. } | Target::Other => None,
+            Target::Tree(_) | Target::Root { .. } | Target::Push { .. } | Target::Other => None,
         };
         let light = found.is_none() || head.method != Method::Get;
         if light && self.hammers(cx, conn, form) {
-            return;
+            return None;
         }
-        let reply = if let Method::Other(_) = head.method {
-            writer.not_allowed()
-        } else if has_body(head) {
+        let reply = match (target, found) {
+            _ if matches!(head.method, Method::Other(_)) => writer.not_allowed(),
             // What follows would be read as the next request.
-            writer.short((400, "Bad Request"), Form::CLOSE)
-        } else if let (Target::Root { .. }, true) = (&target, browse::is_wanted(&head.headers)) {
-            return self.browse(cx, conn, head.version, form);
-        } else if let Target::Root { query } = target {
-            let most = cx.config.limits.index_page as usize;
-            writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)
-        } else if let Some(tree) = self.tree(&target) {
-            writer.tree(&tree, form)
-        } else if let Some(subject) = found {
-            return self.file_request(cx, conn, subject, head, (dialect, form));
-        } else {
-            writer.short((404, "Not Found"), form)
+            _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),
+            (Target::Root { .. }, _) if browse::is_wanted(&head.headers) => {
+                self.browse(cx, conn, head.version, form);
+                return None;
+            }
+            (Target::Root { query }, _) => {
+                let most = cx.config.limits.index_page as usize;
+                writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)
+            }
+            (Target::Push { servent, index }, _) => {
+                let from = (cx.io.get(conn)?.peer.ip(), form);
+                match PushWish::of(servent, index, &head.headers, from) {
+                    Some(wish) => return Some(wish),
+                    None => writer.short((400, "Bad Request"), form),
+                }
+            }
+            (Target::Tree(sha1), _) => match self.tree(sha1) {
+                Some(tree) => writer.tree(&tree, form),
+                None => writer.short((404, "Not Found"), form),
+            },
+            (_, Some(subject)) => {
+                self.file_request(cx, conn, subject, head, (dialect, form));
+                return None;
+            }
+            (_, None) => writer.short((404, "Not Found"), form),
         };
         self.say(cx, conn, reply);
+        None
     }
 
     /// The shared file with this number, if it is the one that was meant: a
@@ -98,9 +114,8 @@ impl Http {
 
     /// The hash tree that is asked for. It needs no slot: it is a small reply,
     /// and costs as much as a miss.
-    fn tree(&self, target: &Target) -> Option<Arc<Tree>> {
-        let Target::Tree(sha1) = target else { return None };
-        self.files.by_sha1(*sha1)?.tree.clone()
+    fn tree(&self, sha1: Sha1) -> Option<Arc<Tree>> {
+        self.files.by_sha1(sha1)?.tree.clone()
     }
 
     /// A shared file with this content, or else a download of ours.

@@ -4,6 +4,7 @@
 use core::mem;
 
 use super::Http;
+use super::push::PushWish;
 use super::reply::{Form, Writer};
 use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer, Transfer};
@@ -18,20 +19,26 @@ use crate::wire::http::{HeadError, RequestHead};
 impl Http {
     /// Deals with what is unread of a connection on which others ask, or may
     /// come to: answers as many requests as are there and may be answered.
-    pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId, parts: &Parts) {
+    /// A push that is wanted is to be answered before it is called again.
+    pub(in crate::node) fn read(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        parts: &Parts,
+    ) -> Option<PushWish> {
         let most = cx.config.limits.pipeline;
-        let Some(state) = cx.io.open(conn) else { return };
+        let state = cx.io.open(conn)?;
         if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_)) {
             // A request that arrives while a transfer runs waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
                 self.refuse(cx, conn, Limit::Pipeline, None);
             }
-            return;
+            return None;
         }
         let bytes = mem::take(&mut state.unread);
-        let (mut used, mut answered) = (0, 0);
-        while used < bytes.len() {
+        let (mut used, mut answered, mut wish) = (0, 0, None);
+        while used < bytes.len() && wish.is_none() {
             match cx.io.open(conn).map(|c| &c.phase) {
                 Some(Phase::Fresh | Phase::Serving { .. }) => {}
                 Some(Phase::Held) => {
@@ -45,28 +52,33 @@ impl Http {
                 _ => break,
             }
             if answered > most {
-                return self.refuse(cx, conn, Limit::Pipeline, None);
+                self.refuse(cx, conn, Limit::Pipeline, None);
+                return None;
             }
             match self.one_request(cx, conn, &bytes[used..], parts) {
-                Some(taken) => used += taken,
+                Some((taken, wanted)) => {
+                    used += taken;
+                    wish = wanted;
+                }
                 None => break,
             }
             answered += 1;
         }
-        let Some(state) = cx.io.open(conn) else { return };
+        let state = cx.io.open(conn)?;
         state.keep_unread(bytes, used);
         await_request(cx, conn, answered > 0);
+        wish
     }
 
-    /// Reads one request and answers it; how many bytes its head had, or
-    /// `None` when more must come first.
+    /// Reads one request and answers it, if it wants no push; how many bytes
+    /// its head had, or `None` when more must come first.
     fn one_request(
         &mut self,
         cx: &mut Cx<'_>,
         conn: ConnId,
         bytes: &[u8],
         parts: &Parts,
-    ) -> Option<usize> {
+    ) -> Option<(usize, Option<PushWish>)> {
         let error = match RequestHead::parse(bytes, &cx.config.limits.head()) {
             Ok(None) => return None,
             Ok(Some((head, used))) => {
@@ -74,8 +86,8 @@ impl Http {
                 if matches!(state.phase, Phase::Fresh) {
                     state.phase = Phase::Serving { place_until: Instant::ZERO };
                 }
-                self.request(cx, conn, &head, parts);
-                return Some(used);
+                let wish = self.request(cx, conn, &head, parts);
+                return Some((used, wish));
             }
             Err(error) => error,
         };

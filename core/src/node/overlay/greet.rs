@@ -33,6 +33,7 @@ impl Overlay {
         let deep = if router.dynamic { router.deep_ttl } else { u8::MAX };
         Offer {
             agent: cx.config.agent.clone(),
+            servent: Some(cx.us.servent),
             listen: self.reachable(cx).map(SocketAddr::V4),
             remote: Some(peer.ip().to_canonical()),
             ultrapeer: Some(router.relay),
@@ -111,6 +112,11 @@ impl Overlay {
             }
             Hello::New(headers) => {
                 let theirs = Offer::of(&headers);
+                if theirs.servent == Some(cx.us.servent) {
+                    let why = (403, "That is you");
+                    self.send_away(cx, http, conn, why, "it is we ourselves");
+                    return Ok(());
+                }
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
                 let wire = Wire::answering(peer, Box::new(theirs), deflates);
                 let at = wire.listens().filter(|at| wire.is_surely(*at));
@@ -158,6 +164,9 @@ impl Overlay {
 
     /// Deals with what is unread.
     pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        if self.proxy_answers(cx, http, conn) {
+            return;
+        }
         if !self.wires.contains_key(&conn)
             && let Err(limit) = self.hello(cx, http, conn)
         {
@@ -339,6 +348,9 @@ impl Overlay {
 
     /// A neighbour's connection is of no use any more.
     pub(in crate::node) fn left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+        if self.proxy_left(cx, http, conn) {
+            return;
+        }
         let Some(wire) = self.wires.remove(&conn) else { return };
         if let Some(at) = wire.called().filter(|at| self.hosts.tried(*at, false)) {
             cx.fx.output(Output::Persist(Op::HostGone(at)));

@@ -4,7 +4,8 @@
 //! The router knows messages and no bytes; here are the bytes: handshakes
 //! (`greet`), framed and perhaps deflated streams (`wire`), the router's
 //! wishes (`obey`), and neighbours looked for until there are enough
-//! (`hosts`, `caches`); `keywords` tells them what we have.
+//! (`hosts`, `caches`); `keywords` tells them what we have. `proxies` is the way
+//! to servents that cannot be reached, past the overlay.
 
 mod caches;
 mod config;
@@ -13,6 +14,7 @@ mod hosts;
 mod index;
 mod keywords;
 mod obey;
+mod proxies;
 mod wire;
 
 use alloc::collections::BTreeMap;
@@ -23,6 +25,7 @@ use self::caches::Caches;
 pub use self::config::Overlay as Config;
 use self::hosts::Hosts;
 use self::index::Index;
+use self::proxies::Ask;
 use self::wire::Wire;
 use super::connections::Purpose;
 use super::cx::Cx;
@@ -34,7 +37,7 @@ use crate::id::{ConnId, FileIndex, Guid};
 use crate::rng::Rng;
 use crate::routing::{self, Router};
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::{Payload, Push, Query, Wishes};
+use crate::wire::gnutella::{Query, Wishes};
 
 /// Time between two dials that look for neighbours.
 const BETWEEN: Duration = Duration::from_millis(250);
@@ -64,6 +67,8 @@ pub(super) struct Overlay {
     seen: Option<IpAddr>,
     /// Searches of the user, by GUID.
     searches: BTreeMap<Guid, u32>,
+    /// Proxies that are asked for a push.
+    asks: BTreeMap<ConnId, Ask>,
 }
 
 impl Overlay {
@@ -80,6 +85,7 @@ impl Overlay {
             told: false,
             seen: None,
             searches: BTreeMap::new(),
+            asks: BTreeMap::new(),
         }
     }
 
@@ -207,16 +213,8 @@ impl Overlay {
                     self.route(cx, http, routing::Input::EndSearch { guid });
                 }
             }
-            Command::AskPush { servent, index, via } => {
-                let guid = self.draw();
-                let Some(at) = self.reachable(cx) else { return };
-                let push = Push { servent, index, at, ggep: Payload::new() };
-                let wires = self.wires.iter();
-                let via = wires
-                    .filter(|(_, wire)| via.is_some_and(|at| wire.is(at)))
-                    .map(|(conn, _)| *conn)
-                    .next();
-                self.route(cx, http, routing::Input::Push { guid, push, via });
+            Command::AskPush { servent, index, via, proxies } => {
+                self.ask_push(cx, http, (servent, index), (via, proxies));
             }
             _ => {}
         }

@@ -7,6 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::Overlay;
 use super::wire::Wire;
+use crate::address::{LOWEST_PORT, plausible};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::cx::Cx;
@@ -16,6 +17,9 @@ use crate::node::io::Hit as Told;
 use crate::node::{Answer, Event, Output};
 use crate::routing::{self, Router};
 use crate::wire::gnutella::{Hit, Query};
+
+/// Push proxies of one servent that the user is told.
+const PROXIES: usize = 4;
 
 impl Overlay {
     /// Gives the router an input and carries out what it wants.
@@ -139,6 +143,7 @@ impl Overlay {
             at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: self.reachable(cx).is_none(),
             busy: http.queue.free() == 0,
+            proxies: self.router.proxies(),
         }
     }
 
@@ -154,6 +159,10 @@ impl Overlay {
         let Some(search) = self.searches.get(&guid).copied() else { return };
         let through = self.wires.get(&conn).and_then(Wire::listens);
         let quality = hit.quality();
+        let known =
+            |at: &SocketAddrV4| at.port() >= LOWEST_PORT && plausible(IpAddr::V4(*at.ip()), from);
+        let proxies = hit.proxies().into_iter().filter(known).map(SocketAddr::V4);
+        let proxies: Vec<SocketAddr> = proxies.take(PROXIES).collect();
         for found in hit.results() {
             let name: String =
                 String::from_utf8_lossy(found.name).chars().filter(|c| !c.is_control()).collect();
@@ -170,6 +179,7 @@ impl Overlay {
                 hops,
                 from,
                 through,
+                proxies: proxies.clone(),
             })));
         }
     }

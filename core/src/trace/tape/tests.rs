@@ -142,7 +142,9 @@ fn next_command(command: &Command) -> Option<Command> {
         Command::Join { .. } => Command::Nearby { at },
         Command::Nearby { .. } => Command::Search { search: 1, words: "some words".into() },
         Command::Search { .. } => Command::EndSearch { search: 1 },
-        Command::EndSearch { .. } => Command::AskPush { servent, index, via: Some(at) },
+        Command::EndSearch { .. } => {
+            Command::AskPush { servent, index, via: Some(at), proxies: [at].into() }
+        }
         Command::AskPush { .. } => Command::Slots { slots: 4 },
         Command::Slots { .. } => Command::Listening { at },
         Command::Listening { .. } => {

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::DEFAULT_PORT;
+use crate::id::Guid;
 use crate::wire::http::{HeadError, HeadLimits, HeadWriter, Headers, decimal, split_head};
 
 /// Other servents that one head may name.
@@ -93,6 +94,8 @@ impl Reply {
 pub struct Offer {
     /// What it is called.
     pub agent: String,
+    /// Its servent id.
+    pub servent: Option<Guid>,
     /// Where it listens.
     pub listen: Option<SocketAddr>,
     /// Where it sees us.
@@ -139,6 +142,7 @@ impl Offer {
         let yes = |value: &str| value.eq_ignore_ascii_case("true");
         Self {
             agent: text("User-Agent").unwrap_or_default().into(),
+            servent: text("GUID").and_then(|id| Guid::parse(id.as_bytes())),
             listen: listen.find(|at| at.port() != 0),
             remote: text("Remote-IP").and_then(|ip| ip.parse().ok()),
             ultrapeer: text("X-Ultrapeer").map(yes),
@@ -208,6 +212,9 @@ impl Offer {
 
     fn write(&self, head: &mut HeadWriter) {
         head.header("User-Agent", &self.agent);
+        if let Some(servent) = self.servent {
+            head.header("GUID", servent);
+        }
         if let Some(listen) = self.listen {
             head.header("Listen-IP", listen);
         }

@@ -1,7 +1,7 @@
 //! Query hits.
 
 use alloc::vec::Vec;
-use core::net::SocketAddrV4;
+use core::net::{Ipv4Addr, SocketAddrV4};
 
 use super::query::Extensions;
 use super::{Fields, Payload, PayloadError, ggep};
@@ -17,6 +17,13 @@ const UPLOADED: u8 = 0x08;
 pub(super) const GGEP_FLAG: u8 = 0x20;
 /// Where in the trailer the flags begin.
 pub(super) const TRAILER_FLAGS: usize = 5;
+
+/// Bytes of a proxy in its extension.
+const PROXY: usize = 6;
+/// Proxies of one servent that are read.
+const PROXIES: usize = 8;
+/// Extension blocks of a trailer that are read.
+const LIMITS: ggep::Limits = ggep::Limits { blocks: 64, bytes: 65_536 };
 
 /// I have something like this. The payload to the byte, looked at through
 /// accessors.
@@ -124,6 +131,19 @@ impl Hit {
         self.trailer().first_chunk().copied()
     }
 
+    /// Who passes pushes on to the servent, when it tells (extension `PUSH`).
+    #[must_use]
+    pub fn proxies(&self) -> Vec<SocketAddrV4> {
+        let (blocks, _) = private_blocks(self.trailer()).unwrap_or_default();
+        let push = blocks.into_iter().find(|block| block.id == b"PUSH");
+        let packed = push.map(|block| block.data).unwrap_or_default();
+        let each = packed.chunks_exact(PROXY).map(|at| {
+            let ip = Ipv4Addr::new(at[0], at[1], at[2], at[3]);
+            SocketAddrV4::new(ip, u16::from_le_bytes([at[4], at[5]]))
+        });
+        each.filter(|at| at.port() != 0).take(PROXIES).collect()
+    }
+
     /// What the trailer says of the servent.
     #[must_use]
     pub fn quality(&self) -> Quality {
@@ -191,6 +211,20 @@ fn large(extension: super::Extension<'_>) -> Option<u64> {
     Some(size.data.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
 }
 
+/// The extension blocks in the private area of a trailer, and where they
+/// stand; `None` when it says that there are none, or they cannot be found.
+pub(super) fn private_blocks(trailer: &[u8]) -> Option<(Vec<ggep::Block>, (usize, usize))> {
+    let count = usize::from(*trailer.get(TRAILER_FLAGS - 1)?);
+    let says = trailer.get(TRAILER_FLAGS).filter(|_| count >= 2)?;
+    if says & trailer.get(TRAILER_FLAGS + 1)? & GGEP_FLAG == 0 {
+        return None;
+    }
+    (TRAILER_FLAGS + count..trailer.len()).find_map(|at| {
+        let (blocks, used) = ggep::parse(&trailer[at..], &LIMITS).ok()?;
+        Some((blocks, (at, used)))
+    })
+}
+
 /// Writes a hit of ours.
 #[derive(Debug, Clone)]
 pub struct HitBuilder {
@@ -224,6 +258,21 @@ impl HitBuilder {
         tail.extend_from_slice(&[2, pushes | busy | uploaded, push | busies | uploads]);
         tail.extend_from_slice(&servent.0);
         Self { payload, tail, most }
+    }
+
+    /// Adds extension blocks about the servent, before the first file.
+    #[must_use]
+    pub fn with(mut self, blocks: &[ggep::Block]) -> Self {
+        if blocks.is_empty() {
+            return self;
+        }
+        let servent = self.tail.split_off(self.tail.len() - 16);
+        for flags in &mut self.tail[TRAILER_FLAGS..] {
+            *flags |= GGEP_FLAG;
+        }
+        ggep::write(blocks, false, &mut self.tail);
+        self.tail.extend_from_slice(&servent);
+        self
     }
 
     /// Adds a file; false when it does not fit any more, and is not in.

@@ -3,12 +3,10 @@
 
 use alloc::vec::Vec;
 
-use super::hit::{GGEP_FLAG, TRAILER_FLAGS};
+use super::hit::{GGEP_FLAG, TRAILER_FLAGS, private_blocks};
 use super::query::Extension;
-use super::{Body, Hit, Message, Payload, Query, ggep};
+use super::{Body, Hit, Message, Payload, Query};
 
-/// Blocks that are walked over to find where they end.
-const LIMITS: ggep::Limits = ggep::Limits { blocks: 64, bytes: 65_536 };
 /// What parts extensions.
 const SEPARATOR: u8 = 0x1c;
 
@@ -79,21 +77,11 @@ fn plain_hit(hit: &Hit) -> Option<Hit> {
 /// The trailer without the blocks in its private area; `None` when it says
 /// that there are none, or they cannot be found.
 fn plain_trailer(trailer: &[u8]) -> Option<Vec<u8>> {
-    let says = trailer.get(TRAILER_FLAGS).filter(|_| trailer[4] >= 2)?;
-    let value = trailer.get(TRAILER_FLAGS + 1)?;
-    if says & value & GGEP_FLAG == 0 {
-        return None;
-    }
-    let private = 5 + usize::from(trailer[4]);
-    for at in private..trailer.len() {
-        if let Ok((_, used)) = ggep::parse(&trailer[at..], &LIMITS) {
-            let mut plain = trailer[..at].to_vec();
-            plain.extend_from_slice(&trailer[at + used..]);
-            plain[TRAILER_FLAGS + 1] &= !GGEP_FLAG;
-            return Some(plain);
-        }
-    }
-    None
+    let (_, (at, used)) = private_blocks(trailer)?;
+    let mut plain = trailer[..at].to_vec();
+    plain.extend_from_slice(&trailer[at + used..]);
+    plain[TRAILER_FLAGS + 1] &= !GGEP_FLAG;
+    Some(plain)
 }
 
 /// The extensions that are none of blocks, parted as before; `None` when all
@@ -116,7 +104,7 @@ fn texts(extensions: super::Extensions<'_>) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HitBuilder, Quality, Wishes};
+    use super::super::{HitBuilder, Quality, Wishes, ggep};
     use super::*;
     use crate::id::{FileIndex, Guid, Sha1};
 

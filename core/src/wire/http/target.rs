@@ -3,7 +3,9 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::id::{FileIndex, Sha1};
+use data_encoding::{BASE32_NOPAD, BASE32_NOPAD_NOCASE};
+
+use crate::id::{FileIndex, Guid, Sha1};
 use crate::wire::percent::{escape, unescape};
 use crate::wire::scan::trim;
 
@@ -27,6 +29,14 @@ pub enum Target {
         /// Without the `?`; empty when there is none.
         query: String,
     },
+    /// `/gnutella/push-proxy?ServerId=…`: a servent that cannot be reached is
+    /// to connect to whoever asks.
+    Push {
+        /// Who; `None` when that cannot be read.
+        servent: Option<Guid>,
+        /// The number of the file it is to offer, 0 when none is named.
+        index: FileIndex,
+    },
     /// Anything else.
     Other,
 }
@@ -38,6 +48,7 @@ impl Target {
         let path = origin(trim(target));
         Self::file(path)
             .or_else(|| Self::urn(path))
+            .or_else(|| Self::push(path))
             .or_else(|| Self::root(path))
             .unwrap_or(Self::Other)
     }
@@ -59,6 +70,20 @@ impl Target {
         }
     }
 
+    fn push(path: &str) -> Option<Self> {
+        let each = ["/gnutella/push-proxy?", "/gnutella/pushproxy?", "/gnet/push-proxy?"];
+        let query = each.into_iter().find_map(|prefix| after(path, prefix))?;
+        let (mut servent, mut index) = (None, FileIndex(0));
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            if key.eq_ignore_ascii_case("ServerId") || key.eq_ignore_ascii_case("guid") {
+                servent = id(value.as_bytes());
+            } else if key.eq_ignore_ascii_case("file") {
+                index = FileIndex(value.parse().unwrap_or(0));
+            }
+        }
+        Some(Self::Push { servent, index })
+    }
+
     fn root(path: &str) -> Option<Self> {
         let rest = path.strip_prefix('/')?;
         if rest.is_empty() {
@@ -76,11 +101,21 @@ impl fmt::Display for Target {
             }
             Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
             Self::Tree(sha1) => write!(f, "/uri-res/N2X?urn:sha1:{sha1}"),
+            Self::Push { servent, index } => {
+                let servent = servent.map(|id| BASE32_NOPAD.encode(&id.0)).unwrap_or_default();
+                write!(f, "/gnutella/push-proxy?ServerId={servent}&file={}", index.0)
+            }
             Self::Root { query } if query.is_empty() => f.write_str("/"),
             Self::Root { query } => write!(f, "/?{query}"),
             Self::Other => f.write_str("*"),
         }
     }
+}
+
+/// A servent id: 26 base-32 digits, or 32 hexadecimal ones.
+fn id(digits: &[u8]) -> Option<Guid> {
+    let bytes = || BASE32_NOPAD_NOCASE.decode(digits).ok()?.try_into().ok();
+    Guid::parse(digits).or_else(|| bytes().map(Guid))
 }
 
 /// Cuts scheme and host off a target in absolute form.
@@ -140,6 +175,30 @@ mod tests {
             Target::Urn(sha1).to_string(),
             "/uri-res/N2R?urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB"
         );
+    }
+
+    #[test]
+    fn pushes_are_asked_for_in_every_form_that_is_in_use() {
+        let servent = Some(Guid([0x4c; 16]));
+        let of = |servent, index| Target::Push { servent, index: FileIndex(index) };
+        let base32 = "JRGEYTCMJRGEYTCMJRGEYTCMJQ";
+        assert_eq!(
+            of(servent, 7).to_string(),
+            alloc::format!("/gnutella/push-proxy?ServerId={base32}&file=7")
+        );
+        let hex = "4C".repeat(16);
+        for (target, index) in [
+            (alloc::format!("/gnutella/push-proxy?ServerID={base32}&file=7&tls=true"), 7),
+            (alloc::format!("/gnutella/pushproxy?serverid={}", base32.to_lowercase()), 0),
+            (alloc::format!("/gnet/push-proxy?guid={hex}"), 0),
+        ] {
+            assert_eq!(Target::parse(&target), of(servent, index), "{target}");
+        }
+        for wrong in ["x=y", "ServerId=", "ServerId=4c4c", "guid=JRGEYTCMJRGEYTCMJRGEYTCMJ1"] {
+            let target = alloc::format!("/gnutella/push-proxy?{wrong}");
+            assert_eq!(Target::parse(&target), of(None, 0), "{target}");
+        }
+        assert_eq!(Target::parse("/gnutella/push-proxy"), Target::Other);
     }
 
     #[test]

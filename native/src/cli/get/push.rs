@@ -24,6 +24,8 @@ pub(crate) struct Pushing {
     from: Option<PushFrom>,
     /// Where the way is known.
     via: Option<SocketAddr>,
+    /// Who passes pushes on to it; whoever is asked next is the first.
+    proxies: Vec<SocketAddr>,
     pub(crate) fetch: Option<FetchId>,
     next: Instant,
     until: Instant,
@@ -32,7 +34,14 @@ pub(crate) struct Pushing {
 impl Pushing {
     pub(crate) fn new(from: Option<&PushFrom>) -> Self {
         let now = Instant::now();
-        Self { from: from.cloned(), via: None, fetch: None, next: now, until: now + PATIENCE }
+        Self {
+            from: from.cloned(),
+            via: None,
+            proxies: Vec::new(),
+            fetch: None,
+            next: now,
+            until: now + PATIENCE,
+        }
     }
 
     /// Joins the overlay where the way is known.
@@ -41,6 +50,11 @@ impl Pushing {
         for at in search::peers(std::slice::from_ref(&from.peer)).await? {
             self.via = Some(at);
             handle.command(Command::Join { at }).await?;
+        }
+        for proxy in &from.proxies {
+            // One that cannot be found is none; there are others.
+            self.proxies
+                .extend(search::peers(std::slice::from_ref(proxy)).await.unwrap_or_default());
         }
         Ok(())
     }
@@ -65,7 +79,11 @@ impl Pushing {
         self.next = now + EVERY;
         let (servent, index) = (from.servent, from.index);
         handle.command(Command::ExpectGiv { fetch, servent, index }).await?;
-        handle.command(Command::AskPush { servent, index, via: self.via }).await?;
+        let proxies = self.proxies.clone();
+        handle.command(Command::AskPush { servent, index, via: self.via, proxies }).await?;
+        // Should nobody come, another one is asked first.
+        let next = self.proxies.len().min(1);
+        self.proxies.rotate_left(next);
         Ok(())
     }
 }

@@ -12,6 +12,8 @@ use tokio::net::{TcpStream, lookup_host};
 
 use crate::exit::{Exit, Failure, said};
 
+/// Push proxies of one servent.
+const PROXIES: usize = 8;
 /// The longest wait for one of several addresses to take a connection.
 const TRY: Duration = Duration::from_secs(3);
 
@@ -43,6 +45,8 @@ pub(crate) struct PushFrom {
     pub(crate) index: FileIndex,
     /// A neighbour that knows the way, as HOST:PORT.
     pub(crate) peer: String,
+    /// Who passes pushes on to it, written the same way.
+    pub(crate) proxies: Vec<String>,
 }
 
 impl Wanted {
@@ -147,7 +151,7 @@ impl Wanted {
             self.url(argument)
         } else if lower.starts_with("push://") {
             self.push(&argument["push://".len()..])
-                .ok_or_else(|| "not push://SERVENT@HOST:PORT/INDEX/NAME".to_owned())
+                .ok_or_else(|| "not push://SERVENT@HOST:PORT[,PROXY:PORT…]/INDEX/NAME".to_owned())
         } else if lower.starts_with("magnet:?") {
             self.magnet(&argument["magnet:?".len()..])
         } else if lower.starts_with("urn:") {
@@ -211,13 +215,17 @@ impl Wanted {
         let (index, name) = rest.split_once('/')?;
         let servent = Guid::parse(servent.as_bytes())?;
         let index = FileIndex(index.parse().ok()?);
-        if !is_host_and_port(peer) {
+        let mut places = peer.split(',').map(str::to_owned);
+        let (peer, proxies) = (places.next()?, places.collect::<Vec<_>>());
+        if proxies.len() > PROXIES
+            || ![&peer].into_iter().chain(&proxies).all(|at| is_host_and_port(at))
+        {
             return None;
         }
         if self.name.is_none() {
             self.name = Some(percent_decode_str(name).decode_utf8_lossy().into_owned());
         }
-        self.push = Some(PushFrom { servent, index, peer: peer.to_owned() });
+        self.push = Some(PushFrom { servent, index, peer, proxies });
         Some(())
     }
 
@@ -398,7 +406,18 @@ mod tests {
         let push = w.push.clone().unwrap();
         assert_eq!((push.index, push.peer.as_str()), (FileIndex(7), "9.9.9.9:9"));
         assert_eq!((w.file_name().as_str(), w.places.len()), ("a b.txt", 0));
-        for bad in ["push://x@h:1/1/n", "push://h:1/1/n", &format!("push://{id}@h/1/n")] {
+        assert_eq!(push.proxies, [""; 0]);
+        let w = parse(&[&format!("push://{id}@9.9.9.9:9,h:1,[::1]:2/7/a"), URN]).unwrap();
+        let push = w.push.unwrap();
+        assert_eq!(
+            (push.peer.as_str(), push.proxies),
+            ("9.9.9.9:9", vec!["h:1".to_owned(), "[::1]:2".to_owned()])
+        );
+        let many = format!("push://{id}@h:1{}/7/a", ",h:1".repeat(9));
+        let one_bad = format!("push://{id}@h:1,h/7/a");
+        for bad in
+            ["push://x@h:1/1/n", "push://h:1/1/n", &format!("push://{id}@h/1/n"), &many, &one_bad]
+        {
             assert!(parse(&[bad]).is_err(), "{bad}");
         }
     }

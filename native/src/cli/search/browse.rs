@@ -129,6 +129,7 @@ fn found(hit: &gnutella::Hit, at: SocketAddr) -> impl Iterator<Item = Hit> {
         hops: 0,
         from: at.ip(),
         through: Some(at),
+        proxies: Vec::new(),
     })
 }
 

@@ -1,0 +1,161 @@
+//! Push proxies from both ends (RT-25): servents whose pushes we pass on for
+//! whoever asks over HTTP, and proxies we ask ourselves to reach a servent.
+
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+use core::net::{SocketAddr, SocketAddrV4};
+
+use super::Overlay;
+use crate::address::canonical;
+use crate::id::{ConnId, FileIndex, Guid};
+use crate::node::ConnEvent;
+use crate::node::connections::{Phase, Purpose, Timer};
+use crate::node::cx::Cx;
+use crate::node::http::{Http, Passed, PushWish};
+use crate::routing::{self, Why};
+use crate::wire::gnutella::{Payload, Push};
+use crate::wire::http::{HeadWriter, ResponseHead, Target};
+
+/// Servents that are asked for through proxies at one time.
+const ASKS: usize = 16;
+
+/// A servent that is to connect to us, and who is asked to tell it so.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    servent: Guid,
+    index: FileIndex,
+    /// A neighbour that is said to know the way, should no proxy do it.
+    via: Option<SocketAddr>,
+    /// Proxies that have not been asked, the next one last.
+    left: Vec<SocketAddr>,
+}
+
+impl Overlay {
+    /// Passes a push on to a servent whose proxy we are. It can only lead to
+    /// the address it was asked from.
+    pub(in crate::node) fn pass_push(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        wish: &PushWish,
+    ) -> Passed {
+        let &PushWish { servent, index, at, .. } = wish;
+        let push = Push { servent, index, at, ggep: Payload::new() };
+        match self.router.passes(cx.now, &push) {
+            Ok(()) => {
+                let guid = self.draw();
+                self.route(cx, http, routing::Input::Proxied { guid, push });
+                Passed::On
+            }
+            Err(Why::NoRoute) => Passed::Unknown,
+            Err(Why::PushLimit) => Passed::TooOften,
+            Err(_) => Passed::BadAddress,
+        }
+    }
+
+    /// Asks a servent that cannot be reached to connect to us: through its
+    /// proxies if some are known, else the way its hit came.
+    pub(super) fn ask_push(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        (servent, index): (Guid, FileIndex),
+        (via, mut proxies): (Option<SocketAddr>, Vec<SocketAddr>),
+    ) {
+        if self.asks.values().any(|ask| ask.servent == servent) {
+            return;
+        }
+        proxies.reverse();
+        let full = self.asks.len() >= ASKS;
+        let left = if full { Vec::new() } else { proxies };
+        self.ask_next(cx, http, Ask { servent, index, via, left });
+    }
+
+    /// Asks the next proxy; after the last one the overlay.
+    fn ask_next(&mut self, cx: &mut Cx<'_>, http: &Http, mut ask: Ask) {
+        while let Some(proxy) = ask.left.pop() {
+            let conn = cx.io.number();
+            if cx.io.dial(conn, canonical(proxy), Purpose::Proxy, cx.fx) {
+                self.asks.insert(conn, ask);
+                return;
+            }
+        }
+        let Some(at) = self.reachable(cx) else { return };
+        let Ask { servent, index, via, .. } = ask;
+        let guid = self.draw();
+        let push = Push { servent, index, at, ggep: Payload::new() };
+        let mut wires = self.wires.iter();
+        let via = wires.find(|(_, wire)| via.is_some_and(|at| wire.is(at))).map(|(conn, _)| *conn);
+        self.route(cx, http, routing::Input::Push { guid, push, via });
+    }
+
+    /// A proxy is reached: it is asked.
+    pub(in crate::node) fn proxy_dialed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        http: &Http,
+        conn: ConnId,
+        local: SocketAddr,
+    ) {
+        let (Some(ask), Some(state)) = (self.asks.get(&conn), cx.io.open(conn)) else { return };
+        state.phase = Phase::Overlay;
+        let proxy = state.peer;
+        let Some(at) = self.seen_from(cx, local) else {
+            return self.close(cx, http, conn, false, "nobody can connect to us");
+        };
+        let target = Target::Push { servent: Some(ask.servent), index: ask.index };
+        let mut head = HeadWriter::request("GET", &target.to_string());
+        head.header("Host", proxy)
+            .header("User-Agent", &cx.config.agent)
+            .header("X-Node", at)
+            .header("Connection", "close");
+        cx.io.write(conn, head.finish(), cx.fx);
+        cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
+    }
+
+    /// Where a servent can connect to that a proxy of this connection tells.
+    fn seen_from(&self, cx: &Cx<'_>, local: SocketAddr) -> Option<SocketAddrV4> {
+        let known = self.reachable(cx);
+        known.or_else(|| match canonical(cx.us.reached_at(local)) {
+            SocketAddr::V4(at) if cx.us.listen.is_some() && !cx.config.overlay.firewalled => {
+                Some(at)
+            }
+            _ => None,
+        })
+    }
+
+    /// A proxy answers. True when the connection is one to a proxy.
+    pub(super) fn proxy_answers(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
+        if !self.asks.contains_key(&conn) {
+            return false;
+        }
+        let limits = cx.config.limits.head();
+        let Some(state) = cx.io.open(conn) else { return true };
+        let status = match ResponseHead::parse(&state.unread, &limits) {
+            Ok(None) => return true,
+            Ok(Some((head, _))) => Some(head.status),
+            Err(_) => None,
+        };
+        if let Some(status) = status {
+            cx.tell(ConnEvent::Response { conn, status });
+        }
+        if status.is_some_and(|status| (200..300).contains(&status)) {
+            self.asks.remove(&conn);
+            cx.close(conn, false, "the proxy passes the push on");
+        } else {
+            self.close(cx, http, conn, false, "the proxy does not know the servent");
+        }
+        true
+    }
+
+    /// A connection to a proxy brought nothing: the next one is asked.
+    pub(super) fn proxy_left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
+        match self.asks.remove(&conn) {
+            Some(ask) => {
+                self.ask_next(cx, http, ask);
+                true
+            }
+            None => false,
+        }
+    }
+}

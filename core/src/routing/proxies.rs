@@ -1,0 +1,155 @@
+//! Push proxies (RT-25): a servent that cannot be reached asks its neighbours
+//! to pass pushes on to it, and tells in its hits who does. Whoever wants a
+//! push then asks a proxy itself, and no route has to be remembered for it.
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+
+use super::judge::{Fate, Judgement};
+use super::links::Link;
+use super::memory::Effects;
+use super::peers::Name;
+use super::{Output, Router, Why};
+use crate::id::Guid;
+use crate::time::Instant;
+use crate::wire::gnutella::{Body, Message, Payload, Push, Vendor};
+
+/// Be my proxy: the id of the message is that of the servent, no payload.
+pub(super) const REQUEST: Name = (*b"LIME", 21);
+/// I am, and listen there. Version 1 names a port, version 2 an address too.
+pub(super) const GRANTED: Name = (*b"LIME", 22);
+/// The newest version of both that we know.
+pub(super) const VERSION: u16 = 2;
+/// Proxies that one hit names.
+const TOLD: usize = 4;
+
+/// What a neighbour is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Proxy {
+    #[default]
+    None,
+    /// Asked to pass pushes on to us.
+    Asked,
+    /// It does, and listens there.
+    At(SocketAddrV4),
+}
+
+impl Router {
+    /// Who passes pushes on to us; a few of them.
+    #[must_use]
+    pub fn proxies(&self) -> Vec<SocketAddrV4> {
+        let at = |link: &Link| match link.proxy {
+            Proxy::At(at) => Some(at),
+            Proxy::None | Proxy::Asked => None,
+        };
+        self.links.iter().filter_map(at).take(TOLD).collect()
+    }
+
+    /// Whether a push that somebody asks for would be passed on.
+    ///
+    /// # Errors
+    /// [`Why::NoRoute`] when we are not the proxy of its servent, otherwise
+    /// what is wrong with its target.
+    pub fn passes(&self, now: Instant, push: &Push) -> Result<(), Why> {
+        self.proxied(push.servent).ok_or(Why::NoRoute)?;
+        if !super::pushes::may_be(push.at) {
+            return Err(Why::BadAddress);
+        }
+        let spared = self.spares(now, IpAddr::V4(*push.at.ip()));
+        if spared { Ok(()) } else { Err(Why::PushLimit) }
+    }
+
+    /// Passes a push on for somebody who asked for it.
+    pub(super) fn pass_push(&mut self, now: Instant, guid: Guid, push: Push, fx: &mut Effects) {
+        let servent = push.servent;
+        let Some(slot) = self.proxied(servent) else {
+            return fx.output(Output::NoWay { servent });
+        };
+        if self.passes(now, &push).is_err() {
+            return;
+        }
+        self.count_target(now, IpAddr::V4(*push.at.ip()));
+        let message = Message { guid, ttl: 1, hops: 0, body: Body::Push(push) };
+        self.originate(now, &[slot], message, fx);
+    }
+
+    /// The neighbour to which pushes for a servent are passed on.
+    fn proxied(&self, servent: Guid) -> Option<u32> {
+        let link = self.links.iter().find(|link| link.proxied == Some(servent))?;
+        link.route.slot()
+    }
+
+    /// A neighbour says that it can be a proxy: asks it, if we need one.
+    pub(super) fn ask_proxy(&mut self, now: Instant, slot: u32, version: u16, fx: &mut Effects) {
+        let needed = self.listen.is_none() && self.servent != Guid::default();
+        let Some(link) = self.links.at_mut(slot) else { return };
+        if !needed || !link.neighbour.relays || link.proxy != Proxy::None {
+            return;
+        }
+        link.proxy = Proxy::Asked;
+        let body = vendor(REQUEST, version.min(VERSION), Vec::new());
+        let message = Message { guid: self.servent, ttl: 1, hops: 0, body };
+        self.originate(now, &[slot], message, fx);
+    }
+
+    /// A neighbour asks us. Whoever has the same id and is there stays.
+    pub(super) fn judge_request(&mut self, slot: u32, servent: Guid, version: u16) -> Judgement {
+        let offered = self.config.relay && self.listen.is_some() && version > 0;
+        let ours = servent == self.servent || servent == Guid::default();
+        if !offered || ours || self.proxied(servent).is_some_and(|other| other != slot) {
+            return Why::Unknown.into();
+        }
+        if let Some(link) = self.links.at_mut(slot) {
+            link.proxied = Some(servent);
+        }
+        Fate::Local.into()
+    }
+
+    /// Says that we are a proxy now.
+    pub(super) fn grant(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        (servent, version): (Guid, u16),
+        fx: &mut Effects,
+    ) {
+        let Some(at) = self.listen else { return };
+        let version = version.min(VERSION);
+        let mut data = Vec::new();
+        if version >= 2 {
+            data.extend_from_slice(&at.ip().octets());
+        }
+        data.extend_from_slice(&at.port().to_le_bytes());
+        let body = vendor(GRANTED, version, data);
+        self.originate(now, &[slot], Message { guid: servent, ttl: 1, hops: 0, body }, fx);
+    }
+
+    /// A neighbour that we asked is our proxy. It is believed about its port;
+    /// its address is where we have reached it.
+    pub(super) fn judge_grant(&mut self, slot: u32, guid: Guid, granted: &Vendor) -> Judgement {
+        let ours = self.servent;
+        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+        if link.proxy == Proxy::None || guid != ours {
+            return Why::Unasked.into();
+        }
+        let port = match (granted.version, &granted.data[..]) {
+            (1, [low, high]) | (2.., [_, _, _, _, low, high, ..]) => {
+                u16::from_le_bytes([*low, *high])
+            }
+            _ => return Why::Improper.into(),
+        };
+        let ip: Option<Ipv4Addr> = match link.peer.ip().to_canonical() {
+            IpAddr::V4(ip) => Some(ip),
+            IpAddr::V6(_) => None,
+        };
+        let Some(at) = ip.map(|ip| SocketAddrV4::new(ip, port)).filter(|_| port != 0) else {
+            return Why::BadAddress.into();
+        };
+        link.proxy = Proxy::At(at);
+        Fate::Local.into()
+    }
+}
+
+fn vendor((vendor, selector): Name, version: u16, data: Vec<u8>) -> Body {
+    Body::Vendor(Vendor { standard: false, vendor, selector, version, data: Payload::from(data) })
+}
