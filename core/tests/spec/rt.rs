@@ -400,15 +400,16 @@ fn pushes_at_third_parties_have_their_bounds() {
         }
         net.inject(0, a, &message(id, 5, 1, body))
     };
-    for at in ["80.9.9.9:0", "224.0.0.1:1", "255.255.255.255:1", "10.0.0.1:1", "127.0.0.1:1"] {
+    let beyond = ["224.0.0.1:6346", "255.255.255.255:6346", "10.0.0.1:6346", "127.0.0.1:6346"];
+    for at in ["80.9.9.9:0", "80.9.9.9:25", "80.9.9.9:1023"].into_iter().chain(beyond) {
         assert_eq!(push(at), drop(Why::BadAddress), "{at}");
     }
     assert_eq!(push("80.0.0.0:6346"), drop(Why::BadAddress), "ourselves");
     for n in 0..5 {
-        assert_eq!(push(&format!("80.9.9.9:{}", 1 + n)), Some(Verdict::Local));
+        assert_eq!(push(&format!("80.9.9.9:{}", 1_024 + n)), Some(Verdict::Local));
     }
-    assert_eq!(push("80.9.9.9:9"), drop(Why::PushLimit));
-    assert_eq!(push("80.9.9.8:9"), Some(Verdict::Local), "another target");
+    assert_eq!(push("80.9.9.9:6346"), drop(Why::PushLimit));
+    assert_eq!(push("80.9.9.8:6346"), Some(Verdict::Local), "another target");
     net.wait(Duration::from_secs(31));
     assert!(net.inject(0, a, &message(99, 5, 1, push_of(0))) == Some(Verdict::Local));
 }
