@@ -15,9 +15,9 @@ fn a_pipe_whose_reader_sleeps_for_long_loses_nothing() {
     let bytes = noise(SIZE);
     std::fs::write(place.path("film"), &bytes).unwrap();
     let at = format!("127.0.0.1:{}", free_port());
-    // Every interval is a fiftieth: a break of four seconds is one of two
-    // hundred, and a connection would expire after two and a half.
-    let fast = ["--set", "unicast.time_scale=50", "-q"];
+    // Every interval is a twentieth: a break of ten seconds is one of two
+    // hundred, and a connection would expire after six.
+    let fast = ["--set", "unicast.time_scale=20", "-q"];
     let mut receive = place.servent(&[&["receive", "--listen", &at][..], &fast].concat());
     let mut receiver = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = receiver.stdout.take().unwrap();
@@ -26,7 +26,7 @@ fn a_pipe_whose_reader_sleeps_for_long_loses_nothing() {
 
     let mut arrived = vec![0; 1 << 20];
     pipe.read_exact(&mut arrived).unwrap();
-    pause(Duration::from_secs(4));
+    pause(Duration::from_secs(10));
     pipe.read_to_end(&mut arrived).unwrap();
 
     assert!(arrived == bytes, "{} of {SIZE} bytes", arrived.len());

@@ -42,12 +42,17 @@ fn twelve_downloads_through_two_slots_take_little_longer_than_the_line_is_long()
     assert!(took <= best.mul_f64(1.1), "{took:?} instead of {best:?}");
 }
 
-/// What any program that knows of no queues does: asks once, and takes what
-/// comes. The first line of the reply, and when its last byte was there.
-fn plain(at: SocketAddr, size: usize) -> (String, Instant) {
+/// What any program that knows of no queues does: asks once.
+fn plain(at: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"GET /get/0/file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    stream
+}
+
+/// And takes what comes: the first line of the reply, and when its last byte
+/// was there.
+fn taken(mut stream: TcpStream, size: usize) -> (String, Instant) {
     let mut reply = Vec::with_capacity(size + 1_000);
     stream.read_to_end(&mut reply).unwrap();
     let line = reply.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -64,8 +69,9 @@ fn plain_clients_alone_are_served_in_order_without_asking_twice() {
     let (at, begun) = (server.at, Instant::now());
     let clients: Vec<_> = (0..10)
         .map(|_| {
+            let stream = plain(at);
             std::thread::sleep(Duration::from_millis(20));
-            std::thread::spawn(move || plain(at, SIZE))
+            std::thread::spawn(move || taken(stream, SIZE))
         })
         .collect();
     let ends: Vec<Instant> = clients
