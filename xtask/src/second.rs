@@ -112,14 +112,14 @@ fn watched(tool: Tool) -> Result<std::result::Result<(), Failure>> {
         lines.map(Said::Line).try_for_each(|line| say.send(line))
     });
     std::thread::spawn(move || ended.send(Said::End(child.end())));
-    let (mut report, mut end, mut shown) = (Report::default(), None, std::io::stdout().lock());
+    let (mut report, mut end) = (Report::default(), None);
     loop {
         // A process that a failed test left behind may keep the pipe open.
         let patience = if end.is_some() { AFTERWARDS } else { Duration::MAX };
         match heard.recv_timeout(patience) {
             Ok(Said::End(how)) => end = Some(how),
             Ok(Said::Line(line)) => {
-                shown.write_all(&[&line[..], b"\n"].concat())?;
+                std::io::stdout().write_all(&[&line[..], b"\n"].concat())?;
                 report.line(&String::from_utf8_lossy(&line));
             }
             Err(_) => break,

@@ -1,9 +1,9 @@
 //! One line a step, with its time, and a clear end at the first failure.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use crate::second;
 
@@ -37,59 +37,97 @@ pub(crate) struct Context {
     pub(crate) no_browser: bool,
 }
 
-/// Runs `steps` in order.
+/// Steps that follow each other.
+pub(crate) type Lane = Vec<&'static Step>;
+/// Lanes that are walked side by side.
+pub(crate) type Stage = Vec<Lane>;
+
+/// What came of the steps so far.
+#[derive(Default)]
+struct Ends {
+    skipped: Vec<&'static str>,
+    failed: Vec<&'static str>,
+    doubtful: Vec<String>,
+}
+
+impl Ends {
+    fn with(mut self, other: Self) -> Self {
+        self.skipped.extend(other.skipped);
+        self.failed.extend(other.failed);
+        self.doubtful.extend(other.doubtful);
+        self
+    }
+}
+
+/// Goes through the stages in order. After a failure no step begins any more,
+/// unless `keep_going`.
 ///
 /// # Errors
-/// The first failure, or with `keep_going` how many there were.
-pub(crate) fn run(steps: &[&Step], context: &Context, keep_going: bool) -> Result<()> {
+/// How many steps failed, by name.
+pub(crate) fn run(stages: &[Stage], context: &Context, keep_going: bool) -> Result<()> {
     let start = now();
-    let (mut skipped, mut failed, mut doubtful) = (Vec::new(), Vec::new(), Vec::new());
-    for step in steps {
-        announce(step);
-        let began = now();
-        let outcome = (step.run)(context);
-        let took = seconds(began.elapsed());
-        match outcome {
-            Ok(Outcome::Done(words)) => {
-                line("ok", &took, step, &words);
-                doubtful.extend(words.contains(second::ALONE).then_some(words));
+    let stop = AtomicBool::new(false);
+    let walk = |lane: &Lane| {
+        let mut ends = Ends::default();
+        for step in lane {
+            if stop.load(Ordering::Relaxed) {
+                break;
             }
-            Ok(Outcome::Skipped(why)) => {
-                line("skip", &took, step, &why);
-                skipped.push(step.name);
-            }
-            Err(error) => {
-                line("FAIL", &took, step, step.what);
-                println!("{error:#}");
-                println!("run it alone with `cargo xtask test {}`", step.name);
-                failed.push(step.name);
-                if !keep_going {
-                    break;
-                }
-            }
+            take(step, context, &mut ends);
+            stop.fetch_or(!keep_going && !ends.failed.is_empty(), Ordering::Relaxed);
         }
-    }
+        ends
+    };
+    let ends = stages.iter().fold(Ends::default(), |ends, stage| {
+        std::thread::scope(|scope| {
+            let walking: Vec<_> =
+                stage.iter().map(|lane| scope.spawn(move || walk(lane))).collect();
+            let ended = walking.into_iter().map(|lane| lane.join().expect("a step broke off"));
+            ended.fold(ends, Ends::with)
+        })
+    });
     let total = seconds(start.elapsed());
-    if !failed.is_empty() {
-        bail!("failed after {total}: {}", failed.join(", "));
+    if !ends.failed.is_empty() {
+        bail!("failed after {total}: {}", ends.failed.join(", "));
     }
-    let left_out = if skipped.is_empty() {
+    let left_out = if ends.skipped.is_empty() {
         String::new()
     } else {
-        format!(", left out: {}", skipped.join(", "))
+        format!(", left out: {}", ends.skipped.join(", "))
     };
-    for words in doubtful {
+    for words in ends.doubtful {
         println!("LOOK: {words}");
     }
-    println!("all {} steps ok in {total}{left_out}", steps.len());
+    let steps: usize = stages.iter().flatten().map(Vec::len).sum();
+    println!("all {steps} steps ok in {total}{left_out}");
     Ok(())
 }
 
-fn announce(step: &Step) {
-    if std::io::stdout().is_terminal() {
-        print!("....          {:<12} {}\r", step.name, step.what);
-        let _ = std::io::stdout().flush();
+/// One step: what it does, the line about it, and what came of it.
+fn take(step: &'static Step, context: &Context, ends: &mut Ends) {
+    let began = now();
+    let outcome = (step.run)(context);
+    let took = seconds(began.elapsed());
+    match outcome {
+        Ok(Outcome::Done(words)) => {
+            line("ok", &took, step, &words);
+            ends.doubtful.extend(words.contains(second::ALONE).then_some(words));
+        }
+        Ok(Outcome::Skipped(why)) => {
+            line("skip", &took, step, &why);
+            ends.skipped.push(step.name);
+        }
+        Err(error) => {
+            broken(&took, step, &error);
+            ends.failed.push(step.name);
+        }
     }
+}
+
+fn broken(took: &str, step: &Step, error: &Error) {
+    line("FAIL", took, step, step.what);
+    println!("{error:#}");
+    println!("run it alone with `cargo xtask test {}`", step.name);
 }
 
 fn line(mark: &str, took: &str, step: &Step, words: &str) {

@@ -3,10 +3,12 @@
 use anyhow::{Result, bail};
 
 use crate::run::{Tool, cargo};
-use crate::steps::{self, Context, Outcome, Step};
+use crate::steps::{self, Context, Lane, Outcome, Stage, Step};
 use crate::{cmd, digests, machine, page_tests, paths, second, tidy};
 
 /// Run every check, cheapest first, and stop at the first that fails.
+///
+/// What only builds runs beside the tests, which often wait for time to pass.
 ///
 /// What a step needs and this machine lacks is installed where that can be
 /// done without asking (Rust targets, the page's locked npm packages, and as
@@ -27,43 +29,57 @@ pub(crate) struct Args {
     keep_going: bool,
 }
 
-const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code is formatted", run: fmt },
-    Step {
-        name: "tidy",
-        what: "the rules of the house",
-        run: |_| Ok(Outcome::Done(tidy::check()?)),
-    },
-    Step { name: "conformance", what: "every requirement has a test", run: conformance },
-    Step { name: "clippy", what: "no warning anywhere", run: clippy },
-    Step { name: "fuzz", what: "what is fuzzed still compiles", run: fuzz },
-    Step {
-        name: "tests",
-        what: "unit, specification, contract, property, simulator, program",
-        run: tests,
-    },
-    Step { name: "docs", what: "the documentation builds and its examples run", run: docs },
-    Step { name: "no_std", what: "core and sim on a target without std", run: no_std },
-    Step { name: "page", what: "module, bindings, single file", run: page },
-    Step { name: "types", what: "the page's types", run: types },
-    Step { name: "browser", what: "the page in Chromium and Firefox", run: page_tests::step },
-    Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step },
+const FMT: Step = Step { name: "fmt", what: "the code is formatted", run: fmt };
+const TIDY: Step = Step {
+    name: "tidy",
+    what: "the rules of the house",
+    run: |_| Ok(Outcome::Done(tidy::check()?)),
+};
+const CONFORMANCE: Step =
+    Step { name: "conformance", what: "every requirement has a test", run: conformance };
+const CLIPPY: Step = Step { name: "clippy", what: "no warning anywhere", run: clippy };
+const TESTS: Step = Step {
+    name: "tests",
+    what: "unit, specification, contract, property, simulator, program",
+    run: tests,
+};
+const PAGE: Step = Step { name: "page", what: "module, bindings, single file", run: page };
+const TYPES: Step = Step { name: "types", what: "the page's types", run: types };
+const FUZZ: Step = Step { name: "fuzz", what: "what is fuzzed still compiles", run: fuzz };
+const NO_STD: Step =
+    Step { name: "no_std", what: "core and sim on a target without std", run: no_std };
+const DOCS: Step =
+    Step { name: "docs", what: "the documentation builds and its examples run", run: docs };
+const BROWSER: Step =
+    Step { name: "browser", what: "the page in Chromium and Firefox", run: page_tests::step };
+const DIGESTS: Step =
+    Step { name: "digests", what: "one seed, one digest, everywhere", run: digests::step };
+
+/// Stages one after the other, each of lanes that are walked side by side.
+const STAGES: &[&[&[Step]]] = &[
+    &[&[FMT, TIDY, CONFORMANCE, CLIPPY]],
+    &[&[TESTS], &[PAGE, TYPES, FUZZ, NO_STD, DOCS]],
+    &[&[BROWSER, DIGESTS]],
 ];
+
+fn all() -> impl Iterator<Item = &'static Step> {
+    STAGES.iter().copied().flatten().copied().flatten()
+}
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
-        for step in STEPS {
+        for step in all() {
             println!("{:<12} {}", step.name, step.what);
         }
         return Ok(());
     }
-    if let Some(name) = args.steps.iter().find(|name| !STEPS.iter().any(|s| s.name == **name)) {
+    if let Some(name) = args.steps.iter().find(|name| !all().any(|s| s.name == **name)) {
         bail!("no step `{name}`; `cargo xtask test --list` shows them");
     }
-    let chosen: Vec<_> = STEPS
-        .iter()
-        .filter(|step| args.steps.is_empty() || args.steps.iter().any(|name| name == step.name))
-        .collect();
+    let wanted = |step: &&Step| args.steps.is_empty() || args.steps.iter().any(|n| n == step.name);
+    let lane = |lane: &&'static [Step]| lane.iter().filter(wanted).collect::<Lane>();
+    let chosen: Vec<_> =
+        STAGES.iter().map(|stage| stage.iter().map(lane).collect::<Stage>()).collect();
     let context = Context { no_browser: args.no_browser };
     steps::run(&chosen, &context, args.keep_going)
 }
