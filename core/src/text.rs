@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people read them, and what strangers wrote as they may see it.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// A number of bytes for people: in binary units, rounded, three digits.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,65 @@ impl fmt::Display for Size {
     }
 }
 
+/// What a stranger wrote, as part of a line for people: everything that moves
+/// the cursor, turns the direction of the text, ends the line or cannot be seen
+/// is written out as `\u{…}`; so is what would look like another field of the
+/// line: blanks at its ends or in a row, and the colon of an address.
+///
+/// ```
+/// use servent_core::text::Shown;
+///
+/// assert_eq!(Shown("song\u{1b}[2J.ogg").to_string(), "song\\u{1b}[2J.ogg");
+/// assert_eq!(Shown("naïve 歌.ogg").to_string(), "naïve 歌.ogg");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a>(pub &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = ' ';
+        let mut rest = self.0.chars();
+        while let Some(c) = rest.next() {
+            let hidden = match c {
+                ' ' => before == ' ' || rest.as_str().is_empty(),
+                ':' => rest.as_str().starts_with("//"),
+                c => is_hidden(c),
+            };
+            if hidden {
+                write!(f, "{}", c.escape_unicode())?
+            } else {
+                f.write_char(c)?
+            }
+            before = c;
+        }
+        Ok(())
+    }
+}
+
+/// A text of several lines for people, that strangers may have had a part in:
+/// of what cannot be seen only line ends are kept as they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines<'a>(pub &'a str);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            c if c != '\n' && is_hidden(c) => write!(f, "{}", c.escape_unicode()),
+            c => f.write_char(c),
+        })
+    }
+}
+
+/// True for what has no picture of its own. Marks that belong to the letter
+/// before them have.
+fn is_hidden(c: char) -> bool {
+    // Behind a letter only what cannot be printed, and quotes, are escaped.
+    let mut two = [b'a'; 5];
+    let length = 1 + c.encode_utf8(&mut two[1..]).len();
+    let two = core::str::from_utf8(&two[..length]).unwrap_or_default();
+    !matches!(c, '\\' | '"' | '\'') && two.escape_debug().nth(1) == Some('\\')
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
@@ -42,5 +101,25 @@ mod tests {
         says(3_000_000, "2.9 MiB");
         says(200 << 20, "200 MiB");
         says(u64::MAX, "16.0 EiB");
+    }
+
+    #[test]
+    fn what_strangers_wrote_moves_nothing_and_looks_like_nothing_else() {
+        for (text, shown) in [
+            ("a\u{1b}]0;x\u{7}b", "a\\u{1b}]0;x\\u{7}b"),
+            ("a\nb\r\tc\0", "a\\u{a}b\\u{d}\\u{9}c\\u{0}"),
+            ("gpj.\u{202e}exe", "gpj.\\u{202e}exe"),
+            ("\u{2066}a\u{2069}\u{200b}\u{2028}", "\\u{2066}a\\u{2069}\\u{200b}\\u{2028}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("a  http://evil/get", "a \\u{20}http\\u{3a}//evil/get"),
+            (" a ", "\\u{20}a\\u{20}"),
+            ("it's \"a\" b\\c: d/e", "it's \"a\" b\\c: d/e"),
+            ("e\u{301}t\u{e9} \u{6b4c} \u{1f3b5}", "e\u{301}t\u{e9} \u{6b4c} \u{1f3b5}"),
+            ("", ""),
+        ] {
+            assert_eq!(Shown(text).to_string(), shown);
+        }
+        let lines = Lines("one  two\nhttp://x \u{1b}[m\u{202e}").to_string();
+        assert_eq!(lines, "one  two\nhttp://x \\u{1b}[m\\u{202e}");
     }
 }

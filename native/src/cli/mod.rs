@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use servent::DamagedState;
+use servent_core::text::Lines;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::file::Raw;
@@ -152,7 +153,8 @@ pub(crate) fn run() -> ExitCode {
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "servent: {failure}");
+            let said = failure.to_string();
+            let _ = writeln!(io::stderr(), "servent: {}", Lines(&said));
             ExitCode::from(failure.exit as u8)
         }
     }

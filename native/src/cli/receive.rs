@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 use servent::transfer::{Arrived, ReceiveError, Target, Transfer};
 use servent::unicast::{Endpoint, Options};
+use servent_core::text::Shown;
 use servent_core::time::Duration;
 use tokio::task::JoinSet;
 
@@ -161,7 +162,10 @@ impl Receiver {
             Ok(transfer) => {
                 running.spawn(take(transfer, self.place.clone(), self.herald.clone()));
             }
-            Err(why) => tracing::info!(%why, "somebody else spoke"),
+            Err(why) => {
+                let why = why.to_string();
+                tracing::info!(why = %Shown(&why), "somebody else spoke");
+            }
         }
     }
 
@@ -216,7 +220,7 @@ async fn take(mut transfer: Transfer, place: Place, herald: Herald) -> Outcome {
     };
     herald.tell(
         &json!({ "event": "receiving", "name": title, "from": peer, "bytes": transfer.length }),
-        &format!("receiving {title} from {peer}"),
+        &format!("receiving {} from {peer}", Shown(&title)),
     );
     let mut progress = StreamProgress::new(&herald, &title, transfer.length);
     let how = transfer.receive(&mut target, |n| progress.show(n)).await;
@@ -235,6 +239,8 @@ fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, part: Option<&Pa
     };
     let of = transfer.length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
     let (have, peer) = (bytes(transfer.received()), transfer.peer());
+    let (title, why) = (Shown(title), why.to_string());
+    let why = Shown(&why);
     let what = format!("{title} from {peer} is not whole: {why}; {have}{of} had arrived");
     let failure = Failure::new(exit, what);
     match part {

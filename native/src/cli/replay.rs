@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servent_core::text::Lines;
 use servent_core::trace::replay::Report;
 
 use super::{Common, print};
@@ -35,7 +36,7 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
     if arguments.json {
         print(format!("{}\n", serde_json::to_string(report).unwrap_or_default()))?;
     } else if judgement.is_ok() {
-        print(format!("{report}\n"))?;
+        print(format!("{}\n", Lines(&report.to_string())))?;
     }
     judgement
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use servent::driver::{Driver, Handle, Options, known_hosts};
 use servent::error::{StartError, StoreFailure};
 use servent_core::node::{Answer, Command, Hit};
+use servent_core::text::Shown;
 use servent_core::wire::http::Target;
 use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
@@ -194,7 +195,8 @@ async fn search(
 /// There was nobody to ask: nobody there, or nobody who wanted us.
 fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
     if !refusals.is_empty() {
-        let said = refusals.iter().map(|(at, (status, why))| format!("{at} said {status} {why}"));
+        let said =
+            refusals.iter().map(|(at, (status, why))| format!("{at} said {status} {}", Shown(why)));
         let said: Vec<String> = said.collect();
         let what = format!("nobody wanted us for a neighbour: {}", said.join(", "));
         return Failure::new(Exit::Network, what).next("name another with --peer HOST:PORT");
@@ -269,7 +271,7 @@ async fn follow(
 fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
     voice.note(
         &json!({ "event": "refused", "at": at, "status": status, "reason": reason }),
-        &format!("{at} does not want us for a neighbour: {status} {reason}"),
+        &format!("{at} does not want us for a neighbour: {status} {}", Shown(reason)),
     );
 }
 
@@ -308,7 +310,7 @@ fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
     };
     // The way by push says nothing of the hash.
     let sha1 = sha1.filter(|_| hit.push).map_or_else(String::new, |sha1| format!(" {sha1}"));
-    format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), hit.name)
+    format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), Shown(&hit.name))
 }
 
 #[cfg(test)]

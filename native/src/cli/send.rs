@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 use servent::transfer::{self, SendFailure, Sent};
 use servent::unicast::{Connection, Options};
+use servent_core::text::Shown;
 use tokio::fs::File;
 use tokio::net::lookup_host;
 
@@ -108,7 +109,7 @@ async fn send(
     let from = endpoint.local_addr();
     herald.tell(
         &json!({ "event": "sending", "name": title, "to": peer, "from": from, "bytes": source.length }),
-        &format!("sending {title} to {peer}"),
+        &format!("sending {} to {peer}", Shown(&title)),
     );
     let mut progress = StreamProgress::new(herald, &title, source.length);
     let Source { file, name, length } = source;
@@ -118,7 +119,7 @@ async fn send(
         }
         () = signals.first() => {
             transfer::stop(&connection, "stopped by the user").await;
-            Err(Failure::new(Exit::Interrupted, format!("stopped before {title} had arrived")))
+            Err(Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(&title))))
         }
     };
     let took = progress.finish();
@@ -171,11 +172,11 @@ fn failed(
                 .next("look at the receiver, start it again and send everything once more")
         }
         SendFailure::Refused { length: 0, why } => {
-            Failure::new(Exit::Network, format!("{peer} does not take it: {why}"))
+            Failure::new(Exit::Network, format!("{peer} does not take it: {}", Shown(&why)))
         }
         SendFailure::Refused { length, why } => {
             let there = bytes(length);
-            Failure::new(Exit::Failed, format!("{peer} could not keep it after {there}{of}: {why}"))
+            Failure::new(Exit::Failed, format!("{peer} could not keep it after {there}{of}: {}", Shown(&why)))
         }
         SendFailure::Read(e) => Failure::file("read", Path::new("what is to be sent"), &e),
         SendFailure::Foreign => {

@@ -13,6 +13,7 @@ use super::{Common, print};
 use crate::exit::Failure;
 use crate::progress::{bytes, length};
 use crate::signal::Signals;
+use servent_core::text::Shown;
 
 /// Show slots, queue, downloads and counters of the running servent.
 ///
@@ -86,8 +87,8 @@ fn table(status: &Value) -> String {
     out
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("-")
+fn text(value: &Value) -> String {
+    Shown(value.as_str().unwrap_or("-")).to_string()
 }
 
 /// Neighbours, what is remembered, and why messages were dropped.

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use servent::unicast::{BindError, Config, Congestion, Counters, Endpoint, Loss, Options};
+use servent_core::text::Shown;
 use servent_core::time::Duration;
 
 use super::Common;
@@ -133,7 +134,7 @@ impl Through<'_> {
     pub(crate) fn sentence(&self, verb: &str) -> String {
         let (size, sum) = (bytes(self.length), HEXLOWER.encode(&self.sum));
         let speed = rate(per_second(self.length, self.took));
-        let Self { name, peer, .. } = self;
+        let (name, peer) = (Shown(self.name), self.peer);
         format!("{name} {verb} {peer}: {size}, {speed}, the same on both sides\n  sha256 {sum}")
     }
 }

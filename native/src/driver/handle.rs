@@ -13,6 +13,7 @@ use servent_core::node::{Answer, Command, LaneTotals, NodeView, StoreError};
 use servent_core::queue::server::Windows;
 use servent_core::routing::RouterView;
 use servent_core::swarm::client;
+use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record};
 use servent_core::wire::pdtp::{Hash, Text};
@@ -115,7 +116,7 @@ impl Outside {
                 self.tally.lock().unwrap_or_else(PoisonError::into_inner).count(event);
             }
             Event::Client(client::Event::Complaint { message }) => {
-                tracing::warn!(%message, "the coordinator complains");
+                tracing::warn!(message = %Shown(message), "the coordinator complains");
             }
             _ => {}
         }

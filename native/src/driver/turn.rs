@@ -10,6 +10,7 @@ use servent_core::id::{ConnId, FetchId, FileIndex};
 use servent_core::node::{
     Answer, Command, ConnEvent, Event, FileRef, Input, Node, Output, StoreError, swarm,
 };
+use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
@@ -487,6 +488,7 @@ impl Loop {
                 }
             },
             Answer::Refused { at, status, reason } => {
+                let reason = Shown(reason);
                 tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
             }
             Answer::Stopped => self.stopped = true,

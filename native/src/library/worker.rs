@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use servent_core::id::FileIndex;
+use servent_core::text::Lines;
 use tokio::sync::mpsc;
 
 use super::hash::hashes_of;
@@ -68,7 +69,7 @@ impl Library {
     pub(super) fn rescan(&mut self) -> Vec<Change> {
         let walk = Walk::over(&self.shares, MOST_FILES);
         for warning in &walk.warnings {
-            tracing::warn!("{warning}");
+            tracing::warn!("{}", Lines(warning));
         }
         let mut changes = Vec::new();
         let mut before = std::mem::take(&mut self.shared);

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
 use servent_core::node::{FetchView, SourceView};
+use servent_core::text::{Lines, Shown};
 use servent_core::time::Instant;
 
 use super::{Voice, bytes, length, rate};
@@ -40,10 +41,12 @@ impl Bars {
             }
             bar
         });
-        let about = if self.named { format!("{name}: ") } else { String::new() };
+        let shown = Shown(name).to_string();
+        let about = if self.named { format!("{shown}: ") } else { String::new() };
         FetchProgress {
             voice: self.voice,
             name: name.to_owned(),
+            shown,
             about,
             bar,
             said: String::new(),
@@ -58,8 +61,10 @@ impl Bars {
             Voice::Json => {
                 print_line(&json!({ "event": "failed", "name": name, "why": why }).to_string());
             }
-            Voice::Terminal => _ = self.bars.println(format!("{name}: {why}")),
-            Voice::Lines | Voice::Quiet => eprint_line(&format!("{name}: {why}")),
+            Voice::Terminal => {
+                _ = self.bars.println(format!("{}: {}", Shown(name), Lines(why)));
+            }
+            Voice::Lines | Voice::Quiet => eprint_line(&format!("{}: {why}", Shown(name))),
         }
     }
 }
@@ -68,6 +73,8 @@ impl Bars {
 pub(crate) struct FetchProgress {
     voice: Voice,
     name: String,
+    /// The same for people.
+    shown: String,
     /// What a line begins with when there are several downloads.
     about: String,
     bar: Option<ProgressBar>,
@@ -150,7 +157,7 @@ impl FetchProgress {
 
     fn draw(&self, now: Instant, view: &FetchView, per_second: u64) {
         let Some(bar) = &self.bar else { return };
-        bar.set_message(drawn(&self.name, &share(view), &line(now, view, per_second)));
+        bar.set_message(drawn(&self.shown, &share(view), &line(now, view, per_second)));
     }
 
     fn passed_a_tenth(&mut self, view: &FetchView) -> bool {
@@ -249,7 +256,7 @@ pub(super) fn print_line(text: &str) {
 }
 
 pub(super) fn eprint_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", Lines(text));
 }
 
 #[cfg(test)]

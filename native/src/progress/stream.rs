@@ -5,6 +5,7 @@ use std::io::Write as _;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use servent::Clock;
+use servent_core::text::{Lines, Shown};
 use servent_core::time::{Duration, Instant};
 
 use super::{Voice, bytes, length, rate};
@@ -34,8 +35,8 @@ impl Herald {
             Voice::Quiet => {}
             Voice::Json => self.write(&fact.to_string()),
             // Nobody looks when standard error is gone.
-            Voice::Terminal => _ = self.bars.println(sentence),
-            Voice::Lines => _ = writeln!(std::io::stderr(), "{sentence}"),
+            Voice::Terminal => _ = self.bars.println(Lines(sentence).to_string()),
+            Voice::Lines => _ = writeln!(std::io::stderr(), "{}", Lines(sentence)),
         }
     }
 
@@ -43,7 +44,7 @@ impl Herald {
     pub(crate) fn result(&self, fact: &Value, sentence: &str) {
         match self.voice {
             Voice::Json => self.write(&fact.to_string()),
-            _ => self.write(sentence),
+            _ => self.write(&Lines(sentence).to_string()),
         }
     }
 
@@ -81,7 +82,7 @@ impl StreamProgress {
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style.progress_chars("=> "));
             }
-            bar.set_prefix(name.to_owned());
+            bar.set_prefix(Shown(name).to_string());
             herald.bars.add(bar)
         });
         let (herald, name) = (herald.clone(), name.to_owned());
@@ -106,7 +107,7 @@ impl StreamProgress {
         }
         let Self { name, of, .. } = self;
         let fact = json!({ "event": "progress", "name": name, "bytes": so_far, "of": of, "rate": per_second });
-        self.herald.tell(&fact, &format!("{name}: {text}"));
+        self.herald.tell(&fact, &format!("{}: {text}", Shown(name)));
     }
 
     /// Takes the bar away; how long it took.

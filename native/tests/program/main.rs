@@ -14,6 +14,7 @@ mod one_queue;
 mod overlay;
 mod overlay_hostile;
 mod overlay_hosts;
+mod strangers_words;
 mod survive;
 mod swarm;
 mod swarm_hostile;

@@ -264,7 +264,7 @@ impl Overlay {
     /// says is told; it is left alone for a time when that is about us.
     fn not_wanted(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId, reply: &Reply) {
         let Reply { status, reason, .. } = reply;
-        let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
+        let reason: String = reason.chars().take(REASON).collect();
         if let Some(at) = self.wires.get(&conn).and_then(Wire::called) {
             if (400..500).contains(status) {
                 self.hosts.refused(cx.now, at, cx.config.overlay.refused);

@@ -164,8 +164,7 @@ impl Overlay {
         let proxies = hit.proxies().into_iter().filter(known).map(SocketAddr::V4);
         let proxies: Vec<SocketAddr> = proxies.take(PROXIES).collect();
         for found in hit.results() {
-            let name: String =
-                String::from_utf8_lossy(found.name).chars().filter(|c| !c.is_control()).collect();
+            let name = String::from_utf8_lossy(found.name).into_owned();
             cx.fx.output(Output::Answer(Answer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),

@@ -13,6 +13,7 @@ use servent_core::trace::{Event, Record};
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
 use crate::progress::{FetchProgress, Voice, bytes, length};
+use servent_core::text::Lines;
 use servent_core::time::Instant;
 
 /// The last trouble of each source of each download: an earlier one of the
@@ -119,7 +120,8 @@ pub(super) fn report(
         (Some(urn), false) => format!(", {urn}"),
         (None, _) => String::new(),
     };
-    print(format!("{} {}{checked}\n", file.display(), bytes(size)))
+    let file = file.display().to_string();
+    print(format!("{} {}{checked}\n", Lines(&file), bytes(size)))
 }
 
 #[cfg(test)]

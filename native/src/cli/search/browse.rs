@@ -10,6 +10,7 @@ use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, US
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use servent_core::node::Hit;
+use servent_core::text::Shown;
 use servent_core::wire::gnutella::{self, Body, FrameLimits, Framer, Message, Payload};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -103,11 +104,14 @@ fn check(name: &str, response: &Response<Incoming>) -> Result<(), Failure> {
     let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
     let kind = header(CONTENT_TYPE).unwrap_or("nothing it has a name for");
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(PACKETS)) {
-        return Err(broken(name, &format!("it answers with {kind}, which is no list of files"))
-            .next("open it in a web browser instead"));
+        return Err(broken(
+            name,
+            &format!("it answers with {}, which is no list of files", Shown(kind)),
+        )
+        .next("open it in a web browser instead"));
     }
     match header(CONTENT_ENCODING).filter(|coding| !coding.eq_ignore_ascii_case("identity")) {
-        Some(coding) => Err(broken(name, &format!("it packs its list as {coding}"))),
+        Some(coding) => Err(broken(name, &format!("it packs its list as {}", Shown(coding)))),
         None => Ok(()),
     }
 }
@@ -120,7 +124,7 @@ fn found(hit: &gnutella::Hit, at: SocketAddr) -> impl Iterator<Item = Hit> {
         search: SEARCH,
         at,
         index: file.index,
-        name: String::from_utf8_lossy(file.name).chars().filter(|c| !c.is_control()).collect(),
+        name: String::from_utf8_lossy(file.name).into_owned(),
         size: file.size,
         sha1: file.sha1(),
         servent: hit.servent(),
