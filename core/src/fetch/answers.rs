@@ -19,6 +19,11 @@ use crate::wire::queue::{Claim, Told};
 impl Download {
     /// The head of a reply.
     pub(super) fn reply(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+        self.read(no, head, cx);
+        self.ask_for_tree(cx);
+    }
+
+    fn read(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get(&no) else { return };
         let Link::Asked { range, .. } = src.link else {
             return self.trouble(no, SourceTrouble::Garbage, cx);
@@ -208,6 +213,7 @@ impl Download {
                 self.alternate(at, teller, cx);
             }
         }
+        self.hear_of_tree(no, head);
         unknown && self.sha1.is_some()
     }
 
@@ -243,6 +249,8 @@ impl Download {
         let Receiving { conn, reuse, .. } = *transfer;
         let before = self.have.bytes();
         self.have.insert(fresh);
+        self.checks.written(fresh);
+        src.wrote.insert(fresh);
         let gained = self.have.bytes() - before;
         self.unsaved += gained;
         src.gave = true;
@@ -262,6 +270,7 @@ impl Download {
         if self.finish_if_whole(cx) {
             return;
         }
+        self.check(cx);
         if done || self.unsaved >= cx.config.save_bytes {
             self.save(cx);
         }
@@ -317,6 +326,9 @@ impl Download {
     /// Runs everything that is due.
     pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
         self.give_up_strangers(cx);
+        if self.checks.asking.as_ref().is_some_and(|asking| asking.until <= cx.now) {
+            self.no_tree(cx);
+        }
         let due = |s: &Src| s.due().is_some_and(|(at, _)| at <= cx.now);
         for no in keys_where(&self.sources, |s| due(s)) {
             self.source_due(no, cx);

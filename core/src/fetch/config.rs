@@ -31,6 +31,8 @@ pub struct Config {
     pub save_bytes: u64,
     /// Pieces of a part file that are remembered, the largest ones.
     pub pieces: u32,
+    /// Pieces of one download that the host hashes at once.
+    pub checks: u32,
     /// The largest file we take; a longer one is a lie.
     pub largest: u64,
     /// The longest body of a refusal that is read past to keep its connection.
@@ -78,6 +80,7 @@ impl Default for Config {
             chunk: 1024 * 1024,
             save_bytes: 4 * 1024 * 1024,
             pieces: 4_096,
+            checks: 4,
             largest: 1 << 44,
             refusal_body: 64 * 1024,
             dial_deadline: Duration::from_secs(30),

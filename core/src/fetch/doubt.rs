@@ -153,6 +153,7 @@ impl Download {
         // Their file may be another one: it is begun anew.
         reserve.iter().for_each(|no| self.take_back(*no));
         self.doubt = Doubt::default();
+        self.checks.know_nothing();
         (self.have, self.resumed) = (RangeSet::default(), false);
         for src in self.sources.values_mut() {
             src.forget();

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::check::Checks;
 use super::contact::first_contact;
 use super::cx::Cx;
 use super::doubt::Doubt;
@@ -62,6 +63,7 @@ pub(super) struct Download {
     /// How often the hash did not agree.
     pub(super) corrupt: u32,
     pub(super) doubt: Doubt,
+    pub(super) checks: Checks,
 }
 
 impl Download {
@@ -85,6 +87,7 @@ impl Download {
             first_contact: first_contact(strangers, cx),
             corrupt: 0,
             doubt: Doubt::default(),
+            checks: Checks::default(),
             get,
         };
         for source in new.get.sources.clone().into_iter().take(cx.config.sources as usize) {
@@ -142,6 +145,7 @@ impl Download {
             cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
         }
         if !self.finish_if_whole(cx) {
+            self.check(cx);
             self.wake(cx);
             self.fail_if_lonely(cx);
         }
@@ -175,6 +179,7 @@ impl Download {
 
     /// Lets every idle source look for something to do.
     pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
+        self.begin_pieces_anew();
         for no in keys_where(&self.sources, |s| s.idle()) {
             if self.state == State::Running && self.sources[&no].idle() {
                 self.client(no, client::Input::Want, cx);
@@ -267,10 +272,11 @@ impl Download {
         self.givs.clear();
     }
 
-    /// When every byte is there: hang up everywhere and have it hashed.
+    /// When every byte is there, and right as far as the pieces tell: hang up
+    /// everywhere and have it hashed.
     pub(super) fn finish_if_whole(&mut self, cx: &mut Cx<'_>) -> bool {
-        let Some(size) = self.size else { return false };
-        if self.state != State::Running || !self.have.gaps((0, size)).is_empty() {
+        let Some(size) = self.size.filter(|_| self.has_all()) else { return false };
+        if self.state != State::Running || !self.pieces_agree(size, cx) {
             return false;
         }
         self.state = State::Verifying;
@@ -291,10 +297,13 @@ impl Download {
             (Some(_), None) => self.unreadable(cx),
             (Some(expected), Some(found)) if expected != found => {
                 cx.fx.event(Event::Corrupt { fetch, expected, found });
-                self.refetch(cx);
+                if !self.ask_the_pieces(cx) {
+                    self.refetch(cx);
+                }
             }
             _ => {
                 self.convict(cx);
+                self.leave_tree(cx);
                 self.state = State::Done;
                 cx.fx.output(Output::Complete { fetch });
                 cx.fx.output(Output::Forget(fetch));
@@ -306,7 +315,7 @@ impl Download {
 
     /// The bytes are there and nobody can read them.
     pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>) {
-        if self.state == State::Verifying {
+        if self.state == State::Verifying || self.checks.hashes() {
             self.fail(FetchFailure::Disk, cx);
         }
     }
@@ -339,7 +348,10 @@ impl Download {
     /// Fails when nobody is left to ask.
     pub(super) fn fail_if_lonely(&mut self, cx: &mut Cx<'_>) {
         let alone = self.sources.values().all(|s| !s.usable()) && self.givs.is_empty();
-        if self.state == State::Running && alone && !self.ask_those_left_out(cx) {
+        if self.state != State::Running || !alone || self.has_all() {
+            return;
+        }
+        if !self.doubt_tree(cx) && !self.ask_those_left_out(cx) {
             self.fail(FetchFailure::NoSource, cx);
         }
     }
@@ -349,6 +361,8 @@ impl Download {
     pub(super) fn fail(&mut self, why: FetchFailure, cx: &mut Cx<'_>) {
         self.state = State::Failed(why);
         self.release_all(cx);
+        self.leave_tree(cx);
+        self.checks.stop();
         match why {
             FetchFailure::Cancelled | FetchFailure::Corrupt | FetchFailure::TooMany => {
                 cx.fx.output(Output::Forget(self.id));
@@ -366,7 +380,8 @@ impl Download {
         }
         let givs = self.givs.iter().map(|&(_, _, until)| (until, "giv"));
         let contact = self.first_contact.map(|until| (until, "first contact"));
-        self.sources.values().filter_map(|s| s.due()).chain(givs).chain(contact).min()
+        let tree = self.checks.asking.as_ref().map(|asking| (asking.until, "tree"));
+        self.sources.values().filter_map(|s| s.due()).chain(givs).chain(contact).chain(tree).min()
     }
 
     pub(super) fn view(&self) -> FetchView {
@@ -375,7 +390,7 @@ impl Download {
             name: self.get.name.clone(),
             size: self.size,
             have: self.have.bytes(),
-            front: self.have.as_slice().first().filter(|(start, _)| *start == 0).map_or(0, |r| r.1),
+            front: self.checks.trusted(&self.have).front(),
             sources: self.sources.values().map(|s| s.view()).collect(),
             state: alloc::string::String::from(match self.state {
                 State::Resting | State::Running => "running",

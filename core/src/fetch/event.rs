@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::AltRefusal;
-use crate::id::{ConnId, FetchId, Guid, Sha1};
+use crate::id::{ConnId, FetchId, Guid, Sha1, Tth};
 use crate::queue::Dialect;
 use crate::queue::client::PlaceLoss;
 use crate::time::Instant;
@@ -67,6 +67,10 @@ pub enum Event {
     /// A source may have another file and is not asked while there is one to
     /// ask.
     KeptBack { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
+    /// A source gave the hash tree of the file.
+    TreeLearnt { fetch: FetchId, at: SocketAddr, root: Tth, pieces: u32 },
+    /// A piece is not what the hash tree says: it is fetched again.
+    PieceWrong { fetch: FetchId, start: u64, end: u64 },
 }
 
 /// What is wrong with a source. Its sentence goes on behind the source's address.
@@ -122,6 +126,9 @@ pub enum SourceTrouble {
     /// Answered that something is wrong with itself.
     #[error("has an error of its own")]
     Failing,
+    /// Gave a piece that is not what the hash tree says.
+    #[error("gave bytes that do not match, and is not asked again")]
+    Mismatch,
 }
 
 /// Why a download ended without its file.

@@ -9,7 +9,8 @@ use core::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::{FetchFailure, Get, PartRow};
-use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
+use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
+use crate::thex::Tree;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 
@@ -23,6 +24,8 @@ use crate::wire::http::ResponseHead;
 pub enum Input {
     /// A download the store remembered. All of them come before `Resume`.
     Restore(PartRow),
+    /// The hash tree of a download that was restored.
+    RestoreTree(FetchId, Arc<Tree>),
     /// Everything remembered is told: go on with it.
     Resume,
     /// Where servers may call us back (`X-Node`); `None` when they cannot.
@@ -59,7 +62,12 @@ pub enum Input {
     /// The SHA-1 of what [`Output::Verify`] named. It may be left out of a
     /// download whose hash nobody knows; any other then fails.
     Verified { fetch: FetchId, sha1: Option<Sha1> },
-    /// What [`Output::Verify`] named cannot be read.
+    /// The body that [`Output::Collect`] asked for.
+    Collected { conn: ConnId, data: Vec<u8> },
+    /// What the piece at `start`, which [`Output::Hash`] named, is in a hash
+    /// tree; `None` when the host cannot hash.
+    Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
+    /// What [`Output::Verify`] or [`Output::Hash`] named cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
 }
 
@@ -76,6 +84,9 @@ pub enum Output {
     Store { conn: ConnId, fetch: FetchId, start: u64, end: u64 },
     /// Drop so many bytes of body; the next head comes after them.
     Skip { conn: ConnId, bytes: u64 },
+    /// The body that follows the head just given is wanted as
+    /// [`Input::Collected`]: so many bytes, or chunks.
+    Collect { conn: ConnId, length: Option<u64> },
     /// Close, whatever is going on, a dial too. No input about it is wanted any more.
     Close { conn: ConnId },
     /// Make room for a download, or open it again.
@@ -83,10 +94,15 @@ pub enum Output {
     /// Hash a whole download; answered with [`Input::Verified`] or
     /// [`Input::VerifyFailed`].
     Verify { fetch: FetchId },
+    /// Hash a piece of a download as it is on disk now; answered with
+    /// [`Input::Hashed`] or [`Input::VerifyFailed`].
+    Hash { fetch: FetchId, start: u64, end: u64 },
     /// A download is whole and right.
     Complete { fetch: FetchId },
     /// Remember a download: `Op::Fetch`.
     Save(Arc<PartRow>),
+    /// Remember the hash tree of a download, or that it has none: `Op::Tree`.
+    SaveTree(FetchId, Option<Arc<Tree>>),
     /// Forget a download: `Op::FetchGone`.
     Forget(FetchId),
     /// Tell the user.

@@ -9,6 +9,7 @@
 
 mod alts;
 mod answers;
+mod check;
 mod config;
 mod contact;
 mod cx;
@@ -21,6 +22,7 @@ mod reply;
 mod row;
 mod source;
 mod talk;
+mod tree;
 mod view;
 
 use alloc::boxed::Box;
@@ -118,6 +120,31 @@ impl Fetches {
         if let Some((fetch, no)) = self.conns.owner(conn) {
             self.with(fetch, now, fx, |d, cx| step(d, no, cx));
         }
+    }
+
+    /// What happens on a connection on which a hash tree is asked for; gives
+    /// back what is about something else.
+    fn about_tree(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) -> Option<Input> {
+        let conn = match input {
+            Input::Dialed { conn, .. }
+            | Input::DialFailed { conn, .. }
+            | Input::Head { conn, .. }
+            | Input::Collected { conn, .. }
+            | Input::Garbage { conn }
+            | Input::Closed { conn } => conn,
+            _ => return Some(input),
+        };
+        let owner = self.conns.owner(conn).and_then(|(fetch, _)| self.downloads.get(&fetch));
+        if !owner.is_some_and(|download| download.asks_for_tree_on(conn)) {
+            return Some(input);
+        }
+        self.at(conn, now, fx, |d, _, cx| match input {
+            Input::Dialed { .. } => d.tree_dialed(cx),
+            Input::Head { head, .. } => d.tree_reply(&head, cx),
+            Input::Collected { data, .. } => d.tree_came(&data, cx),
+            _ => d.no_tree(cx),
+        });
+        None
     }
 
     fn insert(&mut self, row: PartRow, now: Instant, fx: &mut FxOf<Self>) {
@@ -290,8 +317,12 @@ impl Engine for Fetches {
     type Event = Event;
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        let Some(input) = self.about_tree(now, input, fx) else { return };
         match input {
             Input::Restore(row) => self.insert(row, now, fx),
+            Input::RestoreTree(fetch, tree) => {
+                self.with(fetch, now, fx, |d, _| d.checks.restore(d.size, tree));
+            }
             Input::Resume => {
                 for fetch in keys_where(&self.downloads, |d| d.state == State::Resting) {
                     self.with(fetch, now, fx, Download::begin);
@@ -321,6 +352,10 @@ impl Engine for Fetches {
             }),
             Input::Head { conn, head } => {
                 self.at(conn, now, fx, |d, no, cx| d.reply(no, &head, cx));
+            }
+            Input::Collected { .. } => {} // Nobody wants it any more.
+            Input::Hashed { fetch, start, tth } => {
+                self.with(fetch, now, fx, |d, cx| d.hashed(start, tth, cx));
             }
             Input::Garbage { conn } => {
                 self.at(conn, now, fx, |d, no, cx| d.trouble(no, SourceTrouble::Garbage, cx));

@@ -42,6 +42,17 @@ impl RangeSet {
         other.0.iter().for_each(|range| self.remove(*range));
     }
 
+    /// How many bytes from the very first on are in it.
+    pub(super) fn front(&self) -> u64 {
+        self.0.first().filter(|(start, _)| *start == 0).map_or(0, |(_, end)| *end)
+    }
+
+    /// True when some of `range` is in it.
+    pub(super) fn meets(&self, range: Range) -> bool {
+        let at = self.0.partition_point(|r| r.1 <= range.0);
+        self.0.get(at).is_some_and(|r| r.0 < range.1) && range.0 < range.1
+    }
+
     /// True when there is nothing in it.
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -132,6 +143,7 @@ mod tests {
             for (s, e) in set.gaps(ask) {
                 (s..e).for_each(|i| gap[i as usize] = true);
             }
+            prop_assert_eq!(set.meets(ask), (ask.0..ask.1).any(|i| model[i as usize]));
             for i in 0..60 {
                 prop_assert_eq!(gap[i], !model[i] && (ask.0..ask.1).contains(&(i as u64)));
             }

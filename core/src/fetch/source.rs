@@ -11,6 +11,7 @@ use crate::id::{ConnId, FetchId, Sha1};
 use crate::queue::client::{Client, Place};
 use crate::time::{Duration, Instant};
 use crate::wire::http::{AvailableRanges, Target};
+use crate::wire::thex::ThexUri;
 
 /// A source of a download.
 #[derive(Debug, Clone)]
@@ -34,6 +35,12 @@ pub(super) struct Src {
     /// Where these may be. One that is cut off may have written more than it
     /// was heard to, so this is all it was allowed to.
     pub(super) touched: RangeSet,
+    /// Bytes of it that were heard to be on disk.
+    pub(super) wrote: RangeSet,
+    /// Where it says that the file's hash tree is.
+    pub(super) thex: Option<ThexUri>,
+    /// It was asked for that.
+    pub(super) asked_for_tree: bool,
     /// It is not asked for now: the file is to be had without it, or it may
     /// have another one.
     pub(super) left_out: bool,
@@ -126,6 +133,9 @@ impl Src {
             failures: 0,
             gave: false,
             touched: RangeSet::default(),
+            wrote: RangeSet::default(),
+            thex: None,
+            asked_for_tree: false,
             left_out: false,
             lost: None,
         }
@@ -164,6 +174,7 @@ impl Src {
     /// Forgets what it gave; where that may be.
     pub(super) fn forget(&mut self) -> RangeSet {
         self.gave = false;
+        self.wrote = RangeSet::default();
         core::mem::take(&mut self.touched)
     }
 

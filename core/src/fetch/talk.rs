@@ -125,7 +125,7 @@ impl Download {
         };
         let mut taken = self.have.clone();
         flying().for_each(|range| taken.insert(range));
-        let piece = |(start, end): Range| (start, end.min(start.saturating_add(config.chunk)));
+        let piece = |range| self.checks.cut(range, config);
         let several = self.sources.values().filter(|s| s.usable()).count() > 1;
         if let Some(&free) = within(src, taken.gaps(whole)).first() {
             return Some(if several { piece(free) } else { free });
@@ -137,7 +137,7 @@ impl Download {
             if let Some((start, end)) = longest
                 && end - start > config.chunk.saturating_mul(2)
             {
-                return Some(piece((start + (end - start) / 2, end)));
+                return Some(piece((self.checks.middle((start, end)), end)));
             }
         }
         src.waiting()?;

@@ -17,7 +17,8 @@ pub struct FetchView {
     pub size: Option<u64>,
     /// Bytes safe on disk.
     pub have: u64,
-    /// Bytes of them that are the beginning of the file, without a gap.
+    /// Bytes of them that are the beginning of the file, without a gap; checked
+    /// ones, where there is a hash tree.
     pub front: u64,
     /// Where it downloads from.
     pub sources: Vec<SourceView>,

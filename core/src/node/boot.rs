@@ -50,6 +50,9 @@ impl Node {
             for row in restored.fetches {
                 downloads.restore(cx, row);
             }
+            for (fetch, tree) in restored.trees {
+                downloads.restore_tree(cx, fetch, tree);
+            }
         }
         http.queue(cx, server::Input::Resume);
         if config.download {

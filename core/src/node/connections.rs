@@ -150,6 +150,8 @@ pub(super) enum Awaited {
     Storing(u64),
     /// So many more bytes are of no use.
     Skipping(u64),
+    /// A body of so many bytes is wanted whole, or one in chunks.
+    Collecting(Option<u64>),
 }
 
 /// What a connection can run out of.

@@ -3,6 +3,7 @@
 //! the disk.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::mem;
 use core::net::{IpAddr, SocketAddr};
 
@@ -13,9 +14,11 @@ use super::{Config, ConnEvent, Event, FileRef, Op, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::fetch::{self, DialError, Fetches, PartRow, StoreError};
 use crate::id::{ConnId, FetchId};
+use crate::thex::Tree;
 use crate::time::Instant;
-use crate::wire::http::ResponseHead;
+use crate::wire::http::{NotChunked, ResponseHead, chunks};
 use crate::wire::queue::Line;
+use crate::wire::thex;
 
 /// The service that downloads.
 #[derive(Debug, Clone)]
@@ -40,6 +43,11 @@ impl Downloads {
     pub(super) fn restore(&mut self, cx: &mut Cx<'_>, row: PartRow) {
         self.parts.put(&Arc::new(row.clone()));
         self.handle(cx, fetch::Input::Restore(row));
+    }
+
+    /// The hash tree of one, which comes after it.
+    pub(super) fn restore_tree(&mut self, cx: &mut Cx<'_>, fetch: FetchId, tree: Arc<Tree>) {
+        self.handle(cx, fetch::Input::RestoreTree(fetch, tree));
     }
 
     /// Where servers may call us back.
@@ -90,6 +98,9 @@ impl Downloads {
                     store(cx, conn, fetch, (start, end));
                 }
                 fetch::Output::Skip { conn, bytes } => expect(cx, conn, Awaited::Skipping(bytes)),
+                fetch::Output::Collect { conn, length } => {
+                    expect(cx, conn, Awaited::Collecting(length));
+                }
                 fetch::Output::Close { conn } => {
                     // The engine wants to hear no more of it.
                     cx.close(conn, false, "the download is done with it");
@@ -98,10 +109,16 @@ impl Downloads {
                     cx.fx.output(Output::Allocate { fetch, name, size });
                 }
                 fetch::Output::Verify { fetch } => cx.fx.output(Output::Verify { fetch }),
+                fetch::Output::Hash { fetch, start, end } => {
+                    cx.fx.output(Output::Hash { fetch, start, end });
+                }
                 fetch::Output::Complete { fetch } => cx.fx.output(Output::Complete { fetch }),
                 fetch::Output::Save(row) => {
                     self.parts.put(&row);
                     cx.fx.output(Output::Persist(Op::Fetch(row)));
+                }
+                fetch::Output::SaveTree(fetch, tree) => {
+                    cx.fx.output(Output::Persist(Op::Tree(fetch, tree)));
                 }
                 fetch::Output::Forget(fetch) => {
                     self.parts.remove(fetch);
@@ -155,6 +172,17 @@ impl Downloads {
                     state.keep_unread(bytes, used);
                     continue;
                 }
+                Awaited::Collecting(length) => match body(&state.unread, *length) {
+                    Ok(None) => return,
+                    Ok(Some((data, used))) => {
+                        *awaited = Awaited::Head;
+                        let bytes = mem::take(&mut state.unread);
+                        state.keep_unread(bytes, used);
+                        self.handle(cx, fetch::Input::Collected { conn, data });
+                        continue;
+                    }
+                    Err(_) => return self.not_a_reply(cx, conn),
+                },
                 // The body is whole but not yet on disk; what follows waits.
                 Awaited::Storing(_) if state.unread.len() <= limits.bytes as usize => return,
                 Awaited::Storing(_) => return self.not_a_reply(cx, conn),
@@ -220,6 +248,13 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
     let rest = early.split_off(ours);
     state.keep_unread(rest, 0);
     cx.fx.output(Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early });
+}
+
+/// A body that is wanted whole, once all of it is there.
+fn body(bytes: &[u8], length: Option<u64>) -> Result<Option<(Vec<u8>, usize)>, NotChunked> {
+    let Some(length) = length else { return chunks(bytes, thex::LONGEST) };
+    let whole = usize::try_from(length).ok().and_then(|length| bytes.get(..length));
+    Ok(whole.map(|body| (body.to_vec(), body.len())))
 }
 
 /// Sets what comes next on a connection on which we ask.

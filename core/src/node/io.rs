@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::swarm::{self, SwarmFile};
 use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
-use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
+use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
 use crate::queue::{FileKey, Row};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
@@ -66,7 +66,8 @@ pub enum Input {
     /// The range being stored cannot be written, or the file being served
     /// cannot be read any more.
     DiskFailed { conn: ConnId, why: StoreError },
-    /// The answer to [`Output::Verify`] when the part file cannot be read.
+    /// The answer to [`Output::Verify`] and [`Output::Hash`] when the part file
+    /// cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
     /// The answer to [`Output::Verify`]. A host that cannot hash says `None`:
     /// a download whose hash nobody knows is whole then, any other fails.
@@ -91,6 +92,10 @@ pub enum Input {
     Flush,
     /// An answer to [`Output::Swarm`].
     Swarm(swarm::Input),
+    /// The answer to [`Output::Hash`]: what the piece that begins at `start` is
+    /// in a hash tree (THEX). A host that cannot hash says `None`: pieces are
+    /// not checked then.
+    Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
 }
 
 /// Something a node asks of its host.
@@ -151,6 +156,9 @@ pub enum Output {
     Writable { to: SocketAddr },
     /// Something for a swarm.
     Swarm(swarm::Output),
+    /// Hash bytes `start..end` of a download as they are on disk now, as one
+    /// piece of a hash tree; answered with [`Input::Hashed`].
+    Hash { fetch: FetchId, start: u64, end: u64 },
 }
 
 /// A message that travels in datagrams.
@@ -208,6 +216,9 @@ pub struct Restored {
     pub queue: Vec<Row>,
     /// Downloads that are not finished.
     pub fetches: Vec<PartRow>,
+    /// The hash trees of some of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<(FetchId, Arc<Tree>)>,
     /// What is shared at start.
     pub shared: Vec<FileInfo>,
     /// Others of the overlay.
@@ -385,7 +396,7 @@ pub enum Op {
     QueueGone(Guid),
     /// A download, new or changed.
     Fetch(Arc<PartRow>),
-    /// A download that is finished or given up.
+    /// A download that is finished or given up, and its hash tree with it.
     FetchGone(FetchId),
     /// Somebody of the overlay, new or heard of again.
     Host(HostRow),
@@ -393,4 +404,6 @@ pub enum Op {
     HostGone(SocketAddr),
     /// A change of what is remembered of swarms.
     Swarm(swarm::Op),
+    /// The hash tree of a download, or that it has none any more.
+    Tree(FetchId, Option<Arc<Tree>>),
 }

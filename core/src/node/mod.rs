@@ -228,6 +228,9 @@ impl Node {
             Input::Verified { fetch, sha1 } => {
                 downloads.handle(cx, fetch::Input::Verified { fetch, sha1 });
             }
+            Input::Hashed { fetch, start, tth } => {
+                downloads.handle(cx, fetch::Input::Hashed { fetch, start, tth });
+            }
             Input::VerifyFailed { fetch, why } => {
                 downloads.handle(cx, fetch::Input::VerifyFailed { fetch, why });
             }

@@ -128,6 +128,8 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
         | E::Stored { fetch, .. }
         | E::SourceLost { fetch, .. }
         | E::KeptBack { fetch, .. }
+        | E::TreeLearnt { fetch, .. }
+        | E::PieceWrong { fetch, .. }
         | E::Done { fetch, .. }
         | E::Corrupt { fetch, .. }
         | E::Failed { fetch, .. } => (Some(*fetch), None),

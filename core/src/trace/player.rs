@@ -1,6 +1,7 @@
 //! A tape one can move about in: its records, and the node re-executed to
 //! any instant.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -20,7 +21,7 @@ const EVERY: usize = 256;
 /// Something the node was given.
 #[derive(Debug, Clone)]
 enum Given {
-    Input(Input),
+    Input(Box<Input>),
     Timeout,
 }
 
@@ -85,7 +86,7 @@ impl Player {
             Ok(Line::World { protocol, scenario }) => {
                 self.world = Some((protocol.clone(), scenario.clone()));
             }
-            Ok(Line::Input { at, input }) => self.give(*at, Given::Input(input.clone())),
+            Ok(Line::Input { at, input }) => self.give(*at, Given::Input(Box::new(input.clone()))),
             Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
             Ok(Line::Checkpoint(claim)) => {
                 self.checkpoints += 1;
@@ -243,7 +244,7 @@ impl Player {
         while at < given {
             let (when, what) = &self.given[at];
             match what {
-                Given::Input(input) => node.handle(*when, input.clone(), &mut fx),
+                Given::Input(input) => node.handle(*when, (**input).clone(), &mut fx),
                 Given::Timeout => node.handle_timeout(*when, &mut fx),
             }
             fx.drain().for_each(drop);

@@ -8,17 +8,23 @@ use contract::{Step, keeps_the_contract};
 use fetch_support::{FETCH, GOOD, LIMITS, LOCAL, addr, get, id};
 use proptest::prelude::*;
 use servent_core::fetch::{self, DialError, Fetches, StoreError};
-use servent_core::id::{ConnId, Sha1};
+use servent_core::id::{ConnId, Sha1, Tth};
 use servent_core::queue::Dialect;
 use servent_core::queue::client::{self, Client};
+use servent_core::thex::Tree;
 use servent_core::time::Duration;
 use servent_core::wire::http::ResponseHead;
 use servent_core::wire::queue::Told;
+use servent_core::wire::thex;
 
 fn head(kind: u8, n: u64) -> ResponseHead {
     let text = match kind % 6 {
         0 => format!("200 OK\r\nContent-Length: {n}"),
-        1 => format!("206 OK\r\nContent-Range: bytes 0-{n}/{}", n * 2 + 1),
+        1 => format!(
+            "206 OK\r\nX-Thex-URI: /t;{}\r\nContent-Range: bytes 0-{n}/{}",
+            tree(1).root(),
+            n * 2 + 1
+        ),
         2 => format!("503 Q\r\nX-Queue: position=1,pollMin={n},pollMax={}", n / 2),
         3 => format!("503 Q\r\nX-Queued: ID={}\r\nRetry-After: {n}", id()),
         4 => format!("416 No\r\nContent-Range: bytes */{n}"),
@@ -26,6 +32,11 @@ fn head(kind: u8, n: u64) -> ResponseHead {
     };
     let text = format!("HTTP/1.1 {text}\r\n\r\n");
     ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap().0
+}
+
+/// The hash tree of a file of so many bytes.
+fn tree(size: u64) -> Tree {
+    Tree::new(size, vec![Tth([7; 24])]).unwrap()
 }
 
 fn after() -> impl Strategy<Value = Duration> {
@@ -60,6 +71,14 @@ fn fetch_input() -> impl Strategy<Value = fetch::Input> {
         4 => (conn(), 0..6_u8, 0..5_000_u64)
             .prop_map(|(conn, kind, n)| I::Head { conn, head: head(kind, n) }),
         2 => (conn(), 0..6_000_u64).prop_map(|(conn, bytes)| I::Stored { conn, bytes }),
+        3 => (conn(), any::<bool>()).prop_map(|(conn, good)| {
+            let data = if good { thex::write(&tree(1)) } else { vec![1, 2, 3] };
+            I::Collected { conn, data }
+        }),
+        2 => (0..3_u8).prop_map(|kind| {
+            let tth = [None, Some(Tth([7; 24])), Some(Tth([8; 24]))][usize::from(kind)];
+            I::Hashed { fetch: FETCH, start: 0, tth }
+        }),
         1 => conn().prop_map(|conn| I::Closed { conn }),
         1 => conn().prop_map(|conn| I::Garbage { conn }),
         1 => conn().prop_map(|conn| I::DiskFailed { conn, why: StoreError::Full }),

@@ -17,6 +17,7 @@ mod fetch;
 mod fetch_contract;
 mod fetch_liars;
 mod fetch_names;
+mod fetch_trees;
 mod hostile_input;
 mod queue_properties;
 mod queue_rush;

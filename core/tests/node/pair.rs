@@ -174,6 +174,10 @@ fn remembered(host: &Host) -> Restored {
                 restored.fetches.push((*row).clone());
             }
             Op::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
+            Op::Tree(fetch, tree) => {
+                restored.trees.retain(|(of, _)| *of != fetch);
+                restored.trees.extend(tree.map(|tree| (fetch, tree)));
+            }
             Op::Host(row) => restored.hosts.push(row),
             Op::HostGone(at) => restored.hosts.retain(|r| r.at != at),
             Op::Swarm(op) => panic!("it is in no swarm: {op:?}"),

@@ -10,6 +10,7 @@
 pub(crate) mod datagrams;
 pub(crate) mod downloads;
 mod handle;
+mod hashing;
 mod options;
 mod start;
 pub(crate) mod swarm;

@@ -196,7 +196,8 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             }
             None => (None, Remembered::default()),
         };
-        let Remembered { servent, queue, mut fetches, parts, files, hosts, swarm } = remembered;
+        let Remembered { servent, queue, mut fetches, trees, parts, files, hosts, swarm } =
+            remembered;
         let (library, shared) = Library::open(&options.shares, files)?;
         let (downloads, changes) =
             Downloads::restore(&options.download_dir, options.durability, parts, &mut fetches);
@@ -208,7 +209,7 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
         };
         let infos = shared.iter().filter_map(info).collect();
         let restored =
-            Restored { servent, listen: None, queue, fetches, shared: infos, hosts, swarm };
+            Restored { servent, listen: None, queue, fetches, trees, shared: infos, hosts, swarm };
         Ok((
             Folders { store, library, downloads, swarm: files, restored, shared, changes },
             options,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::FetchFailure;
-use servent_core::id::{ConnId, FetchId, FileIndex};
+use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::{
     Answer, Command, ConnEvent, Event, FileRef, Input, Node, Output, StoreError, swarm,
 };
@@ -19,12 +19,11 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
-use super::{Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want};
+use super::{Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want, hashing};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
-use crate::files::store_error;
-use crate::library::{Change as LibraryChange, Shared, sha1_of};
+use crate::library::{Change as LibraryChange, Shared};
 use crate::net::caches::Caches;
 use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
@@ -434,7 +433,13 @@ impl Loop {
             Output::Allocate { fetch, name, size } => {
                 self.changes.extend(self.downloads.allocate(fetch, &name, size));
             }
-            Output::Verify { fetch } => self.verify(fetch),
+            Output::Verify { fetch } => {
+                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
+            }
+            Output::Hash { fetch, start, end } => {
+                let part = self.downloads.part(fetch);
+                hashing::piece(fetch, (start, end), part, self.reports.clone());
+            }
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
             Output::Answer(answer) => self.answer(answer),
             Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
@@ -495,23 +500,6 @@ impl Loop {
             _ => {}
         }
         let _ = self.outside.answers.send(answer); // Nobody may listen.
-    }
-
-    /// Hashes a finished download aside.
-    fn verify(&self, fetch: FetchId) {
-        let (part, reports) = (self.downloads.part(fetch), self.reports.clone());
-        tokio::task::spawn_blocking(move || {
-            let hashed = part.and_then(|part| {
-                let file = part.reader()?;
-                sha1_of(&file, |_| !reports.is_closed()).map_err(|why| store_error(&why))
-            });
-            let input = match hashed {
-                Ok(sha1 @ Some(_)) => Input::Verified { fetch, sha1 },
-                Ok(None) => return, // The servent has ended.
-                Err(why) => Input::VerifyFailed { fetch, why },
-            };
-            let _ = reports.blocking_send(Report::Input(input)); // It may just have ended.
-        });
     }
 
     /// Flushes the store to the disk without anybody waiting for it.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use servent_core::id::Sha1;
+use servent_core::id::{Sha1, Tth};
 use servent_core::thex::{Tree, TreeHasher};
 use sha1::Digest as _;
 
@@ -40,6 +40,20 @@ pub(super) fn hashes_of(
     })?;
     let tree = tree.finish().filter(|_| whole);
     Ok(tree.map(|tree| (Sha1(hasher.finalize().into()), tree)))
+}
+
+/// What `start..end` of a file is in its hash tree.
+///
+/// # Errors
+/// It cannot be read, or has not so many bytes.
+pub(crate) fn tree_hash_of(file: &File, start: u64, end: u64) -> io::Result<Tth> {
+    let mut tree = TreeHasher::of_piece(end - start);
+    read(file, start, end, |bytes| {
+        tree.update(bytes);
+        true
+    })?;
+    let tree = tree.finish().ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok(tree.root())
 }
 
 /// Reads a part of a file, wherever another reader of it stands: handles of one

@@ -24,7 +24,7 @@ use servent_core::time::Instant;
 use servent_core::trace::Digest;
 
 use self::beneath::Root;
-pub(crate) use self::hash::sha1_of;
+pub(crate) use self::hash::{sha1_of, tree_hash_of};
 use self::scan::{Found, mtime};
 pub(crate) use self::worker::{Library, Worker};
 use crate::store::FileRow;

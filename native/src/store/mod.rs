@@ -25,6 +25,7 @@ use servent_core::node::swarm::{Part, SwarmFile};
 use servent_core::node::{HostRow, Op, PartRow};
 use servent_core::queue::Row;
 use servent_core::swarm as swarm_engine;
+use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
 
 pub(crate) use self::backend::Flusher;
@@ -87,6 +88,7 @@ pub(crate) struct Remembered {
     pub(crate) servent: Option<Guid>,
     pub(crate) queue: Vec<Row>,
     pub(crate) fetches: Vec<PartRow>,
+    pub(crate) trees: Vec<(FetchId, Arc<Tree>)>,
     pub(crate) parts: Vec<(FetchId, PartName)>,
     pub(crate) files: Vec<(PathBuf, FileRow)>,
     pub(crate) hosts: Vec<HostRow>,
@@ -163,6 +165,7 @@ fn read(db: &Database) -> Result<Remembered, String> {
         all.files.push((rows::path_of(path.value()), decode(file.value())?));
     }
     trees::read_files(&txn, &mut all.files)?;
+    all.trees = trees::read_fetches(&txn)?;
     match txn.open_table(HOSTS) {
         // A state from before there was an overlay.
         Err(redb::TableError::TableDoesNotExist(_)) => {}
@@ -196,7 +199,9 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
         }
         Change::Node(Op::FetchGone(fetch)) => {
             txn.open_table(FETCHES)?.remove(fetch.0)?;
+            trees::keep_fetch(txn, *fetch, None)?;
         }
+        Change::Node(Op::Tree(fetch, tree)) => trees::keep_fetch(txn, *fetch, tree.as_deref())?,
         Change::Node(Op::Host(row)) => {
             txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;
         }

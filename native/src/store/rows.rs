@@ -20,8 +20,9 @@ pub(super) const QUEUE: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::
 pub(super) const FETCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetches");
 pub(super) const PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("parts");
 pub(super) const FILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("files");
-/// The hash trees of shared files.
+/// The hash trees of shared files, and of the files of downloads.
 pub(super) const FILE_TREES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("file_trees");
+pub(super) const FETCH_TREES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetch_trees");
 pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
 /// What addresses have given and taken in swarms we coordinate.

@@ -86,6 +86,21 @@ fn the_tree_of_a_file_comes_back_as_long_as_it_is_that_file() {
     assert_eq!(found, [("/gone", &None), ("/same", &tree(9)), ("/touched", &None)]);
 }
 
+#[test]
+fn the_tree_of_a_download_goes_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, empty) = open(dir.path()).unwrap();
+    assert!(empty.trees.is_empty());
+    let tree = Arc::new(Tree::new(9, vec![Tth([7; 24])]).unwrap());
+    let put = |fetch: u32, tree| Change::Node(Op::Tree(FetchId(fetch), tree));
+    let some = || Some(Arc::clone(&tree));
+    let gone = Change::Node(Op::FetchGone(FetchId(3)));
+    store.commit(&[put(1, some()), put(2, some()), put(2, None), put(3, some()), gone]).unwrap();
+    drop(store);
+    let (_store, all) = open(dir.path()).unwrap();
+    assert_eq!(all.trees, [(FetchId(1), tree)]);
+}
+
 /// What another process would find after `kill -9`: the bytes the system has
 /// at that moment, without anything a clean end would add.
 #[test]

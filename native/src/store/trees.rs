@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{ReadTransaction, TableError, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
+use servent_core::id::FetchId;
 use servent_core::thex::Tree;
 
-use super::rows::{FILE_TREES, FileRow, decode, encode, key_of};
+use super::rows::{FETCH_TREES, FILE_TREES, FileRow, decode, encode, key_of};
 use super::text;
 
 /// A tree and the time of the change that its content is from: the row of a file
@@ -48,5 +49,33 @@ pub(super) fn keep_file(
 /// Forgets the tree of a file that is shared no longer.
 pub(super) fn forget_file(txn: &WriteTransaction, path: &Path) -> Result<(), redb::Error> {
     txn.open_table(FILE_TREES)?.remove(key_of(path))?;
+    Ok(())
+}
+
+/// The trees of downloads.
+pub(super) fn read_fetches(txn: &ReadTransaction) -> Result<Vec<(FetchId, Arc<Tree>)>, String> {
+    let table = match txn.open_table(FETCH_TREES) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        table => table.map_err(text)?,
+    };
+    let mut all = Vec::new();
+    for row in table.iter().map_err(text)? {
+        let (fetch, tree) = row.map_err(text)?;
+        all.push((FetchId(fetch.value()), decode(tree.value())?));
+    }
+    Ok(all)
+}
+
+/// Keeps the tree of a download, or that it has none.
+pub(super) fn keep_fetch(
+    txn: &WriteTransaction,
+    fetch: FetchId,
+    tree: Option<&Tree>,
+) -> Result<(), redb::Error> {
+    let mut table = txn.open_table(FETCH_TREES)?;
+    match tree {
+        Some(tree) => table.insert(fetch.0, encode(tree).as_slice())?,
+        None => table.remove(fetch.0)?,
+    };
     Ok(())
 }

@@ -134,7 +134,8 @@ fn the_tape_of_a_download_with_a_liar_among_its_sources() {
     assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
     assert_same(&place.path("film"), &bytes);
     stopped(honest);
-    happens_again(&place, "get.sqlog", &["fetch:verifying", "fetch:corrupt", "fetch:source_lost"]);
+    let told = ["fetch:tree_learnt", "fetch:piece_wrong", "fetch:source_lost"];
+    happens_again(&place, "get.sqlog", &told);
 }
 
 /// The bytes of a datagram in a packet over IPv4.

@@ -213,6 +213,42 @@ pub(crate) fn lime_gives(urn: &str, size: usize) -> String {
     )
 }
 
+/// gtk-gnutella gives a piece of a file whose tree it has.
+pub(crate) fn gtk_piece(urn: &str, thex: &str, range: (usize, usize), size: usize) -> String {
+    let (start, end) = range;
+    format!(
+        "HTTP/1.1 206 Partial Content\r\n\
+         Server: gtk-gnutella/1.2.3 (2024-03-03; Topless; Linux x86_64)\r\n\
+         Date: Tue, 25 Jun 2024 10:22:12 GMT\r\n\
+         Content-Type: application/binary\r\n\
+         Content-Range: bytes {start}-{}/{size}\r\n\
+         Content-Length: {}\r\n\
+         X-Features: tls/1.0, fwalt/0.1, queue/1.1\r\n\
+         X-Gnutella-Content-URN: {urn}\r\n\
+         X-Thex-URI: {thex}\r\n\r\n",
+        end - 1,
+        end - start
+    )
+}
+
+/// LimeWire does.
+pub(crate) fn lime_piece(urn: &str, thex: &str, range: (usize, usize), size: usize) -> String {
+    let (start, end) = range;
+    format!(
+        "HTTP/1.1 206 Partial Content\r\n\
+         Date: Sun, 22 Nov 2026 10:33:40 GMT\r\n\
+         Content-Disposition: attachment; filename=\"lime-citrus.mp3\"\r\n\
+         Content-Range: bytes {start}-{}/{size}\r\n\
+         X-Gnutella-Content-URN: {urn}\r\n\
+         X-Thex-URI: {thex}\r\n\
+         Server: LimeWire/@version@\r\n\
+         Content-Length: {}\r\n\
+         Content-Type: application/binary\r\n\r\n",
+        end - 1,
+        end - start
+    )
+}
+
 /// True when both take whoever says this for an ultrapeer of theirs.
 pub(crate) fn is_good_ultrapeer(head: &str) -> bool {
     let number = |name: &str| header(head, name).and_then(|value| value.parse::<u32>().ok());
@@ -283,6 +319,16 @@ impl Foreign {
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
+    }
+
+    /// False when the other end does not want these bytes any more.
+    pub(crate) fn may_send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).is_ok()
+    }
+
+    /// The next head, or `None` at the end.
+    pub(crate) fn next_head(&mut self) -> Option<String> {
+        if self.unread.is_empty() && !self.more() { None } else { Some(self.head()) }
     }
 
     /// The next head, or line with an empty one behind it.

@@ -2,21 +2,26 @@
 //! stands for: neighbours in both directions, files in both directions.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use servent::driver::{Handle, Options};
 use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::{Answer, Command, Get, Hit, Source};
 use servent_core::queue::Policy;
+use servent_core::thex::{Tree, TreeHasher};
 use servent_core::wire::gnutella::{
     Body, HitBuilder, Keywords, Kind, Payload, Ping, Push, Quality, Query, Vendor, Wishes,
 };
+use servent_core::wire::http::RangeSpec;
+use servent_core::wire::thex;
 use sha1::Digest as _;
 use tokio::sync::broadcast::Receiver;
 
 use crate::common::{PATIENCE, Raw, fetched, header, shared, sharing, start, until};
 use crate::foreign::{
-    Foreign, gtk_accept, gtk_connect, gtk_get, gtk_queued, gtk_refuse, is_good_ultrapeer,
-    lime_accept, lime_connect, lime_get, lime_gives, lime_queued,
+    Foreign, gtk_accept, gtk_connect, gtk_get, gtk_piece, gtk_queued, gtk_refuse,
+    is_good_ultrapeer, lime_accept, lime_connect, lime_get, lime_gives, lime_piece, lime_queued,
 };
 
 /// The id of a servent by hand.
@@ -323,6 +328,146 @@ async fn a_file_comes_from_limewire_by_its_hash_after_a_place_in_its_line() {
     .await;
     let path = fetched(&servent, &mut answers).await.unwrap();
     assert!(std::fs::read(path).unwrap() == bytes);
+    servent.stop().await.unwrap();
+}
+
+fn tree_of(bytes: &[u8]) -> Tree {
+    let mut hasher = TreeHasher::new(bytes.len() as u64);
+    hasher.update(bytes);
+    hasher.finish().unwrap()
+}
+
+/// One of them as a source with a hash tree, until it has given all that is
+/// asked of it; its replies begin with these lines. gtk-gnutella gives trees in
+/// chunks. How often it was asked for the tree.
+fn gives_trees(
+    listener: TcpListener,
+    make: fn(&str, &str, (usize, usize), usize) -> String,
+    file: (Vec<u8>, String),
+    tree: (Vec<u8>, bool),
+) -> Arc<AtomicUsize> {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let shared = Arc::new((file, tree));
+    std::thread::spawn(move || {
+        loop {
+            let (mut peer, mut head) = Foreign::called(&listener);
+            let (count, shared) = (Arc::clone(&count), Arc::clone(&shared));
+            std::thread::spawn(move || {
+                let ((bytes, thex), (message, chunked)) = &*shared;
+                loop {
+                    if head.starts_with("GET /uri-res/N2X?urn:sha1:") {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        peer.bytes(&tree_reply(message, *chunked));
+                    } else {
+                        let range = header(&head, "Range").and_then(RangeSpec::parse).unwrap();
+                        let (start, end) = range.resolve(bytes.len() as u64).unwrap();
+                        let (start, end) = (start as usize, end as usize);
+                        let urn = thex.split([';', '?']).nth(1).unwrap();
+                        peer.say(&make(urn, thex, (start, end), bytes.len()));
+                        if !peer.may_send(&bytes[start..end]) {
+                            return;
+                        }
+                    }
+                    match peer.next_head() {
+                        Some(next) => head = next,
+                        None => return,
+                    }
+                }
+            });
+        }
+    });
+    asked
+}
+
+fn tree_reply(message: &[u8], chunked: bool) -> Vec<u8> {
+    let mut reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/dime\r\n".to_vec();
+    if !chunked {
+        reply.extend(format!("Content-Length: {}\r\n\r\n", message.len()).bytes());
+        reply.extend(message);
+        return reply;
+    }
+    reply.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+    for chunk in message.chunks(500) {
+        reply.extend(format!("{:X}\r\n", chunk.len()).bytes());
+        reply.extend(chunk);
+        reply.extend(b"\r\n");
+    }
+    reply.extend(b"0\r\n\r\n");
+    reply
+}
+
+/// Both makes as sources of one file, one of them with wrong bytes: the other's
+/// tree shows it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tree_of_either_make_shows_that_the_other_lies() {
+    const MANY: usize = 3_000_000;
+    for lime_lies in [false, true] {
+        let state = tempfile::tempdir().unwrap();
+        let (_files, bytes) = shared("citrus.mp3", MANY);
+        let sha1 = Sha1(sha1::Sha1::digest(&bytes).into());
+        let tree = tree_of(&bytes);
+        let thex = format!("/uri-res/N2X?urn:sha1:{sha1};{}", tree.root());
+        let wrong: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let [(gtk, gtk_at), (lime, lime_at)] = [(); 2].map(|()| listener());
+        let message = thex::write(&tree);
+        let (of_gtk, of_lime) = if lime_lies { (&bytes, &wrong) } else { (&wrong, &bytes) };
+        let file = (of_gtk.clone(), thex.clone());
+        let gtk = gives_trees(gtk, gtk_piece, file, (message.clone(), true));
+        let lime = gives_trees(lime, lime_piece, (of_lime.clone(), thex.clone()), (message, false));
+        let servent = start(joined(Options::under(state.path()))).await;
+        let mut answers = servent.answers();
+        let source = |at: SocketAddr| {
+            let target = format!("/uri-res/N2R?urn:sha1:{sha1}");
+            Source { at, target, host: at.to_string() }
+        };
+        let sources = vec![source(gtk_at), source(lime_at)];
+        let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources };
+        servent.command(Command::Get(get)).await.unwrap();
+        let path = fetched(&servent, &mut answers).await.unwrap();
+        assert!(std::fs::read(path).unwrap() == bytes);
+        let view = servent.view(0, 0).await.unwrap();
+        let lost = view.fetches[0].sources.iter().filter(|source| source.state == "lost");
+        let liar = if lime_lies { lime_at } else { gtk_at };
+        assert_eq!(lost.map(|s| s.at.clone()).collect::<Vec<_>>(), [liar.to_string()]);
+        let asked = gtk.load(Ordering::Relaxed) + lime.load(Ordering::Relaxed);
+        assert_eq!(asked, 1, "one of them, and once");
+        servent.stop().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_makes_find_our_tree_where_we_say_it_is() {
+    let state = tempfile::tempdir().unwrap();
+    let (servent, _files, bytes, urn) = sharer(state.path()).await;
+    let at = servent.addr().unwrap();
+    by_hand(move || {
+        let tree = tree_of(&bytes);
+        let gtk = gtk_get(&urn, at, "Range: bytes=0-9\r\n");
+        // One after the other: the first has the slot, the second waits for it.
+        let mut first = None;
+        for (asks, status) in [(gtk, "206"), (lime_get(&urn, at, (0, 9)), "503")] {
+            let (mut peer, head) = Foreign::call(at, &asks);
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            peer.body(if status == "206" { 10 } else { 0 });
+            let told = header(&head, "X-Thex-URI").unwrap();
+            assert_eq!(told, format!("/uri-res/N2X?{urn};{}", tree.root()));
+            let target = told.split(';').next().unwrap();
+            peer.say(&format!("GET {target} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+            let head = peer.head();
+            assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+            assert_eq!(header(&head, "Content-Type"), Some("application/dime"));
+            let length = header(&head, "Content-Length").unwrap().parse().unwrap();
+            let message = peer.body(length);
+            assert_eq!(thex::read(&message, SIZE as u64, tree.root()), Some(tree.clone()));
+            let text = String::from_utf8_lossy(&message);
+            for part in ["<file size=\"300000\" segmentsize=\"1024\"/>", "depth=\"1\""] {
+                assert!(text.contains(part), "{text}");
+            }
+            first.get_or_insert(peer);
+        }
+    })
+    .await;
     servent.stop().await.unwrap();
 }
 

@@ -69,8 +69,8 @@ impl Disk {
                 self.fetches.remove(&fetch);
                 self.contents.remove(&fetch);
             }
-            // Nobody looks for neighbours in these worlds.
-            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) => {}
+            // Nobody looks for neighbours in these worlds, or has hash trees.
+            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) | Op::Tree(..) => {}
         }
     }
 
@@ -84,6 +84,7 @@ impl Disk {
             listen: None,
             queue,
             fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
+            trees: Vec::new(),
             shared: Vec::new(),
             hosts: Vec::new(),
             swarm: servent_core::node::swarm::Restored::default(),

@@ -114,6 +114,10 @@ impl<N: Guest> World<Queue<N>> {
                 let start = self.slot(host).starts;
                 self.plan(self.now() + took, Due::Hashed { host, fetch, start });
             }
+            // Files of this world are a name and a size: there are no bytes to hash.
+            Output::Hash { fetch, start, .. } => {
+                self.give(host, Input::Hashed { fetch, start, tth: None }, None);
+            }
             Output::Answer(answer) => self.answered(host, answer),
             // Nodes of this world are in no swarm.
             Output::Store { .. } | Output::Swarm(_) => {}

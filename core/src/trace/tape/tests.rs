@@ -7,11 +7,12 @@ use core::iter::successors;
 
 use super::*;
 use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
-use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1};
+use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{Command, FileInfo, HostRow, Message, Restored};
 use crate::queue::{Dialect, Row, RowState};
 use crate::swarm::FileSpec;
+use crate::thex::Tree;
 use crate::time::Duration;
 use crate::unicast::{Order, Payload, Side};
 use crate::wire::pdtp::{Hash, url_of};
@@ -34,8 +35,12 @@ fn file() -> FileInfo {
         sha1: None,
         key,
         modified: None,
-        tree: None,
+        tree: Some(tree()),
     }
+}
+
+fn tree() -> Arc<Tree> {
+    Arc::new(Tree::new(2_048, [Tth([8; 24]), Tth([0xfe; 24])].into()).unwrap())
 }
 
 fn restored() -> Restored {
@@ -73,6 +78,7 @@ fn restored() -> Restored {
         listen: Some(at),
         queue: [row].into(),
         fetches: [part].into(),
+        trees: [(FetchId(9), tree())].into(),
         shared: [file()].into(),
         hosts: [HostRow { at, heard: Instant::from_secs(1) }].into(),
         swarm: swarm_restored(),
@@ -182,7 +188,8 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Stored { .. } => Input::DiskFailed { conn, why },
         Input::DiskFailed { .. } => Input::VerifyFailed { fetch, why },
         Input::VerifyFailed { .. } => Input::Verified { fetch, sha1: Some(Sha1([0xfe; 20])) },
-        Input::Verified { .. } => Input::Shared(file()),
+        Input::Verified { .. } => Input::Hashed { fetch, start: LARGE, tth: Some(Tth([0xcd; 24])) },
+        Input::Hashed { .. } => Input::Shared(file()),
         Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
         Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
         Input::Datagrams { .. } => Input::Command(Command::Get(get())),

@@ -7,6 +7,7 @@
 
 mod accept;
 mod alts;
+mod chunks;
 mod date;
 mod head;
 mod headers;
@@ -23,6 +24,8 @@ pub use self::writer::HeadWriter;
 
 #[doc(hidden)]
 pub use self::alts::Alts;
+#[doc(hidden)]
+pub use self::chunks::{NotChunked, chunks};
 #[doc(hidden)]
 pub use self::date::HttpDate;
 #[doc(hidden)]

@@ -11,6 +11,7 @@ use servent_core::node::{
     Answer, Config, ConnEvent, FileInfo, FileRef, Input, Limit, Node, Op, Output, Restored,
 };
 use servent_core::queue::FileKey;
+use servent_core::thex::TreeHasher;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
 
@@ -183,6 +184,12 @@ impl Host {
                 Output::Verify { fetch } => {
                     let found = self.verified(fetch);
                     inputs.push_back(Input::Verified { fetch, sha1: Some(found) });
+                }
+                Output::Hash { fetch, start, end } => {
+                    let mut hasher = TreeHasher::of_piece(end - start);
+                    hasher.update(&self.parts[&fetch][start as usize..end as usize]);
+                    let tth = hasher.finish().map(|tree| tree.root());
+                    inputs.push_back(Input::Hashed { fetch, start, tth });
                 }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
                 Output::Complete { .. } | Output::Store { .. } | Output::Swarm(_) => {}

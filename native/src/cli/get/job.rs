@@ -216,7 +216,7 @@ impl Following<'_> {
 
     async fn fetch(&mut self, wish: Get) -> Result<Whole, Failure> {
         let (clock, name) = (Clock::new(), wish.name.clone());
-        let mut ours = None;
+        let (mut ours, mut poured) = (None, 0);
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
@@ -229,7 +229,7 @@ impl Following<'_> {
                 biased;
                 Some(Ok(record)) = records.next() => {
                     troubles.note(clock.now(), &record, self.progress);
-                    if self.pour.is_some() && told::is_corrupt(&record) {
+                    if self.pour.is_some() && told::is_corrupt(&record, poured) {
                         return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
                     }
                 }
@@ -259,6 +259,7 @@ impl Following<'_> {
                         self.progress.show(clock.now(), fetch);
                         if let Some(pour) = &self.pour {
                             pour.upto(fetch.front);
+                            poured = fetch.front.max(poured);
                         }
                     }
                 }

@@ -21,9 +21,13 @@ use servent_core::time::Instant;
 #[derive(Default)]
 pub(super) struct Troubles(BTreeMap<(FetchId, SocketAddr), SourceTrouble>);
 
-/// True when a whole download had the wrong bytes.
-pub(super) const fn is_corrupt(record: &Record) -> bool {
-    matches!(record.event, Event::Fetch(fetch::Event::Corrupt { .. }))
+/// True when there are wrong bytes among the first ones of a download.
+pub(super) const fn is_corrupt(record: &Record, first: u64) -> bool {
+    match record.event {
+        Event::Fetch(fetch::Event::Corrupt { .. }) => true,
+        Event::Fetch(fetch::Event::PieceWrong { start, .. }) => start < first,
+        _ => false,
+    }
 }
 
 impl Troubles {

@@ -1,0 +1,143 @@
+//! The hash tree of a download (THEX): whom it is asked of.
+//!
+//! A source that has the tree says so, with its root, in what it answers. It is
+//! asked once, on a connection of its own: one on which a place is held or a
+//! file comes is not to be disturbed. Whoever cannot be dialed is not asked.
+
+use alloc::sync::Arc;
+
+use super::check::Checks;
+use super::cx::Cx;
+use super::download::{Download, State};
+use super::{Event, Output};
+use crate::id::ConnId;
+use crate::thex::Tree;
+use crate::time::Instant;
+use crate::wire::http::{HeadWriter, ResponseHead};
+use crate::wire::thex::{self, ThexUri};
+
+/// A tree that is on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    /// The source.
+    no: u32,
+    conn: ConnId,
+    uri: ThexUri,
+    /// It is given up then.
+    pub(super) until: Instant,
+}
+
+impl Download {
+    /// A source says that it has the tree.
+    pub(super) fn hear_of_tree(&mut self, no: u32, head: &ResponseHead) {
+        if self.sha1.is_none() || !matches!(head.status, 200 | 206 | 503) {
+            return;
+        }
+        let told = head.headers.get("X-Thex-URI").and_then(ThexUri::parse);
+        if let (Some(src), Some(told)) = (self.sources.get_mut(&no), told) {
+            src.thex = Some(told);
+        }
+    }
+
+    /// The first source that has a tree and was not asked for it.
+    fn next_for_tree(&self) -> Option<(u32, ThexUri)> {
+        let refuted = &self.checks.refuted;
+        self.sources.iter().find_map(|(&no, src)| {
+            let uri = src.thex.as_ref().filter(|uri| !refuted.contains(&uri.root))?;
+            let fits = src.lost.is_none() && !src.pushed && !src.asked_for_tree;
+            fits.then(|| (no, uri.clone()))
+        })
+    }
+
+    /// A tree is on its way, or may come.
+    pub(super) fn may_have_tree(&self) -> bool {
+        self.checks.asking.is_some() || !self.checks.blind && self.next_for_tree().is_some()
+    }
+
+    /// Asks for the tree, once there is somebody who has it.
+    pub(super) fn ask_for_tree(&mut self, cx: &mut Cx<'_>) {
+        let Checks { tree: None, asking: None, blind: false, .. } = self.checks else { return };
+        if self.state != State::Running || self.size.is_none_or(|size| size == 0) {
+            return;
+        }
+        let Some((no, uri)) = self.next_for_tree() else { return };
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.asked_for_tree = true;
+        let conn = cx.conns.draw(self.id, no);
+        let until = cx.now + cx.config.dial_deadline.scaled(cx.config.time_scale);
+        cx.fx.output(Output::Dial { conn, to: src.at() });
+        self.checks.asking = Some(Asking { no, conn, uri, until });
+    }
+
+    /// True for the connection on which the tree is asked for.
+    pub(super) fn asks_for_tree_on(&self, conn: ConnId) -> bool {
+        self.checks.asking.as_ref().is_some_and(|asking| asking.conn == conn)
+    }
+
+    /// The dial is through.
+    pub(super) fn tree_dialed(&mut self, cx: &mut Cx<'_>) {
+        let Some(asking) = &mut self.checks.asking else { return };
+        asking.until = cx.now + cx.config.answer_deadline.scaled(cx.config.time_scale);
+        let mut head = HeadWriter::request("GET", &asking.uri.target);
+        head.header("Host", &self.sources[&asking.no].source.host)
+            .header("User-Agent", &cx.speech.agent)
+            .header("Connection", "close");
+        cx.fx.output(Output::Write { conn: asking.conn, data: head.finish() });
+    }
+
+    /// The head of the answer.
+    pub(super) fn tree_reply(&mut self, head: &ResponseHead, cx: &mut Cx<'_>) {
+        let Some(conn) = self.checks.asking.as_ref().map(|asking| asking.conn) else { return };
+        let chunked = head.headers.lists("Transfer-Encoding", "chunked");
+        let length = head.content_length().filter(|&length| length <= thex::LONGEST as u64);
+        match (head.status, length, chunked) {
+            (100..=199, ..) => {}
+            (200, _, true) => cx.fx.output(Output::Collect { conn, length: None }),
+            (200, Some(_), false) => cx.fx.output(Output::Collect { conn, length }),
+            _ => self.no_tree(cx),
+        }
+    }
+
+    /// The body of the answer.
+    pub(super) fn tree_came(&mut self, message: &[u8], cx: &mut Cx<'_>) {
+        let Some(Asking { no, uri, .. }) = self.checks.asking.clone() else { return };
+        let size = self.size.unwrap_or_default();
+        let Some(tree) = thex::read(message, size, uri.root) else { return self.no_tree(cx) };
+        self.leave_tree(cx);
+        let (fetch, root, pieces) = (self.id, tree.root(), tree.pieces().len() as u32);
+        let at = self.sources[&no].at();
+        cx.fx.event(Event::TreeLearnt { fetch, at, root, pieces });
+        self.checks.take(Some(no), Arc::new(tree));
+        cx.fx.output(Output::SaveTree(fetch, self.checks.tree.clone()));
+        if !self.finish_if_whole(cx) {
+            self.check(cx);
+        }
+    }
+
+    /// Nothing came of it: the next one is asked. When a wrong hash waited for
+    /// the tree, that has to be dealt with as it is without one.
+    pub(super) fn no_tree(&mut self, cx: &mut Cx<'_>) {
+        self.leave_tree(cx);
+        self.ask_for_tree(cx);
+        if self.checks.asking.is_none() && core::mem::take(&mut self.checks.doubted) {
+            self.refetch(cx);
+        }
+    }
+
+    /// Closes the connection on which the tree is asked for.
+    pub(super) fn leave_tree(&mut self, cx: &mut Cx<'_>) {
+        if let Some(Asking { conn, .. }) = self.checks.asking.take() {
+            cx.conns.forget(conn);
+            cx.fx.output(Output::Close { conn });
+        }
+    }
+}
+
+/// A tree that the store remembered.
+impl Checks {
+    pub(super) fn restore(&mut self, size: Option<u64>, tree: Arc<Tree>) {
+        if size == Some(tree.size()) {
+            self.take(None, tree);
+        }
+    }
+}

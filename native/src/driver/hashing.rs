@@ -1,0 +1,50 @@
+//! Hashing of downloads, aside: what the node is told of it comes as a report.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use servent_core::id::FetchId;
+use servent_core::node::{Input, StoreError};
+
+use crate::files::{PartFile, store_error};
+use crate::library::{sha1_of, tree_hash_of};
+use crate::net::{Report, Reports};
+
+type Part = Result<Arc<PartFile>, StoreError>;
+
+/// The SHA-1 of a finished download.
+pub(super) fn whole(fetch: FetchId, part: Part, reports: Reports) {
+    let open = reports.clone();
+    aside(fetch, part, reports, move |file| {
+        let sha1 = sha1_of(file, |_| !open.is_closed())?;
+        Ok(sha1.map(|sha1| Input::Verified { fetch, sha1: Some(sha1) }))
+    });
+}
+
+/// What `start..end` of a download is in its hash tree.
+pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: Part, reports: Reports) {
+    aside(fetch, part, reports, move |file| {
+        let tth = Some(tree_hash_of(file, start, end)?);
+        Ok(Some(Input::Hashed { fetch, start, tth }))
+    });
+}
+
+/// Reads a download where waiting does no harm. Nobody is told when the servent
+/// has ended.
+fn aside(
+    fetch: FetchId,
+    part: Part,
+    reports: Reports,
+    hash: impl FnOnce(&File) -> io::Result<Option<Input>> + Send + 'static,
+) {
+    tokio::task::spawn_blocking(move || {
+        let file = part.and_then(|part| part.reader());
+        let input = match file.and_then(|file| hash(&file).map_err(|why| store_error(&why))) {
+            Ok(Some(input)) => input,
+            Ok(None) => return, // The servent has ended.
+            Err(why) => Input::VerifyFailed { fetch, why },
+        };
+        let _ = reports.blocking_send(Report::Input(input)); // It may just have ended.
+    });
+}
