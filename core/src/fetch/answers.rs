@@ -129,6 +129,8 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
         src.touched.insert(range);
+        self.probe_begins(no, range);
+        let Some(src) = self.sources.get_mut(&no) else { return };
         src.link = Link::Receiving(Receiving {
             conn,
             range,
@@ -267,9 +269,13 @@ impl Download {
                 self.release(no, cx);
             }
         }
+        if done {
+            self.probe_stored(no, cx);
+        }
         if self.finish_if_whole(cx) {
             return;
         }
+        self.probe(cx);
         self.check(cx);
         if done || self.unsaved >= cx.config.save_bytes {
             self.save(cx);

@@ -158,6 +158,9 @@ impl Download {
 
     /// A piece is hashed; `None` when the host cannot do that.
     pub(super) fn hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut Cx<'_>) {
+        if self.state == State::Running && self.probe_hashed(start, found, cx) {
+            return;
+        }
         let Some(tree) = self.checks.tree.clone() else { return };
         let no = (start / tree.piece()) as u32;
         let Some(same) = self.checks.hashing.remove(&no) else { return };

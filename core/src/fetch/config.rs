@@ -31,6 +31,9 @@ pub struct Config {
     pub save_bytes: u64,
     /// Pieces of a part file that are remembered, the largest ones.
     pub pieces: u32,
+    /// Bytes of a source that are compared with those of others where no hash is
+    /// known.
+    pub probe: u64,
     /// Pieces of one download that the host hashes at once.
     pub checks: u32,
     /// The largest file we take; a longer one is a lie.
@@ -80,6 +83,7 @@ impl Default for Config {
             chunk: 1024 * 1024,
             save_bytes: 4 * 1024 * 1024,
             pieces: 4_096,
+            probe: 64 * 1024,
             checks: 4,
             largest: 1 << 44,
             refusal_body: 64 * 1024,

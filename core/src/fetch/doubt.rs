@@ -8,14 +8,16 @@
 //!
 //! Without a hash nothing can be found out afterwards, so nothing is mixed:
 //! the first source that sends bytes is the one the file comes from, and
-//! others join it only when they tell the same `ETag` or `Last-Modified`. The
-//! rest are kept in reserve, for a new beginning when that one is lost.
+//! others join it only when they tell the same `ETag` or `Last-Modified` and a
+//! probe of their bytes is the same (`probe`). The rest are kept in reserve,
+//! for a new beginning when that one is lost.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::cx::Cx;
 use super::download::{Download, State};
+use super::probe::Probe;
 use super::ranges::RangeSet;
 use super::{Event, FetchFailure, SourceTrouble, keys_where};
 use crate::wire::http::ResponseHead;
@@ -29,6 +31,8 @@ pub(super) struct Doubt {
     cleared: Vec<u32>,
     /// What the source that the file comes from calls it.
     kind: Option<Kind>,
+    /// What is compared just now (`probe`).
+    pub(super) probe: Option<Probe>,
 }
 
 /// How a server tells one content of a file from another.
@@ -170,6 +174,10 @@ impl Download {
         let alone = self.sources.iter().all(|(&n, s)| n == no || !s.gave && !s.receives());
         if self.sha1.is_some() || alone {
             self.doubt.kind = Some(Kind::of(head));
+            let first = self.proven().is_empty();
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.joined |= first;
+            }
             return true;
         }
         self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&Kind::of(head)))

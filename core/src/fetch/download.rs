@@ -180,6 +180,7 @@ impl Download {
     /// Lets every idle source look for something to do.
     pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
         self.begin_pieces_anew();
+        self.probe(cx);
         for no in keys_where(&self.sources, |s| s.idle()) {
             if self.state == State::Running && self.sources[&no].idle() {
                 self.client(no, client::Input::Want, cx);
@@ -241,7 +242,7 @@ impl Download {
             fetch: self.id,
             get,
             size: self.size,
-            have: self.have.largest(most),
+            have: self.proven().largest(most),
             tickets: tickets.collect(),
         }
     }
@@ -276,7 +277,7 @@ impl Download {
     /// everywhere and have it hashed.
     pub(super) fn finish_if_whole(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(size) = self.size.filter(|_| self.has_all()) else { return false };
-        if self.state != State::Running || !self.pieces_agree(size, cx) {
+        if self.state != State::Running || !self.all_proven() || !self.pieces_agree(size, cx) {
             return false;
         }
         self.state = State::Verifying;
@@ -315,7 +316,7 @@ impl Download {
 
     /// The bytes are there and nobody can read them.
     pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>) {
-        if self.state == State::Verifying || self.checks.hashes() {
+        if self.state == State::Verifying || self.checks.hashes() || self.doubt.probe.is_some() {
             self.fail(FetchFailure::Disk, cx);
         }
     }
@@ -327,6 +328,8 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.lost = Some(why);
         let had_place = src.client.remembered().is_some();
+        self.drop_unproven(no);
+        let Some(src) = self.sources.get_mut(&no) else { return };
         src.client = Src::new(cx.config, src.source.clone()).client;
         let (at, gave) = (src.at(), src.gave);
         cx.fx.event(Event::SourceLost { fetch: self.id, at, why });
@@ -390,7 +393,7 @@ impl Download {
             name: self.get.name.clone(),
             size: self.size,
             have: self.have.bytes(),
-            front: self.checks.trusted(&self.have).front(),
+            front: self.checks.trusted(&self.proven()).front(),
             sources: self.sources.values().map(|s| s.view()).collect(),
             state: alloc::string::String::from(match self.state {
                 State::Resting | State::Running => "running",

@@ -17,6 +17,7 @@ mod doubt;
 mod download;
 mod event;
 mod io;
+mod probe;
 mod ranges;
 mod reply;
 mod row;

@@ -37,6 +37,8 @@ pub(super) struct Src {
     pub(super) touched: RangeSet,
     /// Bytes of it that were heard to be on disk.
     pub(super) wrote: RangeSet,
+    /// Its bytes may stand beside those of others.
+    pub(super) joined: bool,
     /// Where it says that the file's hash tree is.
     pub(super) thex: Option<ThexUri>,
     /// It was asked for that.
@@ -134,6 +136,7 @@ impl Src {
             gave: false,
             touched: RangeSet::default(),
             wrote: RangeSet::default(),
+            joined: false,
             thex: None,
             asked_for_tree: false,
             left_out: false,
@@ -174,6 +177,7 @@ impl Src {
     /// Forgets what it gave; where that may be.
     pub(super) fn forget(&mut self) -> RangeSet {
         self.gave = false;
+        self.joined = false;
         self.wrote = RangeSet::default();
         core::mem::take(&mut self.touched)
     }

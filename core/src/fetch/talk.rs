@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::download::{Download, State};
+use super::probe::Choice;
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
 use super::{Config, Event, Output, SourceTrouble, keys_where};
@@ -118,6 +119,11 @@ impl Download {
     /// of what is missing.
     pub(super) fn choose(&self, no: u32, config: &Config) -> Option<Range> {
         let src = self.sources.get(&no).filter(|src| src.usable())?;
+        match self.choose_probe(no) {
+            Choice::Only(range) => return Some(range),
+            Choice::Nothing => return None,
+            Choice::Free => {}
+        }
         let whole = (0, self.size.unwrap_or(u64::MAX));
         let flying = || {
             let others = self.sources.iter().filter(move |&(&n, _)| n != no);

@@ -8,10 +8,11 @@ use crate::fetch_support;
 
 use fetch_support::{Desk, FETCH, GOOD, LOCAL, addr, get};
 use servent_core::fetch::{
-    Answer, Config, DialError, Event, FetchFailure, Input, Output, SourceTrouble,
+    Answer, Config, DialError, Event, FetchFailure, Input, Output, PartRow, SourceTrouble,
 };
 use servent_core::id::Sha1;
 use servent_core::queue::Dialect;
+use servent_core::thex::TreeHasher;
 use servent_core::wire::http::RangeSpec;
 
 const A: &str = "80.1.1.1:6346";
@@ -34,6 +35,9 @@ struct Crowd {
     sent: u64,
     answered: usize,
     dialed: usize,
+    /// The host hashes ranges; outputs it has seen.
+    hashes: bool,
+    seen: usize,
 }
 
 impl Crowd {
@@ -50,6 +54,8 @@ impl Crowd {
             sent: 0,
             answered: 0,
             dialed: 0,
+            hashes: true,
+            seen: 0,
         }
     }
 
@@ -73,6 +79,7 @@ impl Crowd {
                 self.answer(self.answered);
                 self.answered += 1;
             }
+            self.hash();
             if self.desk.state() == "verifying" {
                 let right = self.bytes.iter().all(|from| *from != self.liar || self.liar.is_none());
                 let sha1 = Some(if right { GOOD } else { BAD });
@@ -84,6 +91,22 @@ impl Crowd {
             self.desk.secs(1);
         }
         panic!("it does not end");
+    }
+
+    /// The host hashes what it was asked to: the liar's bytes are others.
+    fn hash(&mut self) {
+        while let Some(output) = self.desk.outputs.get(self.seen).cloned() {
+            self.seen += 1;
+            if let Output::Hash { fetch, start, end } = output {
+                let on_disk = &self.bytes[start as usize / 100..(end as usize).div_ceil(100)];
+                let mut hasher = TreeHasher::of_piece(on_disk.len() as u64);
+                let lies =
+                    |from: &Option<SocketAddr>| u8::from(from.is_some() && *from == self.liar);
+                on_disk.iter().for_each(|from| hasher.update(&[lies(from)]));
+                let tth = hasher.finish().map(|tree| tree.root()).filter(|_| self.hashes);
+                self.desk.input(Input::Hashed { fetch, start, tth });
+            }
+        }
     }
 
     fn answer(&mut self, n: usize) {
@@ -191,6 +214,62 @@ fn without_a_hash_those_that_say_the_same_of_their_file_share_it() {
         assert!(crowd.fetched());
         assert_eq!(crowd.givers().len(), 2, "{:?}", crowd.bytes);
     }
+}
+
+/// What they say of their files is the same, and the files are not.
+#[test]
+fn without_a_hash_a_probe_shows_whose_bytes_are_others() {
+    let kind = "ETag: \"a\"";
+    for liar in [A, B] {
+        let mut crowd = Crowd::new(None, &[A, B, C]);
+        crowd.liar = Some(addr(liar));
+        crowd.kinds = [A, B, C].map(|at| (addr(at), kind)).to_vec();
+        crowd.run();
+        assert!(crowd.fetched(), "{liar}");
+        let lies = crowd.givers().contains(&addr(liar));
+        assert!(!lies || crowd.givers().len() == 1, "a mixture: {:?}", crowd.bytes);
+        let kept = |e: &Event| match e {
+            Event::KeptBack { at, .. } => Some(*at),
+            _ => None,
+        };
+        let kept: Vec<SocketAddr> = crowd.desk.events.iter().filter_map(kept).collect();
+        match liar {
+            // It came first, and the others did not join it.
+            A => assert_eq!(kept, [addr(B), addr(C)]),
+            _ => assert_eq!(kept, [addr(B)]),
+        }
+    }
+}
+
+/// Nobody knows what an earlier run has left is of.
+#[test]
+fn without_a_hash_what_an_earlier_run_has_left_is_compared_too() {
+    for same in [false, true] {
+        let mut crowd = Crowd::new(None, &[A, B]);
+        let get = crowd.desk.row().get;
+        crowd.desk = Desk::new(Config { attempts: 2, ..Config::default() }, Dialect::Parq);
+        let (size, have) = (Some(SIZE), vec![(0, 700)]);
+        let row = PartRow { fetch: FETCH, get, size, have, tickets: Vec::new() };
+        crowd.desk.input(Input::Restore(row));
+        crowd.desk.input(Input::Resume);
+        crowd.bytes[..7].fill(Some(addr(C)));
+        crowd.liar = (!same).then_some(addr(C));
+        crowd.kinds = [A, B].map(|at| (addr(at), "ETag: \"a\"")).to_vec();
+        crowd.run();
+        assert!(crowd.fetched());
+        assert!(same || !crowd.givers().contains(&addr(C)), "{:?}", crowd.bytes);
+        let kept = |e: &Event| matches!(e, Event::KeptBack { .. });
+        assert_eq!(crowd.desk.events.iter().any(kept), !same);
+    }
+}
+
+#[test]
+fn a_host_that_cannot_hash_believes_what_servers_say_of_their_files() {
+    let mut crowd = Crowd::new(None, &[A, B]);
+    crowd.kinds = [A, B].map(|at| (addr(at), "ETag: \"a\"")).to_vec();
+    crowd.hashes = false;
+    crowd.run();
+    assert!(crowd.fetched() && crowd.givers().len() == 2, "{:?}", crowd.bytes);
 }
 
 #[test]
