@@ -1,5 +1,6 @@
 //! Measures Servent: ours beside a peer or the physical limit, in one run.
 
+mod everyday;
 mod host;
 mod measure;
 mod queue;
@@ -52,6 +53,8 @@ enum Area {
     Programs(swarm::Programs),
     /// Reliable messages over UDP, beside others.
     Unicast,
+    /// Files from a web server, small and large, `send`, start, idleness.
+    Everyday,
     /// Hold connections in a queue: the client half of `queue`.
     #[command(hide = true)]
     Hold {
@@ -97,6 +100,7 @@ fn run() -> Result<bool> {
         Some(Area::Routing) => routing::run(&mut report, quick),
         Some(Area::Sim) => sim::run(&mut report, quick)?,
         Some(Area::Page) => sim::page::run(&mut report, quick)?,
+        Some(Area::Everyday) => everyday::run(&mut report, quick)?,
         None => {
             queue::run(&mut report, quick)?;
             routing::run(&mut report, quick);
@@ -104,6 +108,7 @@ fn run() -> Result<bool> {
             sim::page::run(&mut report, quick)?;
             swarm::run(&mut report, quick)?;
             unicast::run(&mut report, quick)?;
+            everyday::run(&mut report, quick)?;
         }
     }
     Ok(report.finish())

@@ -1,0 +1,56 @@
+//! What people do with it every day, beside the tools they would take
+//! otherwise and beside what the machine can do at most.
+
+mod carry;
+mod files;
+mod idle;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::measure::now;
+use crate::report::Report;
+
+const MIB: u64 = 1 << 20;
+
+/// All of it.
+pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
+    report.note("everyday use");
+    files::large(report, quick)?;
+    files::small(report, quick)?;
+    carry::run(report, quick)?;
+    idle::run(report, quick)
+}
+
+/// The program under measurement, at home in `dir`.
+fn program(dir: &Path) -> Result<Command> {
+    let program = std::env::var_os("SERVENT_PROGRAM")
+        .context("SERVENT_PROGRAM does not name the program; use `cargo xtask bench`")?;
+    Ok(quiet(Command::new(program), dir))
+}
+
+/// A program that is at home in `dir` and says nothing.
+fn quiet(mut command: Command, dir: &Path) -> Command {
+    for home in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
+        command.env(home, dir);
+    }
+    command.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// True when a tool of that name is on this machine.
+fn is_here(tool: &str) -> bool {
+    let mut command = Command::new(tool);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Seconds until it has ended, which must be well.
+fn seconds(mut command: Command) -> Result<f64> {
+    let began = now();
+    let status = command.status().with_context(|| format!("{command:?} could not be started"))?;
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(began.elapsed().as_secs_f64())
+}
