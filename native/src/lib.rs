@@ -9,6 +9,7 @@ mod files;
 mod library;
 mod net;
 pub mod replay;
+mod seldom;
 mod store;
 pub mod swarm;
 mod tape;
@@ -17,6 +18,7 @@ pub mod unicast;
 
 pub use self::clock::Clock;
 pub use self::library::LibraryStatus;
-pub use self::net::{Descriptors, raise_descriptors};
+pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
+pub use self::seldom::Seldom;
 pub use self::store::{DamagedState, Durability};
 pub use self::tape::Joined;

@@ -38,7 +38,7 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     let mut response = if !host_is_ours(request.headers()) {
         let text = "This servent answers to an address or to localhost, not to a name.\n";
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-    } else if !origin_is_ours(request.headers()) {
+    } else if !origin_is_ours(request.headers()) || is_from_elsewhere(&request) {
         (StatusCode::FORBIDDEN, "This servent answers its own page only.\n").into_response()
     } else {
         next.run(request).await
@@ -58,11 +58,22 @@ fn host_is_ours(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|h| h.to_str().ok()) else {
         return false;
     };
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((v6, _)) => v6,
-        None => host.split_once(':').map_or(host, |(name, _)| name),
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((v6, port)) => (v6, port),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+    let is_port = |port: &str| port.bytes().all(|b| b.is_ascii_digit()) && port.len() <= 5;
+    let port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    port && (name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok())
+}
+
+/// True when a browser says that a page of somebody else wants something of
+/// what only our own page needs: it could not read it, but make us work.
+fn is_from_elsewhere(request: &Request) -> bool {
+    let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let path = request.uri().path();
+    let inner = path.starts_with("/api/") || path == "/metrics";
+    inner && !matches!(site, None | Some(b"same-origin" | b"none"))
 }
 
 /// True when no other site's page sent this.
@@ -98,7 +109,17 @@ mod tests {
         for host in ["127.0.0.1:6380", "localhost", "LocalHost:80", "[::1]:6380", "10.0.0.7"] {
             assert!(host_is_ours(&headers(&[("host", host)])), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:6380", "127.0.0.1.nip.io", ""] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:6380",
+            "127.0.0.1.nip.io",
+            "",
+            "127.0.0.1:evil.com",
+            "localhost:6380.evil.com",
+            "[::1]evil.com",
+            "[::1]:evil.com",
+            "127.0.0.1:123456",
+        ] {
             assert!(!host_is_ours(&headers(&[("host", host)])), "{host}");
         }
         assert!(!host_is_ours(&headers(&[])));

@@ -3,6 +3,7 @@
 
 mod api;
 mod guard;
+mod listener;
 mod metrics;
 mod page;
 pub(crate) mod swarm;
@@ -83,7 +84,7 @@ pub(crate) async fn serve(
     hub: Arc<Hub>,
     done: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    axum::serve(listener, router(hub)).with_graceful_shutdown(done).await
+    listener::serve(listener, router(hub), done).await
 }
 
 fn router(hub: Arc<Hub>) -> Router {

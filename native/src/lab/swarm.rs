@@ -28,7 +28,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<(
         .route("/status", get(status))
         .layer(middleware::from_fn(guard::guard))
         .with_state(server);
-    axum::serve(listener, router).await
+    super::listener::serve(listener, router, std::future::pending()).await
 }
 
 /// The swarm in numbers, and `clients` of each file.

@@ -3,9 +3,11 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Descriptors kept for everything that is no connection: the store, the
-/// trace, listeners, the lab, the runtime's own.
-const RESERVED: u64 = 96;
+/// Connections of the lab at one time.
+pub const LAB_CONNECTIONS: u32 = 64;
+/// Descriptors kept for everything that is no connection of the node: the
+/// store, the trace, listeners, the lab, the runtime's own.
+const RESERVED: u64 = 96 + LAB_CONNECTIONS as u64;
 /// More connections than this are not tried whatever the system allows.
 const MOST: u64 = 1 << 20;
 
@@ -44,7 +46,7 @@ mod tests {
 
     #[test]
     fn connections_leave_room_for_files_and_ourselves() {
-        assert_eq!(Descriptors { limit: 1_024 }.connections(4), 1_024 - 96 - 4);
+        assert_eq!(Descriptors { limit: 1_024 }.connections(4), 1_024 - 160 - 4);
         assert_eq!(Descriptors { limit: 50 }.connections(4), 8);
         assert_eq!(Descriptors { limit: u64::MAX }.connections(4), 1 << 20);
     }

@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Outbox, Report, Reports, conn};
+use crate::Seldom;
 use crate::error::StartError;
 
 /// Connections the system may hold for us before we accept them.
@@ -68,6 +69,7 @@ pub(crate) async fn accept(
     room: Arc<Semaphore>,
     reports: Reports,
 ) {
+    let mut failures = Seldom::default();
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         tokio::select! {
@@ -78,7 +80,9 @@ pub(crate) async fn accept(
                     }
                 }
                 Err(why) => {
-                    tracing::warn!(%why, "cannot accept");
+                    if let Some(before) = failures.tell() {
+                        tracing::warn!(%why, before, "cannot accept");
+                    }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },

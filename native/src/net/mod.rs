@@ -24,7 +24,7 @@ use servent_core::node::Input;
 
 pub(crate) use self::alarm::Alarm;
 pub(crate) use self::cork::Cork;
-pub use self::limits::{Descriptors, raise_descriptors};
+pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::Pace;
 

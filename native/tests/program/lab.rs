@@ -240,3 +240,67 @@ fn stop_by_command_ends_share_as_ctrl_c_does() {
     ));
     assert_eq!(running.ended().code(), Some(0));
 }
+
+#[test]
+fn a_page_of_somebody_else_gets_nothing_out_of_the_api() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&[]);
+    let lab = running.lab.unwrap();
+    for (path, site, status) in [
+        ("/api/status", "cross-site", 403),
+        ("/api/tape", "cross-site", 403),
+        ("/api/view", "same-site", 403),
+        ("/metrics", "cross-site", 403),
+        ("/api/status", "same-origin", 200),
+        ("/api/status", "none", 200),
+        ("/", "cross-site", 200),
+    ] {
+        let site = format!("Sec-Fetch-Site: {site}");
+        let reply = Wire::connect(lab).get(path, &[&site]);
+        assert_eq!(reply.status, status, "{path} {site}");
+    }
+    let mut wire = Wire::connect(lab);
+    wire.send("GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:evil.com\r\n\r\n");
+    assert_eq!(wire.reply().status, 421);
+}
+
+/// With few descriptors, and more connections to the lab than that.
+#[test]
+fn half_heads_at_the_lab_starve_nobody_and_are_closed() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let servent = place.servent(&[]);
+    let mut limited = std::process::Command::new("sh");
+    let program = servent.get_program().to_owned();
+    limited.args(["-c", "ulimit -n 260; exec \"$0\" \"$@\""]).arg(program);
+    limited.args(["share", "shared", "--state", "state", "--json"]);
+    limited.args(["--listen", "127.0.0.1:0", "--lab", "127.0.0.1:0"]);
+    limited.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
+    limited.current_dir(place.dir.path());
+    let mut running = program::Running::start(limited);
+    let at: std::net::SocketAddr =
+        running.event("listening")["at"].as_str().unwrap().parse().unwrap();
+    let lab = running.event("lab")["url"].as_str().unwrap().to_owned();
+    let lab: std::net::SocketAddr =
+        lab.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
+    running.event("hashed");
+    let mut half: Vec<TcpStream> = Vec::new();
+    for _ in 0..300 {
+        let mut stream = TcpStream::connect(lab).unwrap();
+        let _ = stream.write_all(b"GET /api/status HTTP/1.1\r\nHost: ");
+        half.push(stream);
+    }
+    let reply = Wire::connect(at).get("/get/0/file", &["Connection: close"]);
+    assert_eq!((reply.status, reply.body.len()), (200, 1_000), "the sharing port has its own");
+    // Every one of them is closed, and an honest reader gets its turn.
+    let reply = Wire::connect(lab).get("/api/status", &["Connection: close"]);
+    assert_eq!(reply.status, 200);
+    for stream in half {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut answer = Vec::new();
+        let ended = std::io::Read::read_to_end(&mut &stream, &mut answer);
+        let reset = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ConnectionReset;
+        assert!(ended.as_ref().map_or_else(reset, |_| true), "{ended:?}");
+    }
+}
