@@ -59,10 +59,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let plain =
             arguments.listen.is_none() && arguments.traces.is_empty() && arguments.www.is_none();
         if plain
-            && let Ok(control) = Control::find(&settings.state)
-            && control.get(&settings.state, "/api/info").await.is_ok()
+            && let Ok(info) = Control::of(&settings.state).get("/info").await
+            && let Some(at) = info["lab"].as_str().and_then(|at| at.parse().ok())
         {
-            return show(control.address, arguments.open);
+            return show(at, arguments.open);
         }
         let mut signals = Signals::new()?;
         let Some((listener, at)) = start::lab(&config).await? else {
@@ -76,6 +76,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             page: Page::new(settings.www.clone()),
             token: token()?,
             readers: Readers::new(settings.lab_readers),
+            address: Some(at),
         };
         show(at, arguments.open)?;
         let stop = async move { signals.first().await };

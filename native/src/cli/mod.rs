@@ -10,6 +10,7 @@ mod lan;
 mod man;
 mod receive;
 mod replay;
+mod rescan;
 mod search;
 mod send;
 mod share;
@@ -83,6 +84,7 @@ enum Command {
     Send(send::Arguments),
     Receive(receive::Arguments),
     Status(status::Arguments),
+    Rescan(rescan::Arguments),
     Sim(sim::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
@@ -171,6 +173,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Send(arguments) => send::run(&common, &arguments),
         Command::Receive(arguments) => receive::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
+        Command::Rescan(arguments) => rescan::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),
         Command::Replay(arguments) => replay::run(&common, &arguments),

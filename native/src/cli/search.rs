@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use servent::driver::{Driver, Handle, Options, known_hosts};
-use servent::error::{StartError, StoreFailure};
+use servent::error::StartError;
 use servent_core::node::{Answer, Command, Hit};
 use servent_core::text::Shown;
 use servent_core::wire::http::Target;
@@ -109,9 +109,7 @@ async fn whom(
         return peers(&arguments.peer).await;
     }
     let state = &config.settings.state;
-    if let Ok(control) = Control::find(state)
-        && let Ok(status) = control.get(state, "/api/status?count=0").await
-    {
+    if let Ok(status) = Control::of(state).get("/status?count=0").await {
         let here = status["servents"][0]["listen"].as_array().into_iter().flatten();
         let here = here.filter_map(|at| at.as_str()?.parse().ok()).map(from_here);
         let here: Vec<SocketAddr> = here.take(1).collect();
@@ -119,18 +117,7 @@ async fn whom(
             return Ok(here);
         }
     }
-    let known = match known_hosts(state, CACHED) {
-        // It runs without its lab, and has the state to itself.
-        Err(StoreFailure::Locked { .. }) => {
-            return Err(Failure::new(
-                Exit::Running,
-                "a servent runs with this state, and its lab is off: it cannot be asked where \
-                 it listens",
-            )
-            .next("name it, or any other, with --peer HOST:PORT"));
-        }
-        known => known.map_err(StartError::from)?,
-    };
+    let known = known_hosts(state, CACHED).map_err(StartError::from)?;
     if known.is_empty() {
         return Err(Failure::usage("nobody of the overlay is known yet").next(
             "name somebody with --peer HOST:PORT, look in the local network with --lan, or start \

@@ -14,7 +14,7 @@ use servent::driver::{Driver, Handle, Options};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
 
-use super::control::{Control, ControlFile, token};
+use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
 use super::search::{self, from_here};
 use super::start::{self, TraceFlag, address, make, runtime};
@@ -113,26 +113,27 @@ async fn share(
     }
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
-    let token = token()?;
-    let mut control = None;
+    let hub = Arc::new(Hub {
+        name: "servent share".into(),
+        servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
+        traces: Traces::new(settings.trace.clone()),
+        page: Page::new(settings.www.clone()),
+        token: token()?,
+        readers: Readers::new(settings.lab_readers),
+        address: listener.as_ref().map(|(_, address)| *address),
+    });
+    let control = Server::start(&settings.state, hub.clone())?;
+    let mut access = None;
     let (done, finished) = oneshot::channel::<()>();
     let mut server = None;
     if let Some((listener, address)) = listener {
-        let written = Control { address, token: token.clone(), pid: std::process::id() };
-        control = Some(ControlFile::write(&settings.state, &written)?);
+        let written = LabAccess { address, token: hub.token.clone(), pid: std::process::id() };
+        access = Some(ControlFile::write(&settings.state, &written)?);
         announce_lab(voice, address)?;
-        let hub = Hub {
-            name: "servent share".into(),
-            servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
-            traces: Traces::new(settings.trace.clone()),
-            page: Page::new(settings.www.clone()),
-            token,
-            readers: Readers::new(settings.lab_readers),
-        };
         let until = async {
             let _ = finished.await;
         };
-        server = Some(tokio::spawn(lab::serve(listener, Arc::new(hub), until)));
+        server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
     let watching = tokio::spawn(watch(handle.clone(), voice));
@@ -142,7 +143,7 @@ async fn share(
     };
     watching.abort();
     signals.end_at_next();
-    drop(control);
+    drop((control, access));
     drop(lan);
     if ended.is_ok() {
         handle.stop().await?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, stdout};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use super::control::Control;
 use super::start::runtime;
-use super::{Common, print};
+use super::{Common, get, print};
 use crate::exit::Failure;
 use crate::progress::{bytes, length};
 use crate::signal::Signals;
@@ -17,7 +18,7 @@ use servent_core::text::Shown;
 
 /// Show slots, queue, downloads and counters of the running servent.
 ///
-/// It is found through its state folder.
+/// It is found through its state folder, and so are the downloads under way.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent status
@@ -39,12 +40,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let config = common.config()?;
     let state = &config.settings.state;
-    let control = Control::find(state)?;
-    let target = format!("/api/status?count={}", arguments.places);
+    let target = format!("/status?count={}", arguments.places);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         loop {
-            let status = control.get(state, &target).await?;
+            let status = status(state, &target).await?;
             let text = if arguments.json { format!("{status}\n") } else { table(&status) };
             let clear = arguments.watch && !arguments.json && stdout().is_terminal();
             print(if clear { format!("\x1b[H\x1b[J{text}") } else { text })?;
@@ -59,6 +59,37 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     })
 }
 
+/// What the servent with this state does, and the downloads under way beside it.
+async fn status(state: &Path, target: &str) -> Result<Value, Failure> {
+    let mut all = Control::of(state).get(target).await;
+    for place in downloading(state) {
+        let Ok(mut one) = Control::of(&place).get(target).await else { continue };
+        let Some(pid) = one.get("pid").cloned() else { continue };
+        for servent in one["servents"].as_array_mut().into_iter().flatten() {
+            servent["pid"] = pid.clone();
+        }
+        match &mut all {
+            Ok(all) => {
+                let more = one["servents"].take();
+                let known = all["servents"].as_array_mut();
+                known
+                    .into_iter()
+                    .for_each(|known| known.extend(more.as_array().cloned().unwrap_or_default()));
+            }
+            Err(_) => all = Ok(one),
+        }
+    }
+    all
+}
+
+/// The state folders of every `servent get` that has not come to its end.
+fn downloading(state: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(get::states(state)).into_iter().flatten();
+    let mut places: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    places.sort();
+    places
+}
+
 /// The status as people read it.
 fn table(status: &Value) -> String {
     let mut out = String::new();
@@ -66,6 +97,11 @@ fn table(status: &Value) -> String {
         let listen: Vec<&str> =
             servent["listen"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let view = &servent["view"];
+        if servent["name"] == get::NAME {
+            let _ = writeln!(out, "get, process {}", servent["pid"]);
+            downloads(&mut out, view);
+            continue;
+        }
         let queue = &view["queue"];
         let n = |v: &Value| v.as_u64().unwrap_or(0);
         let used = n(&queue["slots"]).saturating_sub(n(&queue["free"]));

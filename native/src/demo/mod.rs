@@ -197,6 +197,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)]) -> Hub {
         page: Page::new(plan.www.clone()),
         token: plan.token.clone(),
         readers: Readers::new(plan.readers),
+        address: None,
     }
 }
 

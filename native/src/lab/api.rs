@@ -31,6 +31,7 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>) -> Json<Value> {
         "name": hub.name,
         "version": env!("CARGO_PKG_VERSION"),
         "live": !hub.servents.is_empty(),
+        "lab": hub.address,
         "servents": servents,
         "traces": hub.traces.list().into_keys().collect::<Vec<_>>(),
     }))
@@ -108,6 +109,12 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "view": handle.view(1, count).await?,
         "overlay": handle.neighbourhood().await?,
     }))
+}
+
+/// `POST /rescan`: every servent looks at its shared folders again, soon.
+pub(super) async fn rescan(State(hub): State<Arc<Hub>>) -> StatusCode {
+    hub.servents.iter().for_each(|live| live.handle.rescan());
+    StatusCode::NO_CONTENT
 }
 
 /// `GET /api/traces`: the names of the recorded traces.

@@ -21,7 +21,7 @@ use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use servent::driver::Handle;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 
 pub(crate) use self::page::Page;
 pub(crate) use self::tape::Readers;
@@ -44,6 +44,8 @@ pub(crate) struct Hub {
     pub(crate) token: String,
     /// Who may follow the tape.
     pub(crate) readers: Readers,
+    /// Where the page is, if it is.
+    pub(crate) address: Option<SocketAddr>,
 }
 
 /// A servent that runs in this process.
@@ -85,6 +87,17 @@ pub(crate) async fn serve(
     done: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     listener::serve(listener, router(hub), done).await
+}
+
+/// Serves what the commands of this machine ask of a running servent. Whoever
+/// may open the socket may do what they do.
+pub(crate) async fn control(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
+    let router = Router::new()
+        .route("/info", get(api::info))
+        .route("/status", get(api::status))
+        .route("/rescan", post(api::rescan))
+        .with_state(hub);
+    axum::serve(listener, router).await
 }
 
 fn router(hub: Arc<Hub>) -> Router {

@@ -8,6 +8,7 @@ mod swarm_program;
 mod bad_input;
 mod browse;
 mod command;
+mod control;
 mod demo;
 mod lab;
 mod one_queue;

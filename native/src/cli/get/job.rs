@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
@@ -22,9 +23,11 @@ use super::push::Pushing;
 use super::source::Wanted;
 use super::stdout::Pour;
 use super::told::{self, Troubles};
+use crate::cli::control::Server;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::lab::{Hub, Live, Page, Readers, Traces};
 use crate::progress::{Bars, FetchProgress, Voice, bytes};
 use crate::signal::Signals;
 
@@ -47,11 +50,19 @@ struct Whole {
     sha1: Option<Sha1>,
 }
 
+/// What a download calls itself where it is asked how it goes.
+pub(crate) const NAME: &str = "get";
+
+/// Where the downloads under way have their state folders.
+pub(crate) fn states(state: &Path) -> PathBuf {
+    state.join("get")
+}
+
 /// Each download has a state folder of its own, named by the file it makes:
 /// the same command finds it again, and a running `share` is not in its way.
 pub(super) fn state_of(config: &Config, file: &Path) -> PathBuf {
     let digest = sha1::Sha1::digest(file.as_os_str().as_encoded_bytes());
-    config.settings.state.join("get").join(HEXLOWER.encode(&digest[..8]))
+    states(&config.settings.state).join(HEXLOWER.encode(&digest[..8]))
 }
 
 impl Job {
@@ -86,7 +97,7 @@ impl Job {
         // It is there for a download: of no use to anybody as a way.
         node.overlay.router.relay = false;
         Options {
-            name: "get".into(),
+            name: NAME.into(),
             listen: vec![listen(self.listen, sources)],
             download_dir: self.folder().to_path_buf(),
             node,
@@ -110,6 +121,8 @@ impl Job {
         }
         let started = Driver::start(self.options(config, &sources, state.as_deref())).await;
         let handle = started.map_err(|error| self.not_started(error))?;
+        let control =
+            state.as_deref().map(|state| Server::start(state, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
         let again = wish.clone();
         let mut push = Pushing::new(self.wanted.push.as_ref());
@@ -134,6 +147,7 @@ impl Job {
         };
         progress.finish();
         signals.end_at_next();
+        drop(control);
         handle.stop().await?;
         let Whole { fetch, size, sha1 } = outcome?;
         if let Some(state) = state {
@@ -157,6 +171,20 @@ impl Job {
         let what = format!("the download of {} is already running{by}", self.file.display());
         Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
     }
+}
+
+/// What `servent status` is shown of it.
+fn hub(handle: &Handle) -> Arc<Hub> {
+    let live = Live { id: NAME.into(), name: NAME.into(), handle: handle.clone() };
+    Arc::new(Hub {
+        name: "servent get".into(),
+        servents: vec![live],
+        traces: Traces::new([]),
+        page: Page::new(None),
+        token: String::new(),
+        readers: Readers::new(0),
+        address: None,
+    })
 }
 
 /// Where to listen for calls back: where asked, else any free port of the

@@ -19,6 +19,7 @@ use servent_core::time;
 
 use self::all::All;
 use self::job::Job;
+pub(crate) use self::job::{NAME, states};
 use self::source::Wanted;
 use super::Common;
 use super::start::{TraceFlag, address, make, runtime};

@@ -1,0 +1,90 @@
+//! `control.json`: where a servent's lab listens, and the token that changes
+//! through the lab need. Whoever may read the state folder may have it.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+
+/// What a running servent leaves in its state folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LabAccess {
+    /// Where its lab listens.
+    pub(crate) address: SocketAddr,
+    /// What changes of its state need.
+    pub(crate) token: String,
+    /// Its process.
+    pub(crate) pid: u32,
+}
+
+/// The file of a running servent; removed when dropped.
+pub(crate) struct ControlFile(PathBuf);
+
+/// A fresh token of 128 random bits.
+pub(crate) fn token() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    let read = fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
+    read.map_err(|e| Failure::file("read", Path::new("/dev/urandom"), &e))?;
+    Ok(HEXLOWER.encode(&bytes))
+}
+
+fn file(state: &Path) -> PathBuf {
+    state.join("control.json")
+}
+
+impl ControlFile {
+    /// Writes it, readable by nobody else.
+    pub(crate) fn write(state: &Path, access: &LabAccess) -> Result<Self, Failure> {
+        let path = file(state);
+        let fresh = state.join("control.json.new");
+        let failed = |e: std::io::Error| Failure::file("write", &path, &e);
+        let _ = fs::remove_file(&fresh);
+        let mut out = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&fresh)
+            .map_err(failed)?;
+        let text = serde_json::to_string(access).unwrap_or_default();
+        out.write_all(text.as_bytes()).map_err(failed)?;
+        fs::rename(&fresh, &path).map_err(failed)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for ControlFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_private_and_goes_with_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let access = LabAccess {
+            address: SocketAddr::from(([127, 0, 0, 1], 6380)),
+            token: token().unwrap(),
+            pid: 7,
+        };
+        let written = ControlFile::write(dir.path(), &access).unwrap();
+        let text = fs::read_to_string(file(dir.path())).unwrap();
+        assert_eq!(serde_json::from_str::<LabAccess>(&text).unwrap(), access);
+        let mode = fs::metadata(file(dir.path())).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(written);
+        assert!(!file(dir.path()).exists());
+    }
+}

@@ -1,0 +1,110 @@
+//! How the commands of one machine talk to a running servent: through
+//! `control.sock` in its state folder, which only its user may open. It is
+//! there whether the lab is on or off.
+
+mod file;
+mod server;
+mod socket;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+pub(crate) use self::file::{ControlFile, LabAccess, token};
+pub(crate) use self::server::Server;
+use self::socket::Socket;
+use crate::exit::{Exit, Failure, said};
+
+/// Longest wait for a servent of this machine.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The running servent of a state folder, if there is one.
+pub(crate) struct Control {
+    state: PathBuf,
+}
+
+impl Control {
+    pub(crate) fn of(state: &Path) -> Self {
+        Self { state: state.to_path_buf() }
+    }
+
+    /// `GET target`, as JSON.
+    ///
+    /// # Errors
+    /// No servent runs with this state, or it does not answer.
+    pub(crate) async fn get(&self, target: &str) -> Result<Value, Failure> {
+        let body = self.ask("GET", target).await?;
+        serde_json::from_str(&body).map_err(|e| self.silent(&e.to_string()))
+    }
+
+    /// `POST target`: it does something.
+    ///
+    /// # Errors
+    /// No servent runs with this state, or it does not answer.
+    pub(crate) async fn post(&self, target: &str) -> Result<(), Failure> {
+        self.ask("POST", target).await.map(drop)
+    }
+
+    /// The body of its answer.
+    async fn ask(&self, method: &str, target: &str) -> Result<String, Failure> {
+        let asked = tokio::time::timeout(PATIENCE, self.exchange(method, target)).await;
+        let reply = match asked {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(e)) if is_nobody(&e) => return Err(self.not_running()),
+            Ok(Err(e)) => return Err(self.silent(&said(&e))),
+            Err(_) => return Err(self.silent("it did not answer in 5 s")),
+        };
+        let text = String::from_utf8_lossy(&reply);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+        match head.split(' ').nth(1) {
+            Some("200" | "204") => Ok(body.to_owned()),
+            _ => Err(self.silent(body.trim())),
+        }
+    }
+
+    async fn exchange(&self, method: &str, target: &str) -> io::Result<Vec<u8>> {
+        let mut stream = Socket::of(&self.state)?.connect().await?;
+        // HTTP/1.0: the answer ends with the connection and is never chunked.
+        let request = format!("{method} {target} HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut reply = Vec::new();
+        stream.read_to_end(&mut reply).await?;
+        Ok(reply)
+    }
+
+    fn silent(&self, why: &str) -> Failure {
+        let state = self.state.display();
+        Failure::new(Exit::Network, format!("the servent with the state in {state} said: {why}"))
+            .next("look whether that process hangs; stop it and start it again")
+    }
+
+    fn not_running(&self) -> Failure {
+        let state = self.state.display();
+        Failure::new(Exit::Running, format!("no servent runs with the state in {state}"))
+            .next("start one with `servent share DIR`, or name its folder with --state")
+    }
+}
+
+/// True when nobody listens there: no socket, or one left by somebody killed.
+fn is_nobody(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_there_is_told_apart_from_silence() {
+        let dir = tempfile::tempdir().unwrap();
+        let control = Control::of(dir.path());
+        assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
+        // What somebody who was killed leaves behind.
+        drop(Socket::of(dir.path()).unwrap().listen().unwrap());
+        assert!(dir.path().join("control.sock").exists());
+        assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
+    }
+}

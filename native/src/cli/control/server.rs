@@ -1,0 +1,43 @@
+//! The servent's side of the socket.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::socket::Socket;
+use crate::exit::Failure;
+use crate::lab::{self, Hub};
+
+/// Answers the commands of its user; ends, and takes the socket away, when it
+/// is dropped.
+pub(crate) struct Server {
+    socket: Socket,
+    serving: JoinHandle<()>,
+}
+
+impl Server {
+    /// Begins to answer for what `hub` shows.
+    ///
+    /// # Errors
+    /// No socket can be made in the state folder.
+    pub(crate) fn start(state: &Path, hub: Arc<Hub>) -> Result<Self, Failure> {
+        let path = state.join("control.sock");
+        let failed = |e: std::io::Error| Failure::file("listen on", &path, &e);
+        let socket = Socket::of(state).map_err(failed)?;
+        let listener = socket.listen().map_err(failed)?;
+        let serving = tokio::spawn(async move {
+            if let Err(error) = lab::control(listener, hub).await {
+                tracing::warn!(%error, "nobody answers `servent status` any more");
+            }
+        });
+        Ok(Self { socket, serving })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.serving.abort();
+        self.socket.remove();
+    }
+}

@@ -1,0 +1,84 @@
+//! `control.sock` in a state folder.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+const NAME: &str = "control.sock";
+/// The system takes no longer names for a socket.
+const LONGEST: usize = 100;
+
+/// The place of a servent's socket.
+pub(super) struct Socket {
+    path: PathBuf,
+    /// A folder with a long name is reached through this.
+    _folder: Option<File>,
+}
+
+impl Socket {
+    /// That of a state folder.
+    ///
+    /// # Errors
+    /// The folder is not there.
+    pub(super) fn of(state: &Path) -> io::Result<Self> {
+        let path = state.join(NAME);
+        if path.as_os_str().len() <= LONGEST {
+            return Ok(Self { path, _folder: None });
+        }
+        let folder = File::open(state)?;
+        let path = format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()).into();
+        Ok(Self { path, _folder: Some(folder) })
+    }
+
+    /// Listens there. The state is ours alone, so whatever is there was left
+    /// by somebody who was killed.
+    ///
+    /// # Errors
+    /// No socket can be made in that folder.
+    pub(super) fn listen(&self) -> io::Result<UnixListener> {
+        self.remove();
+        let listener = UnixListener::bind(&self.path)?;
+        fs::set_permissions(&self.path, Permissions::from_mode(0o600))?;
+        Ok(listener)
+    }
+
+    /// Talks to whoever listens there.
+    ///
+    /// # Errors
+    /// Nobody does.
+    pub(super) async fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.path).await
+    }
+
+    /// Takes it away.
+    pub(super) fn remove(&self) {
+        let _ = fs::remove_file(&self.path); // It may not be there.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn it_is_private_and_found_in_a_folder_of_any_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["a".to_owned(), "long".repeat(50)] {
+            let state = dir.path().join(folder);
+            fs::create_dir(&state).unwrap();
+            let socket = Socket::of(&state).unwrap();
+            let listener = socket.listen().unwrap();
+            let mode = fs::metadata(state.join(NAME)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            let (there, here) = tokio::join!(listener.accept(), socket.connect());
+            assert!(there.is_ok() && here.is_ok());
+            socket.listen().unwrap();
+            socket.remove();
+            assert!(!state.join(NAME).exists());
+        }
+    }
+}

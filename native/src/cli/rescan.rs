@@ -1,0 +1,22 @@
+//! `servent rescan`: new files are wanted now.
+
+use clap::Args;
+
+use super::Common;
+use super::control::Control;
+use super::start::runtime;
+use crate::exit::Failure;
+
+/// Let the running servent look at its shared folders now.
+///
+/// It does so by itself every now and then.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cp song.ogg ~/Music && servent rescan
+  servent rescan --state /tmp/two         the servent with that state folder")]
+pub(crate) struct Arguments {}
+
+pub(crate) fn run(common: &Common, _: &Arguments) -> Result<(), Failure> {
+    let config = common.config()?;
+    runtime()?.block_on(Control::of(&config.settings.state).post("/rescan"))
+}
