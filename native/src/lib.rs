@@ -1,6 +1,7 @@
 //! The servent as a library: the driver that hosts the core's node on real
 //! sockets, files and time. The program is made of it.
 
+mod access;
 mod clock;
 mod counters;
 pub mod driver;
@@ -16,6 +17,7 @@ mod tape;
 pub mod transfer;
 pub mod unicast;
 
+pub use self::access::Access;
 pub use self::clock::Clock;
 pub use self::library::LibraryStatus;
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod access_log;
 mod completions;
 mod config_cmd;
 mod control;

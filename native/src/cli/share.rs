@@ -18,7 +18,7 @@ use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
 use super::search::{self, from_here};
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, print};
+use super::{Common, access_log, print};
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::Failure;
@@ -37,6 +37,7 @@ use crate::signal::Signals;
   servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
   servent share pub --lan                        join the servents of the local network
   servent share pub --trace run.sqlog            record every decision for `servent replay`
+  servent share pub --access-log access.log      a line a request, for the tools of web servers
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -55,6 +56,9 @@ pub(crate) struct Arguments {
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
+    /// Write every request to this file, as web servers do (combined format).
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
     #[command(flatten)]
     trace: TraceFlag,
     #[command(flatten)]
@@ -90,6 +94,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
     }
+    if let Some(log) = &arguments.access_log {
+        builder.flag("--access-log", "access_log", text(log))?;
+    }
     arguments.trace.put(&mut builder)?;
     arguments.lab.put(&mut builder)?;
     builder.finish()
@@ -106,7 +113,9 @@ async fn share(
     let peers = search::peers(peers).await?;
     make(&settings.state)?;
     let listener = start::lab(config).await?;
-    let handle = Driver::start(options(config, damaged_state, listener.is_some())).await?;
+    let access = settings.access_log.as_deref().map(access_log::open).transpose()?;
+    let options = Options { access, ..options(config, damaged_state, listener.is_some()) };
+    let handle = Driver::start(options).await?;
     announce(voice, &handle.addrs())?;
     for at in peers {
         handle.command(Command::Join { at }).await?;

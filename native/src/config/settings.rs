@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) upload_rate: u64,
     /// Write a trace there.
     pub(crate) trace: Option<PathBuf>,
+    /// Write every request there, a line each, in the combined format of web servers.
+    pub(crate) access_log: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
     /// Limits and intervals of `send` and `receive`.
@@ -165,6 +167,7 @@ impl Default for Settings {
             lab_readers: 16,
             upload_rate: 0,
             trace: None,
+            access_log: None,
             www: None,
             unicast: unicast::Config::default(),
             swarm: swarm::Config::default(),

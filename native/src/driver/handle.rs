@@ -21,6 +21,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::datagrams::Shared;
 use super::tally::Tally;
+use crate::access::Watch;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::library::LibraryStatus;
@@ -105,12 +106,16 @@ pub(crate) struct Outside {
     pub(crate) datagrams: Option<Arc<Shared>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
+    pub(crate) access: Option<Mutex<Watch>>,
 }
 
 impl Outside {
     /// Counts what happened.
-    pub(crate) fn note(&self, event: &Event) {
+    pub(crate) fn note(&self, now: Instant, event: &Event) {
         self.counters.count(event);
+        if let Some(access) = &self.access {
+            access.lock().unwrap_or_else(PoisonError::into_inner).note(now, event);
+        }
         match event {
             Event::Swarm(event) => {
                 self.tally.lock().unwrap_or_else(PoisonError::into_inner).count(event);

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use servent_core::node;
 
 use super::{Coordinate, Datagrams};
+use crate::access::Access;
 use crate::store::{DamagedState, Durability};
 
 /// Everything a servent needs to start.
@@ -47,6 +49,9 @@ pub struct Options {
     pub trace_waits: bool,
     /// Keep the tape in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
+    /// Give every request away when it is over; those there is no room for
+    /// are left out.
+    pub access: Option<SyncSender<Access>>,
     /// Look at the shared folders again this often; `None`: only when asked.
     pub rescan: Option<Duration>,
 }
@@ -87,6 +92,7 @@ impl Options {
             trace: None,
             trace_waits: false,
             tape: false,
+            access: None,
             rescan: None,
         }
     }

@@ -16,6 +16,7 @@ use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
 use super::turn::Loop;
 use super::{Handle, Options, Outside};
+use crate::access::Watch;
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
@@ -97,6 +98,7 @@ impl Driver {
             datagrams: messaging.as_ref().map(|it| it.shared()),
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
+            access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
         });
         let mut turns = Loop::new(super::turn::Parts {
             clock,

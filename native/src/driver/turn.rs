@@ -236,7 +236,7 @@ impl Loop {
         for effect in self.fx.drain() {
             match effect {
                 Effect::Event(event) => {
-                    self.outside.note(&event);
+                    self.outside.note(now, &event);
                     if let Event::Unicast(_) | Event::Conn(ConnEvent::Garbled { .. }) = event {
                         self.said.push(Effect::Event(event));
                     }

@@ -5,6 +5,7 @@ mod program;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
 
+mod access_log;
 mod bad_input;
 mod browse;
 mod command;

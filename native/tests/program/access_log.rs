@@ -1,0 +1,22 @@
+//! The access log of `share`.
+
+use crate::program::{Place, Wire, until};
+
+#[test]
+fn every_request_is_a_line_in_the_log() {
+    let place = Place::new();
+    place.share("song", 100_000);
+    let running = place.sharing(&["--lab", "off", "--access-log", "access.log"]);
+    let mut wire = Wire::connect(running.at);
+    assert_eq!(wire.get("/get/0/song", &["User-Agent: ear \"1\""]).status, 200);
+    assert_eq!(wire.get("/get/0/song", &["Range: bytes=0-9"]).status, 206);
+    assert_eq!(Wire::connect(running.at).get("/nowhere", &[]).status, 404);
+    let log = || std::fs::read_to_string(place.path("access.log")).unwrap();
+    until("three lines", || log().lines().count() == 3);
+    let log = log();
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(lines.iter().all(|line| line.starts_with("127.0.0.1 - - [")), "{log}");
+    assert!(lines[0].ends_with("\"GET /get/0/song\" 200 100000 \"-\" \"ear \\\"1\\\"\""), "{log}");
+    assert!(lines[1].contains("\"GET /get/0/song\" 206 10 "), "{log}");
+    assert!(lines[2].contains("\"GET /nowhere\" 404 0 "), "{log}");
+}
