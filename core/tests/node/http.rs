@@ -107,13 +107,13 @@ fn what_is_not_there_is_not_found() {
     let mut host = Host::new(config(), &[10]);
     let conn = host.accept("9.9.9.9:1");
     for target in ["/get/7/x", "/etc/passwd", "/get/0", "/get/x/y", "/favicon.ico", "/../../x"] {
-        let reply = host.say(conn, &format!("GET {target} HTTP/1.1\r\n\r\n"));
+        let reply = host.say(conn, &format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
         assert_eq!(status(&reply), 404, "{target}");
     }
     let wrong = format!("X-Gnutella-Content-URN: urn:sha1:{}\r\n", node_support::sha(9));
     assert_eq!(status(&host.say(conn, &get(0, &wrong))), 404);
     let unknown = format!("/uri-res/N2R?urn:sha1:{}", node_support::sha(9));
-    let reply = host.say(conn, &format!("GET {unknown} HTTP/1.1\r\n\r\n"));
+    let reply = host.say(conn, &format!("GET {unknown} HTTP/1.1\r\nHost: x\r\n\r\n"));
     assert_eq!(status(&reply), 404);
     // A name never becomes a path.
     let reply = host.say(conn, &head_request("/get/0/..%2f..%2fetc%2fpasswd", ""));
@@ -155,7 +155,8 @@ fn only_get_and_head_are_served() {
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
         let mut host = Host::new(config(), &[10]);
         let conn = host.accept("9.9.9.9:1");
-        let reply = host.say(conn, &format!("{method} /get/0/file%200.bin HTTP/1.1\r\n\r\n"));
+        let reply =
+            host.say(conn, &format!("{method} /get/0/file%200.bin HTTP/1.1\r\nHost: x\r\n\r\n"));
         assert_eq!(status(&reply), 405, "{method}");
         assert_eq!(header(&reply, "Allow"), Some("GET, HEAD"));
         assert!(host.hung_up.contains(&conn));
@@ -166,8 +167,8 @@ fn only_get_and_head_are_served() {
 fn malformed_requests_are_answered_and_end_the_connection() {
     for (bytes, want) in [
         ("GET / HTTP/2.0\r\n\r\n", 505),
-        ("GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 400),
-        ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 400),
+        ("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
         ("GET  HTTP/1.1\r\n\r\n", 400),
     ] {
         let mut host = Host::new(config(), &[10]);
@@ -270,7 +271,7 @@ fn bytes_cut_anywhere_have_the_same_effects() {
     let text = [
         head_request("/get/0/file%200.bin", ""),
         head_request("/", "A: b\r\n c\r\n"),
-        "GET /?q=a HTTP/1.1\n\n".into(),
+        "GET /?q=a HTTP/1.1\r\nHost: x\r\n\r\n".into(),
         head_request("/get/9/x", "Connection: close\r\n"),
         "whatever follows is not read".into(),
     ]
@@ -299,4 +300,25 @@ fn too_many_requests_at_once_are_not_answered_for_ever() {
     let reply = host.say(conn, &head_request("/", "").repeat(1_000));
     assert!(host.hung_up.contains(&conn) && host.hit(Limit::Pipeline));
     assert_eq!(reply.matches("200 OK").count(), 9, "one and eight ahead");
+}
+
+#[test]
+fn what_is_not_as_http_wants_it_is_refused_before_it_is_understood() {
+    for fields in [
+        "",
+        "Host: x\r\nHost: x\r\n",
+        "Host : x\r\n",
+        " Host: x\r\nHost: x\r\n",
+        "Host: x\nA: b\r\n",
+        "Host: x\r\nno field\r\n",
+    ] {
+        let mut host = Host::new(config(), &[10]);
+        let conn = host.accept("9.9.9.9:1");
+        let reply = host.say(conn, &format!("GET / HTTP/1.1\r\n{fields}\r\n"));
+        assert_eq!(status(&reply), 400, "{fields:?}");
+        assert!(host.hung_up.contains(&conn), "nothing behind it can be trusted");
+    }
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    assert_eq!(status(&host.say(conn, "GET / HTTP/1.0\r\n\r\n")), 200);
 }

@@ -202,7 +202,8 @@ fn what_there_is_of_a_download_is_shared_when_wanted() {
         let fetches = vec![row.clone()];
         host.input(Input::Start(Restored { fetches, ..Restored::default() }));
         let conn = host.accept("9.9.9.9:9");
-        let urn = format!("GET /uri-res/N2R?urn:sha1:{} HTTP/1.1\r\n{range}\r\n", sha(0));
+        let urn =
+            format!("GET /uri-res/N2R?urn:sha1:{} HTTP/1.1\r\nHost: x\r\n{range}\r\n", sha(0));
         host.say(conn, &urn)
     };
     assert_eq!(status(&ask(false, "")), 404);

@@ -565,11 +565,11 @@ fn whoever_sends_more_while_its_request_is_held_is_answered_in_order() {
     let hold = format!("{PQ}X-Features: hold/1.0\r\n");
     let conn = host.accept("9.9.9.2:1");
     assert_eq!(host.say(conn, &get(0, &hold)), "");
-    let reply = host.say(conn, "GET /nothing HTTP/1.1\r\n\r\n");
+    let reply = host.say(conn, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
     // Both in one packet.
     let conn = host.accept("9.9.9.5:1");
-    let both = format!("{}GET /nothing HTTP/1.1\r\n\r\n", get(0, &hold));
+    let both = format!("{}GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", get(0, &hold));
     let reply = host.say(conn, &both);
     assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
 }

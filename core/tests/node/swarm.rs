@@ -163,7 +163,7 @@ fn a_node_shares_and_coordinates_at_once() {
             tree: None,
         }),
     );
-    let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\n\r\n");
+    let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\nHost: x\r\n\r\n");
     let at = world.hosts[both].at;
     let one = world.start(client(), Restored::default());
     world.want(one, at);

@@ -93,8 +93,9 @@ fn a_tree_is_given_by_every_name_of_its_file_without_a_slot_or_a_place() {
     {
         assert_eq!(body(&mut host, "9.9.9.2:1", &n2x(&urn)).0, 404, "{urn}");
     }
-    let named =
-        format!("GET /uri-res/N2R?urn:bitprint:{sha1}.{root} HTTP/1.1\r\nX-Queue: 0.1\r\n\r\n");
+    let named = format!(
+        "GET /uri-res/N2R?urn:bitprint:{sha1}.{root} HTTP/1.1\r\nHost: x\r\nX-Queue: 0.1\r\n\r\n"
+    );
     let conn = host.accept("9.9.9.4:1");
     assert_eq!(status(&host.say(conn, &named)), 503, "the file itself is queued for");
 }

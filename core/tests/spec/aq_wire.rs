@@ -61,7 +61,7 @@ fn aq_1_a_client_says_that_it_can_queue() {
 fn aq_1_the_level_is_read_however_it_is_written() {
     for (fields, dialect) in [
         ("x-QUEUE:0.1", Dialect::Active),
-        ("X-Queue : 0.1 ", Dialect::Active),
+        ("X-Queue:  \t0.1 ", Dialect::Active),
         ("X-Queue: 1.0", Dialect::Parq),
         ("X-Queue:\r\n\t1.0", Dialect::Parq),
         ("X-Queue: 1.1", Dialect::Parq11),

@@ -38,11 +38,52 @@ fn a_raw_name_with_blanks_is_split_at_the_last_version() {
 fn fields_may_be_folded_repeated_and_in_any_case() {
     let head = request("GET / HTTP/1.1\nX-a: one\n two\n\n".replace('\n', "\r\n").as_str());
     assert_eq!(head.headers.get("x-A"), Some("one two"));
-    let head = request("GET / HTTP/1.1\nA:\n\t1\nB : 2\na: 3\nnot a field\nC:\n\n");
+    let head = request("GET / HTTP/1.1\r\nA:\r\n\t1\r\na: 3\r\nC:\r\n\r\n");
+    assert_eq!(head.headers.joined("A"), "1, 3");
+    assert_eq!((head.headers.get("c"), head.headers.len()), (Some(""), 3));
+    // Of a server more is taken.
+    let head = response("HTTP/1.1 200 OK\nA:\n\t1\nB : 2\na: 3\nnot a field\nC:\n\n");
     assert_eq!(head.headers.joined("A"), "1, 3");
     assert_eq!(head.headers.get("b"), Some("2"));
     assert_eq!(head.headers.get("c"), Some(""));
     assert_eq!(head.headers.len(), 4);
+}
+
+#[test]
+fn a_request_that_two_readers_could_read_as_two_is_refused() {
+    for fields in [
+        "Host : x\r\n",
+        "Host\t: x\r\n",
+        " Host: x\r\n",
+        "\tfolded\r\nHost: x\r\n",
+        "Host: x\n",
+        "A: b\rHost: x\r\n",
+        "not a field\r\nHost: x\r\n",
+        ": x\r\nHost: x\r\n",
+        "A(b): c\r\n",
+    ] {
+        let text = format!("GET / HTTP/1.1\r\n{fields}\r\n");
+        assert_eq!(refused(&text), HeadError::Fields, "{fields:?}");
+        if fields.starts_with([' ', '\t']) {
+            // Behind another field it would go on with that.
+            continue;
+        }
+        // Not after very many fields either.
+        let many = format!("GET / HTTP/1.1\r\n{}{fields}\r\n", "A: b\r\n".repeat(40));
+        let limits = HeadLimits { bytes: 4096, lines: 64 };
+        assert_eq!(RequestHead::parse(many.as_bytes(), &limits), Err(HeadError::Fields));
+    }
+    assert_eq!(refused("GET / HTTP/1.1\nHost: x\r\n\r\n"), HeadError::Fields);
+    assert_eq!(refused("GET / HTTP/1.1\r\nHost: x\r\n\n"), HeadError::Fields);
+}
+
+#[test]
+fn a_request_is_for_one_host() {
+    let one = |fields: &str| request(&format!("GET / HTTP/1.1\r\n{fields}\r\n")).names_one_host();
+    assert!(one("Host: x\r\n") && one("host:\r\n"));
+    assert!(!one("") && !one("Host: x\r\nhost: x\r\n"));
+    assert!(request("GET / HTTP/1.0\r\n\r\n").names_one_host());
+    assert!(!request("GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n").names_one_host());
 }
 
 #[test]

@@ -64,11 +64,16 @@ impl Http {
                 .filter(|subject| content_fits(subject, head) != Some(false)),
             Target::Tree(_) | Target::Root { .. } | Target::Push { .. } | Target::Other => None,
         };
-        let light = found.is_none() || head.method != Method::Get;
+        let light = found.is_none() || head.method != Method::Get || !head.names_one_host();
         if light && self.hammers(cx, conn, form) {
             return None;
         }
+        // Old servents that we called ourselves leave the host out.
+        let called = !conn.0.is_multiple_of(2);
         let reply = match (target, found) {
+            _ if !called && !head.names_one_host() => {
+                writer.short((400, "Bad Request"), Form::CLOSE)
+            }
             _ if matches!(head.method, Method::Other(_)) => writer.not_allowed(),
             // What follows would be read as the next request.
             _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),

@@ -103,15 +103,30 @@ pub struct ResponseHead {
 
 impl RequestHead {
     /// Reads a request head from the front of `bytes`; also says how many
-    /// bytes it took. `None` means there must be more bytes.
+    /// bytes it took. `None` means there must be more bytes. Two readers of one
+    /// request must not see two: whatever is not as RFC 9112 wants it is
+    /// refused, except for blanks in the target and values over several lines.
     ///
     /// # Errors
     /// When no further bytes could make it a head within `limits`.
     pub fn parse(bytes: &[u8], limits: &HeadLimits) -> Result<Option<(Self, usize)>, HeadError> {
         let Some(frame) = frame(bytes, limits)? else { return Ok(None) };
         let (method, target, version) = request_line(frame.first)?;
-        let headers = fields(frame.fields, frame.lines)?;
+        if !ends_are_whole(&bytes[..frame.used]) {
+            return Err(HeadError::Fields);
+        }
+        let headers = strict_fields(frame.fields, frame.lines)?;
         Ok(Some((Self { method, target, version, headers }, frame.used)))
+    }
+
+    /// True when it names the host it is for once, as RFC 9112 §3.2 wants it;
+    /// version 1.0 need not.
+    #[must_use]
+    pub fn names_one_host(&self) -> bool {
+        match self.headers.all("Host").count() {
+            0 => self.version == Version::Http10,
+            hosts => hosts == 1,
+        }
     }
 
     /// True when the client wants to go on using the connection.
@@ -255,22 +270,55 @@ fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     }
 }
 
+/// True when every line ends with CR and LF, and neither stands alone (RFC 9112
+/// §2.2).
+fn ends_are_whole(head: &[u8]) -> bool {
+    let alone = |(at, byte): (usize, &u8)| match byte {
+        b'\n' => at == 0 || head[at - 1] != b'\r',
+        b'\r' => head.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    !head.iter().enumerate().any(alone)
+}
+
+/// Reads the fields of a request: without a blank before a colon or the first
+/// name, and none that is no field (RFC 9112 §5).
+fn strict_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
+    let mut room = [EMPTY_HEADER; 32];
+    if let Ok(Status::Complete((_, fields))) = httparse::parse_headers(block, &mut room) {
+        return Ok(collect(fields, block.len()));
+    }
+    // Very many of them, or values over several lines.
+    let mut config = ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    behind_a_first_line(&config, block, lines)
+}
+
 /// Reads fields that are folded, badly spaced or very many. `httparse` takes
-/// those only behind a first line; it gets a constant one. Lines that are no
-/// field are passed over.
+/// those only behind a first line. Lines that are no field are passed over.
 fn flawed_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
+    let mut config = ParserConfig::default();
+    config
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_space_before_first_header_name(true)
+        .ignore_invalid_headers_in_responses(true);
+    behind_a_first_line(&config, block, lines)
+}
+
+/// Reads fields as those of a response, behind a constant first line.
+fn behind_a_first_line(
+    config: &ParserConfig,
+    block: &[u8],
+    lines: usize,
+) -> Result<Headers, HeadError> {
     const FIRST: &[u8] = b"HTTP/1.1 200 \r\n";
     let mut whole = Vec::with_capacity(FIRST.len() + block.len());
     whole.extend_from_slice(FIRST);
     whole.extend_from_slice(block);
     let mut room = vec![EMPTY_HEADER; lines];
     let mut response = Response::new(&mut room);
-    let parsed = ParserConfig::default()
-        .allow_spaces_after_header_name_in_responses(true)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .allow_space_before_first_header_name(true)
-        .ignore_invalid_headers_in_responses(true)
-        .parse_response(&mut response, &whole);
+    let parsed = config.parse_response(&mut response, &whole);
     if !matches!(parsed, Ok(Status::Complete(_))) {
         return Err(HeadError::Fields);
     }
