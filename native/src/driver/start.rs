@@ -64,10 +64,7 @@ impl Driver {
         let (mut folders, options) = open_folders(options).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
-        let caches = match config.overlay.enabled && config.datagrams.is_none() {
-            true => Caches::bind(&addrs).await,
-            false => Caches::default(),
-        };
+        let caches = caches(&config, &addrs).await;
         let clock = Clock::new();
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
@@ -127,6 +124,16 @@ impl Driver {
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
+    }
+}
+
+/// Host caches are asked over datagrams of the overlay's own, unless the node
+/// has datagrams for something else.
+async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
+    if config.overlay.enabled && config.datagrams.is_none() {
+        Caches::bind(addrs).await
+    } else {
+        Caches::default()
     }
 }
 
