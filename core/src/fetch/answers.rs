@@ -70,6 +70,7 @@ impl Download {
                     self.trouble(no, SourceTrouble::RangeUnavailable, cx);
                 }
             }
+            Reply::Moved => self.sent_on(no, head, cx),
             Reply::Trouble(why) => self.trouble(no, why, cx),
             Reply::Useless(why) => {
                 if !self.ask_otherwise(no, head, cx) {

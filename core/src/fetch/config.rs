@@ -40,6 +40,8 @@ pub struct Config {
     pub largest: u64,
     /// The longest body of a refusal that is read past to keep its connection.
     pub refusal_body: u64,
+    /// How often a source may send us elsewhere before it is given up.
+    pub moves: u32,
     /// Time for a dial.
     pub dial_deadline: Duration,
     /// Time from a request to the head of its reply.
@@ -87,6 +89,7 @@ impl Default for Config {
             checks: 4,
             largest: 1 << 44,
             refusal_body: 64 * 1024,
+            moves: 10,
             dial_deadline: Duration::from_secs(30),
             answer_deadline: Duration::from_secs(45),
             stall_rate: 64,

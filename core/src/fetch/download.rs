@@ -154,6 +154,11 @@ impl Download {
     /// Merges a repeated command into this download and goes on with it.
     pub(super) fn again(&mut self, get: Get, cx: &mut Cx<'_>) {
         for source in get.sources {
+            // One that has been sent elsewhere is still the same one.
+            let moved = self.sources.values().any(|s| s.moves > 0);
+            if moved && self.get.sources.contains(&source) {
+                continue;
+            }
             if self.sources.len() < cx.config.sources as usize
                 && self.add(source.clone(), cx).is_some()
             {

@@ -71,6 +71,8 @@ pub enum Event {
     TreeLearnt { fetch: FetchId, at: SocketAddr, root: Tth, pieces: u32 },
     /// A piece is not what the hash tree says: it is fetched again.
     PieceWrong { fetch: FetchId, start: u64, end: u64 },
+    /// A source says that the file is elsewhere (`Location`).
+    Moved { fetch: FetchId, at: SocketAddr, to: String },
 }
 
 /// What is wrong with a source. Its sentence goes on behind the source's address.
@@ -129,6 +131,9 @@ pub enum SourceTrouble {
     /// Gave a piece that is not what the hash tree says.
     #[error("gave bytes that do not match, and is not asked again")]
     Mismatch,
+    /// Sends us elsewhere, and that is nowhere, or no end of it.
+    #[error("sends us to where nothing can be had")]
+    Astray,
 }
 
 /// Why a download ended without its file.

@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FetchFailure, Get, PartRow};
+use super::{FetchFailure, Get, PartRow, Source};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
 use crate::thex::Tree;
 use crate::time::Duration;
@@ -69,6 +69,8 @@ pub enum Input {
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
     /// What [`Output::Verify`] or [`Output::Hash`] named cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
+    /// Where [`Answer::Moved`] leads; `None` when that is nowhere.
+    Moved { fetch: FetchId, from: Source, to: Option<Source> },
 }
 
 /// Something a download asks of its host, mostly in the node's own words.
@@ -121,6 +123,9 @@ pub enum Answer {
     Failed { fetch: FetchId, why: FetchFailure },
     /// There is none with this number.
     Unknown { fetch: FetchId },
+    /// A source says that the file is elsewhere, in the words of `Location`.
+    /// The host looks that up and answers with [`Input::Moved`].
+    Moved { fetch: FetchId, from: Source, to: String },
 }
 
 /// Why a dial failed.

@@ -17,6 +17,7 @@ mod doubt;
 mod download;
 mod event;
 mod io;
+mod moved;
 mod probe;
 mod ranges;
 mod reply;
@@ -376,6 +377,9 @@ impl Engine for Fetches {
             }
             Input::Verified { fetch, sha1 } => {
                 self.with(fetch, now, fx, |d, cx| d.verified(sha1, cx));
+            }
+            Input::Moved { fetch, from, to } => {
+                self.with(fetch, now, fx, |d, cx| d.moved(&from, to, cx));
             }
             Input::VerifyFailed { fetch, .. } => {
                 self.with(fetch, now, fx, Download::unreadable);

@@ -46,6 +46,8 @@ pub(super) enum Reply {
         /// The size of the file, when told.
         size: Option<u64>,
     },
+    /// The file is elsewhere.
+    Moved,
     /// Something is wrong that time may heal.
     Trouble(SourceTrouble),
     /// Something is wrong for good.
@@ -67,6 +69,7 @@ pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
                 (size, _) => Reply::Unsatisfiable { size: size.filter(|&s| s <= asked.largest) },
             }
         }
+        301 | 302 | 303 | 307 | 308 => Reply::Moved,
         404 | 410 => Reply::Useless(SourceTrouble::NotFound),
         429 | 503 => Reply::Told(Told::parse(head)),
         500..=599 => Reply::Trouble(SourceTrouble::Failing),
@@ -205,6 +208,10 @@ mod tests {
         assert_eq!(reply(403, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
         assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Failing));
         assert_eq!(reply(100, "A: b", (0, 9), None), Reply::Interim);
+        for elsewhere in [301, 302, 303, 307, 308] {
+            assert_eq!(reply(elsewhere, "Location: /x", (0, 9), None), Reply::Moved);
+        }
+        assert_eq!(reply(304, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
         assert!(matches!(reply(429, "Retry-After: 9", (0, 9), None), Reply::Told(_)));
         assert_eq!(reply(416, "A: b", (0, 9), Some(9)), Reply::Unsatisfiable { size: None });
     }

@@ -46,6 +46,10 @@ pub(super) struct Src {
     /// It is not asked for now: the file is to be had without it, or it may
     /// have another one.
     pub(super) left_out: bool,
+    /// How often it sent us elsewhere.
+    pub(super) moves: u32,
+    /// Where it sent us is being looked up.
+    pub(super) away: bool,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
 }
@@ -140,6 +144,8 @@ impl Src {
             thex: None,
             asked_for_tree: false,
             left_out: false,
+            moves: 0,
+            away: false,
             lost: None,
         }
     }
@@ -195,6 +201,7 @@ impl Src {
     /// It neither does anything nor is about to.
     pub(super) fn idle(&self) -> bool {
         self.usable()
+            && !self.away
             && matches!(self.link, Link::None | Link::Kept { .. })
             && self.client.ask_at().is_none()
     }

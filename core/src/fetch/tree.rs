@@ -16,6 +16,10 @@ use crate::time::Instant;
 use crate::wire::http::{HeadWriter, ResponseHead};
 use crate::wire::thex::{self, ThexUri};
 
+/// So little is fetched again as a whole: its tree would cost more requests
+/// than its bytes, and a folder of such files would be hammering.
+const SMALL: u64 = 256 * 1_024;
+
 /// A tree that is on its way.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
@@ -41,6 +45,9 @@ impl Download {
 
     /// The first source that has a tree and was not asked for it.
     fn next_for_tree(&self) -> Option<(u32, ThexUri)> {
+        if self.size.is_some_and(|size| size <= SMALL) {
+            return None;
+        }
         let refuted = &self.checks.refuted;
         self.sources.iter().find_map(|(&no, src)| {
             let uri = src.thex.as_ref().filter(|uri| !refuted.contains(&uri.root))?;

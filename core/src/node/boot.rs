@@ -82,6 +82,7 @@ impl Node {
         let input = match command {
             Command::Get(get) => fetch::Input::Get(get),
             Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
+            Command::Moved { fetch, from, to } => fetch::Input::Moved { fetch, from, to },
             Command::AskNow { fetch } => fetch::Input::AskNow { fetch },
             Command::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
             Command::ExpectGiv { fetch, servent, index } => {
@@ -159,6 +160,7 @@ impl Node {
 const fn needs(command: &Command) -> Option<Service> {
     match command {
         Command::Get(_)
+        | Command::Moved { .. }
         | Command::Cancel { .. }
         | Command::AskNow { .. }
         | Command::Sleep { .. }

@@ -1,10 +1,11 @@
-//! What we share: files by number, by SHA-1 and by queue key, each with the
-//! other places it is known to be at.
+//! What we share: files by number, by name, by SHA-1 and by queue key, each
+//! with the other places it is known to be at.
 //!
-//! Only a number or a SHA-1 ever leads to a file. A name that comes in a URL
-//! is compared and never looked up, so it cannot become a path.
+//! A name that comes in a URL is looked up here, among the names of what is
+//! shared, and nowhere else: it cannot become a path of the file system.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
@@ -26,6 +27,7 @@ struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
     by_index: BTreeMap<FileIndex, Entry>,
+    by_name: BTreeSet<(String, FileIndex)>,
     /// By the first bytes of the SHA-1; the entry has all of them.
     by_sha1: BTreeSet<(u64, FileIndex)>,
     by_key: BTreeSet<(FileKey, FileIndex)>,
@@ -44,6 +46,7 @@ impl Catalog {
             self.by_sha1.insert((prefix(sha1), info.index));
         }
         self.by_key.insert((info.key, info.index));
+        self.by_name.insert((info.name.clone(), info.index));
         self.by_index.insert(info.index, Entry { info, alternates });
     }
 
@@ -58,6 +61,7 @@ impl Catalog {
             self.by_sha1.remove(&(prefix(sha1), index));
         }
         self.by_key.remove(&(old.info.key, index));
+        self.by_name.remove(&(old.info.name.clone(), index));
         Some(old)
     }
 
@@ -94,6 +98,29 @@ impl Catalog {
     pub(super) fn after(&self, after: Option<FileIndex>) -> impl Iterator<Item = &FileInfo> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_index.range((from, Bound::Unbounded)).map(|(_, e)| &e.info)
+    }
+
+    /// The file with this name; of several, the one with the smallest number.
+    pub(super) fn by_path(&self, path: &str) -> Option<&FileInfo> {
+        let (name, index) = self.by_name.range((path.into(), FileIndex(0))..).next()?;
+        if name == path { self.get(*index) } else { None }
+    }
+
+    /// True when something is below this folder, whose name ends in `/`.
+    pub(super) fn has_folder(&self, folder: &str) -> bool {
+        let first = self.by_name.range((folder.into(), FileIndex(0))..).next();
+        first.is_some_and(|(name, _)| name.starts_with(folder))
+    }
+
+    /// What is in a folder, in the order of names, from behind `after` on.
+    /// `flat`: folders inside it stand for all that is below them; otherwise
+    /// all of that is told one by one.
+    pub(super) fn entries(&self, folder: &str, after: Option<&str>, flat: bool) -> Entries<'_> {
+        let next = match after {
+            None => (folder.into(), FileIndex(0)),
+            Some(name) => behind(name),
+        };
+        Entries { catalog: self, folder: folder.into(), next, flat }
     }
 
     /// Where else this file is, the freshest first, without `asker`.
@@ -133,6 +160,58 @@ impl Catalog {
     }
 }
 
+/// Something in a folder; its name begins with the folder's.
+#[derive(Debug, Clone)]
+pub(super) enum Listed<'a> {
+    /// A folder. Its name ends in `/`.
+    Folder(String),
+    /// A file.
+    File(&'a str, &'a FileInfo),
+}
+
+impl Listed<'_> {
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Folder(name) => name,
+            Self::File(name, _) => name,
+        }
+    }
+}
+
+/// What is in a folder; see [`Catalog::entries`].
+pub(super) struct Entries<'a> {
+    catalog: &'a Catalog,
+    folder: String,
+    next: (String, FileIndex),
+    flat: bool,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Listed<'a>;
+
+    fn next(&mut self) -> Option<Listed<'a>> {
+        let (name, index) = self.catalog.by_name.range(self.next.clone()..).next()?;
+        let inside = name.strip_prefix(&self.folder[..])?;
+        if let Some(end) = inside.find('/').filter(|_| self.flat) {
+            let folder = String::from(&name[..=self.folder.len() + end]);
+            self.next = behind(&folder);
+            return Some(Listed::Folder(folder));
+        }
+        self.next = (name.clone(), FileIndex(index.0.saturating_add(1)));
+        Some(Listed::File(name, self.catalog.get(*index)?))
+    }
+}
+
+/// The least that comes behind a name, and behind all that is below a folder.
+fn behind(name: &str) -> (String, FileIndex) {
+    match name.strip_suffix('/') {
+        // The character after the slash.
+        Some(folder) => (alloc::format!("{folder}0"), FileIndex(0)),
+        None => (name.into(), FileIndex(u32::MAX)),
+    }
+}
+
 fn prefix(sha1: Sha1) -> u64 {
     sha1.0.iter().take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
@@ -140,7 +219,6 @@ fn prefix(sha1: Sha1) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::String;
 
     fn info(index: u32, sha: u8, key: u64) -> FileInfo {
         FileInfo {
@@ -167,6 +245,30 @@ mod tests {
         assert_eq!(c.by_key(FileKey(7)), None);
         assert_eq!(c.after(Some(FileIndex(5))).count(), 0);
         assert_eq!(c.len(), 1);
+    }
+
+    #[test]
+    fn names_lead_to_files_and_folders() {
+        let mut c = Catalog::default();
+        for (n, name) in [(4, "m/a"), (2, "m/a"), (3, "m/x/1"), (5, "m/x/2"), (6, "mm/z")] {
+            c.put(FileInfo { name: name.into(), ..info(n, 1, u64::from(n)) });
+        }
+        assert_eq!(c.by_path("m/a").unwrap().index, FileIndex(2));
+        for nothing in ["m", "m/", "m/x", "", "../m/a", "/m/a", "M/A"] {
+            assert!(c.by_path(nothing).is_none(), "{nothing}");
+        }
+        assert!(c.has_folder("m/") && c.has_folder("m/x/") && c.has_folder(""));
+        assert!(!c.has_folder("m/a/") && !c.has_folder("n/") && !c.has_folder("../"));
+        let names = |folder, after, flat| -> Vec<String> {
+            c.entries(folder, after, flat).map(|entry| entry.name().into()).collect()
+        };
+        assert_eq!(names("", None, true), ["m/", "mm/"]);
+        assert_eq!(names("m/", None, true), ["m/a", "m/a", "m/x/"]);
+        assert_eq!(names("m/", Some("m/a"), true), ["m/x/"]);
+        assert_eq!(names("m/", Some("m/x/"), true), [""; 0]);
+        assert_eq!(names("m/", Some("m/x/1"), false), ["m/x/2"]);
+        c.remove(FileIndex(2));
+        assert_eq!(c.by_path("m/a").unwrap().index, FileIndex(4));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use core::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::{self, SwarmFile};
-use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, StoreError};
+use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, Source, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
 use crate::queue::{FileKey, Row};
 use crate::thex::Tree;
@@ -188,7 +188,8 @@ pub enum FileRef {
 pub struct FileInfo {
     /// Its number in URLs.
     pub index: FileIndex,
-    /// Its name in URLs, without any folder.
+    /// Its name in URLs: the shared folder it is in, the folders below that,
+    /// and its own, with slashes between them. Never used as a path.
     pub name: String,
     /// Bytes.
     pub size: u64,
@@ -202,6 +203,14 @@ pub struct FileInfo {
     /// Its hash tree, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
+}
+
+impl FileInfo {
+    /// Its name without any folder.
+    #[must_use]
+    pub fn leaf(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
 }
 
 /// What the store remembered.
@@ -295,6 +304,9 @@ pub enum Command {
     Swarm(swarm::Command),
     /// Finish: say goodbye, save, answer [`Answer::Stopped`].
     Stop,
+    /// Where a source of a download sends us, as [`Answer::Moved`] told;
+    /// `None` when that is nowhere.
+    Moved { fetch: FetchId, from: Source, to: Option<Source> },
 }
 
 /// What a node tells its user.
@@ -322,6 +334,9 @@ pub enum Answer {
     Stopped,
     /// The command is for a service that is not configured.
     Off { service: Service },
+    /// A source says that the file is elsewhere, in the words of its
+    /// `Location`. The host looks that up and gives [`Command::Moved`].
+    Moved { fetch: FetchId, from: Source, to: String },
 }
 
 /// What a node can be configured to do.
@@ -348,6 +363,7 @@ impl From<fetch::Answer> for Answer {
             fetch::Answer::Fetched { fetch, bytes, sha1 } => Self::Fetched { fetch, bytes, sha1 },
             fetch::Answer::Failed { fetch, why } => Self::Failed { fetch, why },
             fetch::Answer::Unknown { fetch } => Self::Unknown { fetch },
+            fetch::Answer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
         }
     }
 }

@@ -312,7 +312,8 @@ fn errors_of_a_server_cost_what_they_should() {
     for (status, why) in [
         ("404 Not Found", SourceTrouble::NotFound),
         ("403 Forbidden", SourceTrouble::Refused),
-        ("302 Found", SourceTrouble::Refused),
+        ("304 Not Modified", SourceTrouble::Refused),
+        ("302 Found", SourceTrouble::Astray),
     ] {
         let mut desk = Desk::getting(None, &[A]);
         let first = desk.connect();

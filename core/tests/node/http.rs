@@ -93,13 +93,53 @@ fn a_plain_browser_gets_a_list() {
     let reply = host.say(conn, "GET / HTTP/1.0\r\n\r\n");
     assert_eq!(status(&reply), 200);
     assert_eq!(header(&reply, "Content-Type"), Some("text/html; charset=utf-8"));
-    assert!(reply.contains("<a href=\"/get/1/file%201.bin\">file 1.bin</a>"), "{reply}");
+    assert!(reply.contains("<a href=\"/file%201.bin\">file 1.bin</a>"), "{reply}");
     assert!(host.hung_up.contains(&conn), "HTTP/1.0 closes unless asked to keep");
     let conn = host.accept("9.9.9.9:2");
     let reply = host.say(conn, "GET /?q=0.BIN HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n");
     assert!(reply.contains("file 0.bin") && !reply.contains("file 1.bin"), "{reply}");
     assert_eq!(header(&reply, "Connection"), Some("keep-alive"));
     assert!(!host.hung_up.contains(&conn));
+}
+
+#[test]
+fn a_folder_keeps_its_tree_in_urls() {
+    let mut host = Host::new(config(), &[10, 20]);
+    for (n, name) in [(0, "Music/A/one song.ogg"), (1, "Music/two.ogg")] {
+        let mut info = host.shared()[n].clone();
+        info.name = name.into();
+        host.input(Input::Shared(info));
+    }
+    let conn = host.accept("9.9.9.9:1");
+    let mut asked = |target: &str| {
+        let reply = host.say(conn, &head_request(target, ""));
+        let word = |name| header(&reply, name).map(str::to_owned);
+        (status(&reply), word("Content-Length"), word("Location"))
+    };
+    let (ten, twenty) = (Some("10".to_owned()), Some("20".to_owned()));
+    for target in
+        ["/Music/A/one%20song.ogg", "/get/0/Music/A/one%20song.ogg", "/get/0/one%20song.ogg"]
+    {
+        assert_eq!(asked(target), (200, ten.clone(), None), "{target}");
+    }
+    assert_eq!(asked("/Music/two.ogg?x=y"), (200, twenty, None));
+    for folder in ["/Music/", "/Music/A/", "/Music/?sort=size"] {
+        assert_eq!(asked(folder).0, 200, "{folder}");
+    }
+    let moved = asked("/Music/A");
+    assert_eq!((moved.0, moved.2.as_deref()), (301, Some("/Music/A/")));
+    for nothing in [
+        "/music/two.ogg",
+        "/Music/two.ogg/",
+        "/Music/B/",
+        "/Mus/",
+        "/Music/A/../two.ogg",
+        "/Music/%2e%2e/two.ogg",
+        "/../",
+        "/Music//two.ogg",
+    ] {
+        assert_eq!(asked(nothing).0, 404, "{nothing}");
+    }
 }
 
 #[test]

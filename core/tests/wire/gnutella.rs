@@ -190,7 +190,7 @@ fn a_hit_keeps_what_it_was_made_of() {
     let mut hit = HitBuilder::new(place, 350, (*b"SRVT", quality), servent, 300);
     let sha1 = Sha1([4; 20]);
     assert!(hit.add(FileIndex(7), 1_000, "a b.mp3", Some(sha1)));
-    assert!(hit.add(FileIndex(8), 5 << 32, "large\0.iso", Some(sha1)));
+    assert!(hit.add(FileIndex(8), 5 << 32, "Isos/of me/large\0.iso", Some(sha1)));
     assert!(!hit.add(FileIndex(9), 1, &"x".repeat(300), None), "no room");
     let hit = hit.finish().expect("two files");
     let read = Hit::parse(hit.payload().clone()).unwrap();
@@ -199,6 +199,9 @@ fn a_hit_keeps_what_it_was_made_of() {
     assert_eq!((hit.vendor(), hit.quality()), (Some(*b"SRVT"), quality));
     let found: Vec<_> = hit.results().map(|f| (f.index.0, f.size, f.sha1())).collect();
     assert_eq!(found, [(7, 1_000, Some(sha1)), (8, 5 << 32, Some(sha1))]);
+    let names: Vec<_> = hit.results().map(|f| (f.folder(), f.name)).collect();
+    let folder = Some(b"Isos/of me".to_vec());
+    assert_eq!(names, [(None, &b"a b.mp3"[..]), (folder, b"large .iso")]);
 }
 
 #[test]
@@ -279,10 +282,9 @@ fn body() -> impl Strategy<Value = Body> {
             let hit = hit.finish().expect("files");
             let found: Vec<_> =
                 hit.results().map(|f| (f.index.0, f.size, f.name.to_vec())).collect();
-            let wanted: Vec<_> = files
-                .into_iter()
-                .map(|(index, size, name, _)| (index, size, name.into()))
-                .collect();
+            let leaf = |name: String| name.rsplit('/').next().unwrap_or_default().into();
+            let wanted: Vec<_> =
+                files.into_iter().map(|(index, size, name, _)| (index, size, leaf(name))).collect();
             assert_eq!(found, wanted);
             Body::Hit(hit)
         }),

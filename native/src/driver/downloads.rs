@@ -25,6 +25,8 @@ const NAME_BYTES: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Downloads {
     dir: PathBuf,
+    /// Slashes in names make folders.
+    tree: bool,
     durability: Durability,
     /// Names of the partial files, without `.part`.
     names: BTreeMap<FetchId, String>,
@@ -38,13 +40,14 @@ impl Downloads {
     /// Takes up what the store remembers: finishes renamings a crash
     /// interrupted, and takes ranges out of `fetches` whose bytes are gone.
     pub(crate) fn restore(
-        dir: &Path,
+        (dir, tree): (&Path, bool),
         durability: Durability,
         parts: Vec<(FetchId, PartName)>,
         fetches: &mut [PartRow],
     ) -> (Self, Vec<Change>) {
         let mut downloads = Self {
             dir: dir.to_owned(),
+            tree,
             durability,
             names: BTreeMap::new(),
             wanted: BTreeMap::new(),
@@ -55,10 +58,11 @@ impl Downloads {
         for (fetch, part) in parts {
             let row = fetches.iter().find(|row| row.fetch == fetch);
             if part.whole {
-                let wanted = row.map_or_else(|| part.name.clone(), |row| safe_name(&row.get.name));
+                let wanted =
+                    row.map_or_else(|| part.name.clone(), |row| downloads.safe(&row.get.name));
                 downloads.finish(fetch, &part.name, &wanted);
             } else if let Some(row) = row {
-                downloads.wanted.insert(fetch, safe_name(&row.get.name));
+                downloads.wanted.insert(fetch, downloads.safe(&row.get.name));
                 downloads.names.insert(fetch, part.name);
                 continue;
             }
@@ -77,6 +81,10 @@ impl Downloads {
     /// Where finished downloads are, to look up from elsewhere.
     pub(crate) fn whole(&self) -> Arc<Mutex<BTreeMap<FetchId, PathBuf>>> {
         Arc::clone(&self.whole)
+    }
+
+    fn safe(&self, name: &str) -> String {
+        if self.tree { safe_path(name) } else { safe_name(name) }
     }
 
     fn part_path(&self, name: &str) -> PathBuf {
@@ -98,8 +106,9 @@ impl Downloads {
     ) -> Option<Change> {
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
             let known = self.names.contains_key(&fetch);
-            self.wanted.entry(fetch).or_insert_with(|| safe_name(name));
-            let name = self.names.entry(fetch).or_insert_with(|| safe_name(name)).clone();
+            let safe = self.safe(name);
+            self.wanted.entry(fetch).or_insert_with(|| safe.clone());
+            let name = self.names.entry(fetch).or_insert(safe).clone();
             let opened = self.open_part(fetch, name, known);
             self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
         }
@@ -113,7 +122,7 @@ impl Downloads {
     }
 
     fn open_part(&mut self, fetch: FetchId, name: String, known: bool) -> io::Result<PartFile> {
-        fs::create_dir_all(&self.dir)?;
+        fs::create_dir_all(self.part_path(&name).parent().unwrap_or(&self.dir))?;
         let mut options = OpenOptions::new();
         let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
         options.read(true).write(true).custom_flags(nofollow);
@@ -224,6 +233,15 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// A path below some folder, whatever a stranger called it: each part is what
+/// a file may be called.
+#[must_use]
+pub fn safe_path(path: &str) -> String {
+    let parts = path.split('/').filter(|part| !part.is_empty()).map(safe_name);
+    let path = parts.collect::<Vec<_>>().join("/");
+    if path.is_empty() { safe_name("") } else { path }
+}
+
 /// One component of a path, whatever a stranger called the file.
 pub(crate) fn safe_name(name: &str) -> String {
     let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
@@ -240,7 +258,11 @@ pub(crate) fn safe_name(name: &str) -> String {
 /// `name (2).ext`
 pub(crate) fn number(name: &str, n: u32) -> String {
     match name.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => format!("{stem} ({n}).{extension}"),
+        Some((stem, extension))
+            if !stem.is_empty() && !stem.ends_with('/') && !extension.contains('/') =>
+        {
+            format!("{stem} ({n}).{extension}")
+        }
         _ => format!("{name} ({n})"),
     }
 }

@@ -12,7 +12,30 @@ fn part(name: &str, whole: bool) -> (FetchId, PartName) {
 }
 
 fn empty(dir: &Path) -> Downloads {
-    Downloads::restore(dir, Durability::Process, Vec::new(), &mut []).0
+    Downloads::restore((dir, false), Durability::Process, Vec::new(), &mut []).0
+}
+
+#[test]
+fn slashes_make_folders_only_where_that_is_asked_for_and_never_lead_out() {
+    for (name, flat, tree) in [
+        ("a/b.ogg", "a_b.ogg", "a/b.ogg"),
+        ("../x", ".._x", "download/x"),
+        ("/etc//passwd", "_etc__passwd", "etc/passwd"),
+        ("a/..", "a_..", "a/download"),
+        ("a\\..\\b/c", "a_.._b_c", "a_.._b/c"),
+        ("", "download", "download"),
+    ] {
+        assert_eq!((&safe_name(name)[..], &safe_path(name)[..]), (flat, tree), "{name}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (mut downloads, _) =
+        Downloads::restore((dir.path(), true), Durability::Process, Vec::new(), &mut []);
+    fs::create_dir_all(dir.path().join("x.y/z")).unwrap();
+    fs::write(dir.path().join("x.y/z/a"), "mine").unwrap();
+    downloads.allocate(FetchId(1), "x.y/z/a", Some(5)).unwrap();
+    downloads.part(FetchId(1)).unwrap().write_at(b"hello", 0).unwrap();
+    downloads.complete(FetchId(1)).unwrap();
+    assert_eq!(fs::read(dir.path().join("x.y/z/a (2)")).unwrap(), b"hello");
 }
 
 #[test]
@@ -44,7 +67,12 @@ fn a_part_of_somebody_elses_does_not_change_the_name_of_the_whole() {
     // A crash now; the renaming is done at the next start, to the same name.
     drop(downloads);
     let parts = vec![(fetch, part)];
-    Downloads::restore(dir.path(), Durability::Process, parts, &mut [fetch_row(Vec::new())]);
+    Downloads::restore(
+        (dir.path(), false),
+        Durability::Process,
+        parts,
+        &mut [fetch_row(Vec::new())],
+    );
     assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");
     assert_eq!(fs::read(dir.path().join("a.bin.part")).unwrap(), b"somebody's");
 }
@@ -76,7 +104,7 @@ fn a_renaming_interrupted_by_a_crash_is_done_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), "whole").unwrap();
     let parts = vec![part("a.bin", true)];
-    let (_, changes) = Downloads::restore(dir.path(), Durability::Process, parts, &mut []);
+    let (_, changes) = Downloads::restore((dir.path(), false), Durability::Process, parts, &mut []);
     assert!(matches!(changes[..], [Change::PartGone(FetchId(1))]));
     assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"whole");
 }
@@ -86,10 +114,20 @@ fn ranges_whose_bytes_are_gone_are_not_believed() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), [7; 50]).unwrap();
     let mut rows = [fetch_row(vec![(0, 10), (40, 60), (70, 80)])];
-    Downloads::restore(dir.path(), Durability::Process, vec![part("a.bin", false)], &mut rows);
+    Downloads::restore(
+        (dir.path(), false),
+        Durability::Process,
+        vec![part("a.bin", false)],
+        &mut rows,
+    );
     assert_eq!(rows[0].have, [(0, 10), (40, 50)]);
     fs::remove_file(dir.path().join("a.bin.part")).unwrap();
-    Downloads::restore(dir.path(), Durability::Process, vec![part("a.bin", false)], &mut rows);
+    Downloads::restore(
+        (dir.path(), false),
+        Durability::Process,
+        vec![part("a.bin", false)],
+        &mut rows,
+    );
     assert_eq!(rows[0].have, []);
 }
 
@@ -115,7 +153,8 @@ fn a_link_in_place_of_the_part_is_not_followed() {
     std::os::unix::fs::symlink(&victim, dir.path().join("a.bin.part")).unwrap();
     let mut rows = [fetch_row(Vec::new())];
     let parts = vec![part("a.bin", false)];
-    let (mut downloads, _) = Downloads::restore(dir.path(), Durability::Process, parts, &mut rows);
+    let (mut downloads, _) =
+        Downloads::restore((dir.path(), false), Durability::Process, parts, &mut rows);
     downloads.allocate(FetchId(1), "a.bin", None);
     assert!(downloads.part(FetchId(1)).is_err());
     assert_eq!(fs::read(victim).unwrap(), b"precious");

@@ -25,6 +25,7 @@ use crate::access::Watch;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::library::LibraryStatus;
+use crate::net::Trust;
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.
@@ -107,6 +108,7 @@ pub(crate) struct Outside {
     pub(crate) tally: Mutex<Tally>,
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
     pub(crate) access: Option<Mutex<Watch>>,
+    pub(crate) trust: Arc<Trust>,
 }
 
 impl Outside {
@@ -252,6 +254,12 @@ impl Handle {
     #[must_use]
     pub fn disk_trouble(&self) -> Option<StoreError> {
         *self.shared.disk_trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until somebody of an `https://` URL could not prove who it is, and
+    /// says who and why.
+    pub async fn distrust(&self) -> String {
+        self.shared.trust.refused().await
     }
 
     /// Where a finished download is.

@@ -11,6 +11,7 @@ pub(crate) mod datagrams;
 pub(crate) mod downloads;
 mod handle;
 mod hashing;
+mod locate;
 mod options;
 mod start;
 pub(crate) mod swarm;
@@ -18,8 +19,10 @@ mod tally;
 mod turn;
 
 pub use self::datagrams::Datagrams;
+pub use self::downloads::safe_path;
 pub(crate) use self::handle::{Control, Ended, Outside};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
+pub use self::locate::{address_of, has_port};
 pub use self::options::Options;
 pub use self::start::{Driver, known_hosts};
 pub use self::swarm::Coordinate;

@@ -29,8 +29,14 @@ pub struct Options {
     pub shares: Vec<PathBuf>,
     /// Where downloads go; made when the first one begins.
     pub download_dir: PathBuf,
+    /// Slashes in the names of downloads make folders there. Otherwise they
+    /// are replaced, whoever named the file.
+    pub tree: bool,
     /// The node. Its limit of connections is lowered to what the system allows.
     pub node: node::Config,
+    /// Believe, for `https://`, only whom the certificates of this file vouch
+    /// for; `None`: whom those of the system do.
+    pub ca_file: Option<PathBuf>,
     /// Bytes a second all uploads together may take; `None`: no limit.
     pub upload_rate: Option<u64>,
     /// Bytes a second all downloads together may bring; `None`: no limit.
@@ -79,6 +85,8 @@ impl Options {
             listen: Vec::new(),
             announce: None,
             download_dir: PathBuf::new(),
+            tree: false,
+            ca_file: None,
             state_dir: None,
             datagrams: None,
             shares: Vec::new(),

@@ -23,7 +23,7 @@ use crate::error::{StartError, StoreFailure};
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
-use crate::net::{REPORTS, listen, raise_descriptors};
+use crate::net::{REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Remembered, Store};
 use crate::tape::Tape;
 
@@ -96,6 +96,7 @@ impl Driver {
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
+            trust: Arc::new(Trust::new(options.ca_file)),
         });
         let mut turns = Loop::new(super::turn::Parts {
             clock,
@@ -115,11 +116,7 @@ impl Driver {
             rates: (options.upload_rate, options.download_rate),
             outside: Arc::clone(&outside),
         });
-        let numbers = Arc::new(listen::Numbers::default());
-        for listener in listeners {
-            let (numbers, room) = (Arc::clone(&numbers), Arc::clone(&room));
-            tokio::spawn(listen::accept(listener, numbers, room, reports.clone()));
-        }
+        accept_all(listeners, &room, &outside, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
@@ -134,6 +131,20 @@ async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
         Caches::bind(addrs).await
     } else {
         Caches::default()
+    }
+}
+
+/// Lets others in, on every socket.
+fn accept_all(
+    listeners: Vec<TcpListener>,
+    room: &Arc<Semaphore>,
+    outside: &Outside,
+    reports: &Reports,
+) {
+    let numbers = Arc::new(listen::Numbers::default());
+    for listener in listeners {
+        let room = (Arc::clone(room), Arc::clone(&outside.trust));
+        tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
     }
 }
 
@@ -208,8 +219,12 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
         let Remembered { servent, queue, mut fetches, trees, parts, files, hosts, swarm } =
             remembered;
         let (library, shared) = Library::open(&options.shares, files)?;
-        let (downloads, changes) =
-            Downloads::restore(&options.download_dir, options.durability, parts, &mut fetches);
+        let (downloads, changes) = Downloads::restore(
+            (&options.download_dir, options.tree),
+            options.durability,
+            parts,
+            &mut fetches,
+        );
         let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
         let swarm = swarm::Restored { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {

@@ -19,7 +19,9 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
-use super::{Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want, hashing};
+use super::{
+    Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want, hashing, locate,
+};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
@@ -400,8 +402,8 @@ impl Loop {
             Output::Dial { conn, to } => {
                 let outbox = Arc::new(Outbox::default());
                 self.conns.insert(conn, Arc::clone(&outbox));
-                let (room, reports) = (Arc::clone(&self.room), self.reports.clone());
-                tokio::spawn(dial::run(conn, to, outbox, room, reports));
+                let room = (Arc::clone(&self.room), Arc::clone(&self.outside.trust));
+                tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
             }
             Output::Write { conn, data } => self.push(conn, Job::Write(data)),
             Output::Close { conn, flush: true } => self.push(conn, Job::Close),
@@ -497,6 +499,15 @@ impl Loop {
                 tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
             }
             Answer::Stopped => self.stopped = true,
+            Answer::Moved { fetch, from, to } => {
+                let (fetch, from, to) = (*fetch, from.clone(), to.clone());
+                let reports = self.reports.clone();
+                tokio::spawn(async move {
+                    let to = locate::moved(&from, &to).await;
+                    let moved = Input::Command(Command::Moved { fetch, from, to });
+                    let _ = reports.send(Report::Input(moved)).await; // It may have ended.
+                });
+            }
             _ => {}
         }
         let _ = self.outside.answers.send(answer); // Nobody may listen.

@@ -70,7 +70,7 @@ pub struct LibraryStatus {
 
 impl Shared {
     fn new(found: &Found, index: FileIndex, (sha1, tree): Hashes) -> Self {
-        let name = found.relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = found.name.clone();
         let key = key_of(found);
         let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
         let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree };

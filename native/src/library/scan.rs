@@ -25,6 +25,8 @@ pub(super) struct Share {
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) root: Arc<Root>,
+    /// What it is called in URLs: with the folders it is in.
+    pub(super) name: String,
     pub(super) relative: PathBuf,
     pub(super) size: u64,
     pub(super) mtime: i64,
@@ -66,8 +68,14 @@ impl Walk {
         let mut walk = Self::default();
         for share in shares {
             match &share.only {
-                Some(name) => walk.file(&share.root, name.clone()),
-                None => walk.folder(&share.root, PathBuf::new(), 0, most),
+                Some(name) => {
+                    walk.file(&share.root, name.clone(), name.to_string_lossy().into_owned())
+                }
+                None => {
+                    let name = share.root.path().file_name().unwrap_or_default();
+                    let name = name.to_string_lossy().into_owned();
+                    walk.folder(&share.root, (PathBuf::new(), name), 0, most);
+                }
             }
         }
         if walk.files.len() >= most {
@@ -76,7 +84,13 @@ impl Walk {
         walk
     }
 
-    fn folder(&mut self, root: &Arc<Root>, relative: PathBuf, depth: usize, most: usize) {
+    fn folder(
+        &mut self,
+        root: &Arc<Root>,
+        (relative, name): (PathBuf, String),
+        depth: usize,
+        most: usize,
+    ) {
         let path = root.path().join(&relative);
         if depth > DEPTH {
             return self.warn(format!("{} is too deep and is not shared", path.display()));
@@ -90,29 +104,31 @@ impl Walk {
             if self.files.len() >= most {
                 return;
             }
-            let name = entry.file_name();
-            let Some(text) = name.to_str() else {
+            let own = entry.file_name();
+            let Some(text) = own.to_str() else {
                 self.warn(format!("{} has a name that is not UTF-8", entry.path().display()));
                 continue;
             };
             if is_left_out(text) {
                 continue;
             }
-            let inside = relative.join(&name);
+            let inside = relative.join(&own);
+            // The root of the file system has no name.
+            let called = if name.is_empty() { text.to_owned() } else { format!("{name}/{text}") };
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => self.folder(root, inside, depth + 1, most),
-                Ok(kind) if kind.is_file() || kind.is_symlink() => self.file(root, inside),
+                Ok(kind) if kind.is_dir() => self.folder(root, (inside, called), depth + 1, most),
+                Ok(kind) if kind.is_file() || kind.is_symlink() => self.file(root, inside, called),
                 _ => {}
             }
         }
     }
 
-    fn file(&mut self, root: &Arc<Root>, relative: PathBuf) {
+    fn file(&mut self, root: &Arc<Root>, relative: PathBuf, name: String) {
         let path = root.path().join(&relative);
         match root.open_file(&relative).and_then(|file| file.metadata()) {
             Ok(meta) => {
                 let (size, mtime) = (meta.len(), mtime(&meta));
-                self.files.push(Found { root: Arc::clone(root), relative, size, mtime });
+                self.files.push(Found { root: Arc::clone(root), name, relative, size, mtime });
             }
             Err(why) => self.warn(format!("{} is not shared: {why}", path.display())),
         }

@@ -18,13 +18,15 @@ fn names(changes: &[Change]) -> BTreeSet<(u32, String)> {
 #[test]
 fn files_keep_their_numbers_and_hashes_over_a_restart() {
     let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().file_name().unwrap().to_string_lossy().into_owned();
+    let called = |name: &str| format!("{folder}/{name}");
     fs::create_dir(dir.path().join("sub")).unwrap();
     fs::write(dir.path().join("b"), "abc").unwrap();
     fs::write(dir.path().join("sub/c"), "other").unwrap();
     fs::write(dir.path().join(".hidden"), "no").unwrap();
     fs::write(dir.path().join("x.part"), "no").unwrap();
     let (mut library, first) = open(dir.path(), Vec::new());
-    assert_eq!(names(&first), BTreeSet::from([(0, "b".into()), (1, "c".into())]));
+    assert_eq!(names(&first), BTreeSet::from([(0, called("b")), (1, called("sub/c"))]));
     let path = dir.path().canonicalize().unwrap().join("b");
     let Some(Change::Shared(b, row)) = library.hash(&path, || true) else { panic!("not hashed") };
     let sha1 = Sha1::parse(b"VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5").unwrap(); // Of "abc".
@@ -34,8 +36,8 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
 
     fs::write(dir.path().join("a"), "new").unwrap();
     let (again, changes) = open(dir.path(), vec![(path.clone(), row.clone())]);
-    assert!(names(&changes).contains(&(0, "b".into())));
-    assert!(!names(&changes).contains(&(0, "a".into())));
+    assert!(names(&changes).contains(&(0, called("b"))));
+    assert!(!names(&changes).contains(&(0, called("a"))));
     assert_eq!(again.unhashed().len(), 2, "b is remembered");
     // By an earlier version of this program, which knew no trees.
     let without = FileRow { tree: None, ..row.clone() };
@@ -48,7 +50,7 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
 
     fs::write(&path, "abcd").unwrap();
     let (changed, changes) = open(dir.path(), vec![(path, row)]);
-    assert!(names(&changes).contains(&(0, "b".into())), "its number stays");
+    assert!(names(&changes).contains(&(0, called("b"))), "its number stays");
     assert_eq!(changed.unhashed().len(), 3, "its hash does not");
 }
 

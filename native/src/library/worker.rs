@@ -166,6 +166,7 @@ impl Library {
         };
         let found = Found {
             root: Arc::clone(&old.root),
+            name: old.info.name.clone(),
             relative: old.relative.clone(),
             size: old.info.size,
             mtime: old.mtime,

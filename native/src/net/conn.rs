@@ -11,7 +11,8 @@ use servent_core::node::{Input, StoreError};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Job, Outbox, Report, Reports};
+use super::stream::Stream;
+use super::{Job, Outbox, Report, Reports, Trust};
 
 /// Bytes read at once where heads are expected.
 const READ: usize = 16 * 1024;
@@ -32,7 +33,7 @@ pub(super) struct End;
 
 pub(super) struct Conn {
     pub(super) id: ConnId,
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     pub(super) outbox: Arc<Outbox>,
     pub(super) reports: Reports,
     /// What comes in is dropped.
@@ -49,7 +50,7 @@ pub(super) struct Conn {
 /// connection's room in the descriptor limit.
 pub(crate) async fn run(
     id: ConnId,
-    stream: TcpStream,
+    (stream, trust): (TcpStream, Arc<Trust>),
     outbox: Arc<Outbox>,
     reports: Reports,
     permit: OwnedSemaphorePermit,
@@ -57,6 +58,7 @@ pub(crate) async fn run(
     if let Err(why) = stream.set_nodelay(true) {
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
+    let stream = Stream::new(stream, trust);
     let mut conn =
         Conn { id, stream, outbox, reports, discard: false, unread: false, behind: false };
     let End = conn.work().await;
@@ -128,6 +130,7 @@ impl Conn {
     }
 
     async fn write(&mut self, data: Vec<u8>) -> Result<(), End> {
+        let data = self.stream.translate(data).map_err(|_| End)?;
         match self.stream.try_write(&data) {
             Ok(n) if n == data.len() && self.behind => self.report_behind().await,
             Ok(n) if n == data.len() => Ok(()),
@@ -189,7 +192,7 @@ impl Conn {
     /// Makes the coming close an abrupt one, which frees what the system
     /// still holds for a peer that does not take it.
     fn reset(&self) -> End {
-        let _ = self.stream.set_zero_linger();
+        let _ = self.stream.tcp().set_zero_linger();
         End
     }
 

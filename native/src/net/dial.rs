@@ -10,7 +10,7 @@ use servent_core::node::{DialError, Input};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Outbox, Report, Reports, conn};
+use super::{Outbox, Report, Reports, Trust, conn};
 
 /// How long a dial may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ pub(crate) async fn run(
     id: ConnId,
     to: SocketAddr,
     outbox: Arc<Outbox>,
-    room: Arc<Semaphore>,
+    (room, trust): (Arc<Semaphore>, Arc<Trust>),
     reports: Reports,
 ) {
     let dialed = tokio::select! {
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     match dialed {
         Ok((stream, local, permit)) => {
             if reports.send(Report::Input(Input::Dialed { conn: id, local })).await.is_ok() {
-                conn::run(id, stream, outbox, reports, permit).await;
+                conn::run(id, (stream, trust), outbox, reports, permit).await;
             }
         }
         Err(why) => {

@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Outbox, Report, Reports, conn};
+use super::{Outbox, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
 
@@ -66,7 +66,7 @@ impl Numbers {
 pub(crate) async fn accept(
     listener: TcpListener,
     numbers: Arc<Numbers>,
-    room: Arc<Semaphore>,
+    (room, trust): (Arc<Semaphore>, Arc<Trust>),
     reports: Reports,
 ) {
     let mut failures = Seldom::default();
@@ -75,7 +75,7 @@ pub(crate) async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if !admit(stream, peer, numbers.next(), permit, &reports).await {
+                    if !admit((stream, &trust), peer, numbers.next(), permit, &reports).await {
                         return;
                     }
                 }
@@ -92,7 +92,7 @@ pub(crate) async fn accept(
 }
 
 async fn admit(
-    stream: TcpStream,
+    (stream, trust): (TcpStream, &Arc<Trust>),
     peer: SocketAddr,
     id: ConnId,
     permit: OwnedSemaphorePermit,
@@ -104,7 +104,7 @@ async fn admit(
     if reports.send(accepted).await.is_err() {
         return false;
     }
-    tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
+    tokio::spawn(conn::run(id, (stream, Arc::clone(trust)), outbox, reports.clone(), permit));
     true
 }
 

@@ -13,6 +13,8 @@ mod outbox;
 mod pace;
 mod receive;
 mod serve;
+mod stream;
+mod trust;
 pub(crate) mod udp;
 mod unacknowledged;
 
@@ -27,6 +29,7 @@ pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::Pace;
+pub(crate) use self::trust::Trust;
 
 /// What the tasks around the node's task tell it.
 #[derive(Debug)]

@@ -68,7 +68,7 @@ impl Conn {
         // A line that is shaped sends small pieces when they are due.
         let _whole_packets = pace.is_none().then(|| Cork::new(&self.stream));
         while at < part.end {
-            let sent = self.stream.try_io(Interest::WRITABLE, || {
+            let sent = self.stream.tcp().try_io(Interest::WRITABLE, || {
                 let count = usize::try_from(chunk.min(part.end - at)).unwrap_or(usize::MAX);
                 Ok(rustix::fs::sendfile(&self.stream, file, Some(&mut at), count)?)
             });

@@ -2,12 +2,14 @@
 //! with `--json`.
 
 mod fetch;
+mod folder;
 mod stream;
 mod text;
 
 use std::io::IsTerminal as _;
 
 pub(crate) use self::fetch::{Bars, FetchProgress};
+pub(crate) use self::folder::FolderProgress;
 pub(crate) use self::stream::{Herald, StreamProgress, per_second};
 pub(crate) use self::text::{bytes, count, length, rate};
 

@@ -5,6 +5,8 @@ mod program;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
 
+mod elsewhere;
+mod folders;
 mod full_disk;
 mod kills;
 mod kills_swarm;

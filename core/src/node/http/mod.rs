@@ -8,11 +8,13 @@
 //! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
+//! | `list` | the same for programs |
 //! | `browse` | the same as hits, for servents |
 //! | `push` | pushes that others want of servents whose proxy we are |
 
 mod browse;
 mod conditions;
+mod list;
 mod page;
 mod push;
 mod reply;
@@ -20,6 +22,7 @@ mod request;
 mod serving;
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use core::net::SocketAddr;
 
 pub(super) use self::push::{Passed, PushWish};
@@ -149,7 +152,7 @@ impl Http {
 
     /// Somebody who cannot reach us is reached.
     pub(super) fn give_dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, index: FileIndex) {
-        let Some(name) = self.files.get(index).map(|f| f.name.clone()) else {
+        let Some(name) = self.files.get(index).map(|f| String::from(f.leaf())) else {
             return self.close(cx, conn, false, "the file is no longer shared");
         };
         let servent = cx.us.servent;

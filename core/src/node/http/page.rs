@@ -1,45 +1,109 @@
-//! The list of shared files for a plain browser.
+//! The list of shared files for a browser: a folder, or what a search finds.
 
-use alloc::string::String;
+use alloc::borrow::ToOwned as _;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::id::FileIndex;
-use crate::node::catalog::Catalog;
+use super::conditions::date_of;
+use crate::node::FileInfo;
+use crate::node::catalog::{Catalog, Listed};
 use crate::text::Size;
+use crate::wire::http::Target;
 use crate::wire::percent::{self, unescape};
 
-/// Names looked at for one page of a search, so that one request stays cheap
-/// however much is shared; the link to the rest goes on from there.
+/// Names looked at for one page, so that one request stays cheap however much
+/// is shared; the link to the rest goes on from there.
 const SCAN: usize = 20_000;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;\
-padding:0 1rem;color-scheme:light dark}table{width:100%;border-collapse:collapse}\
-td,th{padding:.35rem .5rem;border-bottom:1px solid #8884;text-align:left;overflow-wrap:anywhere}\
-td+td,th+th{text-align:right;white-space:nowrap}input{font:inherit;padding:.2rem .5rem}";
+const STYLE: &str = ":root{color-scheme:light dark}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;\
+padding:0 1rem}h1{font-size:1.4rem;overflow-wrap:anywhere}\
+table{width:100%;border-collapse:collapse}\
+td,th{padding:.3rem .5rem;border-bottom:1px solid #8884;text-align:left;overflow-wrap:anywhere}\
+td+td,th+th{text-align:right;white-space:nowrap}td:last-child{font:.8rem ui-monospace,monospace}\
+a{text-decoration-thickness:1px;text-underline-offset:.15em}\
+tr:hover td{background:#8881}input,button{font:inherit;padding:.2rem .5rem}\
+@media(max-width:60rem){td:nth-child(4),th:nth-child(4){display:none}}\
+@media(max-width:40rem){td:nth-child(3),th:nth-child(3){display:none}}";
+
+/// By what the list is sorted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    #[default]
+    Name,
+    Size,
+    Date,
+}
+
+impl Order {
+    const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::Name, "name", "Name"),
+        (Self::Size, "size", "Size"),
+        (Self::Date, "date", "Changed"),
+    ];
+}
 
 /// Which part of the list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
+    /// Empty, or a path that ends in `/`.
+    pub(super) folder: String,
     /// Only names that contain these words, in any order and case.
-    pub(super) words: String,
-    /// Only files with a greater number.
-    pub(super) after: Option<FileIndex>,
+    words: String,
+    /// Only what comes after this name, in the order of names.
+    after: Option<String>,
+    order: Order,
+    /// The other way round.
+    down: bool,
+    /// So many entries are on earlier pages, in any other order.
+    from: usize,
+}
+
+/// What the page says of the visitor.
+pub(super) struct Visitor<'a> {
+    /// How it calls us, for links that leave this page.
+    pub(super) host: Option<&'a str>,
+    /// Its places in the line.
+    pub(super) places: Vec<u32>,
+    /// How long the line is.
+    pub(super) length: u32,
+    /// Slots nobody uses.
+    pub(super) free: u32,
 }
 
 impl Wanted {
-    /// From the query of a URL: `q=words&after=12`. Unknown keys are ignored.
-    pub(super) fn parse(query: &str) -> Self {
-        let mut wanted = Self::default();
-        for pair in query.split('&') {
-            match pair.split_once('=') {
-                Some(("q", words)) => {
-                    wanted.words = unescape(&words.replace('+', " ")).trim().into();
+    /// Of a folder, from the query of a URL: `q=words&sort=size`. Unknown
+    /// keys are ignored.
+    pub(super) fn parse(folder: &str, query: &str) -> Self {
+        let mut wanted = Self { folder: folder.into(), ..Self::default() };
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let text = || unescape(&value.replace('+', " ")).trim().to_owned();
+            match key {
+                "q" => wanted.words = text(),
+                "after" => wanted.after = Some(text()),
+                "sort" => {
+                    let known = Order::ALL.iter().find(|(_, name, _)| *name == value);
+                    wanted.order = known.map_or(Order::Name, |(order, ..)| *order);
                 }
-                Some(("after", number)) => wanted.after = number.parse().ok().map(FileIndex),
+                "order" => wanted.down = value == "desc",
+                "from" => wanted.from = value.parse().unwrap_or(0),
                 _ => {}
             }
         }
         wanted
+    }
+
+    /// The query of the same page, sorted in this way, from its beginning.
+    fn query(&self, order: Order, down: bool) -> String {
+        let mut query = String::new();
+        if !self.words.is_empty() {
+            let _ = write!(query, "q={}&amp;", percent::escape(&self.words));
+        }
+        let name =
+            Order::ALL.iter().find(|(one, ..)| *one == order).map_or("name", |(_, name, _)| name);
+        let _ = write!(query, "sort={name}&amp;order={}", if down { "desc" } else { "asc" });
+        query
     }
 }
 
@@ -54,52 +118,184 @@ fn fold(text: &str) -> String {
     text.chars().map(small).collect()
 }
 
-/// The page, at most `limit` files of it.
-pub(super) fn page(catalog: &Catalog, wanted: &Wanted, limit: usize) -> String {
-    let mut html = String::with_capacity(2_048);
-    html.push_str("<!doctype html><html lang=en><meta charset=utf-8>");
-    html.push_str("<meta name=viewport content=\"width=device-width\"><title>Shared files</title>");
-    let _ = write!(html, "<style>{STYLE}</style><h1>Shared files</h1>");
-    html.push_str("<form role=search><label>Find <input name=q type=search value=\"");
-    escape(&mut html, &wanted.words);
-    html.push_str("\"></label> <button>Search</button></form>");
+/// What is on one page.
+struct Part<'a> {
+    rows: Vec<Listed<'a>>,
+    /// Where the next page begins.
+    more: Option<String>,
+}
 
+/// The entries of the page, at most `limit`.
+fn part<'a>(catalog: &'a Catalog, wanted: &Wanted, limit: usize) -> Part<'a> {
     let words = fold(&wanted.words);
     let fits = |name: &str| {
         let name = fold(name);
         words.split_whitespace().all(|word| name.contains(word))
     };
-    let (mut rows, mut seen, mut last, mut more) = (0, 0, None, false);
-    html.push_str("<table><thead><tr><th>Name<th>Size</thead><tbody>");
-    for file in catalog.after(wanted.after) {
-        if rows == limit || seen == SCAN {
-            more = true;
+    let in_order = wanted.order == Order::Name && !wanted.down;
+    let after = wanted.after.as_deref().filter(|_| in_order);
+    let most = if in_order { limit } else { SCAN };
+    let mut entries = catalog.entries(&wanted.folder, after, words.is_empty());
+    let (mut rows, mut last) = (Vec::new(), None);
+    for entry in entries.by_ref().take(SCAN) {
+        if rows.len() == most {
             break;
         }
-        seen += 1;
-        last = Some(file.index);
-        if fits(&file.name) {
-            rows += 1;
-            row(&mut html, file.index, &file.name, file.size);
+        last = Some(entry.name().to_owned());
+        if fits(entry.name()) {
+            rows.push(entry);
         }
     }
-    html.push_str("</tbody></table>");
-    if rows == 0 && !more {
-        html.push_str(if words.is_empty() { "<p>Nothing here." } else { "<p>No such file." });
+    if in_order {
+        let more = last.filter(|last| {
+            catalog.entries(&wanted.folder, Some(last), words.is_empty()).next().is_some()
+        });
+        let more = more.map(|last| alloc::format!("after={}", percent::escape(&last)));
+        return Part { rows, more };
     }
-    if let (true, Some(last)) = (more, last) {
-        let q = percent::escape(&wanted.words);
-        let _ = write!(html, "<p><a href=\"/?q={q}&amp;after={}\" rel=next>More</a>", last.0);
+    let key = |entry: &Listed<'_>| match (entry, wanted.order) {
+        (Listed::File(_, file), Order::Size) => file.size,
+        (Listed::File(_, file), Order::Date) => file.modified.map_or(0, |at| at.as_micros()),
+        _ => 0,
+    };
+    rows.sort_by_key(key); // Stable, so that equal ones stay in the order of names.
+    if wanted.down {
+        rows.reverse();
+    }
+    let upto = wanted.from.saturating_add(limit);
+    let more = (rows.len() > upto).then(|| alloc::format!("from={upto}"));
+    Part { rows: rows.into_iter().skip(wanted.from).take(limit).collect(), more }
+}
+
+/// The page, at most `limit` entries of it.
+pub(super) fn page(
+    catalog: &Catalog,
+    wanted: &Wanted,
+    limit: usize,
+    visitor: &Visitor<'_>,
+) -> String {
+    let mut html = String::with_capacity(4_096);
+    html.push_str("<!doctype html><html lang=en><meta charset=utf-8>");
+    html.push_str("<meta name=viewport content=\"width=device-width\"><title>Shared files</title>");
+    html.push_str("<link rel=alternate type=text/uri-list href=\"?list\">");
+    let _ = write!(html, "<style>{STYLE}</style>");
+    way(&mut html, &wanted.folder);
+    html.push_str("<form role=search><label>Find <input name=q type=search value=\"");
+    escape(&mut html, &wanted.words);
+    html.push_str("\"></label> <button>Search</button></form>");
+    line(&mut html, visitor);
+    heads(&mut html, wanted);
+    let Part { rows, more } = part(catalog, wanted, limit);
+    if !wanted.folder.is_empty() && wanted.words.is_empty() {
+        html.push_str("<tr><td><a href=\"../\">../</a><td><td><td>");
+    }
+    for entry in &rows {
+        row(&mut html, entry, catalog, wanted, visitor.host);
+    }
+    html.push_str("</tbody></table>");
+    if rows.is_empty() && more.is_none() {
+        let nothing = if wanted.words.is_empty() { "Nothing here." } else { "No such file." };
+        let _ = write!(html, "<p>{nothing}");
+    }
+    if let Some(more) = more {
+        let query = wanted.query(wanted.order, wanted.down);
+        let _ = write!(html, "<p><a href=\"?{query}&amp;{more}\" rel=next>More</a>");
     }
     html.push_str("</html>\n");
     html
 }
 
-fn row(html: &mut String, index: FileIndex, name: &str, size: u64) {
-    let url = percent::escape(name);
-    let _ = write!(html, "<tr><td><a href=\"/get/{}/{url}\">", index.0);
-    escape(html, name);
-    let _ = write!(html, "</a><td title=\"{size} bytes\">{}", Size(size));
+/// Where we are, and the way back up.
+fn way(html: &mut String, folder: &str) {
+    html.push_str("<h1><a href=\"/\">Shared files</a>");
+    let mut path = String::from("/");
+    for part in folder.split_terminator('/') {
+        let _ = write!(path, "{}/", percent::escape(part));
+        let _ = write!(html, " / <a href=\"{path}\">");
+        escape(html, part);
+        html.push_str("</a>");
+    }
+    html.push_str("</h1>");
+}
+
+/// How the visitor stands with the upload queue.
+fn line(html: &mut String, visitor: &Visitor<'_>) {
+    let Visitor { places, length, free, .. } = visitor;
+    let _ = match &places[..] {
+        [] if *free > 0 => write!(html, "<p>An upload slot is free."),
+        [] => write!(html, "<p>All upload slots are taken; {length} in line."),
+        [one] => write!(html, "<p>You are number {one} of {length} in line for an upload slot."),
+        [first, ..] => write!(
+            html,
+            "<p>You have {} places in line for an upload slot; the first is number {first} of {length}.",
+            places.len()
+        ),
+    };
+}
+
+/// The head of the table: each column sorts, and sorts the other way round.
+fn heads(html: &mut String, wanted: &Wanted) {
+    html.push_str("<table><thead><tr>");
+    for (order, _, title) in Order::ALL {
+        let ours = order == wanted.order;
+        let query = wanted.query(order, ours && !wanted.down);
+        let (said, mark) = match (ours, wanted.down) {
+            (false, _) => ("", ""),
+            (true, false) => (" aria-sort=ascending", " ↑"),
+            (true, true) => (" aria-sort=descending", " ↓"),
+        };
+        let _ = write!(html, "<th{said}><a href=\"?{query}\">{title}</a>{mark}");
+    }
+    html.push_str("<th>SHA-1, as a magnet link</thead><tbody>");
+}
+
+fn row(
+    html: &mut String,
+    entry: &Listed<'_>,
+    catalog: &Catalog,
+    wanted: &Wanted,
+    host: Option<&str>,
+) {
+    let short = |name: &str| name.strip_prefix(&wanted.folder[..]).unwrap_or(name).to_string();
+    let Listed::File(_, file) = entry else {
+        let name = entry.name();
+        let _ = write!(html, "<tr><td><a href=\"/{}\">", percent::path(name));
+        escape(html, &short(name));
+        html.push_str("</a><td><td><td>");
+        return;
+    };
+    let FileInfo { name, size, sha1, modified, .. } = file;
+    let _ = write!(html, "<tr><td><a href=\"{}\">", url_of(catalog, file));
+    escape(html, &short(name));
+    let _ = write!(html, "</a><td title=\"{size} bytes\">{}<td>", Size(*size));
+    if let Some(at) = modified {
+        let at = date_of(*at);
+        let _ = write!(html, "<time datetime=\"{0}\">{0}</time>", at.day_and_time());
+    }
+    html.push_str("<td>");
+    if let Some(sha1) = sha1 {
+        let mut magnet = alloc::format!(
+            "magnet:?xt=urn:sha1:{sha1}&xl={size}&dn={}",
+            percent::escape(file.leaf())
+        );
+        if let Some(host) = host {
+            let url = alloc::format!("http://{host}{}", Target::Urn(*sha1));
+            let _ = write!(magnet, "&xs={}", percent::escape(&url));
+        }
+        html.push_str("<a href=\"");
+        escape(html, &magnet);
+        let _ = write!(html, "\">{sha1}</a>");
+    }
+}
+
+/// The path of a file's URL. A name may be there twice: only one of the files
+/// is what it leads to.
+pub(super) fn url_of(catalog: &Catalog, file: &FileInfo) -> String {
+    let FileInfo { index, name, .. } = file;
+    match catalog.by_path(name).is_some_and(|first| first.index == *index) {
+        true => alloc::format!("/{}", percent::path(name)),
+        false => Target::File { index: *index, name: name.clone() }.to_string(),
+    }
 }
 
 /// Adds text so that no browser takes it for markup.
@@ -118,54 +314,5 @@ fn escape(html: &mut String, text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::node::FileInfo;
-    use crate::queue::FileKey;
-
-    fn catalog(names: &[&str]) -> Catalog {
-        let mut c = Catalog::default();
-        for (i, name) in (0u32..).zip(names) {
-            let name = String::from(*name);
-            let index = FileIndex(i);
-            c.put(FileInfo {
-                index,
-                name,
-                size: 5_000_000,
-                sha1: None,
-                key: FileKey(i.into()),
-                modified: None,
-                tree: None,
-            });
-        }
-        c
-    }
-
-    #[test]
-    fn names_cannot_become_markup_or_paths() {
-        let c = catalog(&["<script>'\"&.mp3", "../../etc/passwd"]);
-        let html = page(&c, &Wanted::parse("q=%3Cscript"), 10);
-        assert!(html.contains("&lt;script&gt;&#39;&quot;&amp;.mp3</a>"), "{html}");
-        assert!(html.contains("value=\"&lt;script\""), "{html}");
-        assert!(!html.contains("passwd") && !html.contains("<script"), "{html}");
-        let html = page(&c, &Wanted::default(), 10);
-        assert!(html.contains("href=\"/get/1/..%2F..%2Fetc%2Fpasswd\""), "{html}");
-        assert!(html.contains("4.8 MiB"), "{html}");
-    }
-
-    #[test]
-    fn the_list_goes_on_where_the_page_ends() {
-        let c = catalog(&["a x", "b", "c X", "d x"]);
-        let html = page(&c, &Wanted::parse("q=x"), 2);
-        assert!(html.contains("/?q=x&amp;after=2\""), "{html}");
-        let html = page(&c, &Wanted::parse("after=2&q=x&z"), 2);
-        assert!(html.contains("/get/3/") && !html.contains("rel=next"), "{html}");
-        assert!(page(&c, &Wanted::parse("q=nothing+like"), 2).contains("No such file"));
-    }
-
-    #[test]
-    fn capitals_make_no_difference() {
-        assert_eq!(fold("ÀÉÎ Straße ΟΔΟΣ Ёлка ŽLUŤOUČKÝ"), "àéî straße οδοσ ёлка žluťoučký");
-        assert_eq!((fold("οδος"), fold("İ")), ("οδοσ".into(), "i".into()));
-    }
-}
+#[path = "page_tests.rs"]
+mod tests;

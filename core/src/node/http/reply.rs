@@ -9,6 +9,7 @@ use data_encoding::BASE64;
 
 use super::browse::PACKETS;
 use super::conditions::{Validators, date_of};
+use super::list;
 use super::request::Asked;
 use crate::id::Guid;
 use crate::node::cx::Cx;
@@ -16,7 +17,7 @@ use crate::node::parts::Subject;
 use crate::queue::{Dialect, Place};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
-use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Version};
+use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Target, Version};
 use crate::wire::queue::{self as headers, Seconds};
 use crate::wire::thex::{self, ThexUri};
 
@@ -198,6 +199,19 @@ impl<'a> Writer<'a> {
     pub(super) fn tree(self, tree: &Tree, form: Form) -> Reply {
         let head = self.head(200, "OK");
         body_reply(200, head, (thex::CONTENT_TYPE, &thex::write(tree)), form)
+    }
+
+    /// A list of URLs.
+    pub(super) fn list(self, list: String, form: Form) -> Reply {
+        let head = self.head(200, "OK");
+        text_reply(200, head, (list::URIS, list), form)
+    }
+
+    /// A folder was asked for as if it were a file.
+    pub(super) fn moved(self, to: &Target, form: Form) -> Reply {
+        let mut head = self.head(301, "Moved Permanently");
+        head.header("Location", to);
+        text_reply(301, head, ("text/plain", String::from("That is a folder.\n")), form)
     }
 
     /// The range asked for is not in the file, or not here yet.

@@ -7,7 +7,8 @@ use core::net::IpAddr;
 use super::Http;
 use super::browse;
 use super::conditions::{Condition, Validators};
-use super::page::{self, Wanted};
+use super::list;
+use super::page::{self, Visitor, Wanted};
 use super::push::PushWish;
 use super::reply::{Described, Form, Reply, Writer};
 use crate::engine::{Effect, Engine as _, Fx};
@@ -62,9 +63,19 @@ impl Http {
             Target::Urn(sha1) => self
                 .content(cx, *sha1, parts)
                 .filter(|subject| content_fits(subject, head) != Some(false)),
-            Target::Tree(_) | Target::Root { .. } | Target::Push { .. } | Target::Other => None,
+            Target::Tree(_)
+            | Target::Root { .. }
+            | Target::Push { .. }
+            | Target::Path { .. }
+            | Target::Other => None,
         };
-        let light = found.is_none() || head.method != Method::Get || !head.names_one_host();
+        let found = found.or_else(|| self.named(&head.target, head));
+        // Whoever is given a file may have its hash tree, too.
+        let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
+        let belongs =
+            matches!(target, Target::Tree(_)) && peer().is_some_and(|peer| self.queue.serves(peer));
+        let light =
+            (found.is_none() && !belongs) || head.method != Method::Get || !head.names_one_host();
         if light && self.hammers(cx, conn, form) {
             return None;
         }
@@ -81,10 +92,6 @@ impl Http {
                 self.browse(cx, conn, head.version, form);
                 return None;
             }
-            (Target::Root { query }, _) => {
-                let most = cx.config.limits.index_page as usize;
-                writer.page(page::page(&self.files, &Wanted::parse(&query), most), form)
-            }
             (Target::Push { servent, index }, _) => {
                 let from = (cx.io.get(conn)?.peer.ip(), form);
                 match PushWish::of(servent, index, &head.headers, from) {
@@ -100,10 +107,57 @@ impl Http {
                 self.file_request(cx, conn, subject, head, (dialect, form));
                 return None;
             }
-            (_, None) => writer.short((404, "Not Found"), form),
+            (target, None) => self.folder(cx, conn, target, head, form),
         };
         self.say(cx, conn, reply);
         None
+    }
+
+    /// A shared file by its name.
+    fn named(&self, target: &str, head: &RequestHead) -> Option<Subject> {
+        let path = Target::path_of(target)?;
+        let subject = Subject::from(self.files.by_path(&path)?);
+        (content_fits(&subject, head) != Some(false)).then_some(subject)
+    }
+
+    /// The list of a folder, if there is one of that name.
+    fn folder(
+        &self,
+        cx: &Cx<'_>,
+        conn: ConnId,
+        target: Target,
+        head: &RequestHead,
+        form: Form,
+    ) -> Reply {
+        let writer = Writer::of(cx);
+        let (path, query) = match target {
+            Target::Root { query } => (String::new(), query),
+            Target::Path { path, query } => (path, query),
+            _ => (Target::path_of(&head.target).unwrap_or_default(), String::new()),
+        };
+        let is_folder = path.is_empty() || path.ends_with('/');
+        if is_folder && (path.is_empty() || self.files.has_folder(&path)) {
+            let host = head.headers.get("Host");
+            if let Some(after) = list::wanted(&query) {
+                let list = list::list(&self.files, &path, after.as_deref(), host);
+                return writer.list(list, form);
+            }
+            let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
+            let visitor = Visitor {
+                host,
+                places: peer.map(|peer| self.queue.places_of(peer)).unwrap_or_default(),
+                length: self.queue.length(),
+                free: self.queue.free(),
+            };
+            let most = cx.config.limits.index_page as usize;
+            let wanted = Wanted::parse(&path, &query);
+            return writer.page(page::page(&self.files, &wanted, most, &visitor), form);
+        }
+        if !is_folder && self.files.has_folder(&alloc::format!("{path}/")) {
+            let to = Target::Path { path: alloc::format!("{path}/"), query };
+            return writer.moved(&to, form);
+        }
+        writer.short((404, "Not Found"), form)
     }
 
     /// The shared file with this number, if it is the one that was meant: a
@@ -112,8 +166,10 @@ impl Http {
     fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
         let info = self.files.get(index)?;
         let subject = Subject::from(info);
-        let meant =
-            content_fits(&subject, head).unwrap_or_else(|| info.name.eq_ignore_ascii_case(name));
+        // Others know it without its folders.
+        let called = |known: &str| known.eq_ignore_ascii_case(name);
+        let meant = content_fits(&subject, head)
+            .unwrap_or_else(|| called(&info.name) || called(info.leaf()));
         meant.then_some(subject)
     }
 

@@ -164,7 +164,12 @@ impl Overlay {
         let proxies = hit.proxies().into_iter().filter(known).map(SocketAddr::V4);
         let proxies: Vec<SocketAddr> = proxies.take(PROXIES).collect();
         for found in hit.results() {
-            let name = String::from_utf8_lossy(found.name).into_owned();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (name, folder) = (text(found.name), found.folder().map(|path| text(&path)));
+            let name = match folder.as_deref().map(|folder| folder.trim_matches('/')) {
+                Some(folder) if !folder.is_empty() => alloc::format!("{folder}/{name}"),
+                _ => name,
+            };
             cx.fx.output(Output::Answer(Answer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),

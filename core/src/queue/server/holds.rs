@@ -139,6 +139,8 @@ impl Server {
                 self.holds.remove(arrival);
                 continue;
             };
+            // It asked once and waited, as it should: that is no hammering.
+            self.knocks.forgive(owner(request.peer));
             self.serve(now, at, &request, fx);
             self.settle(now, fx);
         }

@@ -58,6 +58,13 @@ impl Throttle {
         (now < debt.refused_until).then(|| debt.refused_until.since(now))
     }
 
+    /// Takes a request back: it cost nothing after all.
+    pub(super) fn forgive(&mut self, peer: IpAddr) {
+        if let Some(debt) = self.young.get_mut(&peer.to_canonical()) {
+            debt.paid_off = debt.paid_off - self.share;
+        }
+    }
+
     /// Notes a request; `Some(t)` when the address is refused for `t` more.
     pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
         let peer = peer.to_canonical();
@@ -109,6 +116,19 @@ mod tests {
         let later = now + Duration::from_secs(59);
         assert_eq!(throttle.knock(peer(1), later), Some(Duration::from_secs(1)));
         assert_eq!(throttle.knock(peer(1), now + minute), None);
+    }
+
+    #[test]
+    fn what_is_taken_back_does_not_count() {
+        let minute = Duration::from_secs(60);
+        let mut throttle = Throttle::new(60, minute, minute, 100, key());
+        let now = Instant::from_secs(1_000);
+        for _ in 0..1_000 {
+            assert_eq!(throttle.knock(peer(1), now), None);
+            throttle.forgive(peer(1));
+        }
+        throttle.forgive(peer(2));
+        assert_eq!(throttle.knock(peer(2), now), None);
     }
 
     #[test]

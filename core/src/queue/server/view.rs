@@ -164,6 +164,17 @@ impl Server {
         }
     }
 
+    /// True while somebody of this address holds a slot.
+    pub(crate) fn serves(&self, peer: IpAddr) -> bool {
+        self.uploads.values().any(|upload| self.places.slab[upload.entry].peer == peer)
+    }
+
+    /// The places of an address among the first 20 000 of the line.
+    pub(crate) fn places_of(&self, peer: IpAddr) -> Vec<u32> {
+        let ours = |(i, at)| (self.places.slab[at].peer == peer).then_some(i as u32 + 1);
+        self.line.iter().take(SORTED).enumerate().filter_map(ours).collect()
+    }
+
     /// Sorts the line into its lanes: how many stand in each, and the places
     /// inside the windows, in the order of the line.
     #[must_use]

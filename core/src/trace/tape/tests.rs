@@ -168,7 +168,11 @@ fn next_command(command: &Command) -> Option<Command> {
             Command::Swarm(swarm::Command::Serve { file: FILE, spec })
         }
         Command::Swarm(of) => next_swarm_command(of).map_or(Command::Stop, Command::Swarm),
-        Command::Stop => return None,
+        Command::Stop => {
+            let from = get().sources.swap_remove(0);
+            Command::Moved { fetch, to: Some(from.clone()), from }
+        }
+        Command::Moved { .. } => return None,
     })
 }
 

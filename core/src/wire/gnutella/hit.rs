@@ -9,6 +9,8 @@ use crate::id::{FileIndex, Guid, Sha1};
 
 /// What parts the extensions of a result.
 const SEPARATOR: u8 = 0x1c;
+/// Bytes of the folders that are told of a file.
+const PATH: usize = 255;
 /// The flags of the trailer.
 const PUSH: u8 = 0x01;
 const BUSY: u8 = 0x04;
@@ -180,6 +182,12 @@ impl<'a> Found<'a> {
         self.extensions
     }
 
+    /// The folders it is in there, in whatever encoding; most do not say.
+    #[must_use]
+    pub fn folder(&self) -> Option<Vec<u8>> {
+        self.extensions().find_map(|extension| block(extension, b"PATH")).map(|path| path.data)
+    }
+
     /// Its hash.
     #[must_use]
     pub fn sha1(&self) -> Option<Sha1> {
@@ -200,11 +208,16 @@ fn result<'a>(fields: &mut Fields<'a>) -> Result<Found<'a>, PayloadError> {
     Ok(found)
 }
 
+/// A block of an extension area.
+fn block(extension: super::Extension<'_>, id: &[u8]) -> Option<ggep::Block> {
+    let super::Extension::Ggep(area) = extension else { return None };
+    let (blocks, _) = ggep::parse(area, &ggep::Limits { blocks: 8, bytes: 1_024 }).ok()?;
+    blocks.into_iter().find(|block| block.id == id)
+}
+
 /// The size of a file of four gigabytes or more.
 fn large(extension: super::Extension<'_>) -> Option<u64> {
-    let super::Extension::Ggep(area) = extension else { return None };
-    let (blocks, _) = ggep::parse(area, &ggep::Limits { blocks: 8, bytes: 64 }).ok()?;
-    let size = blocks.iter().find(|block| block.id == b"LF")?;
+    let size = block(extension, b"LF")?;
     if size.data.len() > 8 {
         return None;
     }
@@ -275,8 +288,10 @@ impl HitBuilder {
         self
     }
 
-    /// Adds a file; false when it does not fit any more, and is not in.
+    /// Adds a file; false when it does not fit any more, and is not in. The
+    /// folders in its name, if any, go beside it (GGEP `PATH`).
     pub fn add(&mut self, index: FileIndex, size: u64, name: &str, sha1: Option<Sha1>) -> bool {
+        let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
         let before = self.payload.len();
         let small = u32::try_from(size).unwrap_or(u32::MAX);
         self.payload.extend_from_slice(&index.0.to_le_bytes());
@@ -286,13 +301,19 @@ impl HitBuilder {
         if let Some(sha1) = sha1 {
             self.payload.extend_from_slice(alloc::format!("urn:sha1:{sha1}").as_bytes());
         }
+        let mut blocks = Vec::new();
         if u64::from(small) != size || small == u32::MAX {
+            let used = 8 - size.leading_zeros() as usize / 8;
+            blocks.push(ggep::Block::new(b"LF", &size.to_le_bytes()[..used]));
+        }
+        if !folder.is_empty() && folder.len() <= PATH {
+            blocks.push(ggep::Block::new(b"PATH", folder.as_bytes()));
+        }
+        if !blocks.is_empty() {
             if sha1.is_some() {
                 self.payload.push(SEPARATOR);
             }
-            let bytes = size.to_le_bytes();
-            let used = 8 - size.leading_zeros() as usize / 8;
-            ggep::write(&[ggep::Block::new(b"LF", &bytes[..used])], true, &mut self.payload);
+            ggep::write(&blocks, true, &mut self.payload);
         }
         self.payload.push(0);
         let fits = self.payload.len() + self.tail.len() <= self.most && self.payload[0] < u8::MAX;

@@ -19,6 +19,15 @@ impl HttpDate {
         Self(seconds)
     }
 
+    /// The day and the minute, in UTC, as tables have them: `1994-11-06 08:49`.
+    #[must_use]
+    pub fn day_and_time(self) -> impl fmt::Display {
+        let latest = Timestamp::MAX.as_second();
+        let second = i64::try_from(self.0).unwrap_or(latest).min(latest);
+        let at = Timestamp::from_second(second).unwrap_or(Timestamp::MAX);
+        at.strftime("%Y-%m-%d %H:%M")
+    }
+
     /// Reads one; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -50,6 +59,7 @@ mod tests {
         assert_eq!(HttpDate::parse(" Sun, 06 Nov 1994 08:49:37 GMT"), Some(date));
         let end = HttpDate::from_unix(u64::MAX).to_string();
         assert!(end.contains("Dec 9999"), "{end}");
+        assert_eq!(date.day_and_time().to_string(), "1994-11-06 08:49");
         for wrong in ["", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT", "x"] {
             assert_eq!(HttpDate::parse(wrong), None, "{wrong}");
         }

@@ -6,7 +6,7 @@ use core::fmt;
 use data_encoding::{BASE32_NOPAD, BASE32_NOPAD_NOCASE};
 
 use crate::id::{FileIndex, Guid, Sha1};
-use crate::wire::percent::{escape, unescape};
+use crate::wire::percent::{path as escaped, unescape};
 use crate::wire::scan::trim;
 
 /// A request target, understood.
@@ -37,6 +37,14 @@ pub enum Target {
         /// The number of the file it is to offer, 0 when none is named.
         index: FileIndex,
     },
+    /// Any other path. It must not be used as one of the file system: it is
+    /// only good for looking up what is shared under that name.
+    Path {
+        /// Decoded, without the slash it begins with.
+        path: String,
+        /// What stands behind the `?`.
+        query: String,
+    },
     /// Anything else.
     Other,
 }
@@ -50,7 +58,16 @@ impl Target {
             .or_else(|| Self::urn(path))
             .or_else(|| Self::push(path))
             .or_else(|| Self::root(path))
+            .or_else(|| Self::path(path))
             .unwrap_or(Self::Other)
+    }
+
+    /// The path of a target, decoded, without the slash it begins with and
+    /// without its query.
+    #[must_use]
+    pub fn path_of(target: &str) -> Option<String> {
+        let path = origin(trim(target)).strip_prefix('/')?;
+        Some(unescape(path.split('?').next().unwrap_or(path)).into_owned())
     }
 
     fn file(path: &str) -> Option<Self> {
@@ -91,13 +108,19 @@ impl Target {
         }
         Some(Self::Root { query: rest.strip_prefix('?')?.into() })
     }
+
+    fn path(path: &str) -> Option<Self> {
+        let rest = path.strip_prefix('/')?;
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Some(Self::Path { path: unescape(path).into_owned(), query: query.into() })
+    }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { index, name } => {
-                write!(f, "/get/{}/{}", index.0, escape(name))
+                write!(f, "/get/{}/{}", index.0, escaped(name))
             }
             Self::Urn(sha1) => write!(f, "/uri-res/N2R?urn:sha1:{sha1}"),
             Self::Tree(sha1) => write!(f, "/uri-res/N2X?urn:sha1:{sha1}"),
@@ -107,6 +130,8 @@ impl fmt::Display for Target {
             }
             Self::Root { query } if query.is_empty() => f.write_str("/"),
             Self::Root { query } => write!(f, "/?{query}"),
+            Self::Path { path, query } if query.is_empty() => write!(f, "/{}", escaped(path)),
+            Self::Path { path, query } => write!(f, "/{}?{query}", escaped(path)),
             Self::Other => f.write_str("*"),
         }
     }
@@ -142,6 +167,10 @@ mod tests {
 
     const URN: &str = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
 
+    fn path(path: &str) -> Target {
+        Target::Path { path: path.into(), query: String::new() }
+    }
+
     fn file(index: u32, name: &str) -> Target {
         Target::File { index: FileIndex(index), name: name.into() }
     }
@@ -152,10 +181,11 @@ mod tests {
         assert_eq!(Target::parse("/get/7/a%20song.ogg/"), file(7, "a song.ogg"));
         assert_eq!(Target::parse("/GET/0007/%e4"), file(7, "\u{fffd}"));
         assert_eq!(Target::parse("http://h:1/get/7/a"), file(7, "a"));
-        assert_eq!(Target::parse("/get/7/"), Target::Other);
-        assert_eq!(Target::parse("/get/4294967296/a"), Target::Other);
-        assert_eq!(Target::parse("/get/+1/a"), Target::Other);
-        assert_eq!(file(3, "a b/c%").to_string(), "/get/3/a%20b%2Fc%25");
+        assert_eq!(Target::parse("/get/7/"), path("get/7/"));
+        assert_eq!(Target::parse("/get/4294967296/a"), path("get/4294967296/a"));
+        assert_eq!(Target::parse("/get/+1/a"), path("get/+1/a"));
+        assert_eq!(file(3, "a b/c%").to_string(), "/get/3/a%20b/c%25");
+        assert_eq!(file(3, "../x").to_string(), "/get/3/..%2Fx", "no browser walks up");
     }
 
     #[test]
@@ -170,7 +200,7 @@ mod tests {
         assert_eq!(Target::parse(bitprint), Target::Urn(sha1));
         assert_eq!(Target::parse(&bitprint.replace("N2R", "N2X")), Target::Tree(sha1));
         assert_eq!(Target::parse(&Target::Tree(sha1).to_string()), Target::Tree(sha1));
-        assert_eq!(Target::parse("/uri-res/N2R?urn:md5:0"), Target::Other);
+        assert_eq!(Target::parse("/uri-res/N2R?urn:md5:0").to_string(), "/uri-res/N2R?urn:md5:0");
         assert_eq!(
             Target::Urn(sha1).to_string(),
             "/uri-res/N2R?urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB"
@@ -198,14 +228,19 @@ mod tests {
             let target = alloc::format!("/gnutella/push-proxy?{wrong}");
             assert_eq!(Target::parse(&target), of(None, 0), "{target}");
         }
-        assert_eq!(Target::parse("/gnutella/push-proxy"), Target::Other);
+        assert_eq!(Target::parse("/gnutella/push-proxy"), path("gnutella/push-proxy"));
     }
 
     #[test]
     fn the_root_keeps_its_query() {
         assert_eq!(Target::parse("/"), Target::Root { query: String::new() });
         assert_eq!(Target::parse("/?a=b"), Target::Root { query: "a=b".into() });
-        assert_eq!(Target::parse("/favicon.ico"), Target::Other);
+        assert_eq!(Target::parse("/favicon.ico"), path("favicon.ico"));
+        let query = "sort=size".into();
+        let folder = Target::Path { path: "a b/".into(), query };
+        assert_eq!(Target::parse("/a%20b/?sort=size"), folder);
+        assert_eq!(folder.to_string(), "/a%20b/?sort=size");
+        assert_eq!(Target::parse("x"), Target::Other);
     }
 
     proptest! {

@@ -39,6 +39,7 @@ pub(super) struct Job {
     /// A folder that is only there until the bytes are on standard output.
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
+    pub(super) ca_file: Option<PathBuf>,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -104,6 +105,7 @@ impl Job {
             durability: config.settings.durability,
             trace: config.settings.trace.clone(),
             tape: true,
+            ca_file: self.ca_file.clone(),
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
             ..Options::without_folders()
@@ -120,7 +122,7 @@ impl Job {
             make(state)?;
         }
         let started = Driver::start(self.options(config, &sources, state.as_deref())).await;
-        let handle = started.map_err(|error| self.not_started(error))?;
+        let handle = started.map_err(|error| not_started(error, &self.file))?;
         let control =
             state.as_deref().map(|state| Server::start(state, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
@@ -161,16 +163,16 @@ impl Job {
         }
         Ok(size)
     }
+}
 
-    /// Most often the same command is running.
-    fn not_started(&self, error: StartError) -> Failure {
-        let StartError::Store(StoreFailure::Locked { pid, .. }) = &error else {
-            return error.into();
-        };
-        let by = pid.map_or_else(String::new, |pid| format!(", as process {pid}"));
-        let what = format!("the download of {} is already running{by}", self.file.display());
-        Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
-    }
+/// Most often the same command is running.
+pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
+    let StartError::Store(StoreFailure::Locked { pid, .. }) = &error else {
+        return error.into();
+    };
+    let by = pid.map_or_else(String::new, |pid| format!(", as process {pid}"));
+    let what = format!("the download of {} is already running{by}", file.display());
+    Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
 }
 
 /// What `servent status` is shown of it.
@@ -189,7 +191,7 @@ fn hub(handle: &Handle) -> Arc<Hub> {
 
 /// Where to listen for calls back: where asked, else any free port of the
 /// family the sources are of.
-fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAddr {
+pub(super) fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAddr {
     // Pushes name IPv4 addresses only.
     let six = !sources.is_empty() && sources.iter().all(|s| s.at.is_ipv6());
     let any: SocketAddr = if six {
@@ -256,7 +258,9 @@ impl Following<'_> {
                 // What went wrong is told before the end it led to.
                 biased;
                 Some(Ok(record)) = records.next() => {
-                    troubles.note(clock.now(), &record, self.progress);
+                    if let Some((_, at, what)) = troubles.note(clock.now(), &record) {
+                        self.progress.trouble(at, &what);
+                    }
                     if self.pour.is_some() && told::is_corrupt(&record, poured) {
                         return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
                     }
@@ -279,6 +283,13 @@ impl Following<'_> {
                     Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
                 },
                 failed = closed(&mut self.pour) => return Err(failed),
+                why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
+                    if let Some(fetch) = ours {
+                        // Nothing came, and nothing is to come from there.
+                        handle.command(Command::Cancel { fetch }).await?;
+                    }
+                    return Err(told::distrusted(why));
+                }
                 _ = tick.tick() => {
                     self.push.ask(handle).await?;
                     let view = handle.view(1, 0).await?;

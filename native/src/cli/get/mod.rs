@@ -1,7 +1,11 @@
 //! `servent get`: downloads that wait in line, survive and are checked.
 
 mod all;
+mod batch;
+mod crawl;
+mod folder;
 mod job;
+mod links;
 mod list;
 mod push;
 mod source;
@@ -18,6 +22,7 @@ use servent_core::fetch;
 use servent_core::time;
 
 use self::all::All;
+use self::folder::Folder;
 use self::job::Job;
 pub(crate) use self::job::{NAME, states};
 use self::source::Wanted;
@@ -33,15 +38,18 @@ use crate::progress::Voice;
 /// Each address is a download of its own. One file from several sources is
 /// said with --mirror, with xs= and as= of a magnet link, or with a urn:sha1:
 /// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
-/// Stopped or killed, the same command goes on where it was, with the same
+/// An address that ends in `/` is a folder: everything below it is downloaded,
+/// and keeps its tree. Stopped or killed, the same command goes on where it was, with the same
 /// place in line.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  servent get http://10.0.0.7:6346/get/1/song.flac
-  servent get http://10.0.0.7:6346/get/1/song.flac http://10.0.0.9:6346/get/5/film.mkv -o music/
+  servent get http://10.0.0.7:6346/Music/song.flac
+  servent get http://10.0.0.7:6346/Music/song.flac http://10.0.0.9:6346/Films/film.mkv -o music/
   servent get -i list.txt -o music/ --parallel 3
-  servent get http://10.0.0.7:6346/get/1/song.flac -o - | mpv -
-  servent get http://10.0.0.7:6346/get/1/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/get/5/song.flac
+  servent get http://10.0.0.7:6346/Music/
+  servent get https://example.org/pub/image.iso --ca-file company.pem
+  servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -
+  servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
@@ -68,6 +76,9 @@ pub(crate) struct Arguments {
     /// Be called back here; port 0 takes any free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// Believe, for https://, only whom the certificates of this file vouch for.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -101,6 +112,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let several = wanted.len() > 1;
     let mut all = All { voice, several, ..All::default() };
     for wanted in wanted {
+        if let Some(base) = &wanted.folder {
+            if stdout {
+                return Err(Failure::usage("a folder does not fit into standard output"));
+            }
+            let to = folder_to_make(&wanted, &config, arguments.output.as_deref())?;
+            let (base, place) = (base.clone(), wanted.places[0].clone());
+            let (ca_file, damaged) = (arguments.ca_file.clone(), common.damaged());
+            all.folders.push(Folder { base, place, to, ca_file, damaged, voice });
+            continue;
+        }
         let (file, spool) = if stdout {
             let folder = config.settings.state.join("get");
             make(&folder)?;
@@ -110,8 +131,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         } else {
             (destination(&wanted, &config, arguments.output.as_deref())?, None)
         };
-        if let Err(there) = absent(&config, &file) {
-            if !several || !file.exists() {
+        if let Err(there) = absent(&file) {
+            if !several {
                 return Err(there);
             }
             // An earlier run of the same command was stopped after this one.
@@ -127,7 +148,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("run one command for each, with a name of its own by -o"));
         }
         let (listen, damaged) = (arguments.listen, common.damaged());
-        all.jobs.push(Job { wanted, file, spool, listen, damaged, voice });
+        let ca_file = arguments.ca_file.clone();
+        all.jobs.push(Job { wanted, file, spool, listen, ca_file, damaged, voice });
     }
     runtime()?.block_on(all.run(&config, arguments.parallel.get()))
 }
@@ -184,6 +206,22 @@ fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     }
 }
 
+/// The folder to make: a new one, or inside one that is there.
+fn folder_to_make(
+    wanted: &Wanted,
+    config: &Config,
+    output: Option<&Path>,
+) -> Result<PathBuf, Failure> {
+    let name = wanted.name.as_deref().map(|_| wanted.file_name());
+    let inside = |folder: &Path| name.as_ref().map_or(folder.to_owned(), |name| folder.join(name));
+    let folder = match output {
+        None => inside(&config.settings.downloads),
+        Some(folder) if folder.is_dir() || is_named_folder(folder) => inside(folder),
+        Some(folder) => folder.to_path_buf(),
+    };
+    std::path::absolute(&folder).map_err(|e| Failure::file("use", &folder, &e))
+}
+
 /// The file to make. Its folder must be there.
 fn destination(
     wanted: &Wanted,
@@ -217,20 +255,11 @@ fn is_named_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Nothing is overwritten, and no other download's part is touched.
-fn absent(config: &Config, file: &Path) -> Result<(), Failure> {
+/// Nothing is overwritten.
+fn absent(file: &Path) -> Result<(), Failure> {
     if file.symlink_metadata().is_ok() {
         return Err(Failure::new(Exit::Disk, format!("{} is there already", file.display()))
             .next("choose another name with -o, or take it away"));
-    }
-    let mut part = file.as_os_str().to_owned();
-    part.push(".part");
-    let part = Path::new(&part);
-    if part.symlink_metadata().is_ok() && !job::state_of(config, file).exists() {
-        let what = format!("{} is there already, and not from this download", part.display());
-        return Err(
-            Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
-        );
     }
     Ok(())
 }

@@ -1,21 +1,19 @@
 //! What `servent get` can be given: URLs, magnet links, a URN with places to
 //! ask. Each names a file of its own, unless the same hash says otherwise.
 
-use std::net::SocketAddr;
-use std::time::Duration;
-
 use percent_encoding::percent_decode_str;
+use servent::driver::{address_of, has_port};
 use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::Source;
 use servent_core::wire::http::Target;
-use tokio::net::{TcpStream, lookup_host};
 
+use super::links::Base;
 use crate::exit::{Exit, Failure, said};
 
 /// Push proxies of one servent.
 const PROXIES: usize = 8;
-/// The longest wait for one of several addresses to take a connection.
-const TRY: Duration = Duration::from_secs(3);
+/// What is asked for in private begins so: the whole URL.
+const SECURE: &str = "https://";
 
 /// A place to ask, its host not yet looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +33,8 @@ pub(crate) struct Wanted {
     pub(crate) places: Vec<Place>,
     /// A servent that cannot be reached, to be asked to connect.
     pub(crate) push: Option<PushFrom>,
+    /// It is a folder, with everything below it.
+    pub(super) folder: Option<Base>,
 }
 
 /// A servent that cannot be reached.
@@ -104,6 +104,9 @@ impl Wanted {
         if let Some(sha1) = other.sha1 {
             self.is(sha1).map_err(|what| Failure::usage(format!("{argument}: {what}")))?;
         }
+        if self.folder.is_some() || other.folder.is_some() {
+            return Err(Failure::usage(format!("{argument}: a folder has one source and no hash")));
+        }
         self.name = self.name.take().or(other.name);
         self.push = self.push.take().or(other.push);
         self.places.extend(other.places);
@@ -147,7 +150,7 @@ impl Wanted {
 
     fn add(&mut self, argument: &str) -> Result<(), String> {
         let lower = argument.to_ascii_lowercase();
-        if lower.starts_with("http://") {
+        if lower.starts_with("http://") || lower.starts_with(SECURE) {
             self.url(argument)
         } else if lower.starts_with("push://") {
             self.push(&argument["push://".len()..])
@@ -158,18 +161,20 @@ impl Wanted {
             let sha1 = Sha1::parse_urn(argument.as_bytes())
                 .ok_or("only urn:sha1: with 32 base-32 digits is known")?;
             self.is(sha1)
-        } else if lower.starts_with("https://") {
-            Err("servents speak plain http://; the bytes are checked by their SHA-1".to_owned())
         } else if is_host_and_port(argument) {
             self.places.push(Place { host: argument.to_owned(), target: None });
             Ok(())
         } else {
-            Err("neither an http:// URL, a magnet: link, urn:sha1: nor HOST:PORT".to_owned())
+            Err("neither an http:// or https:// URL, a magnet: link, urn:sha1: nor HOST:PORT"
+                .to_owned())
         }
     }
 
     fn url(&mut self, url: &str) -> Result<(), String> {
-        let rest = &url["http://".len()..];
+        let secure = url.get(..SECURE.len()).is_some_and(|s| s.eq_ignore_ascii_case(SECURE));
+        let rest = &url[if secure { SECURE.len() } else { "http://".len() }..];
+        // An https:// target is the whole URL.
+        let origin = |host: &str| if secure { format!("{SECURE}{host}") } else { String::new() };
         let (host, target) = match rest.find('/') {
             Some(at) => rest.split_at(at),
             None => (rest, "/"),
@@ -178,11 +183,21 @@ impl Wanted {
         if host.is_empty() || host.contains('@') {
             return Err("no host to ask".to_owned());
         }
-        if target == "/" {
-            return Err("names no file; open it in a browser to see what is shared".to_owned());
-        }
         if target.bytes().any(|b| b <= b' ' || b == 0x7f) {
             return Err("blanks in a URL are written %20".to_owned());
+        }
+        if let Some(folder) = folder_of(target) {
+            let (scheme, host) =
+                (if secure { "https" } else { "http" }.to_owned(), host.to_owned());
+            let last =
+                folder.trim_end_matches('/').rsplit('/').next().filter(|last| !last.is_empty());
+            self.name = last.map(|last| percent_decode_str(last).decode_utf8_lossy().into_owned());
+            self.places.push(Place {
+                host: host.clone(),
+                target: Some(format!("{}{folder}", origin(&host))),
+            });
+            self.folder = Some(Base { scheme, host, path: folder.to_owned() });
+            return Ok(());
         }
         let second = match Target::parse(otherwise) {
             Target::File { name, .. } => {
@@ -202,7 +217,7 @@ impl Wanted {
         }
         let target = match second {
             Some(second) => format!("{target}#{second}"),
-            None => target.to_owned(),
+            None => format!("{}{target}", origin(host)),
         };
         self.places.push(Place { host: host.to_owned(), target: Some(target) });
         Ok(())
@@ -242,7 +257,7 @@ impl Wanted {
                     }
                 }
                 "dn" => self.name = Some(value.replace('+', " ")),
-                "xs" | "as" if value.to_ascii_lowercase().starts_with("http://") => {
+                "xs" | "as" if is_url(&value) => {
                     self.url(&value.replace(' ', "%20"))?;
                 }
                 _ => {}
@@ -271,33 +286,14 @@ impl Wanted {
 }
 
 impl Place {
-    /// Looks the host up. Of several addresses the first that takes a
-    /// connection is meant, so that one server is asked once.
+    /// Looks the host up.
     pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<Source, Failure> {
-        let named =
-            if has_port(&self.host) { self.host.clone() } else { format!("{}:80", self.host) };
-        let found: Vec<SocketAddr> = match lookup_host(&named).await {
-            Ok(found) => found.collect(),
-            Err(e) => {
-                let what = format!("cannot find {}: {}", self.host, said(&e));
-                return Err(
-                    Failure::new(Exit::Network, what).next("check the name and the network")
-                );
-            }
-        };
-        let mut at = found.first().copied();
-        if found.len() > 1 {
-            for candidate in found {
-                let dialed = TcpStream::connect(candidate);
-                if let Ok(Ok(_)) = tokio::time::timeout(TRY, dialed).await {
-                    at = Some(candidate);
-                    break;
-                }
-            }
-        }
-        let Some(at) = at else {
-            return Err(Failure::new(Exit::Network, format!("{} has no address", self.host)));
-        };
+        let secure = self.target.as_ref().is_some_and(|target| target.starts_with(SECURE));
+        let found = address_of(&self.host, if secure { 443 } else { 80 }).await;
+        let at = found.map_err(|e| {
+            let what = format!("cannot find {}: {}", self.host, said(&e));
+            Failure::new(Exit::Network, what).next("check the name and the network")
+        })?;
         Ok(Source { at, target: self.asked(sha1), host: self.host.clone() })
     }
 }
@@ -317,10 +313,16 @@ impl Place {
     }
 }
 
-fn has_port(host: &str) -> bool {
-    host.rsplit_once(':').is_some_and(|(name, port)| {
-        port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']'))
-    })
+fn is_url(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.starts_with("http://") || lower.starts_with(SECURE)
+}
+
+/// The path of a folder, whose name ends in `/`.
+fn folder_of(target: &str) -> Option<&str> {
+    let path = target.split('?').next().unwrap_or(target);
+    let folder = matches!(Target::parse(path), Target::Root { .. } | Target::Path { .. });
+    Some(path).filter(|path| folder && path.ends_with('/'))
 }
 
 fn is_host_and_port(text: &str) -> bool {
@@ -465,6 +467,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_private_is_asked_for_with_its_whole_url() {
+        let one = parse(&["https://h/a%20b?c#top"]).unwrap();
+        assert_eq!(one.places[0].asked(None), "https://h/a%20b?c");
+        assert_eq!((&one.places[0].host[..], &one.file_name()[..]), ("h", "a b"));
+        let folder = parse(&["HTTPS://h:1/m/"]).unwrap();
+        assert_eq!(folder.places[0].asked(None), "https://h:1/m/");
+        assert_eq!(folder.folder.unwrap().scheme, "https");
+    }
+
+    #[test]
+    fn an_address_that_ends_in_a_slash_is_a_folder() {
+        for (url, path, name) in [
+            ("http://h:1/a/my%20music/", "/a/my%20music/", Some("my music")),
+            ("http://h:1/", "/", None),
+            ("http://h:1", "/", None),
+            ("http://h:1/a/?sort=size", "/a/", Some("a")),
+        ] {
+            let one = parse(&[url]).unwrap();
+            let base = one.folder.as_ref().unwrap();
+            assert_eq!((&base.path[..], one.name.as_deref()), (path, name), "{url}");
+        }
+        assert_eq!(parse(&["http://h/get/1/a/"]).unwrap().folder, None, "that is a file");
+        assert!(parse(&["http://h/a/", URN]).is_err());
+    }
+
+    #[test]
     fn a_name_is_never_a_path() {
         for (url, name) in [
             ("http://h/get/1/..%2F..%2Fetc%2Fpasswd", "passwd"),
@@ -478,9 +506,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_in_one_sentence() {
-        for bad in
-            ["ftp://h/x", "https://h/x", "http://h", "http:///x", "urn:md5:x", "file.iso", ":80"]
-        {
+        for bad in ["ftp://h/x", "https:///x", "http:///x", "urn:md5:x", "file.iso", ":80"] {
             assert_eq!(parse(&[bad]).unwrap_err().exit, Exit::Usage, "{bad}");
         }
     }

@@ -12,7 +12,7 @@ use servent_core::trace::{Event, Record};
 
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
-use crate::progress::{FetchProgress, Voice, bytes, length};
+use crate::progress::{Voice, bytes, length};
 use servent_core::text::Lines;
 use servent_core::time::Instant;
 
@@ -31,24 +31,36 @@ pub(super) const fn is_corrupt(record: &Record, first: u64) -> bool {
 }
 
 impl Troubles {
-    /// Keeps what a record tells, and says it.
-    pub(super) fn note(&mut self, now: Instant, record: &Record, progress: &FetchProgress) {
+    /// Keeps what a record tells; the sentence, when it is new.
+    pub(super) fn note(
+        &mut self,
+        now: Instant,
+        record: &Record,
+    ) -> Option<(FetchId, SocketAddr, String)> {
         let (fetch, at, why, ask_at) = match &record.event {
             Event::Fetch(fetch::Event::Waiting { fetch, at, why, ask_at }) => {
                 (*fetch, *at, *why, Some(*ask_at))
+            }
+            Event::Fetch(fetch::Event::Moved { fetch, at, to }) => {
+                return Some((*fetch, *at, format!("sends us to {to}")));
             }
             Event::Fetch(
                 fetch::Event::KeptBack { fetch, at, why }
                 | fetch::Event::SourceLost { fetch, at, why, .. },
             ) => (*fetch, *at, *why, None),
-            _ => return,
+            _ => return None,
         };
-        if self.0.insert((fetch, at), why) != Some(why) {
-            let again = ask_at.map(|ask_at| ask_at.since(now).as_secs_ceil());
-            let again =
-                again.map_or_else(String::new, |s| format!("; asking again in {}", length(s)));
-            progress.trouble(at, &format!("{why}{again}"));
+        if self.0.insert((fetch, at), why) == Some(why) {
+            return None;
         }
+        let again = ask_at.map(|ask_at| ask_at.since(now).as_secs_ceil());
+        let again = again.map_or_else(String::new, |s| format!("; asking again in {}", length(s)));
+        Some((fetch, at, format!("{why}{again}")))
+    }
+
+    /// A download is over.
+    pub(super) fn forget(&mut self, fetch: FetchId) {
+        self.0.retain(|(of, _), _| *of != fetch);
     }
 
     /// Why there is no file, and what to do about it.
@@ -90,6 +102,12 @@ impl Troubles {
             FetchFailure::Cancelled => Failure::new(Exit::Interrupted, "the download was taken back"),
         }
     }
+}
+
+/// Somebody could not prove who it is.
+pub(super) fn distrusted(why: String) -> Failure {
+    Failure::new(Exit::Network, why)
+        .next("if you know better, name the certificate it is vouched for by with --ca-file")
 }
 
 /// What the disk said, and of which file.

@@ -1,0 +1,50 @@
+//! Sources that say the file is elsewhere (RFC 9110 §15.4).
+//!
+//! A name of another host is nothing an engine can look up, so the host is
+//! told and says where that is. The source waits meanwhile, and is another
+//! one from then on; what is remembered of the download names the first one,
+//! because tomorrow it may send us elsewhere.
+
+use alloc::string::String;
+
+use super::cx::Cx;
+use super::download::Download;
+use super::{Answer, Event, Output, Source, SourceTrouble};
+use crate::queue::client;
+use crate::wire::http::ResponseHead;
+
+/// The longest name of a place that is followed.
+const LONGEST: usize = 4_096;
+
+impl Download {
+    /// A source sends us elsewhere.
+    pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+        let to = head.headers.get("Location").filter(|to| to.len() <= LONGEST).map(String::from);
+        self.release(no, cx);
+        self.client(no, client::Input::Rest, cx);
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.moves += 1;
+        let Some(to) = to.filter(|_| src.moves <= cx.config.moves && !src.pushed) else {
+            return self.lose(no, SourceTrouble::Astray, cx);
+        };
+        src.away = true;
+        let (fetch, from, at) = (self.id, src.source.clone(), src.at());
+        cx.fx.event(Event::Moved { fetch, at, to: to.clone() });
+        cx.fx.output(Output::Answer(Answer::Moved { fetch, from, to }));
+    }
+
+    /// The host says where that is.
+    pub(super) fn moved(&mut self, from: &Source, to: Option<Source>, cx: &mut Cx<'_>) {
+        let away = self.sources.iter().find(|(_, s)| s.away && s.source == *from);
+        let Some(no) = away.map(|(&no, _)| no) else { return };
+        let known = |to: &Source| self.sources.values().any(|s| s.source == *to);
+        let to = to.filter(|to| !known(to));
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        src.away = false;
+        let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
+        src.source = to;
+        (src.otherwise, src.failures) = (false, 0);
+        cx.fx.event(Event::Source { fetch: self.id, at: src.at() });
+        self.client(no, client::Input::Want, cx);
+    }
+}

@@ -1,0 +1,157 @@
+//! What is below a folder: from a servent's own list, or from the pages of
+//! any web server by following their links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use servent::driver::{Driver, Options};
+use servent_core::node::{Get, Source};
+
+use super::batch::{Batch, Ended, News};
+use super::links::{Base, Link};
+use super::told;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+
+/// Files of one folder, and of the folders inside it.
+const MOST_FILES: usize = 100_000;
+/// Pages looked at.
+const MOST_PAGES: usize = 10_000;
+/// Folders inside folders.
+const DEPTH: usize = 32;
+/// Pages at a time.
+const AT_ONCE: usize = 4;
+/// The longest page that is read.
+const PAGE: u64 = 16 << 20;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What is asked for, by the place below the folder.
+    pub(super) files: BTreeMap<String, String>,
+    /// What could not be looked at, and why; what was left out.
+    pub(super) troubles: Vec<String>,
+}
+
+/// A page to look at.
+#[derive(Debug, Clone)]
+struct Page {
+    target: String,
+    is_list: bool,
+}
+
+/// Looks at everything below a folder. `source` is the folder itself.
+pub(super) async fn crawl(
+    config: &Config,
+    base: &Base,
+    source: &Source,
+    ca_file: Option<PathBuf>,
+) -> Result<Found, Failure> {
+    let spool = config.settings.state.join("get");
+    let spool =
+        tempfile::tempdir_in(&spool).map_err(|e| Failure::file("make a folder in", &spool, &e))?;
+    let mut node = config.settings.node.clone();
+    node.overlay.enabled = false;
+    node.fetch.largest = PAGE;
+    let options = Options {
+        name: "get".into(),
+        download_dir: spool.path().to_path_buf(),
+        node,
+        tape: true,
+        ca_file,
+        ..Options::without_folders()
+    };
+    let handle = Driver::start(options).await?;
+    let mut walk = Walk { base, found: Found::default(), seen: BTreeSet::new(), next: Vec::new() };
+    walk.visit(Page { target: source.target.clone(), is_list: false });
+    let mut batch = Batch::new(&handle, spool.path());
+    let (mut under_way, mut pages) = (BTreeMap::new(), 0);
+    let outcome = loop {
+        while batch.len() < AT_ONCE
+            && let Some(page) = walk.next.pop()
+        {
+            if pages == MOST_PAGES {
+                walk.found
+                    .troubles
+                    .push(format!("only the first {MOST_PAGES} folders are looked at"));
+                walk.next.clear();
+                break;
+            }
+            let name = format!("page-{pages}");
+            let source = Source { target: page.target.clone(), ..source.clone() };
+            under_way.insert(name.clone(), page);
+            pages += 1;
+            batch.begin(Get { name, sha1: None, sources: vec![source] }).await?;
+        }
+        if batch.len() == 0 {
+            break Ok(());
+        }
+        let news = tokio::select! {
+            news = batch.next() => news?,
+            why = handle.distrust() => return Err(told::distrusted(why)),
+        };
+        let News::Ended(Ended { name, outcome }) = news else { continue };
+        let Some(page) = under_way.remove(&name) else { continue };
+        let text = outcome.and_then(|_| {
+            let path = spool.path().join(&name);
+            std::fs::read(&path).map_err(|e| Failure::file("read", &path, &e))
+        });
+        match text {
+            Ok(text) => walk.read(&page, &String::from_utf8_lossy(&text)),
+            Err(failure) if page.target == source.target => break Err(failure),
+            Err(failure) => walk.found.troubles.push(format!("{}: {}", page.target, failure.what)),
+        }
+    };
+    handle.stop().await?;
+    outcome.map(|()| walk.found)
+}
+
+struct Walk<'a> {
+    base: &'a Base,
+    found: Found,
+    seen: BTreeSet<String>,
+    next: Vec<Page>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, page: Page) {
+        let inside = page.target.strip_prefix(&self.base.target()).unwrap_or_default();
+        let depth = inside.split('?').next().unwrap_or_default().matches('/').count();
+        if depth <= DEPTH && self.seen.insert(page.target.clone()) {
+            self.next.push(page);
+        }
+    }
+
+    fn read(&mut self, page: &Page, text: &str) {
+        let links = match page.is_list {
+            true => self.base.list(text),
+            false => self.base.links(&page.target, text),
+        };
+        // Whoever has a list of everything needs no walk.
+        let list = links.iter().find(|link| matches!(link, Link::List { .. })).cloned();
+        for link in list.map_or(links, |list| vec![list]) {
+            match link {
+                Link::List { target } => self.visit(Page { target, is_list: true }),
+                Link::More { target } => self.visit(Page { target, is_list: page.is_list }),
+                Link::Folder { target } => self.visit(Page { target, is_list: false }),
+                Link::File { .. } if self.found.files.len() == MOST_FILES => {
+                    let most = format!("only the first {MOST_FILES} files are taken");
+                    if !self.found.troubles.contains(&most) {
+                        self.found.troubles.push(most);
+                    }
+                }
+                Link::File { target, path } => {
+                    self.found.files.entry(path).or_insert(target);
+                }
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Nothing is below the folder.
+    pub(super) fn nothing(base: &Base) -> Failure {
+        let what = format!("{}://{}{} names no files", base.scheme, base.host, base.path);
+        Failure::new(Exit::Network, what).next("open it in a browser to see what is there")
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a URL leads: its host looked up, and what is to be asked there.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use fluent_uri::{Uri, UriRef};
+use servent_core::node::Source;
+use tokio::net::{TcpStream, lookup_host};
+
+/// The longest wait for one of several addresses to take a connection.
+const TRY: Duration = Duration::from_secs(3);
+
+/// The address of `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`. Of several the first
+/// that takes a connection is meant, so that one server is asked once.
+///
+/// # Errors
+/// It cannot be found, or has none.
+pub async fn address_of(host: &str, port: u16) -> io::Result<SocketAddr> {
+    let named = if has_port(host) { host.to_owned() } else { format!("{host}:{port}") };
+    let found: Vec<SocketAddr> = lookup_host(named).await?.collect();
+    if found.len() > 1 {
+        for candidate in &found {
+            let dialed = TcpStream::connect(candidate);
+            if let Ok(Ok(_)) = tokio::time::timeout(TRY, dialed).await {
+                return Ok(*candidate);
+            }
+        }
+    }
+    found.first().copied().ok_or_else(|| io::Error::other("it has no address"))
+}
+
+/// True when a port stands behind the host.
+#[must_use]
+pub fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']'))
+    })
+}
+
+/// The source that another one sends us to, in the words of its `Location`.
+/// From `https://` nobody is sent to where others can read along.
+pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
+    let Place { secure, host, target } = resolve(from, to)?;
+    let at = address_of(&host, if secure { 443 } else { 80 }).await.ok()?;
+    Some(Source { at, target, host })
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    secure: bool,
+    host: String,
+    target: String,
+}
+
+fn resolve(from: &Source, to: &str) -> Option<Place> {
+    let asked = from.target.split('#').next().unwrap_or_default();
+    let was_secure = asked.starts_with("https://");
+    let here = if was_secure { asked.to_owned() } else { format!("http://{}{asked}", from.host) };
+    let here = Uri::parse(here).ok()?;
+    let to = to.trim().replace(' ', "%20");
+    let there = UriRef::parse(to.split('#').next()?).ok()?.resolve_against(&here).ok()?;
+    let secure = match there.scheme().as_str() {
+        "https" => true,
+        "http" if !was_secure => false,
+        _ => return None,
+    };
+    let authority = there.authority()?;
+    if authority.has_userinfo() || authority.host().is_empty() {
+        return None;
+    }
+    let host = authority.as_str().to_owned();
+    let path = Some(there.path().as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
+    let query = there.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let origin = if secure { format!("https://{host}") } else { String::new() };
+    Some(Place { secure, host, target: format!("{origin}{path}{query}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(from: &str, to: &str) -> Option<(bool, String, String)> {
+        let at = SocketAddr::from(([127, 0, 0, 1], 1));
+        let from = Source { at, target: from.to_owned(), host: "h:1".to_owned() };
+        resolve(&from, to).map(|place| (place.secure, place.host, place.target))
+    }
+
+    #[test]
+    fn a_location_leads_where_the_standard_says() {
+        for (from, to, secure, host, target) in [
+            ("/a/b?x#/get/1/y", "c", false, "h:1", "/a/c"),
+            ("/a/b", "/c d?e#f", false, "h:1", "/c%20d?e"),
+            ("/a/b", "//g/x", false, "g", "/x"),
+            ("/a/b", "http://g:2", false, "g:2", "/"),
+            ("/a/b", "https://g/x/../y", true, "g", "https://g/y"),
+            ("https://h:1/a/b", "c", true, "h:1", "https://h:1/a/c"),
+        ] {
+            let wanted = Some((secure, host.to_owned(), target.to_owned()));
+            assert_eq!(place(from, to), wanted, "{to}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_sent_out_of_tls_or_to_what_is_no_place() {
+        for (from, to) in [
+            ("https://h:1/a", "http://h:1/a"),
+            ("/a", "ftp://h/x"),
+            ("/a", "file:///etc/passwd"),
+            ("/a", "http://user@h/x"),
+            ("/a", "http:///x"),
+            ("/a", "%zz"),
+            ("/a", "mailto:a@b"),
+        ] {
+            assert_eq!(place(from, to), None, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn a_port_is_told_from_an_address() {
+        assert!(has_port("h:1") && has_port("[::1]:1"));
+        assert!(!has_port("h") && !has_port("::1") && !has_port("[::1]") && !has_port("h:x"));
+    }
+}

@@ -1,0 +1,195 @@
+//! The bytes of a connection, plain or inside TLS.
+//!
+//! The node asks for an `https://` URL as it would ask a proxy: with the whole
+//! URL in the request line (RFC 9112 §3.2.2). Here is that proxy: the first
+//! such request begins TLS with the host it names, and every one of them leaves
+//! as that host expects it. So what the node remembers of a download says that
+//! it is to be asked for in private, and nobody can take that away from it.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustls::ClientConnection;
+use tokio::net::TcpStream;
+
+use super::trust::Trust;
+
+/// What such a request begins with.
+const ASKS: &[u8] = b"GET https://";
+
+/// A connection's bytes.
+pub(super) struct Stream {
+    tcp: TcpStream,
+    secure: Option<Mutex<Secure>>,
+    trust: Arc<Trust>,
+}
+
+struct Secure {
+    host: String,
+    tls: ClientConnection,
+    /// The peer has sent its end.
+    ended: bool,
+}
+
+impl Stream {
+    pub(super) const fn new(tcp: TcpStream, trust: Arc<Trust>) -> Self {
+        Self { tcp, secure: None, trust }
+    }
+
+    /// The socket, for what is the same with and without TLS, and for files
+    /// that leave plain.
+    pub(super) const fn tcp(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    /// Turns a request in absolute form into what leaves; begins TLS when it
+    /// is the first.
+    pub(super) fn translate(&mut self, data: Vec<u8>) -> io::Result<Vec<u8>> {
+        let Some(rest) = data.strip_prefix(ASKS) else {
+            // Nothing plain may leave here.
+            return if self.secure.is_some() {
+                Err(io::ErrorKind::InvalidInput.into())
+            } else {
+                Ok(data)
+            };
+        };
+        let end = rest.iter().position(|b| matches!(b, b'/' | b'?' | b' ')).unwrap_or(rest.len());
+        let host = str::from_utf8(&rest[..end]).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match &self.secure {
+            None => {
+                let tls = self.trust.speak_with(host).map_err(|why| self.refuse(host, &why))?;
+                let host = host.to_owned();
+                self.secure = Some(Mutex::new(Secure { host, tls, ended: false }));
+            }
+            Some(secure) if lock(secure).host == host => {}
+            Some(_) => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+        let slash: &[u8] = if rest.get(end) == Some(&b'/') { b"" } else { b"/" };
+        Ok([b"GET ", slash, &rest[end..]].concat())
+    }
+
+    fn refuse(&self, host: &str, why: &str) -> io::Error {
+        self.trust.refuse(host, why);
+        io::ErrorKind::ConnectionAborted.into()
+    }
+
+    /// Waits until there may be something to read. What is still to leave
+    /// leaves meanwhile.
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        let Some(secure) = &self.secure else { return self.tcp.readable().await };
+        loop {
+            if lock(secure).tls.wants_write() {
+                tokio::select! {
+                    ready = self.tcp.writable() => {
+                        ready?;
+                        lock(secure).flush(&self.tcp)?;
+                    }
+                    ready = self.tcp.readable() => return ready,
+                }
+            } else if lock(secure).has_plain() {
+                return Ok(());
+            } else {
+                return self.tcp.readable().await;
+            }
+        }
+    }
+
+    /// Waits until something may be written.
+    pub(super) async fn writable(&self) -> io::Result<()> {
+        self.tcp.writable().await
+    }
+
+    /// Reads what is there; 0 at the peer's end.
+    pub(super) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(secure) = &self.secure else { return self.tcp.try_read(buffer) };
+        let mut secure = lock(secure);
+        let read = secure.read(&self.tcp, buffer);
+        if let Err(why) = &read
+            && why.kind() == io::ErrorKind::InvalidData
+        {
+            self.trust.refuse(&secure.host, &why.to_string());
+        }
+        read
+    }
+
+    /// Writes as much as fits.
+    pub(super) fn try_write(&self, data: &[u8]) -> io::Result<usize> {
+        let Some(secure) = &self.secure else { return self.tcp.try_write(data) };
+        let mut secure = lock(secure);
+        secure.flush(&self.tcp)?;
+        let n = secure.tls.writer().write(data)?;
+        secure.flush(&self.tcp)?;
+        if n == 0 && !data.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(n) }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tcp.as_fd()
+    }
+}
+
+impl Secure {
+    /// Sends what is ready, as far as it fits.
+    fn flush(&mut self, tcp: &TcpStream) -> io::Result<()> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut Now(tcp)) {
+                Ok(_) => {}
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    }
+
+    /// Something was read from the socket and not from us.
+    fn has_plain(&mut self) -> bool {
+        self.ended
+            || self
+                .tls
+                .process_new_packets()
+                .map_or(true, |state| state.plaintext_bytes_to_read() > 0)
+    }
+
+    fn read(&mut self, tcp: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.tls.reader().read(buffer) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                // An end without a word of farewell is an error: somebody may
+                // have cut the line.
+                other => return other,
+            }
+            if self.tls.read_tls(&mut Now(tcp))? == 0 {
+                self.ended = true;
+            }
+            let told = self.tls.process_new_packets();
+            // An alert that says why is worth sending.
+            self.flush(tcp)?;
+            told.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+        }
+    }
+}
+
+fn lock(secure: &Mutex<Secure>) -> MutexGuard<'_, Secure> {
+    secure.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A socket that is read and written without waiting.
+struct Now<'a>(&'a TcpStream);
+
+impl io::Read for Now<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
+impl io::Write for Now<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.try_write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

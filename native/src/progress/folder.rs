@@ -1,0 +1,85 @@
+//! A folder that is downloaded: how many of its files are there.
+
+use std::net::SocketAddr;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::{Voice, bytes, fetch, rate};
+
+/// Shows a folder.
+pub(crate) struct FolderProgress {
+    voice: Voice,
+    name: String,
+    files: u64,
+    done: u64,
+    bytes: u64,
+    bar: Option<ProgressBar>,
+}
+
+impl FolderProgress {
+    /// For so many files.
+    pub(crate) fn new(voice: Voice, name: &str, files: u64) -> Self {
+        let bar = (voice == Voice::Terminal).then(|| {
+            let bar = ProgressBar::new(files);
+            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { voice, name: name.to_owned(), files, done: 0, bytes: 0, bar }
+    }
+
+    /// One more is there.
+    pub(crate) fn done(&mut self, file: &str, size: u64, per_second: u64) {
+        let before = self.tenth();
+        self.done += 1;
+        self.bytes += size;
+        let Self { name, files, done, .. } = self;
+        let line = format!(
+            "{name}: {done} of {files} files, {} at {}",
+            bytes(self.bytes),
+            rate(per_second)
+        );
+        match (&self.bar, self.voice) {
+            (Some(bar), _) => bar.set_message(line),
+            (_, Voice::Json) => {
+                fetch::print_line(
+                    &json!({ "event": "done", "file": file, "bytes": size }).to_string(),
+                );
+            }
+            (_, Voice::Lines) if self.tenth() > before => fetch::eprint_line(&line),
+            _ => {}
+        }
+    }
+
+    /// One did not come.
+    pub(crate) fn failed(&self, file: &str, why: &str) {
+        let fact = json!({ "event": "failed", "name": file, "why": why });
+        self.say(&fact, &format!("{file}: {why}"));
+    }
+
+    /// A source is in trouble.
+    pub(crate) fn trouble(&self, file: &str, at: SocketAddr, what: &str) {
+        let fact = json!({ "event": "trouble", "name": file, "source": at, "what": what });
+        self.say(&fact, &format!("{file}: {at} {what}"));
+    }
+
+    fn say(&self, fact: &serde_json::Value, sentence: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(sentence),
+            None => self.voice.note(fact, sentence),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn tenth(&self) -> u64 {
+        (self.done * 10).checked_div(self.files).unwrap_or(0)
+    }
+}

@@ -1,0 +1,200 @@
+//! `get` from servers that send us elsewhere, and from `https://`.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::program::{Place, assert_same, complains, noise};
+
+/// What a server answers to a path: where to go, or a file.
+#[derive(Clone)]
+enum Page {
+    Go(u16, String),
+    File(Vec<u8>),
+}
+
+type Pages = BTreeMap<String, Page>;
+
+/// Answers the requests of one connection until its end.
+fn answer(stream: impl Read + Write, pages: &Pages) {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if !stream.read_line(&mut line).is_ok_and(|n| n > 0) {
+                return;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            lines.push(line.trim().to_owned());
+        }
+        let target = lines[0].split(' ').nth(1).unwrap_or_default();
+        let from: usize = lines
+            .iter()
+            .find_map(|line| line.strip_prefix("Range: bytes=")?.split('-').next()?.parse().ok())
+            .unwrap_or(0);
+        let reply = match pages.get(target) {
+            Some(Page::Go(status, to)) => format!(
+                "HTTP/1.1 {status} Elsewhere\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n"
+            )
+            .into_bytes(),
+            Some(Page::File(bytes)) => {
+                let (size, rest) = (bytes.len(), &bytes[from..]);
+                let head = format!(
+                    "HTTP/1.1 206 OK\r\nContent-Range: bytes {from}-{}/{size}\r\nContent-Length: {}\r\n\r\n",
+                    size - 1,
+                    rest.len()
+                );
+                [head.as_bytes(), rest].concat()
+            }
+            None => b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        };
+        if stream.get_mut().write_all(&reply).and_then(|()| stream.get_mut().flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    (listener, at)
+}
+
+fn serve(listener: TcpListener, pages: Pages) {
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let pages = pages.clone();
+            std::thread::spawn(move || answer(stream, &pages));
+        }
+    });
+}
+
+/// The same behind TLS; the certificate it shows, for `localhost`.
+fn serve_in_private(listener: TcpListener, pages: Pages) -> String {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let config = Arc::new(config);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (pages, config) = (pages.clone(), Arc::clone(&config));
+            std::thread::spawn(move || {
+                let tls = ServerConnection::new(config).unwrap();
+                answer(StreamOwned::<_, TcpStream>::new(tls, stream), &pages);
+            });
+        }
+    });
+    let text = data_encoding::BASE64.encode(cert.der());
+    let lines: Vec<&str> =
+        text.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+}
+
+fn go(status: u16, to: &str) -> Page {
+    Page::Go(status, to.to_owned())
+}
+
+#[test]
+fn every_kind_of_redirect_is_followed_and_shown_across_hosts_too() {
+    let place = Place::new();
+    let bytes = noise(300_000);
+    let ((one, first), (two, second)) = (listen(), listen());
+    let pages = [
+        ("/start", go(301, "/a/b?x")),
+        ("/a/b?x", go(302, "c")),
+        ("/a/c", go(303, &format!("//{second}/d"))),
+    ];
+    serve(one, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    let pages = [
+        ("/d", go(307, "e%20f")),
+        ("/e%20f", go(308, &format!("http://{second}/file"))),
+        ("/file", Page::File(bytes.clone())),
+    ];
+    serve(two, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    let url = format!("http://{first}/start");
+    let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert_same(&place.path("file"), &bytes);
+    assert!(said.contains(&format!("{first} sends us to /a/b?x")), "{said}");
+    assert!(said.contains(&format!("{second} sends us to http://{second}/file")), "{said}");
+}
+
+#[test]
+fn whoever_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
+    let place = Place::new();
+    let (listener, at) = listen();
+    let pages = [
+        ("/round", go(302, "/round?")),
+        ("/round?", go(302, "/round")),
+        ("/no", go(302, "file:///etc/passwd")),
+    ];
+    serve(listener, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    for path in ["round", "no"] {
+        let url = format!("http://{at}/{path}");
+        let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
+        complains(&output, 3, "sends us to where nothing can be had");
+    }
+}
+
+#[test]
+fn what_is_private_comes_from_whom_we_trust_only() {
+    let place = Place::new();
+    let bytes = noise(700_000);
+    let ((plain, http), (private, https)) = (listen(), listen());
+    let port = https.port();
+    let pages =
+        [("/file", Page::File(bytes.clone())), ("/down", go(302, &format!("http://{http}/file")))];
+    let certificate =
+        serve_in_private(private, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    std::fs::write(place.path("ca.pem"), certificate).unwrap();
+    let pages =
+        [("/up", go(302, &format!("https://localhost:{port}/file"))), ("/file", go(404, ""))];
+    serve(plain, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    let get = |url: &str, to: &str, more: &[&str]| {
+        place.run(&[&["get", url, "-o", to, "--state", "get"], more].concat())
+    };
+    let trusted = ["--ca-file", "ca.pem"];
+    for (to, url) in [
+        ("straight", format!("https://localhost:{port}/file")),
+        ("sent", format!("http://{http}/up")),
+    ] {
+        let output = get(&url, to, &trusted);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path(to), &bytes);
+    }
+    // Nobody vouches for it, or it is somebody else: told at once.
+    complains(&get(&format!("https://localhost:{port}/file"), "x", &[]), 3, "is not to be trusted");
+    complains(
+        &get(&format!("https://127.0.0.1:{port}/file"), "x", &trusted),
+        3,
+        "is not to be trusted",
+    );
+    // Out of TLS nobody is sent.
+    complains(
+        &get(&format!("https://localhost:{port}/down"), "x", &trusted),
+        3,
+        "sends us to where",
+    );
+    complains(
+        &get(&format!("https://localhost:{port}/file"), "x", &["--ca-file", "none"]),
+        3,
+        "cannot read none",
+    );
+    assert!(!place.path("x").exists());
+}

@@ -1,0 +1,159 @@
+//! `get http://host/music/`: a folder with its tree, from a servent and from
+//! any web server.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use crate::program::{Place, Wire, complains, noise};
+
+/// Files by their paths below a folder.
+type Tree = BTreeMap<String, Vec<u8>>;
+
+fn write(folder: &Path, tree: &Tree) {
+    for (path, bytes) in tree {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+fn read(folder: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+                tree.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+#[track_caller]
+fn assert_same(found: &Tree, wanted: &Tree) {
+    let names = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(found), names(wanted));
+    assert!(found == wanted, "other bytes");
+}
+
+fn music(place: &Place) -> Tree {
+    let mut tree = Tree::new();
+    for (n, path) in
+        ["song.ogg", "A/one & two.ogg", "A/B/ü#?%.ogg", "C/song.ogg"].iter().enumerate()
+    {
+        tree.insert((*path).to_owned(), noise(5_000 + n));
+    }
+    tree.insert("empty".to_owned(), Vec::new());
+    write(&place.path("shared/music"), &tree);
+    std::fs::write(place.path("shared/other"), "other").unwrap();
+    tree
+}
+
+#[test]
+fn a_folder_of_a_servent_comes_with_its_tree() {
+    let place = Place::new();
+    let tree = music(&place);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/shared/music/", running.at);
+    let get = ["get", &url, "-o", "here/", "--state", "get"];
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("5 files, 19.5 KiB at "), "{said}");
+    assert_same(&read(&place.path("here/music")), &tree);
+
+    // Again: only what is missing.
+    std::fs::remove_file(place.path("here/music/A/B/ü#?%.ogg")).unwrap();
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("1 file, ") && said.contains("4 there already"), "{said}");
+    assert_same(&read(&place.path("here/music")), &tree);
+}
+
+#[test]
+fn what_is_shared_has_its_path_in_its_url() {
+    let place = Place::new();
+    let tree = music(&place);
+    let running = place.sharing(&[]);
+    let get = |target: &str| Wire::connect(running.at).get(target, &["Connection: close"]);
+    assert!(get("/shared/music/A/one%20%26%20two.ogg").body == tree["A/one & two.ogg"]);
+    let page = String::from_utf8(get("/shared/music/A/").body).unwrap();
+    assert!(page.contains("<a href=\"/shared/music/A/B/\">B/"), "{page}");
+    assert!(page.contains("one &amp; two.ogg</a>"), "{page}");
+    assert!(page.contains("magnet:?xt=urn:sha1:"), "{page}");
+    let list = String::from_utf8(get("/?list").body).unwrap();
+    assert_eq!(list.lines().count(), 6, "{list}");
+    for nothing in ["/shared/music/../other", "/shared/%2e%2e/state/state.redb", "/etc/passwd"] {
+        assert_eq!(get(nothing).status, 404, "{nothing}");
+    }
+    let output = place.run(&["get", &format!("http://{}/nothing/", running.at), "--state", "get"]);
+    complains(&output, 3, "has no such file");
+}
+
+/// 5 000 small files, with the settings everybody has.
+#[test]
+fn five_thousand_small_files_are_byte_for_byte_the_same() {
+    let place = Place::new();
+    let files =
+        (0..5_000_usize).map(|n| (format!("{}/{}/file {n}", n % 10, n % 7), noise(n % 900)));
+    let tree: Tree = files.collect();
+    write(&place.path("shared"), &tree);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/shared/", running.at);
+    let output = place.run(&["get", &url, "-o", "copy", "--state", "get"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    println!("{said}");
+    assert_same(&read(&place.path("copy")), &tree);
+}
+
+/// A plain web server; a page or a file for each path.
+fn web(files: BTreeMap<&'static str, &'static str>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else { continue };
+            let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let (status, body) =
+                files.get(&target[..]).map_or(("404 Not Found", ""), |body| ("200 OK", body));
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    at
+}
+
+#[test]
+fn links_of_a_foreign_server_are_followed_below_the_folder_and_never_above() {
+    let place = Place::new();
+    let page = "<h1>Index</h1><a href='../'>up</a> <a href='?C=N;O=D'>sort</a> <a href=a.txt>a</a> \
+                <a href='sub/'>sub</a> <a href='/secret'>x</a> <a href='..%2f..%2fx'>y</a> \
+                <a href='http://127.0.0.1:1/pub/z'>z</a> <a href='./'>again</a>";
+    let sub = "<a href=\"../\">up</a><a href=\"b%20c.txt\">b</a><a href=\"../sub/\">round</a>";
+    let files = [
+        ("/pub/", page),
+        ("/pub/a.txt", "a"),
+        ("/pub/sub/", sub),
+        ("/pub/sub/b%20c.txt", "b and c"),
+        ("/secret", "secret"),
+    ];
+    let at = web(files.into());
+    let output = place.run(&["get", &format!("http://{at}/pub/"), "-o", "here/", "--state", "get"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let wanted = [("a.txt", "a"), ("sub/b c.txt", "b and c")];
+    let wanted = wanted.map(|(path, text)| (path.to_owned(), text.as_bytes().to_owned()));
+    assert_same(&read(&place.path("here/pub")), &wanted.into());
+}
