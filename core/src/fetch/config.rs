@@ -34,6 +34,9 @@ pub struct Config {
     /// Bytes of a source that are compared with those of others where no hash is
     /// known.
     pub probe: u64,
+    /// The longest hash tree that is read, in bytes. Those of deployed servents
+    /// have 4095 hashes of 24 bytes at most.
+    pub tree_bytes: u64,
     /// Pieces of one download that the host hashes at once.
     pub checks: u32,
     /// The largest file we take; a longer one is a lie.
@@ -86,6 +89,7 @@ impl Default for Config {
             save_bytes: 4 * 1024 * 1024,
             pieces: 4_096,
             probe: 64 * 1024,
+            tree_bytes: 128 * 1024,
             checks: 4,
             largest: 1 << 44,
             refusal_body: 64 * 1024,

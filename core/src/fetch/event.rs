@@ -180,4 +180,6 @@ pub enum Limit {
     Sources,
     /// Pieces of a part file.
     Pieces,
+    /// Bytes of a hash tree.
+    TreeBytes,
 }

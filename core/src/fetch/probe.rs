@@ -105,8 +105,20 @@ impl Download {
         (end - start >= least).then(|| (start.max(end.saturating_sub(config.probe)), end))
     }
 
-    /// A source gives what it was asked for.
+    /// A source begins to give. Whoever gives all anew that nobody knows whom it
+    /// is of need not be compared with that.
     pub(super) fn probe_begins(&mut self, no: u32, given: Range) {
+        let mut sources = self.sources.iter();
+        let anew = self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
+            && self.have.as_slice().iter().all(|range| given.0 <= range.0 && range.1 <= given.1)
+            && sources.all(|(n, src)| *n == no || src.wrote.is_empty());
+        if anew {
+            (self.have, self.doubt.probe) = (RangeSet::default(), None);
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.joined = true;
+            }
+            return;
+        }
         if let Some(probe) = self.doubt.probe.as_mut().filter(|probe| probe.no == no)
             && let Stage::Ready(before) = probe.stage
             && common(probe.range, given).is_some()

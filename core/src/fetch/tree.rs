@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use super::check::Checks;
 use super::cx::Cx;
 use super::download::{Download, State};
+use super::event::Limit;
 use super::{Event, Output};
 use crate::id::ConnId;
 use crate::thex::Tree;
@@ -96,7 +97,11 @@ impl Download {
     pub(super) fn tree_reply(&mut self, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(conn) = self.checks.asking.as_ref().map(|asking| asking.conn) else { return };
         let chunked = head.headers.lists("Transfer-Encoding", "chunked");
-        let length = head.content_length().filter(|&length| length <= thex::LONGEST as u64);
+        let length = head.content_length();
+        if length.is_some_and(|length| length > cx.config.tree_bytes) {
+            cx.fx.event(Event::Limit { fetch: self.id, limit: Limit::TreeBytes });
+            return self.no_tree(cx);
+        }
         match (head.status, length, chunked) {
             (100..=199, ..) => {}
             (200, _, true) => cx.fx.output(Output::Collect { conn, length: None }),

@@ -18,7 +18,6 @@ use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::{NotChunked, ResponseHead, chunks};
 use crate::wire::queue::Line;
-use crate::wire::thex;
 
 /// The service that downloads.
 #[derive(Debug, Clone)]
@@ -154,6 +153,7 @@ impl Downloads {
     /// Takes heads, and bodies of no use, out of what is unread.
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
+        let most = cx.config.fetch.tree_bytes;
         loop {
             let Some(state) = cx.io.open(conn) else { return };
             let Phase::Fetching(awaited) = &mut state.phase else { return };
@@ -172,7 +172,7 @@ impl Downloads {
                     state.keep_unread(bytes, used);
                     continue;
                 }
-                Awaited::Collecting(length) => match body(&state.unread, *length) {
+                Awaited::Collecting(length) => match body(&state.unread, *length, most) {
                     Ok(None) => return,
                     Ok(Some((data, used))) => {
                         *awaited = Awaited::Head;
@@ -251,8 +251,13 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
 }
 
 /// A body that is wanted whole, once all of it is there.
-fn body(bytes: &[u8], length: Option<u64>) -> Result<Option<(Vec<u8>, usize)>, NotChunked> {
-    let Some(length) = length else { return chunks(bytes, thex::LONGEST) };
+fn body(
+    bytes: &[u8],
+    length: Option<u64>,
+    most: u64,
+) -> Result<Option<(Vec<u8>, usize)>, NotChunked> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let Some(length) = length else { return chunks(bytes, most) };
     let whole = usize::try_from(length).ok().and_then(|length| bytes.get(..length));
     Ok(whole.map(|body| (body.to_vec(), body.len())))
 }

@@ -248,11 +248,12 @@ fn without_a_hash_what_an_earlier_run_has_left_is_compared_too() {
         let mut crowd = Crowd::new(None, &[A, B]);
         let get = crowd.desk.row().get;
         crowd.desk = Desk::new(Config { attempts: 2, ..Config::default() }, Dialect::Parq);
-        let (size, have) = (Some(SIZE), vec![(0, 700)]);
+        let (size, have) = (Some(SIZE), vec![(0, 300), (600, 1_000)]);
         let row = PartRow { fetch: FETCH, get, size, have, tickets: Vec::new() };
         crowd.desk.input(Input::Restore(row));
         crowd.desk.input(Input::Resume);
-        crowd.bytes[..7].fill(Some(addr(C)));
+        crowd.bytes[..3].fill(Some(addr(C)));
+        crowd.bytes[6..10].fill(Some(addr(C)));
         crowd.liar = (!same).then_some(addr(C));
         crowd.kinds = [A, B].map(|at| (addr(at), "ETag: \"a\"")).to_vec();
         crowd.run();
@@ -260,6 +261,7 @@ fn without_a_hash_what_an_earlier_run_has_left_is_compared_too() {
         assert!(same || !crowd.givers().contains(&addr(C)), "{:?}", crowd.bytes);
         let kept = |e: &Event| matches!(e, Event::KeptBack { .. });
         assert_eq!(crowd.desk.events.iter().any(kept), !same);
+        assert_eq!(crowd.bytes[0] == Some(addr(C)), same, "and what was right is kept");
     }
 }
 

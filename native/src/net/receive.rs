@@ -24,7 +24,7 @@ impl Conn {
         end: u64,
         mut early: Vec<u8>,
     ) -> Result<(), End> {
-        let mut at = start;
+        let (mut at, mut reported) = (start, start);
         let mut watch = Stopwatch::start();
         let mut ended = false;
         early.truncate(usize::try_from(end - start).unwrap_or(usize::MAX));
@@ -48,24 +48,25 @@ impl Conn {
                 }
             }
             let last = at == end || ended;
-            if last || watch.elapsed() >= REPORT_EVERY {
+            if last || at > reported && watch.elapsed() >= REPORT_EVERY {
                 if let Err(why) = settle(&part).await {
                     return self.disk_failed(why).await;
                 }
-                watch = Stopwatch::start();
+                (watch, reported) = (Stopwatch::start(), at);
                 self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
             }
             if last {
                 return if ended { Err(End) } else { Ok(()) };
             }
             let room = usize::try_from(step.min(end - at)).unwrap_or(GATHER);
-            ended = self.gather(&mut buffer, room).await?;
+            ended = self.gather(&mut buffer, room, at > reported).await?;
         }
     }
 
     /// Waits for bytes and reads as many as there are, up to `room`. True at
-    /// the peer's end. Comes back with nothing when something was asked.
-    async fn gather(&self, buffer: &mut Vec<u8>, room: usize) -> Result<bool, End> {
+    /// the peer's end. Comes back with nothing when something was asked, and
+    /// soon when there is something to report.
+    async fn gather(&self, buffer: &mut Vec<u8>, room: usize, soon: bool) -> Result<bool, End> {
         buffer.clear();
         tokio::select! {
             biased;
@@ -73,6 +74,7 @@ impl Conn {
                 return if self.outbox.is_cut() { Err(End) } else { Ok(false) };
             }
             ready = self.stream.readable() => if ready.is_err() { return Ok(true) },
+            () = tokio::time::sleep(REPORT_EVERY), if soon => return Ok(false),
         }
         buffer.resize(room, 0);
         let mut filled = 0;

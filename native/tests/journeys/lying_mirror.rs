@@ -1,69 +1,101 @@
 //! `get --mirror` where one of the servers has other bytes.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use serde_json::Value;
 use servent_core::id::Sha1;
 use servent_core::thex::{Tree, TreeHasher};
 use servent_core::wire::thex;
 use sha1::Digest as _;
 
-use crate::program::{Place, Running, assert_same, noise, until};
+use crate::program::{Place, Running, assert_same, noise, pause};
 
 const SIZE: usize = 6_000_000;
 
-/// A plain web server with one file, whatever it is asked for; each of its
-/// replies has these lines too.
-fn web_server(bytes: Vec<u8>, lines: &str) -> SocketAddr {
-    counted(bytes, lines, None).0
+/// A plain web server with one file, whatever it is asked for.
+struct Server {
+    at: SocketAddr,
+    /// Bytes of the file that it has sent, and how many it sends at most.
+    sent: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
 }
 
-/// The same with the hash tree of the file, for whoever asks for that, and the
-/// count of the file's bytes that it has sent.
-fn counted(bytes: Vec<u8>, lines: &str, tree: Option<Vec<u8>>) -> (SocketAddr, Arc<AtomicUsize>) {
+/// What it has: the file as it is at that moment, lines of its replies, and the
+/// hash tree for whoever asks for that.
+struct Has<F> {
+    bytes: F,
+    lines: String,
+    tree: Option<Vec<u8>>,
+}
+
+fn web_server(bytes: Vec<u8>, lines: &str) -> SocketAddr {
+    serve(Has { bytes: move || bytes.clone(), lines: lines.into(), tree: None }).at
+}
+
+fn serve<F: Fn() -> Vec<u8> + Send + Sync + 'static>(has: Has<F>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
-    let file = Arc::new((bytes, lines.to_owned(), tree));
-    let sent = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&sent);
+    let (sent, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(usize::MAX)));
+    let shared = Arc::new((has, Arc::clone(&sent), Arc::clone(&most)));
     std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let (file, sent) = (Arc::clone(&file), Arc::clone(&sent));
+        for stream in listener.incoming().map_while(Result::ok) {
+            let shared = Arc::clone(&shared);
             std::thread::spawn(move || {
-                let (bytes, lines, tree) = &*file;
-                let mut heard = BufReader::new(stream.try_clone().unwrap()).lines();
-                while let Some(Ok(line)) = heard.next() {
-                    let line = line.to_lowercase();
-                    if let (true, Some(tree)) = (line.starts_with("get /uri-res/n2x"), tree) {
-                        let head =
-                            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", tree.len());
-                        stream.write_all(&[head.as_bytes(), tree].concat()).unwrap();
-                    }
-                    let Some((first, last)) =
-                        line.strip_prefix("range: bytes=").and_then(|range| range.split_once('-'))
-                    else {
-                        continue;
-                    };
-                    let first: usize = first.parse().unwrap();
-                    let last = last.trim().parse().unwrap_or(SIZE - 1).min(SIZE - 1);
-                    let head = format!(
-                        "HTTP/1.1 206 OK\r\nContent-Range: bytes {first}-{last}/{SIZE}\r\n\
-                         Content-Length: {}\r\n{lines}\r\n",
-                        last + 1 - first
-                    );
-                    let said = stream.write_all(head.as_bytes());
-                    if said.and_then(|()| stream.write_all(&bytes[first..=last])).is_err() {
-                        return;
-                    }
-                    sent.fetch_add(last + 1 - first, Ordering::Relaxed);
-                }
+                let (has, sent, most) = &*shared;
+                // Whoever asked may go at any time.
+                let _ = answer(stream, has, sent, most);
             });
         }
     });
-    (at, count)
+    Server { at, sent, most }
+}
+
+/// Answers what comes on one connection.
+fn answer<F: Fn() -> Vec<u8>>(
+    mut stream: TcpStream,
+    has: &Has<F>,
+    sent: &AtomicUsize,
+    most: &AtomicUsize,
+) -> io::Result<()> {
+    for line in BufReader::new(stream.try_clone()?).lines() {
+        let line = line?.to_lowercase();
+        if let (true, Some(tree)) = (line.starts_with("get /uri-res/n2x"), &has.tree) {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", tree.len());
+            stream.write_all(&[head.as_bytes(), tree].concat())?;
+        }
+        let Some((first, last)) =
+            line.strip_prefix("range: bytes=").and_then(|range| range.split_once('-'))
+        else {
+            continue;
+        };
+        let first: usize = first.parse().unwrap();
+        let last = last.trim().parse().unwrap_or(SIZE - 1).min(SIZE - 1);
+        let head = format!(
+            "HTTP/1.1 206 OK\r\nContent-Range: bytes {first}-{last}/{SIZE}\r\n\
+             Content-Length: {}\r\n{}\r\n",
+            last + 1 - first,
+            has.lines
+        );
+        stream.write_all(head.as_bytes())?;
+        for part in (has.bytes)()[first..=last].chunks(50_000) {
+            while sent.load(Ordering::Relaxed) >= most.load(Ordering::Relaxed) {
+                pause(Duration::from_millis(5));
+            }
+            stream.write_all(part)?;
+            sent.fetch_add(part.len(), Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that a line of `get --json` says are there.
+fn have(line: &str) -> Option<u64> {
+    serde_json::from_str::<Value>(line).ok()?["download"]["have"].as_u64()
 }
 
 fn etag(tag: &str) -> String {
@@ -139,20 +171,23 @@ fn with_a_hash_tree_what_is_right_is_fetched_once() {
     let bytes = noise(SIZE);
     let (urn, tree) = (urn_of(&bytes), tree_of(&bytes));
     let lines = format!("X-Thex-URI: /uri-res/N2X?{urn};{}\r\n", tree.root());
-    let (honest, sent) = counted(bytes.clone(), &lines, Some(thex::write(&tree)));
+    let (right, message) = (bytes.clone(), Some(thex::write(&tree)));
+    let honest = serve(Has { bytes: move || right.clone(), lines: lines.clone(), tree: message });
     // One byte in every million; it tells the right tree, too.
     let mut lies = bytes.clone();
     lies.iter_mut().step_by(1_000_000).for_each(|byte| *byte ^= 1);
-    let (liar, lied) = counted(lies, &lines, None);
-    let (url, mirror) = (format!("http://{honest}/film"), format!("http://{liar}/film"));
+    let liar = serve(Has { bytes: move || lies.clone(), lines, tree: None });
+    let [url, mirror] = [honest.at, liar.at].map(|at| format!("http://{at}/film"));
     let output =
         place.run(&["get", &url, &urn, "--mirror", &mirror, "-o", "film", "--state", "get"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert_same(&place.path("film"), &bytes);
-    assert!(said.contains(&format!("{liar} gave bytes that do not match")), "{said}");
-    assert!(lied.load(Ordering::Relaxed) > 0);
-    assert!(sent.load(Ordering::Relaxed) <= SIZE, "nothing of the honest one was asked for twice");
+    assert!(said.contains(&format!("{} gave bytes that do not match", liar.at)), "{said}");
+    assert!(
+        honest.sent.load(Ordering::Relaxed) <= SIZE,
+        "nothing of the honest one was asked for twice"
+    );
 }
 
 /// Bytes on disk that are wrong, whoever wrote them, are found when the
@@ -161,13 +196,14 @@ fn with_a_hash_tree_what_is_right_is_fetched_once() {
 fn after_a_kill_pieces_are_checked_again() {
     let place = Place::new();
     let (_, bytes) = place.share("film", 2 * SIZE);
-    let server = place.sharing(&["--set", "upload_rate=6000000"]);
+    let server = place.sharing(&["--set", "upload_rate=3000000"]);
     let url = format!("http://{}/get/0/film", server.at);
     let get = ["get", &url, "-o", "film", "--state", "get", "--time-scale", "20"];
-    let running = Running::start(place.servent(&get));
-    let part = place.path("film.part");
-    until("half of it is there", || part.metadata().is_ok_and(|m| m.len() > SIZE as u64));
+    let often = ["--json", "--set", "fetch.save_bytes=262144"];
+    let mut running = Running::start(place.servent(&[&get[..], &often].concat()));
+    running.line(|line| have(line) > Some(SIZE as u64));
     running.kill();
+    let part = place.path("film.part");
     let file = std::fs::OpenOptions::new().write(true).open(&part).unwrap();
     file.write_all_at(&[!bytes[300_000]], 300_000).unwrap();
     let output = place.run(&get);
@@ -202,4 +238,34 @@ fn without_a_hash_servers_that_say_the_same_of_their_file_share_it() {
     let output = place.run(&["get", &url, "--mirror", &mirror, "-o", "film", "--state", "get"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_same(&place.path("film"), &bytes);
+}
+
+/// Nothing is said that tells one from the other, and half of one is on disk.
+#[test]
+fn without_a_hash_a_file_that_became_another_is_not_continued() {
+    for same in [false, true] {
+        let place = Place::new();
+        let before = noise(SIZE);
+        let after = if same { before.clone() } else { other_bytes(&before) };
+        let now = Arc::new(Mutex::new(before.clone()));
+        let file = Arc::clone(&now);
+        let bytes = move || file.lock().unwrap().clone();
+        let server = serve(Has { bytes, lines: String::new(), tree: None });
+        let url = format!("http://{}/film", server.at);
+        let often = ["--json", "--set", "fetch.save_bytes=262144"];
+        let get = ["get", &url, "-o", "film", "--state", "get"];
+        let half = SIZE / 2;
+        server.most.store(half, Ordering::Relaxed);
+        let mut running = Running::start(place.servent(&[&get[..], &often].concat()));
+        running.line(|line| have(line) >= Some(half as u64));
+        running.kill();
+        *now.lock().unwrap() = after.clone();
+        server.most.store(usize::MAX, Ordering::Relaxed);
+        let before = server.sent.load(Ordering::Relaxed);
+        let output = place.run(&get);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path("film"), &after);
+        let again = server.sent.load(Ordering::Relaxed) - before;
+        assert_eq!(again < SIZE, same, "{again}");
+    }
 }
