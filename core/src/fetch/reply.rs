@@ -138,11 +138,11 @@ fn wrong_file(head: &ResponseHead, ours: Option<Sha1>) -> bool {
     matches!((told, ours), (Some(told), Some(ours)) if told != ours)
 }
 
-/// The SHA-1 the server gives the file.
+/// The SHA-1 the server gives the file, maybe in a bitprint.
 pub(super) fn content_sha1(head: &ResponseHead) -> Option<Sha1> {
-    head.headers
-        .all("X-Gnutella-Content-URN")
-        .flat_map(|list| list.split(','))
+    let told = |name| head.headers.all(name).flat_map(|list| list.split(','));
+    told("X-Gnutella-Content-URN")
+        .chain(told("X-Content-URN"))
         .find_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
 }
 
@@ -177,6 +177,20 @@ mod tests {
         );
         assert_eq!(reply(200, "Content-Length: 0", (0, u64::MAX), None), Reply::Empty);
         assert_eq!(reply(416, "Content-Range: bytes */0", (0, u64::MAX), None), Reply::Empty);
+    }
+
+    #[test]
+    fn a_hash_is_told_in_several_ways() {
+        const SHA1: &str = "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+        for field in [
+            format!("X-Gnutella-Content-URN: urn:sha1:{SHA1}"),
+            format!("X-Content-URN: urn:md5:0, urn:sha1:{SHA1}"),
+            format!("X-Content-URN: urn:bitprint:{SHA1}.LWPNACQDBZRYXW3VHJVCJ64QBZNGHOHHHZWCLNQ"),
+        ] {
+            let text = format!("HTTP/1.1 206 x\r\n{field}\r\n\r\n");
+            let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
+            assert_eq!(content_sha1(&head), Sha1::parse(SHA1.as_bytes()), "{field}");
+        }
     }
 
     #[test]

@@ -206,9 +206,11 @@ impl Wanted {
             }
             _ => None,
         };
-        let urn = target.to_ascii_lowercase().find("urn:sha1:").map(|at| &target[at..]);
+        let small = target.to_ascii_lowercase();
+        let urn = ["urn:sha1:", "urn:bitprint:"].iter().find_map(|urn| small.find(urn));
+        let urn = urn.map(|at| &target[at..]);
         if let Some(urn) = urn {
-            let sha1 = Sha1::parse_urn(urn.as_bytes()).ok_or("its urn:sha1: is malformed")?;
+            let sha1 = Sha1::parse_urn(urn.as_bytes()).ok_or("its urn is malformed")?;
             self.is(sha1)?;
         } else if self.name.is_none() {
             let path = target.split('?').next().unwrap_or(target);
@@ -364,6 +366,10 @@ mod tests {
         let other = format!("http://g:1/uri-res/N2R?{URN}");
         let one = all(&[&by_hash, "http://h/get/1/a", &other], &[]).unwrap();
         assert_eq!((one.len(), one[0].places.len(), one[1].places.len()), (2, 2, 1));
+        let tree = "LWPNACQDBZRYXW3VHJVCJ64QBZNGHOHHHZWCLNQ";
+        let bitprint = format!("{}.{tree}", by_hash.replace("sha1", "bitprint"));
+        let one = all(&[&by_hash, &bitprint], &[]).unwrap();
+        assert_eq!((one.len(), one[0].places.len()), (1, 2));
     }
 
     #[test]
