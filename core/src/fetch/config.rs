@@ -34,6 +34,9 @@ pub struct Config {
     /// Bytes of a source that are compared with those of others where no hash is
     /// known.
     pub probe: u64,
+    /// Time for a source to give its hash tree, from the dial on: a wrong file
+    /// may have to wait for it.
+    pub tree_deadline: Duration,
     /// The longest hash tree that is read, in bytes. Those of deployed servents
     /// have 4095 hashes of 24 bytes at most.
     pub tree_bytes: u64,
@@ -89,6 +92,7 @@ impl Default for Config {
             save_bytes: 4 * 1024 * 1024,
             pieces: 4_096,
             probe: 64 * 1024,
+            tree_deadline: Duration::from_secs(15),
             tree_bytes: 128 * 1024,
             checks: 4,
             largest: 1 << 44,

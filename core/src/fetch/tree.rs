@@ -72,7 +72,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.asked_for_tree = true;
         let conn = cx.conns.draw(self.id, no);
-        let until = cx.now + cx.config.dial_deadline.scaled(cx.config.time_scale);
+        let until = cx.now + cx.config.tree_deadline.scaled(cx.config.time_scale);
         cx.fx.output(Output::Dial { conn, to: src.at() });
         self.checks.asking = Some(Asking { no, conn, uri, until });
     }
@@ -84,8 +84,7 @@ impl Download {
 
     /// The dial is through.
     pub(super) fn tree_dialed(&mut self, cx: &mut Cx<'_>) {
-        let Some(asking) = &mut self.checks.asking else { return };
-        asking.until = cx.now + cx.config.answer_deadline.scaled(cx.config.time_scale);
+        let Some(asking) = &self.checks.asking else { return };
         let mut head = HeadWriter::request("GET", &asking.uri.target);
         head.header("Host", &self.sources[&asking.no].source.host)
             .header("User-Agent", &cx.speech.agent)

@@ -64,8 +64,12 @@ fn answer<F: Fn() -> Vec<u8>>(
 ) -> io::Result<()> {
     for line in BufReader::new(stream.try_clone()?).lines() {
         let line = line?.to_lowercase();
-        if let (true, Some(tree)) = (line.starts_with("get /uri-res/n2x"), &has.tree) {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", tree.len());
+        if line.starts_with("get /uri-res/n2x") {
+            let (status, tree) = match &has.tree {
+                Some(tree) => ("200 OK", &tree[..]),
+                None => ("404 Not Found", &[][..]),
+            };
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", tree.len());
             stream.write_all(&[head.as_bytes(), tree].concat())?;
         }
         let Some((first, last)) =
