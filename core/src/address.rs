@@ -66,6 +66,13 @@ pub(crate) fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }
 
+/// True when we may connect to `at` because somebody at `teller` names it: in a
+/// push, a pong or a list of hosts, as another holder of a file, for a call to a
+/// place in line.
+pub(crate) fn may_knock(at: SocketAddr, teller: IpAddr) -> bool {
+    at.port() >= LOWEST_PORT && plausible(at.ip(), teller)
+}
+
 /// The lowest port at which a stranger can make us knock: below it are the
 /// services of whole systems, which no servent listens beside.
 pub(crate) const LOWEST_PORT: u16 = 1_024;
@@ -95,6 +102,15 @@ mod tests {
         assert!(told("10.0.0.2", "192.168.0.1") && told("127.0.0.1", "127.0.0.1"));
         assert!(told("81.1.2.3", "10.0.0.1") && told("81.1.2.3", "::1"));
         assert!(!told("127.0.0.1", "10.0.0.1"));
+    }
+
+    #[test]
+    fn nobody_makes_us_knock_at_a_service() {
+        let told = |at: &str| may_knock(at.parse().unwrap(), "80.1.2.3".parse().unwrap());
+        for at in ["81.1.2.3:0", "81.1.2.3:22", "81.1.2.3:25", "[2001:db8::1]:1023"] {
+            assert!(!told(at), "{at}");
+        }
+        assert!(told("81.1.2.3:1024") && !told("10.0.0.1:6346"));
     }
 
     #[test]

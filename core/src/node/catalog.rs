@@ -11,7 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
 
 use super::FileInfo;
-use crate::address::plausible;
+use crate::address::may_knock;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
 
@@ -137,7 +137,7 @@ impl Catalog {
     /// `teller`. At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
-        if at.port() == 0 || !plausible(at.ip(), teller) {
+        if !may_knock(at, teller) {
             return;
         }
         entry.alternates.retain(|known| *known != at);
@@ -276,20 +276,26 @@ mod tests {
         let mut c = Catalog::default();
         c.put(info(1, 1, 1));
         let world: IpAddr = "9.9.9.9".parse().unwrap();
-        for at in
-            ["1.2.3.4:1", "127.0.0.1:2", "10.0.0.1:3", "0.0.0.0:4", "5.6.7.8:0", "[ff02::1]:5"]
-        {
+        for at in [
+            "1.2.3.4:6341",
+            "127.0.0.1:6342",
+            "10.0.0.1:6343",
+            "0.0.0.0:6344",
+            "5.6.7.8:0",
+            "5.6.7.8:80",
+            "[ff02::1]:6345",
+        ] {
             c.learn(FileIndex(1), at.parse().unwrap(), world, 2);
         }
         let all = |c: &Catalog| c.alternates(FileIndex(1), world).collect::<Vec<_>>();
-        assert_eq!(all(&c), ["1.2.3.4:1".parse().unwrap()]);
-        for at in ["1.1.1.1:1", "1.1.1.2:1", "1.1.1.1:1"] {
+        assert_eq!(all(&c), ["1.2.3.4:6341".parse().unwrap()]);
+        for at in ["1.1.1.1:6341", "1.1.1.2:6341", "1.1.1.1:6341"] {
             c.learn(FileIndex(1), at.parse().unwrap(), world, 2);
         }
-        assert_eq!(all(&c), ["1.1.1.1:1".parse().unwrap(), "1.1.1.2:1".parse().unwrap()]);
-        c.unlearn(FileIndex(1), "1.1.1.1:1".parse().unwrap(), world);
+        assert_eq!(all(&c), ["1.1.1.1:6341".parse().unwrap(), "1.1.1.2:6341".parse().unwrap()]);
+        c.unlearn(FileIndex(1), "1.1.1.1:6341".parse().unwrap(), world);
         assert_eq!(all(&c).len(), 2, "only the holder itself may say that it has it no more");
-        c.unlearn(FileIndex(1), "1.1.1.1:1".parse().unwrap(), "1.1.1.1".parse().unwrap());
+        c.unlearn(FileIndex(1), "1.1.1.1:6341".parse().unwrap(), "1.1.1.1".parse().unwrap());
         assert_eq!(all(&c).len(), 1);
     }
 }

@@ -2,13 +2,13 @@
 //! (RT-13).
 
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr, SocketAddrV4};
+use core::net::{SocketAddr, SocketAddrV4};
 
 use super::judge::{Fate, Judgement};
 use super::links::Kept;
 use super::memory::{Effects, Full};
 use super::{Output, Router, Why};
-use crate::address::plausible;
+use crate::address::may_knock;
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Message, Payload, Ping, Pong, code};
@@ -51,7 +51,7 @@ impl Router {
         if self.pongs.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
-        let known = pong.at.port() != 0 && plausible(IpAddr::V4(*pong.at.ip()), peer);
+        let known = may_knock(pong.at.into(), peer);
         if !known || self.listen == Some(pong.at) {
             return Why::BadAddress.into();
         }

@@ -10,6 +10,7 @@ use super::links::Link;
 use super::memory::Effects;
 use super::peers::Name;
 use super::{Output, Router, Why};
+use crate::address::may_knock;
 use crate::id::Guid;
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Message, Payload, Push, Vendor};
@@ -52,7 +53,8 @@ impl Router {
     /// what is wrong with its target.
     pub fn passes(&self, now: Instant, push: &Push) -> Result<(), Why> {
         self.proxied(push.servent).ok_or(Why::NoRoute)?;
-        if !super::pushes::may_be(push.at) {
+        // It comes from there itself.
+        if !may_knock(push.at.into(), IpAddr::V4(*push.at.ip())) {
             return Err(Why::BadAddress);
         }
         let spared = self.spares(now, IpAddr::V4(*push.at.ip()));

@@ -1,11 +1,11 @@
 //! Pushes that are meant for us: whom strangers make us connect to.
 
 use alloc::collections::BTreeMap;
-use core::net::{IpAddr, SocketAddrV4};
+use core::net::IpAddr;
 
 use super::judge::{Fate, Judgement};
 use super::{Router, Why};
-use crate::address::{LOWEST_PORT, owner, plausible};
+use crate::address::{may_knock, owner};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
 
@@ -16,20 +16,13 @@ pub(super) struct Targets {
     counts: BTreeMap<IpAddr, u32>,
 }
 
-/// True for an address that a stranger may make somebody connect to: no port
-/// of the system's own services.
-pub(super) const fn may_be(at: SocketAddrV4) -> bool {
-    at.port() >= LOWEST_PORT
-}
-
 impl Router {
     /// True for us to obey: a target that can be, that whoever asks can
     /// know, that is not we ourselves, and that is not asked for too often.
     pub(super) fn judge_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let target = IpAddr::V4(*push.at.ip());
-        let bad =
-            !may_be(push.at) || self.listen == Some(push.at) || !plausible(target, link.peer.ip());
+        let bad = self.listen == Some(push.at) || !may_knock(push.at.into(), link.peer.ip());
         if bad {
             return Why::BadAddress.into();
         }

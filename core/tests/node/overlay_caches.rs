@@ -89,7 +89,7 @@ fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
 
 #[test]
 fn rt_23_whoever_asks_is_told_of_others() {
-    let mut host = host(&["80.1.1.1:6346", "80.1.1.2:513", "10.0.0.1:6346"]);
+    let mut host = host(&["80.1.1.1:6346", "80.1.1.2:8193", "10.0.0.1:6346"]);
     let before = sent(&host).len();
     let asks = || Body::Ping(Ping { ggep: blocks(&[(b"SCP", &[1])]) });
     say(&mut host, "80.2.2.2:4000", Guid([5; 16]), asks());
@@ -104,7 +104,7 @@ fn rt_23_whoever_asks_is_told_of_others() {
     assert_eq!((blocks.len(), &blocks[0].id[..]), (1, &b"IPP"[..]));
     let mut hosts: Vec<&[u8]> = blocks[0].data.chunks(6).collect();
     hosts.sort();
-    assert_eq!(hosts, [[80, 1, 1, 1, 0xca, 0x18], [80, 1, 1, 2, 1, 2]], "whom it can reach");
+    assert_eq!(hosts, [[80, 1, 1, 1, 0xca, 0x18], [80, 1, 1, 2, 1, 32]], "whom it can reach");
     // Nobody is buried under answers, and a plain ping gets a plain pong.
     say(&mut host, "80.2.2.2:4001", Guid([6; 16]), asks());
     assert_eq!(sent(&host).len(), before + 1);

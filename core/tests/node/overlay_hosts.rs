@@ -77,10 +77,14 @@ fn a_refusal_names_others_and_the_store_learns_of_them() {
     host.input(Input::Dialed { conn, local: at("1.2.3.4:50000") });
     host.bytes(
         conn,
-        b"GNUTELLA/0.6 503 Full\r\nX-Try: 80.2.2.2:2,127.0.0.1:80,10.0.0.1:80\r\n\
-          X-Try-Ultrapeers: 80.3.3.3:3 2026-01-01T00:00,224.0.0.1:9,0.0.0.0:9\r\n\r\n",
+        b"GNUTELLA/0.6 503 Full\r\nX-Try: 80.2.2.2:6342,127.0.0.1:8080,10.0.0.1:8080,80.2.2.4:25\r\n\
+          X-Try-Ultrapeers: 80.3.3.3:6343 2026-01-01T00:00,224.0.0.1:6349,0.0.0.0:6349\r\n\r\n",
     );
-    assert_eq!(stored(&host), [at("80.2.2.2:2"), at("80.3.3.3:3")], "and nobody it cannot know");
+    assert_eq!(
+        stored(&host),
+        [at("80.2.2.2:6342"), at("80.3.3.3:6343")],
+        "and nobody it cannot know"
+    );
     host.wait(Duration::from_secs(2));
     let called = host.dials.iter().map(|dial| dial.1);
     assert!(called.clone().count() > 0 && called.clone().all(|other| other != to));

@@ -198,7 +198,7 @@ fn pq_8_a_client_that_does_not_come_back_is_called() {
     let mut few = config();
     few.queue.sync_places = 0;
     let (mut host, holder) = busy(few);
-    let (_, far) = host.ask("9.9.9.2:1", &format!("{PQ}X-Node: 9.9.9.2:777\r\n"));
+    let (_, far) = host.ask("9.9.9.2:1", &format!("{PQ}X-Node: 9.9.9.2:7777\r\n"));
     assert_eq!(header(&far, "Connection"), Some("close"));
     let at = "5.5.5.5:55".parse().unwrap();
     host.input(Input::Command(Command::Listening { at }));
@@ -206,7 +206,7 @@ fn pq_8_a_client_that_does_not_come_back_is_called() {
     let mut sent = 0;
     trickle(&mut host, holder, lifetime + 2, &mut sent);
     let (conn, to) = host.dials.pop().expect("a call");
-    assert_eq!(to, "9.9.9.2:777".parse().unwrap());
+    assert_eq!(to, "9.9.9.2:7777".parse().unwrap());
     host.input(Input::Dialed { conn, local: "1.2.3.4:555".parse().unwrap() });
     assert_eq!(host.heard(conn), format!("QUEUE {} 5.5.5.5:55\r\n", var(&far, "ID")));
     // It answers on the same connection and keeps its place.
@@ -457,14 +457,14 @@ fn a_head_request_does_not_shorten_the_life_of_a_place() {
 #[test]
 fn pq_17_alternates_travel_with_every_reply() {
     let (mut host, _) = busy(config());
-    host.ask("9.9.9.2:1", &format!("{AQ}X-Alt: 8.8.4.4:99,127.0.0.1:5\r\n"));
-    let partial = "X-Available-Ranges: bytes 0-10\r\nX-Node: 9.9.9.3:44\r\n";
+    host.ask("9.9.9.2:1", &format!("{AQ}X-Alt: 8.8.4.4:6399,127.0.0.1:6345\r\n"));
+    let partial = "X-Available-Ranges: bytes 0-10\r\nX-Node: 9.9.9.3:6344\r\n";
     host.ask("9.9.9.3:1", &format!("{PQ}{partial}"));
     let (_, reply) = host.ask("9.9.9.4:1", AQ);
-    assert_eq!(header(&reply, "X-Alt"), Some("9.9.9.3:44,8.8.4.4:99"));
+    assert_eq!(header(&reply, "X-Alt"), Some("9.9.9.3:6344,8.8.4.4:6399"));
     let (_, reply) = host.ask("9.9.9.3:2", AQ);
-    assert_eq!(header(&reply, "X-Alt"), Some("8.8.4.4:99"), "not to itself");
-    host.ask("8.8.4.4:2", &format!("{AQ}X-NAlt: 8.8.4.4:99\r\n"));
+    assert_eq!(header(&reply, "X-Alt"), Some("8.8.4.4:6399"), "not to itself");
+    host.ask("8.8.4.4:2", &format!("{AQ}X-NAlt: 8.8.4.4:6399\r\n"));
     let (_, reply) = host.ask("9.9.9.3:3", AQ);
     assert_eq!(header(&reply, "X-Alt"), None);
 }

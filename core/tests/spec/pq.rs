@@ -363,7 +363,7 @@ fn pq_12_five_thousand_places_and_ids_survive_a_crash() {
 fn pq_12_after_a_restart_holders_of_x_node_are_called_owners_of_slots_first() {
     let mut bench = Bench::new(config(1));
     let mut owner = bench.client(Parq);
-    owner.callback = Some(SocketAddr::new(owner.peer, 1));
+    owner.callback = Some(SocketAddr::new(owner.peer, 6346));
     assert_eq!(bench.ask(&mut owner), Got::Slot);
     let (first, _mute) = (callable(&mut bench), bench.queue(Parq));
     let running = bench.store().into_iter().find(|row| row.state == RowState::Uploading).unwrap();

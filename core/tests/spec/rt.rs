@@ -153,7 +153,7 @@ fn rt_6_a_ping_comes_once() {
 #[test]
 fn rt_7_a_pong_is_known_by_guid_and_address() {
     let (mut net, [a, b, _]) = middle(&config());
-    let (one, other) = ("80.5.5.5:1", "80.5.5.5:2");
+    let (one, other) = ("80.5.5.5:6341", "80.5.5.5:6342");
     assert_eq!(net.pong(0, a, one), Some(Verdict::Local));
     assert_eq!(net.pong(0, a, one), drop(Why::Duplicate));
     assert_eq!(net.pong(0, a, other), Some(Verdict::Local), "another port");

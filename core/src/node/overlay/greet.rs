@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 
 use super::Overlay;
 use super::wire::{Stage, Wire, neighbour};
-use crate::address::plausible;
+use crate::address::{may_knock, plausible};
 use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer};
 use crate::node::cx::Cx;
@@ -302,7 +302,7 @@ impl Overlay {
             self.hosts.tried(at, true);
         }
         let mut neighbour = neighbour(offer, &ours);
-        neighbour.listen = neighbour.listen.filter(|at| plausible(at.ip(), peer.ip()));
+        neighbour.listen = neighbour.listen.filter(|at| may_knock(*at, peer.ip()));
         if let Some(at) = neighbour.listen {
             self.hear_of(cx, at, false);
         }
@@ -313,7 +313,7 @@ impl Overlay {
     /// Others whom a head names.
     fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
-            if plausible(at.ip(), peer.ip()) {
+            if may_knock(at, peer.ip()) {
                 self.hear_of(cx, at, false);
             }
         }

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::Overlay;
 use super::wire::Wire;
-use crate::address::{LOWEST_PORT, plausible};
+use crate::address::may_knock;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::cx::Cx;
@@ -159,10 +159,9 @@ impl Overlay {
         let Some(search) = self.searches.get(&guid).copied() else { return };
         let through = self.wires.get(&conn).and_then(Wire::listens);
         let quality = hit.quality();
-        let known =
-            |at: &SocketAddrV4| at.port() >= LOWEST_PORT && plausible(IpAddr::V4(*at.ip()), from);
-        let proxies = hit.proxies().into_iter().filter(known).map(SocketAddr::V4);
-        let proxies: Vec<SocketAddr> = proxies.take(PROXIES).collect();
+        let proxies = hit.proxies().into_iter().map(SocketAddr::V4);
+        let proxies = proxies.filter(|at| may_knock(*at, from)).take(PROXIES);
+        let proxies: Vec<SocketAddr> = proxies.collect();
         for found in hit.results() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (name, folder) = (text(found.name), found.folder().map(|path| text(&path)));

@@ -4,6 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
 use super::wheel::Links;
+use crate::address::may_knock;
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
@@ -119,9 +120,11 @@ impl Entry {
     }
 
     /// Takes a claimed callback address: only if it is the address the
-    /// request came from, so that nobody is called on a stranger's word.
+    /// request came from, so that nobody is called on a stranger's word, and no
+    /// service of a system.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
-        let honest = claimed.filter(|at| at.ip().to_canonical() == self.peer);
+        let honest =
+            claimed.filter(|at| at.ip().to_canonical() == self.peer && may_knock(*at, self.peer));
         self.call_port = honest.and_then(|at| NonZeroU16::new(at.port()));
     }
 
@@ -168,7 +171,9 @@ mod tests {
         assert_eq!(entry.callback(), Some("127.0.0.1:6346".parse().unwrap()));
         entry.set_callback(Some("192.0.2.1:6346".parse().unwrap()));
         assert_eq!(entry.callback(), None);
-        entry.set_callback(Some("127.0.0.1:0".parse().unwrap()));
-        assert_eq!(entry.callback(), None);
+        for port in [0, 22, 1_023] {
+            entry.set_callback(Some(([127, 0, 0, 1], port).into()));
+            assert_eq!(entry.callback(), None);
+        }
     }
 }
