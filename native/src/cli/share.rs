@@ -18,6 +18,7 @@ use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
 use super::search::{self, from_here};
 use super::start::{self, TraceFlag, address, make, runtime};
+use super::swarm::rate;
 use super::{Common, access_log, print};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -59,6 +60,9 @@ pub(crate) struct Arguments {
     /// Write every request to this file, as web servers do (combined format).
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
+    /// Bytes a second all uploads together may take, such as 500k or 2M.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    limit_rate: Option<u64>,
     #[command(flatten)]
     trace: TraceFlag,
     #[command(flatten)]
@@ -90,6 +94,10 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     }
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
+    }
+    if let Some(rate) = arguments.limit_rate {
+        let rate = i64::try_from(rate).unwrap_or(i64::MAX);
+        builder.flag("--limit-rate", "upload_rate", Raw::Integer(rate))?;
     }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;

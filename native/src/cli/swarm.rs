@@ -37,7 +37,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
 }
 
 /// Bytes a second: `500000`, `500k`, `2M`.
-fn rate(text: &str) -> Result<u64, String> {
+pub(super) fn rate(text: &str) -> Result<u64, String> {
     let (number, unit) = match text.strip_suffix(['k', 'K']) {
         Some(number) => (number, 1_000),
         None => text.strip_suffix('M').map_or((text, 1), |number| (number, 1_000_000)),

@@ -24,6 +24,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "fetch.dial_deadline",
     "fetch.answer_deadline",
     "fetch.stall_window",
+    "fetch.tree_deadline",
     "fetch.reconnect",
     "fetch.backoff",
     "fetch.backoff_most",

@@ -87,3 +87,24 @@ fn plain_clients_alone_are_served_in_order_without_asking_twice() {
     println!("{took:?} of {best:?}");
     assert!(took <= best.mul_f64(1.2), "{took:?} instead of {best:?}");
 }
+
+#[test]
+fn a_limit_of_either_side_holds_on_the_loopback_too() {
+    const SIZE: usize = 900_000;
+    let place = Place::new();
+    let (_, bytes) = place.share("file", SIZE);
+    let (free, bound) = (place.sharing(&[]), ["--limit-rate", "300k"]);
+    let url = format!("http://{}/get/0/file", free.at);
+    let begun = Instant::now();
+    let output = place.run(&[&["get", &url, "-o", "one", "--state", "get"], &bound[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(begun.elapsed() > Duration::from_secs(2), "{:?}", begun.elapsed());
+    drop(free);
+    let server = place.sharing(&bound);
+    let begun = Instant::now();
+    let output = finish(get(&place, server.at, 2));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(begun.elapsed() > Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_same(&place.path("one"), &bytes);
+    assert_same(&place.path("2"), &bytes);
+}

@@ -27,6 +27,8 @@ pub(super) struct Folder {
     /// The folder to make.
     pub(super) to: PathBuf,
     pub(super) ca_file: Option<PathBuf>,
+    /// Bytes a second it may take.
+    pub(super) rate: Option<u64>,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -126,6 +128,7 @@ impl Folder {
             download_dir: self.to.clone(),
             tree: true,
             ca_file: self.ca_file.clone(),
+            download_rate: self.rate,
             node,
             durability: config.settings.durability,
             tape: true,

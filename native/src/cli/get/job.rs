@@ -40,6 +40,8 @@ pub(super) struct Job {
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) ca_file: Option<PathBuf>,
+    /// Bytes a second it may take.
+    pub(super) rate: Option<u64>,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -106,6 +108,7 @@ impl Job {
             trace: config.settings.trace.clone(),
             tape: true,
             ca_file: self.ca_file.clone(),
+            download_rate: self.rate,
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
             ..Options::without_folders()

@@ -28,6 +28,7 @@ pub(crate) use self::job::{NAME, states};
 use self::source::Wanted;
 use super::Common;
 use super::start::{TraceFlag, address, make, runtime};
+use super::swarm::rate;
 use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
@@ -73,6 +74,9 @@ pub(crate) struct Arguments {
     /// Downloads at a time; the others wait their turn.
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN))]
     parallel: NonZeroUsize,
+    /// Bytes a second each download may bring, such as 500k or 2M.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    limit_rate: Option<u64>,
     /// Be called back here; port 0 takes any free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -119,7 +123,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             let to = folder_to_make(&wanted, &config, arguments.output.as_deref())?;
             let (base, place) = (base.clone(), wanted.places[0].clone());
             let (ca_file, damaged) = (arguments.ca_file.clone(), common.damaged());
-            all.folders.push(Folder { base, place, to, ca_file, damaged, voice });
+            let rate = arguments.limit_rate;
+            all.folders.push(Folder { base, place, to, ca_file, rate, damaged, voice });
             continue;
         }
         let (file, spool) = if stdout {
@@ -148,8 +153,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("run one command for each, with a name of its own by -o"));
         }
         let (listen, damaged) = (arguments.listen, common.damaged());
-        let ca_file = arguments.ca_file.clone();
-        all.jobs.push(Job { wanted, file, spool, listen, ca_file, damaged, voice });
+        let (ca_file, rate) = (arguments.ca_file.clone(), arguments.limit_rate);
+        all.jobs.push(Job { wanted, file, spool, listen, ca_file, rate, damaged, voice });
     }
     runtime()?.block_on(all.run(&config, arguments.parallel.get()))
 }
