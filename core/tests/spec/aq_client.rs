@@ -116,7 +116,7 @@ fn aq_13_without_times_the_default_interval_is_used() {
 #[test]
 fn aq_13_the_range_is_chosen_anew_at_every_poll() {
     let mut desk = Desk::new(Config { chunk: 100, ..Config::default() }, Dialect::Active);
-    desk.input(Input::Get(get(None, &[A, B])));
+    desk.input(Input::Get(get(Some(GOOD), &[A, B])));
     let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
     desk.input(Input::Dialed { conn: a, local: LOCAL });
     assert_eq!(desk.last().range(), RangeSpec::Between(0, 99));
