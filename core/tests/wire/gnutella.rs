@@ -199,9 +199,9 @@ fn a_hit_keeps_what_it_was_made_of() {
     assert_eq!((hit.vendor(), hit.quality()), (Some(*b"SRVT"), quality));
     let found: Vec<_> = hit.results().map(|f| (f.index.0, f.size, f.sha1())).collect();
     assert_eq!(found, [(7, 1_000, Some(sha1)), (8, 5 << 32, Some(sha1))]);
-    let names: Vec<_> = hit.results().map(|f| (f.folder(), f.name)).collect();
-    let folder = Some(b"Isos/of me".to_vec());
-    assert_eq!(names, [(None, &b"a b.mp3"[..]), (folder, b"large .iso")]);
+    let names: Vec<_> = hit.results().map(|f| (f.path(), f.name)).collect();
+    let folder = String::from("Isos/of me/large .iso");
+    assert_eq!(names, [("a b.mp3".into(), &b"a b.mp3"[..]), (folder, b"large .iso")]);
 }
 
 #[test]

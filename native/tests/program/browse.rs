@@ -78,7 +78,10 @@ fn what_one_of_ours_shares_is_listed_and_can_be_fetched() {
     assert_eq!(all.len(), 301);
     let some = lines(&browse(&place, servent.at, &["SONG", "mp3", "--json"]));
     assert_eq!(some.len(), 1, "{some:?}");
-    assert_eq!((&some[0]["name"], &some[0]["bytes"]), (&"a song.mp3".into(), &50_000.into()));
+    assert_eq!(
+        (&some[0]["name"], &some[0]["bytes"]),
+        (&"shared/a song.mp3".into(), &50_000.into())
+    );
     assert_eq!((&some[0]["push"], &some[0]["hops"]), (&false.into(), &0.into()));
     let out = place.run(&["get", some[0]["get"].as_str().unwrap(), "-o", "song", "--quiet"]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

@@ -45,7 +45,7 @@ fn new_files_are_there_at_once_after_a_rescan() {
     std::fs::write(place.path("shared/new"), "la").unwrap();
     assert!(place.run(&["rescan", "--state", "state"]).status.success());
     until("the new file is listed", || {
-        let page = Wire::connect(running.at).get("/", &[]);
+        let page = Wire::connect(running.at).get("/shared/", &[]);
         String::from_utf8_lossy(&page.body).contains("new")
     });
 }

@@ -224,7 +224,7 @@ fn get_names_files_plainly_when_they_come_and_when_they_do_not() {
     let servent = place.sharing(&[]);
     let list = search(&place, &["--browse", &servent.at.to_string(), "nasty", "--json"]);
     let hit: Value = serde_json::from_slice(&list.stdout).unwrap();
-    assert_eq!(hit["name"], FILE);
+    assert_eq!(hit["name"], format!("shared/{FILE}"));
     let url = hit["get"].as_str().unwrap();
     let out = place.run(&["get", url]);
     assert!(out.status.success(), "{out:?}");

@@ -163,17 +163,11 @@ impl Overlay {
         let proxies = proxies.filter(|at| may_knock(*at, from)).take(PROXIES);
         let proxies: Vec<SocketAddr> = proxies.collect();
         for found in hit.results() {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let (name, folder) = (text(found.name), found.folder().map(|path| text(&path)));
-            let name = match folder.as_deref().map(|folder| folder.trim_matches('/')) {
-                Some(folder) if !folder.is_empty() => alloc::format!("{folder}/{name}"),
-                _ => name,
-            };
             cx.fx.output(Output::Answer(Answer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),
                 index: found.index,
-                name,
+                name: found.path(),
                 size: found.size,
                 sha1: found.sha1(),
                 servent: hit.servent(),

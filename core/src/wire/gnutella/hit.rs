@@ -1,5 +1,6 @@
 //! Query hits.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
@@ -182,10 +183,17 @@ impl<'a> Found<'a> {
         self.extensions
     }
 
-    /// The folders it is in there, in whatever encoding; most do not say.
+    /// Its name with the folders it is in there, if they are told (GGEP
+    /// `PATH`); what is no UTF-8 is replaced.
     #[must_use]
-    pub fn folder(&self) -> Option<Vec<u8>> {
-        self.extensions().find_map(|extension| block(extension, b"PATH")).map(|path| path.data)
+    pub fn path(&self) -> String {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let folder = self.extensions().find_map(|extension| block(extension, b"PATH"));
+        let folder = folder.map(|path| text(&path.data)).unwrap_or_default();
+        match folder.trim_matches('/') {
+            "" => text(self.name),
+            folder => alloc::format!("{folder}/{}", text(self.name)),
+        }
     }
 
     /// Its hash.

@@ -124,7 +124,7 @@ fn found(hit: &gnutella::Hit, at: SocketAddr) -> impl Iterator<Item = Hit> {
         search: SEARCH,
         at,
         index: file.index,
-        name: String::from_utf8_lossy(file.name).into_owned(),
+        name: file.path(),
         size: file.size,
         sha1: file.sha1(),
         servent: hit.servent(),
