@@ -77,6 +77,26 @@ impl StartError {
     }
 }
 
+/// Why something is not shared as the user wished.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ShareError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(StartError),
+    /// It is not among what is shared.
+    #[error("{} is not shared", path.display())]
+    NotShared {
+        /// What was named.
+        path: PathBuf,
+        /// What is shared.
+        shared: Vec<PathBuf>,
+    },
+    /// The servent has ended.
+    #[error("the servent has ended")]
+    Gone,
+}
+
 /// What is wrong with the store of the state.
 #[derive(Debug, Error)]
 #[non_exhaustive]

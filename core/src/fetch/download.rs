@@ -36,6 +36,8 @@ pub(super) enum State {
     Done,
     /// Ended without its file.
     Failed(FetchFailure),
+    /// The user wants nobody asked for now.
+    Paused,
 }
 
 /// One file from several sources.
@@ -151,6 +153,14 @@ impl Download {
         }
     }
 
+    /// Goes on where it was paused or failed.
+    pub(super) fn go_on(&mut self, cx: &mut Cx<'_>) {
+        if let State::Failed(_) | State::Paused = self.state {
+            let Get { name, sha1, .. } = (*self.get).clone();
+            self.again(Get { name, sha1, sources: Vec::new() }, cx);
+        }
+    }
+
     /// Merges a repeated command into this download and goes on with it.
     pub(super) fn again(&mut self, get: Get, cx: &mut Cx<'_>) {
         for source in get.sources {
@@ -166,7 +176,7 @@ impl Download {
                 Arc::make_mut(&mut self.get).sources.push(source);
             }
         }
-        if let State::Failed(_) = self.state {
+        if let State::Failed(_) | State::Paused = self.state {
             for src in self.sources.values_mut() {
                 if !src.pushed {
                     (src.lost, src.failures) = (None, 0);
@@ -175,10 +185,34 @@ impl Download {
             let placed = self.sources.values().any(|s| s.client.remembered().is_some());
             self.first_contact = first_contact(self.size.is_none() && !placed, cx);
             self.save(cx);
+            self.unpause(cx);
             self.begin(cx);
         } else {
             self.save(cx);
             self.wake(cx);
+        }
+    }
+
+    /// The user wants nobody asked until he says so, over restarts too. What
+    /// is whole already ends as it would have.
+    pub(super) fn pause(&mut self, cx: &mut Cx<'_>) {
+        if !matches!(self.state, State::Running | State::Resting | State::Failed(_)) {
+            return;
+        }
+        self.state = State::Paused;
+        self.release_all(cx);
+        self.leave_tree(cx);
+        self.checks.stop();
+        self.save(cx);
+        let fetch = self.id;
+        cx.fx.output(Output::Paused(fetch, true));
+        cx.fx.event(Event::Paused { fetch });
+    }
+
+    /// It is not paused any more.
+    fn unpause(&mut self, cx: &mut Cx<'_>) {
+        if self.state == State::Paused {
+            cx.fx.output(Output::Paused(self.id, false));
         }
     }
 
@@ -409,6 +443,7 @@ impl Download {
                 State::Failed(FetchFailure::Corrupt) => "corrupt",
                 State::Failed(FetchFailure::Cancelled) => "cancelled",
                 State::Failed(FetchFailure::TooMany) => "too many downloads",
+                State::Paused => "paused",
             }),
         }
     }

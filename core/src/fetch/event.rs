@@ -73,6 +73,8 @@ pub enum Event {
     PieceWrong { fetch: FetchId, start: u64, end: u64 },
     /// A source says that the file is elsewhere (`Location`).
     Moved { fetch: FetchId, at: SocketAddr, to: String },
+    /// The user wants nobody asked for a download until he says so.
+    Paused { fetch: FetchId },
 }
 
 /// What is wrong with a source. Its sentence goes on behind the source's address.

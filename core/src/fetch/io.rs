@@ -71,6 +71,12 @@ pub enum Input {
     VerifyFailed { fetch: FetchId, why: StoreError },
     /// Where [`Answer::Moved`] leads; `None` when that is nowhere.
     Moved { fetch: FetchId, from: Source, to: Option<Source> },
+    /// A download that was restored is paused.
+    RestorePaused(FetchId),
+    /// Ask nobody until [`Input::GoOn`], over restarts too.
+    Pause { fetch: FetchId },
+    /// Go on with a download that is paused, or ended without its file.
+    GoOn { fetch: FetchId },
 }
 
 /// Something a download asks of its host, mostly in the node's own words.
@@ -105,6 +111,8 @@ pub enum Output {
     Save(Arc<PartRow>),
     /// Remember the hash tree of a download, or that it has none: `Op::Tree`.
     SaveTree(FetchId, Option<Arc<Tree>>),
+    /// Remember whether a download is paused: `Op::Paused`.
+    Paused(FetchId, bool),
     /// Forget a download: `Op::FetchGone`.
     Forget(FetchId),
     /// Tell the user.

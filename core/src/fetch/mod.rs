@@ -212,6 +212,26 @@ impl Fetches {
         }
     }
 
+    /// What the user wants.
+    fn wish(&mut self, wish: Input, now: Instant, fx: &mut FxOf<Self>) {
+        match wish {
+            Input::Get(get) => self.get(get, now, fx),
+            Input::Cancel { fetch } => {
+                self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
+                if self.downloads.get(&fetch).is_some_and(|d| d.state != State::Done) {
+                    self.downloads.remove(&fetch);
+                }
+            }
+            Input::AskNow { fetch } => self.sources(fetch, client::Input::AskNow, now, fx),
+            Input::Sleep { fetch, length } => {
+                self.sources(fetch, client::Input::Sleep(length), now, fx);
+            }
+            Input::Pause { fetch } => self.command(fetch, now, fx, Download::pause),
+            Input::GoOn { fetch } => self.command(fetch, now, fx, Download::go_on),
+            _ => {}
+        }
+    }
+
     /// A command about one download.
     fn command(
         &mut self,
@@ -331,17 +351,12 @@ impl Engine for Fetches {
                 }
             }
             Input::Listening(at) => self.speech.callback = at,
-            Input::Get(get) => self.get(get, now, fx),
-            Input::Cancel { fetch } => {
-                self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
-                if self.downloads.get(&fetch).is_some_and(|d| d.state != State::Done) {
-                    self.downloads.remove(&fetch);
-                }
-            }
-            Input::AskNow { fetch } => self.sources(fetch, client::Input::AskNow, now, fx),
-            Input::Sleep { fetch, length } => {
-                self.sources(fetch, client::Input::Sleep(length), now, fx);
-            }
+            Input::Get(_)
+            | Input::Cancel { .. }
+            | Input::AskNow { .. }
+            | Input::Sleep { .. }
+            | Input::Pause { .. }
+            | Input::GoOn { .. } => self.wish(input, now, fx),
             Input::ExpectGiv { fetch, servent, index } => {
                 self.expect(fetch, (servent, index), now, fx);
             }
@@ -380,6 +395,9 @@ impl Engine for Fetches {
             }
             Input::Moved { fetch, from, to } => {
                 self.with(fetch, now, fx, |d, cx| d.moved(&from, to, cx));
+            }
+            Input::RestorePaused(fetch) => {
+                self.with(fetch, now, fx, |d, _| d.state = State::Paused);
             }
             Input::VerifyFailed { fetch, .. } => {
                 self.with(fetch, now, fx, Download::unreadable);

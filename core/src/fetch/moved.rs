@@ -8,7 +8,7 @@
 use alloc::string::String;
 
 use super::cx::Cx;
-use super::download::Download;
+use super::download::{Download, State};
 use super::{Answer, Event, Output, Source, SourceTrouble};
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
@@ -45,6 +45,8 @@ impl Download {
         src.source = to;
         (src.otherwise, src.failures) = (false, 0);
         cx.fx.event(Event::Source { fetch: self.id, at: src.at() });
-        self.client(no, client::Input::Want, cx);
+        if self.state == State::Running {
+            self.client(no, client::Input::Want, cx);
+        }
     }
 }

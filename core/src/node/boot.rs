@@ -53,6 +53,9 @@ impl Node {
             for (fetch, tree) in restored.trees {
                 downloads.restore_tree(cx, fetch, tree);
             }
+            for fetch in restored.paused {
+                downloads.handle(cx, fetch::Input::RestorePaused(fetch));
+            }
         }
         http.queue(cx, server::Input::Resume);
         if config.download {
@@ -83,6 +86,8 @@ impl Node {
             Command::Get(get) => fetch::Input::Get(get),
             Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
             Command::Moved { fetch, from, to } => fetch::Input::Moved { fetch, from, to },
+            Command::Pause { fetch } => fetch::Input::Pause { fetch },
+            Command::Resume { fetch } => fetch::Input::GoOn { fetch },
             Command::AskNow { fetch } => fetch::Input::AskNow { fetch },
             Command::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
             Command::ExpectGiv { fetch, servent, index } => {
@@ -162,6 +167,8 @@ const fn needs(command: &Command) -> Option<Service> {
         Command::Get(_)
         | Command::Moved { .. }
         | Command::Cancel { .. }
+        | Command::Pause { .. }
+        | Command::Resume { .. }
         | Command::AskNow { .. }
         | Command::Sleep { .. }
         | Command::ExpectGiv { .. } => Some(Service::Downloads),

@@ -119,6 +119,9 @@ impl Downloads {
                 fetch::Output::SaveTree(fetch, tree) => {
                     cx.fx.output(Output::Persist(Op::Tree(fetch, tree)));
                 }
+                fetch::Output::Paused(fetch, paused) => {
+                    cx.fx.output(Output::Persist(Op::Paused(fetch, paused)));
+                }
                 fetch::Output::Forget(fetch) => {
                     self.parts.remove(fetch);
                     cx.fx.output(Output::Persist(Op::FetchGone(fetch)));

@@ -228,6 +228,9 @@ pub struct Restored {
     /// The hash trees of some of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<(FetchId, Arc<Tree>)>,
+    /// Those of them that nobody is asked for until the user says so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paused: Vec<FetchId>,
     /// What is shared at start.
     pub shared: Vec<FileInfo>,
     /// Others of the overlay.
@@ -307,6 +310,10 @@ pub enum Command {
     /// Where a source of a download sends us, as [`Answer::Moved`] told;
     /// `None` when that is nowhere.
     Moved { fetch: FetchId, from: Source, to: Option<Source> },
+    /// Ask nobody for a download until [`Command::Resume`], over restarts too.
+    Pause { fetch: FetchId },
+    /// Go on with a download that is paused, or ended without its file.
+    Resume { fetch: FetchId },
 }
 
 /// What a node tells its user.
@@ -422,4 +429,6 @@ pub enum Op {
     Swarm(swarm::Op),
     /// The hash tree of a download, or that it has none any more.
     Tree(FetchId, Option<Arc<Tree>>),
+    /// Whether a download is paused.
+    Paused(FetchId, bool),
 }

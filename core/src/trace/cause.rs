@@ -128,6 +128,7 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
         | E::Stored { fetch, .. }
         | E::SourceLost { fetch, .. }
         | E::KeptBack { fetch, .. }
+        | E::Paused { fetch }
         | E::TreeLearnt { fetch, .. }
         | E::PieceWrong { fetch, .. }
         | E::Done { fetch, .. }

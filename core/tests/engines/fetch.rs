@@ -377,6 +377,31 @@ fn the_user_can_hurry_or_stop_the_asking() {
 }
 
 #[test]
+fn the_user_can_pause_it_and_a_restart_does_not_go_on_with_it() {
+    let mut desk = Desk::getting(Some(GOOD), &[A]);
+    let first = desk.connect();
+    desk.grant(first.conn, 0, 10, 10);
+    desk.input(Input::Stored { conn: first.conn, bytes: 4 });
+    desk.input(Input::Pause { fetch: FETCH });
+    assert!(desk.closed(first.conn));
+    assert!(desk.outputs.contains(&Output::Paused(FETCH, true)));
+    let row = desk.row();
+    assert_eq!((row.have.as_slice(), &*desk.state()), (&[(0, 4)][..], "paused"));
+    desk.secs(100_000);
+    assert_eq!(desk.fetches.poll_timeout(), None);
+
+    let mut again = Desk::new(Config::default(), Dialect::Parq);
+    again.input(Input::Restore(row));
+    again.input(Input::RestorePaused(FETCH));
+    again.input(Input::Resume);
+    again.secs(100_000);
+    assert_eq!((again.outputs.len(), &*again.state()), (0, "paused"));
+    again.input(Input::GoOn { fetch: FETCH });
+    assert!(again.outputs.contains(&Output::Paused(FETCH, false)));
+    assert_eq!(again.connect().range(), RangeSpec::Between(4, 9));
+}
+
+#[test]
 fn an_expected_giv_is_a_source_and_any_other_is_hung_up_on() {
     let mut desk = Desk::new(Config::default(), Dialect::Parq);
     desk.input(Input::Get(get(None, &[A])));

@@ -89,6 +89,8 @@ fn fetch_input() -> impl Strategy<Value = fetch::Input> {
             conn: ConnId(n * 2), peer: addr("80.1.1.1:9"), ticket: id(), server: None,
         }),
         1 => Just(I::AskNow { fetch: FETCH }),
+        1 => Just(I::Pause { fetch: FETCH }),
+        1 => Just(I::GoOn { fetch: FETCH }),
         1 => Just(I::Cancel { fetch: FETCH }),
     ]
 }

@@ -83,6 +83,8 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|sources| { Command::Get(Get { name: "f".into(), sha1: None, sources }) }),
         Just(Command::Cancel { fetch }),
         Just(Command::AskNow { fetch }),
+        Just(Command::Pause { fetch }),
+        Just(Command::Resume { fetch }),
         (0..100u64).prop_map(move |s| Command::Sleep { fetch, length: Duration::from_secs(s) }),
         Just(Command::ExpectGiv { fetch, servent: Guid([0; 16]), index: FileIndex(0) }),
         Just(Command::Listening { at: "1.2.3.4:5".parse().unwrap() }),

@@ -178,6 +178,10 @@ fn remembered(host: &Host) -> Restored {
                 restored.trees.retain(|(of, _)| *of != fetch);
                 restored.trees.extend(tree.map(|tree| (fetch, tree)));
             }
+            Op::Paused(fetch, paused) => {
+                restored.paused.retain(|of| *of != fetch);
+                restored.paused.extend(paused.then_some(fetch));
+            }
             Op::Host(row) => restored.hosts.push(row),
             Op::HostGone(at) => restored.hosts.retain(|r| r.at != at),
             Op::Swarm(op) => panic!("it is in no swarm: {op:?}"),

@@ -5,6 +5,7 @@ mod completions;
 mod config_cmd;
 mod control;
 mod demo;
+mod downloads;
 mod get;
 mod lab_cmd;
 mod lan;
@@ -15,6 +16,7 @@ mod rescan;
 mod search;
 mod send;
 mod share;
+mod shares;
 mod sim;
 mod start;
 mod status;
@@ -85,7 +87,10 @@ enum Command {
     Send(send::Arguments),
     Receive(receive::Arguments),
     Status(status::Arguments),
+    Add(shares::Add),
+    Remove(shares::Remove),
     Rescan(rescan::Arguments),
+    Downloads(downloads::Arguments),
     Sim(sim::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
@@ -174,6 +179,9 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Send(arguments) => send::run(&common, &arguments),
         Command::Receive(arguments) => receive::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
+        Command::Add(arguments) => shares::add(&common, &arguments),
+        Command::Remove(arguments) => shares::remove(&common, &arguments),
+        Command::Downloads(arguments) => downloads::run(&common, &arguments),
         Command::Rescan(arguments) => rescan::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),

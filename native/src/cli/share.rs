@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use directories::UserDirs;
 use indicatif::ProgressBar;
 use serde_json::json;
 use servent::DamagedState;
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, Options, added_shares};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
 
@@ -20,8 +21,8 @@ use super::search::{self, from_here};
 use super::start::{self, TraceFlag, address, make, runtime};
 use super::swarm::rate;
 use super::{Common, access_log, print};
-use crate::config::Config;
 use crate::config::file::Raw;
+use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
 use crate::lab::{self, Hub, Live, Page, Readers, Traces};
 use crate::progress::{Voice, bytes, count};
@@ -51,6 +52,9 @@ pub(crate) struct Arguments {
     /// Join the overlay here; several are possible.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
+    /// Where `servent downloads add` saves what it is given.
+    #[arg(long, value_name = "DIR")]
+    downloads: Option<PathBuf>,
     /// Find servents of the local network, and be found by them.
     #[arg(long)]
     lan: bool,
@@ -74,7 +78,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let config = configure(common, arguments)?;
-    if config.settings.share.is_empty() {
+    let nothing = config.settings.share.is_empty();
+    if nothing && added_shares(&config.settings.state).unwrap_or_default().is_empty() {
         return Err(Failure::usage("nothing to share")
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
     }
@@ -98,6 +103,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(rate) = arguments.limit_rate {
         let rate = i64::try_from(rate).unwrap_or(i64::MAX);
         builder.flag("--limit-rate", "upload_rate", Raw::Integer(rate))?;
+    }
+    if let Some(folder) = &arguments.downloads {
+        builder.flag("--downloads", "downloads", text(folder))?;
     }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
@@ -185,7 +193,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         name: "servent".into(),
         listen: settings.listen.clone(),
         shares: settings.share.clone(),
-        download_dir: settings.downloads.clone(),
+        download_dir: download_dir(config),
         durability: settings.durability,
         node,
         upload_rate: rate,
@@ -194,6 +202,19 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         damaged_state,
         ..Options::under(&settings.state)
     }
+}
+
+/// Where downloads go: where the user said, or where this user's downloads go
+/// anyway. The folder it was started in says nothing of a servent that runs for
+/// months.
+fn download_dir(config: &Config) -> PathBuf {
+    let Settings { downloads, state, .. } = &config.settings;
+    let folder = match config.origin("downloads") {
+        Origin::Default => UserDirs::new().and_then(|dirs| Some(dirs.download_dir()?.to_owned())),
+        _ => Some(downloads.clone()),
+    };
+    let folder = folder.unwrap_or_else(|| state.join("downloads"));
+    std::path::absolute(&folder).unwrap_or(folder)
 }
 
 fn announce(voice: Voice, addrs: &[SocketAddr]) -> Result<(), Failure> {

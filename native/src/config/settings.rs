@@ -23,7 +23,8 @@ pub(crate) struct Settings {
     pub(crate) state: PathBuf,
     /// What a promise survives: the end of the `process`, or of the `power`.
     pub(crate) durability: Durability,
-    /// Where downloads go that name no file of their own.
+    /// Where downloads go that name no file of their own. Those of `share` go
+    /// to the downloads of its user when nothing is set here.
     pub(crate) downloads: PathBuf,
     /// Where the lab listens, `off` for nowhere.
     pub(crate) lab: Lab,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,8 +23,8 @@ use super::datagrams::Shared;
 use super::tally::Tally;
 use crate::access::Watch;
 use crate::counters::Counters;
-use crate::error::RunError;
-use crate::library::LibraryStatus;
+use crate::error::{RunError, ShareError};
+use crate::library::{Ask, LibraryStatus, Outcome, Told};
 use crate::net::Trust;
 use crate::tape::{Joined, Memory};
 
@@ -101,7 +101,8 @@ pub(crate) struct Outside {
     pub(crate) answers: broadcast::Sender<Answer>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) library: Arc<Mutex<LibraryStatus>>,
-    pub(crate) rescan: Sender<()>,
+    pub(crate) library_asks: Sender<Ask>,
+    pub(crate) download_dir: PathBuf,
     pub(crate) memory: Option<Arc<Memory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
     pub(crate) datagrams: Option<Arc<Shared>>,
@@ -241,7 +242,36 @@ impl Handle {
 
     /// Looks at the shared folders again, soon.
     pub fn rescan(&self) {
-        let _ = self.shared.rescan.send(()); // A servent that has ended has nothing to scan.
+        let _ = self.shared.library_asks.send(Ask::Walk); // A servent that has ended has nothing to scan.
+    }
+
+    /// Shares one more folder or file from now on, over restarts too. When
+    /// this returns it is listed.
+    ///
+    /// # Errors
+    /// It is not there or cannot be read, or the servent has ended.
+    pub async fn share(&self, path: PathBuf) -> Result<Outcome, ShareError> {
+        self.wish(|told| Ask::Share(path, told)).await
+    }
+
+    /// Shares a folder or file no longer.
+    ///
+    /// # Errors
+    /// It was not shared, or the servent has ended.
+    pub async fn unshare(&self, path: PathBuf) -> Result<Outcome, ShareError> {
+        self.wish(|told| Ask::Unshare(path, told)).await
+    }
+
+    async fn wish(&self, ask: impl FnOnce(Told) -> Ask) -> Result<Outcome, ShareError> {
+        let (told, outcome) = oneshot::channel();
+        let _ = self.shared.library_asks.send(ask(told)); // Then nobody tells either.
+        outcome.await.unwrap_or(Err(ShareError::Gone))
+    }
+
+    /// Where downloads go.
+    #[must_use]
+    pub fn download_dir(&self) -> &Path {
+        &self.shared.download_dir
     }
 
     /// Numbers that only grow, by name.

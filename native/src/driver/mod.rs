@@ -24,6 +24,6 @@ pub(crate) use self::handle::{Control, Ended, Outside};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::locate::{address_of, has_port};
 pub use self::options::Options;
-pub use self::start::{Driver, known_hosts};
+pub use self::start::{Driver, added_shares, known_hosts};
 pub use self::swarm::Coordinate;
 pub use self::tally::Tally;

@@ -1,7 +1,7 @@
 //! Starting a servent: limits, store, library, tape, sockets, node.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,8 @@ impl Driver {
             answers: broadcast::Sender::new(ANSWERS),
             counters: Arc::new(Counters::default()),
             library: status,
-            rescan: asker,
+            library_asks: asker,
+            download_dir: options.download_dir.clone(),
             memory: tape.as_ref().and_then(Tape::memory),
             whole: folders.downloads.whole(),
             datagrams: messaging.as_ref().map(|it| it.shared()),
@@ -186,6 +187,19 @@ pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, Sto
     Ok(hosts.iter().map(|row| row.at).take(most).collect())
 }
 
+/// What was added to the shared folders of the servent of a state folder. The
+/// servent must not run.
+///
+/// # Errors
+/// It runs, or its state cannot be read.
+pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
+    if !Store::is_in(state_dir) {
+        return Ok(Vec::new());
+    }
+    let (_, remembered) = Store::open(state_dir, Durability::Process, DamagedState::Refuse)?;
+    Ok(remembered.added)
+}
+
 fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
     let local = |l: &TcpListener| {
         l.local_addr().map_err(|why| StartError::Listen { at: ([0, 0, 0, 0], 0).into(), why })
@@ -216,9 +230,10 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             }
             None => (None, Remembered::default()),
         };
-        let Remembered { servent, queue, mut fetches, trees, parts, files, hosts, swarm } =
+        let Remembered { servent, queue, mut fetches, trees, paused, parts, files, .. } =
             remembered;
-        let (library, shared) = Library::open(&options.shares, files)?;
+        let Remembered { added, hosts, swarm, .. } = remembered;
+        let (library, shared) = Library::open(&options.shares, &added, files)?;
         let (downloads, changes) = Downloads::restore(
             (&options.download_dir, options.tree),
             options.durability,
@@ -232,8 +247,17 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             _ => None,
         };
         let infos = shared.iter().filter_map(info).collect();
-        let restored =
-            Restored { servent, listen: None, queue, fetches, trees, shared: infos, hosts, swarm };
+        let restored = Restored {
+            servent,
+            listen: None,
+            queue,
+            fetches,
+            trees,
+            paused,
+            shared: infos,
+            hosts,
+            swarm,
+        };
         Ok((
             Folders { store, library, downloads, swarm: files, restored, shared, changes },
             options,

@@ -25,7 +25,7 @@ use super::{
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
-use crate::library::{Change as LibraryChange, Shared};
+use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
 use crate::net::caches::Caches;
 use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
@@ -88,6 +88,8 @@ pub(super) struct Loop {
     changes: Vec<Change>,
     /// To be carried out after that.
     outputs: Vec<Output>,
+    /// To be told after that.
+    wished: Vec<(Outcome, Told)>,
     /// Connections whose bytes the node has been given in this turn.
     taken: Vec<ConnId>,
     stopped: bool,
@@ -128,6 +130,7 @@ impl Loop {
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
+            wished: Vec::new(),
             taken: Vec::new(),
             stopped: false,
         };
@@ -277,6 +280,9 @@ impl Loop {
         for output in std::mem::take(&mut self.outputs) {
             self.carry_out(output);
         }
+        for (outcome, told) in self.wished.drain(..) {
+            let _ = told.send(Ok(outcome)); // The asker may be gone.
+        }
         self.end_datagrams(now);
         for conn in self.taken.drain(..) {
             if let Some(outbox) = self.conns.get(&conn) {
@@ -357,7 +363,7 @@ impl Loop {
                 let input = match &change {
                     LibraryChange::Shared(shared, _) => Some(Input::Shared(shared.info.clone())),
                     LibraryChange::Gone(index) => Some(Input::Unshared { index: *index }),
-                    LibraryChange::Forgotten(_) => None,
+                    LibraryChange::Forgotten(_) | LibraryChange::Wished { .. } => None,
                 };
                 self.library(change);
                 if let Some(input) = input {
@@ -371,7 +377,7 @@ impl Loop {
                         self.conns.remove(conn);
                     }
                     Input::DiskFailed { why: StoreError::Changed, .. } => {
-                        let _ = self.outside.rescan.send(()); // Its thread may have ended.
+                        let _ = self.outside.library_asks.send(Ask::Walk); // Its thread may have ended.
                     }
                     Input::DiskFailed { why, .. } | Input::VerifyFailed { why, .. } => {
                         let last = self.outside.disk_trouble.lock();
@@ -394,6 +400,11 @@ impl Loop {
                 self.shared.remove(&index);
             }
             LibraryChange::Forgotten(path) => self.changes.push(Change::FileGone(path)),
+            LibraryChange::Wished { path, shared, outcome, told } => {
+                let share = if shared { Change::Share } else { Change::ShareGone };
+                self.changes.push(share(path));
+                self.wished.push((outcome, told));
+            }
         }
     }
 

@@ -111,12 +111,6 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
     }))
 }
 
-/// `POST /rescan`: every servent looks at its shared folders again, soon.
-pub(super) async fn rescan(State(hub): State<Arc<Hub>>) -> StatusCode {
-    hub.servents.iter().for_each(|live| live.handle.rescan());
-    StatusCode::NO_CONTENT
-}
-
 /// `GET /api/traces`: the names of the recorded traces.
 pub(super) async fn traces(State(hub): State<Arc<Hub>>) -> Json<Vec<String>> {
     Json(hub.traces.list().into_keys().collect())

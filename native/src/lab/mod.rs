@@ -2,6 +2,7 @@
 //! as it grows, recorded traces, and what `servent status` asks for.
 
 mod api;
+mod control;
 mod guard;
 mod listener;
 mod metrics;
@@ -21,8 +22,9 @@ use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use servent::driver::Handle;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 
+pub(crate) use self::control::serve as control;
 pub(crate) use self::page::Page;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
@@ -87,17 +89,6 @@ pub(crate) async fn serve(
     done: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     listener::serve(listener, router(hub), done).await
-}
-
-/// Serves what the commands of this machine ask of a running servent. Whoever
-/// may open the socket may do what they do.
-pub(crate) async fn control(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
-    let router = Router::new()
-        .route("/info", get(api::info))
-        .route("/status", get(api::status))
-        .route("/rescan", post(api::rescan))
-        .with_state(hub);
-    axum::serve(listener, router).await
 }
 
 fn router(hub: Arc<Hub>) -> Router {

@@ -6,8 +6,10 @@
 //! the last change, numbers in URLs by path.
 
 mod beneath;
+mod catalog;
 mod hash;
 mod scan;
+mod shares;
 mod worker;
 
 use std::fs::File;
@@ -22,11 +24,14 @@ use servent_core::queue::FileKey;
 use servent_core::thex::Tree;
 use servent_core::time::Instant;
 use servent_core::trace::Digest;
+use tokio::sync::oneshot;
 
 use self::beneath::Root;
+pub(crate) use self::catalog::Library;
 pub(crate) use self::hash::{sha1_of, tree_hash_of};
 use self::scan::{Found, mtime};
-pub(crate) use self::worker::{Library, Worker};
+pub(crate) use self::worker::{Ask, Worker};
+use crate::error::ShareError;
 use crate::store::FileRow;
 
 /// What is known of a file's content.
@@ -51,7 +56,33 @@ pub(crate) enum Change {
     Gone(FileIndex),
     /// Not even remembered any more.
     Forgotten(PathBuf),
+    /// What the user wished is done: to be remembered, then told.
+    Wished {
+        /// The folder or file.
+        path: PathBuf,
+        /// It is shared, or it is not.
+        shared: bool,
+        /// What became of it.
+        outcome: Outcome,
+        /// Who waits to hear of it.
+        told: Told,
+    },
 }
+
+/// What became of a wish to share something, or not to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is done, and remembered over restarts.
+    Kept,
+    /// It is done, but what the servent is started with says otherwise.
+    UntilRestart,
+    /// It was so before.
+    AsBefore,
+}
+
+/// Who waits for the end of a wish.
+pub(crate) type Told = oneshot::Sender<Result<Outcome, ShareError>>;
 
 /// How far the library has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -95,6 +126,11 @@ impl Shared {
             _ => StoreError::Changed,
         })?;
         if self.is(&file) { Ok(file) } else { Err(StoreError::Changed) }
+    }
+
+    /// True when a walk has found it as it was.
+    fn still_is(&self, found: &Found) -> bool {
+        (self.info.size, self.mtime, &self.info.name) == (found.size, found.mtime, &found.name)
     }
 
     fn is(&self, file: &File) -> bool {

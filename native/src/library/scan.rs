@@ -60,6 +60,12 @@ impl Share {
         root.open_file(Path::new(name)).map_err(failed)?;
         Ok(Self { root: Arc::new(root), only: Some(name.into()) })
     }
+
+    /// Where it really is.
+    pub(super) fn path(&self) -> PathBuf {
+        let root = self.root.path();
+        self.only.as_ref().map_or_else(|| root.to_owned(), |name| root.join(name))
+    }
 }
 
 impl Walk {

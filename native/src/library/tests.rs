@@ -4,7 +4,7 @@ use std::fs;
 use super::*;
 
 fn open(dir: &std::path::Path, rows: Vec<(PathBuf, FileRow)>) -> (Library, Vec<Change>) {
-    Library::open(&[dir.to_owned()], rows).unwrap()
+    Library::open(&[dir.to_owned()], &[], rows).unwrap()
 }
 
 fn names(changes: &[Change]) -> BTreeSet<(u32, String)> {
@@ -28,7 +28,7 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     let (mut library, first) = open(dir.path(), Vec::new());
     assert_eq!(names(&first), BTreeSet::from([(0, called("b")), (1, called("sub/c"))]));
     let path = dir.path().canonicalize().unwrap().join("b");
-    let Some(Change::Shared(b, row)) = library.hash(&path, || true) else { panic!("not hashed") };
+    let Some(Change::Shared(b, row)) = library.hash(&path, |_| true) else { panic!("not hashed") };
     let sha1 = Sha1::parse(b"VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5").unwrap(); // Of "abc".
     assert_eq!(b.info.sha1, Some(sha1));
     let root = "ASD4UJSEH5M47PDYB46KBTSQTSGDKLBHYXOMUIA";
@@ -45,7 +45,7 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     let told = |c: &Change| matches!(c, Change::Shared(s, _) if s.info.sha1 == Some(sha1));
     assert!(changes.iter().any(told), "it is served by its hash meanwhile");
     assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (3, 1));
-    assert!(earlier.hash(&path, || true).is_some());
+    assert!(earlier.hash(&path, |_| true).is_some());
     assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (2, 1));
 
     fs::write(&path, "abcd").unwrap();
@@ -73,7 +73,7 @@ fn a_file_that_changed_is_not_served() {
 
 #[test]
 fn a_folder_that_is_not_there_is_a_clear_error() {
-    let error = Library::open(&["/nowhere/at/all".into()], Vec::new()).unwrap_err();
+    let error = Library::open(&["/nowhere/at/all".into()], &[], Vec::new()).unwrap_err();
     assert!(error.to_string().starts_with("cannot share /nowhere/at/all: "), "{error}");
 }
 
@@ -82,7 +82,37 @@ fn a_single_file_can_be_shared_without_its_neighbours() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), "abc").unwrap();
     fs::write(dir.path().join("b"), "abc").unwrap();
-    let (library, changes) = Library::open(&[dir.path().join("a")], Vec::new()).unwrap();
+    let (library, changes) = Library::open(&[dir.path().join("a")], &[], Vec::new()).unwrap();
     assert_eq!(names(&changes), BTreeSet::from([(0, "a".into())]));
     assert_eq!(library.status().lock().unwrap().bytes, 3);
+}
+
+#[test]
+fn what_is_added_is_shared_until_it_is_taken_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().canonicalize().unwrap().join(name);
+    for folder in ["one", "two"] {
+        fs::create_dir(at(folder)).unwrap();
+        fs::write(at(folder).join("song"), "abc").unwrap();
+    }
+    let (mut library, _) = open(&at("one"), Vec::new());
+    assert_eq!(library.share(&at("two")).unwrap(), Outcome::Kept);
+    assert_eq!(library.share(&at("one/../two")).unwrap(), Outcome::AsBefore);
+    assert_eq!(names(&library.rescan()), BTreeSet::from([(1, "two/song".into())]));
+    assert!(library.share(&at("three")).unwrap_err().to_string().starts_with("cannot share"));
+
+    // What was added and is not there at the next start may come back.
+    fs::rename(at("two"), at("away")).unwrap();
+    let (mut library, changes) = Library::open(&[at("one")], &[at("two")], Vec::new()).unwrap();
+    let warnings = library.status().lock().unwrap().warnings.clone();
+    assert!(changes.len() == 1 && warnings[0].contains("/two: "), "{warnings:?}");
+    fs::rename(at("away"), at("two")).unwrap();
+    assert_eq!(names(&library.rescan()), BTreeSet::from([(1, "two/song".into())]));
+
+    assert_eq!(library.unshare(&at("two")).unwrap(), (at("two"), Outcome::Kept));
+    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(1))]));
+    assert_eq!(library.unshare(&at("one")).unwrap(), (at("one"), Outcome::UntilRestart));
+    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(0))]));
+    let why = library.unshare(&at("one")).unwrap_err().to_string();
+    assert!(why.ends_with("/one is not shared"), "{why}");
 }

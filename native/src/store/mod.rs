@@ -14,6 +14,7 @@ mod overlay;
 mod rows;
 mod swarm;
 mod trees;
+mod wishes;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,6 +69,10 @@ pub(crate) enum Change {
     Part(FetchId, PartName),
     /// That file has its final name, or is gone.
     PartGone(FetchId),
+    /// A folder or file is shared until the user says otherwise.
+    Share(PathBuf),
+    /// It is not any more.
+    ShareGone(PathBuf),
     /// What a file that is taken in a swarm is to be called.
     SwarmTarget(SwarmFile, PathBuf),
 }
@@ -89,7 +94,10 @@ pub(crate) struct Remembered {
     pub(crate) queue: Vec<Row>,
     pub(crate) fetches: Vec<PartRow>,
     pub(crate) trees: Vec<(FetchId, Arc<Tree>)>,
+    pub(crate) paused: Vec<FetchId>,
     pub(crate) parts: Vec<(FetchId, PartName)>,
+    /// What the user has added to the shared folders.
+    pub(crate) added: Vec<PathBuf>,
     pub(crate) files: Vec<(PathBuf, FileRow)>,
     pub(crate) hosts: Vec<HostRow>,
     pub(crate) swarm: SwarmRows,
@@ -175,6 +183,7 @@ fn read(db: &Database) -> Result<Remembered, String> {
             }
         }
     }
+    (all.added, all.paused) = wishes::read(&txn)?;
     all.swarm = swarm::read(&txn)?;
     Ok(all)
 }
@@ -200,7 +209,11 @@ fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
         Change::Node(Op::FetchGone(fetch)) => {
             txn.open_table(FETCHES)?.remove(fetch.0)?;
             trees::keep_fetch(txn, *fetch, None)?;
+            wishes::pause(txn, *fetch, false)?;
         }
+        Change::Node(Op::Paused(fetch, paused)) => wishes::pause(txn, *fetch, *paused)?,
+        Change::Share(path) => wishes::share(txn, path, true)?,
+        Change::ShareGone(path) => wishes::share(txn, path, false)?,
         Change::Node(Op::Tree(fetch, tree)) => trees::keep_fetch(txn, *fetch, tree.as_deref())?,
         Change::Node(Op::Host(row)) => {
             txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;

@@ -25,6 +25,11 @@ pub(super) const FILE_TREES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition
 pub(super) const FETCH_TREES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetch_trees");
 pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
+/// What the user has said while it ran: what else is shared, and which
+/// downloads are paused.
+pub(super) const SHARES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("shares");
+pub(super) const PAUSED: TableDefinition<'_, u32, ()> = TableDefinition::new("paused");
+
 /// What addresses have given and taken in swarms we coordinate.
 pub(super) const LEDGER: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("swarm_ledger");
 /// Files we take in swarms, by their numbers: what their pieces are, which of

@@ -101,6 +101,29 @@ fn the_tree_of_a_download_goes_with_it() {
     assert_eq!(all.trees, [(FetchId(1), tree)]);
 }
 
+#[test]
+fn what_the_user_has_said_is_kept_and_a_pause_goes_with_its_download() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, empty) = open(dir.path()).unwrap();
+    assert!(empty.added.is_empty() && empty.paused.is_empty());
+    let pause = |fetch: u32, paused| Change::Node(Op::Paused(FetchId(fetch), paused));
+    store
+        .commit(&[
+            Change::Share("/b".into()),
+            Change::Share("/a".into()),
+            Change::ShareGone("/b".into()),
+            pause(1, true),
+            pause(2, true),
+            pause(2, false),
+            pause(3, true),
+            Change::Node(Op::FetchGone(FetchId(3))),
+        ])
+        .unwrap();
+    drop(store);
+    let (_store, all) = open(dir.path()).unwrap();
+    assert_eq!((all.added, all.paused), (vec!["/a".into()], vec![FetchId(1)]));
+}
+
 /// What another process would find after `kill -9`: the bytes the system has
 /// at that moment, without anything a clean end would add.
 #[test]

@@ -49,3 +49,85 @@ fn new_files_are_there_at_once_after_a_rescan() {
         String::from_utf8_lossy(&page.body).contains("new")
     });
 }
+
+fn listing(running: &Running) -> String {
+    let page = Wire::connect(running.at).get("/", &[]);
+    String::from_utf8_lossy(&page.body).into_owned()
+}
+
+#[test]
+fn folders_come_and_go_while_it_runs_and_stay_over_a_restart() {
+    let place = Place::new();
+    place.share("song", 1_000);
+    let films = place.path("films");
+    std::fs::create_dir(&films).unwrap();
+    std::fs::write(films.join("film"), "la").unwrap();
+    let state = ["--state", "state"];
+    complains(&place.run(&[&["add", "films"][..], &state].concat()), 7, "no servent runs");
+
+    let mut running = place.sharing(&["--lab", "off"]);
+    complains(&place.run(&[&["add", "nowhere"][..], &state].concat()), 4, "cannot share");
+    assert!(place.run(&[&["add", "films"][..], &state].concat()).status.success());
+    assert!(listing(&running).contains("films"), "it is listed when the command has ended");
+    running.signal("INT");
+    running.ended();
+
+    // What was named at the start comes from there, what was added from the state.
+    let mut running = place.sharing(&["--lab", "off"]);
+    assert!(listing(&running).contains("films") && listing(&running).contains("shared"));
+    let removed = place.run(&[&["remove", "shared", "films"][..], &state].concat());
+    assert!(removed.status.success());
+    let said = String::from_utf8(removed.stdout).unwrap();
+    assert!(said.contains("shared is not shared until the next start"), "{said}");
+    assert!(!listing(&running).contains("films") && !listing(&running).contains("shared/"));
+    complains(&place.run(&[&["remove", "films"][..], &state].concat()), 2, "is not shared");
+    running.signal("INT");
+    running.ended();
+    let running = place.sharing(&["--lab", "off"]);
+    assert!(!listing(&running).contains("films") && listing(&running).contains("shared"));
+}
+
+fn downloads(place: &Place) -> Value {
+    let output = place.run(&["downloads", "list", "--json", "--state", "state"]);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn download(place: &Place, n: usize) -> (String, u64) {
+    let one = downloads(place)["downloads"][n]["download"].clone();
+    (one["state"].as_str().unwrap().to_owned(), one["have"].as_u64().unwrap())
+}
+
+#[test]
+fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
+    let (there, here) = (Place::new(), Place::new());
+    let (_, bytes) = there.share("film", 2_000_000);
+    let source = there.sharing(&["--limit-rate", "500k"]);
+    here.share("song", 1_000);
+    let sharing = ["--lab", "off", "--downloads", "mine"];
+    let mut running = here.sharing(&sharing);
+    let told = |what: &[&str]| here.run(&[what, &["--state", "state"]].concat());
+    let url = format!("http://{}/shared/film", source.at);
+    let added = told(&["downloads", "add", &url]);
+    assert_eq!(String::from_utf8_lossy(&added.stdout), "0  film\n");
+    until("some of it is there", || download(&here, 0).1 > 0);
+    assert!(told(&["downloads", "pause", "0"]).status.success());
+    let (state, have) = download(&here, 0);
+    assert_eq!(state, "paused");
+    running.signal("INT");
+    running.ended();
+
+    let running = here.sharing(&sharing);
+    assert_eq!(download(&here, 0), ("paused".to_owned(), have));
+    complains(&told(&["downloads", "pause", "7"]), 2, "there is no download 7");
+    assert!(told(&["downloads", "resume", "0"]).status.success());
+    until("it is whole", || download(&here, 0).0 == "done");
+    crate::program::assert_same(&here.path("mine/film"), &bytes);
+    complains(&told(&["downloads", "remove", "0"]), 2, "is whole already");
+
+    assert!(told(&["downloads", "add", &url]).status.success());
+    assert!(told(&["downloads", "remove", "1"]).status.success());
+    let all = downloads(&here)["downloads"].as_array().unwrap().len();
+    assert_eq!(all, 1, "the whole one is still told");
+    assert!(!here.path("mine/film.part").exists() && running.at.port() > 0);
+    complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 2, "files, not folders");
+}

@@ -69,8 +69,9 @@ impl Disk {
                 self.fetches.remove(&fetch);
                 self.contents.remove(&fetch);
             }
-            // Nobody looks for neighbours in these worlds, or has hash trees.
-            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) | Op::Tree(..) => {}
+            // Nobody looks for neighbours in these worlds, has hash trees, or
+            // pauses.
+            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) | Op::Tree(..) | Op::Paused(..) => {}
         }
     }
 
@@ -85,6 +86,7 @@ impl Disk {
             queue,
             fetches: self.fetches.values().map(|row| (**row).clone()).collect(),
             trees: Vec::new(),
+            paused: Vec::new(),
             shared: Vec::new(),
             hosts: Vec::new(),
             swarm: servent_core::node::swarm::Restored::default(),

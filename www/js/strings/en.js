@@ -356,6 +356,7 @@ const EVENTS = {
   'fetch.source_lost': (a) => `${a.node} gives the source up, for it is ${TROUBLES[a.why] ?? a.why}.`,
   'fetch.kept_back': (a) => `${a.node} keeps a source in reserve, for its file may be another one.`,
   'fetch.moved': (a) => `${a.node} is told that the file is elsewhere, at ${a.to}.`,
+  'fetch.paused': (a) => `${a.node} pauses the download: nobody is asked until its user says so.`,
   'fetch.tree_learnt': (a) => `${a.node} learns the fingerprints of the file's ${count(a.pieces)} pieces.`,
   'fetch.piece_wrong': (a) => `${a.node} finds ${range(a)} wrong and fetches the piece again.`,
   'fetch.called_back': (a) => `${a.node} is called back: its turn has come.`,

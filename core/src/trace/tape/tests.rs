@@ -79,6 +79,7 @@ fn restored() -> Restored {
         queue: [row].into(),
         fetches: [part].into(),
         trees: [(FetchId(9), tree())].into(),
+        paused: [FetchId(9)].into(),
         shared: [file()].into(),
         hosts: [HostRow { at, heard: Instant::from_secs(1) }].into(),
         swarm: swarm_restored(),
@@ -172,7 +173,9 @@ fn next_command(command: &Command) -> Option<Command> {
             let from = get().sources.swap_remove(0);
             Command::Moved { fetch, to: Some(from.clone()), from }
         }
-        Command::Moved { .. } => return None,
+        Command::Moved { .. } => Command::Pause { fetch },
+        Command::Pause { .. } => Command::Resume { fetch },
+        Command::Resume { .. } => return None,
     })
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Host {
 }
 
 enum Happens {
-    Input(Input),
+    Input(Box<Input>),
     /// Bytes arrive.
     Wire(ConnId, Vec<u8>),
 }
@@ -206,9 +206,9 @@ impl World {
 
     fn hang_up(&mut self, from: usize, conn: ConnId) {
         if let Some((to, far)) = self.hosts[from].conns.remove(&conn) {
-            self.queue.push_back((from, Happens::Input(Input::Closed { conn })));
+            self.queue.push_back((from, Happens::Input(Box::new(Input::Closed { conn }))));
             if to != STRANGER {
-                self.queue.push_back((to, Happens::Input(Input::Closed { conn: far })));
+                self.queue.push_back((to, Happens::Input(Box::new(Input::Closed { conn: far }))));
             }
         }
     }
@@ -228,7 +228,7 @@ impl World {
                 let data = bytes[start as usize..end as usize].to_vec();
                 self.send(number, conn, data);
                 let served = Input::Served { conn, bytes: end - start };
-                self.queue.push_back((number, Happens::Input(served)));
+                self.queue.push_back((number, Happens::Input(Box::new(served))));
             }
             Output::Store { conn, file: FileRef::Swarm(file), start, end, early } => {
                 let storing = Storing { file, start, length: end - start, done: 0 };
@@ -254,7 +254,7 @@ impl World {
             }
             swarm::Output::Complete { file } => swarm::Input::Completed { file },
         };
-        self.queue.push_back((number, Happens::Input(Input::Swarm(input))));
+        self.queue.push_back((number, Happens::Input(Box::new(Input::Swarm(input)))));
     }
 
     fn dial(&mut self, number: usize, conn: ConnId, to: SocketAddr) {
@@ -262,7 +262,8 @@ impl World {
         let there = self.hosts.iter().position(|h| h.at == to && !h.gone && !h.passive);
         let Some(far) = there else {
             let why = DialError::Refused;
-            self.queue.push_back((number, Happens::Input(Input::DialFailed { conn, why })));
+            self.queue
+                .push_back((number, Happens::Input(Box::new(Input::DialFailed { conn, why }))));
             return;
         };
         let local = SocketAddr::new(self.hosts[number].at.ip(), 50_000);
@@ -272,8 +273,8 @@ impl World {
         self.hosts[number].conns.insert(conn, (far, accepted));
         let (peer, at) = (local, Some(to));
         let input = Input::Accepted { conn: accepted, peer, local: at };
-        self.queue.push_back((far, Happens::Input(input)));
-        self.queue.push_back((number, Happens::Input(Input::Dialed { conn, local })));
+        self.queue.push_back((far, Happens::Input(Box::new(input))));
+        self.queue.push_back((number, Happens::Input(Box::new(Input::Dialed { conn, local }))));
     }
 
     /// Somebody who is no node connects and says something.
@@ -297,7 +298,7 @@ impl World {
 
     fn happen(&mut self, number: usize, what: Happens) {
         match what {
-            Happens::Input(input) => self.give(number, input),
+            Happens::Input(input) => self.give(number, *input),
             Happens::Wire(conn, data) => {
                 let host = &mut self.hosts[number];
                 let mut rest = &data[..];

@@ -18,8 +18,9 @@ pub(crate) use self::server::Server;
 use self::socket::Socket;
 use crate::exit::{Exit, Failure, said};
 
-/// Longest wait for a servent of this machine.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest wait for a servent of this machine, which may walk a large folder
+/// first.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The running servent of a state folder, if there is one.
 pub(crate) struct Control {
@@ -36,39 +37,63 @@ impl Control {
     /// # Errors
     /// No servent runs with this state, or it does not answer.
     pub(crate) async fn get(&self, target: &str) -> Result<Value, Failure> {
-        let body = self.ask("GET", target).await?;
+        let body = self.ask("GET", target, "").await?;
         serde_json::from_str(&body).map_err(|e| self.silent(&e.to_string()))
+    }
+
+    /// `method target` with a body of JSON: it does something.
+    ///
+    /// # Errors
+    /// No servent runs with this state, it does not answer, or it says no.
+    pub(crate) async fn tell(
+        &self,
+        method: &str,
+        target: &str,
+        body: &Value,
+    ) -> Result<Value, Failure> {
+        let answer = self.ask(method, target, &body.to_string()).await?;
+        match answer.is_empty() {
+            true => Ok(Value::Null),
+            false => serde_json::from_str(&answer).map_err(|e| self.silent(&e.to_string())),
+        }
     }
 
     /// `POST target`: it does something.
     ///
     /// # Errors
-    /// No servent runs with this state, or it does not answer.
+    /// No servent runs with this state, it does not answer, or it says no.
     pub(crate) async fn post(&self, target: &str) -> Result<(), Failure> {
-        self.ask("POST", target).await.map(drop)
+        self.ask("POST", target, "").await.map(drop)
     }
 
     /// The body of its answer.
-    async fn ask(&self, method: &str, target: &str) -> Result<String, Failure> {
-        let asked = tokio::time::timeout(PATIENCE, self.exchange(method, target)).await;
+    async fn ask(&self, method: &str, target: &str, body: &str) -> Result<String, Failure> {
+        let asked = tokio::time::timeout(PATIENCE, self.exchange(method, target, body)).await;
         let reply = match asked {
             Ok(Ok(reply)) => reply,
             Ok(Err(e)) if is_nobody(&e) => return Err(self.not_running()),
             Ok(Err(e)) => return Err(self.silent(&said(&e))),
-            Err(_) => return Err(self.silent("it did not answer in 5 s")),
+            Err(_) => return Err(self.silent("it did not answer in 30 s")),
         };
         let text = String::from_utf8_lossy(&reply);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
-        match head.split(' ').nth(1) {
-            Some("200" | "204") => Ok(body.to_owned()),
-            _ => Err(self.silent(body.trim())),
-        }
+        let exit = match head.split(' ').nth(1) {
+            Some("200" | "204") => return Ok(body.to_owned()),
+            Some("404" | "409") => Exit::Usage,
+            Some("422") => Exit::Disk,
+            _ => return Err(self.silent(body.trim())),
+        };
+        Err(Failure::new(exit, body.trim()))
     }
 
-    async fn exchange(&self, method: &str, target: &str) -> io::Result<Vec<u8>> {
+    async fn exchange(&self, method: &str, target: &str, body: &str) -> io::Result<Vec<u8>> {
         let mut stream = Socket::of(&self.state)?.connect().await?;
+        let length = body.len();
         // HTTP/1.0: the answer ends with the connection and is never chunked.
-        let request = format!("{method} {target} HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
+        let request = format!(
+            "{method} {target} HTTP/1.0\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
         stream.write_all(request.as_bytes()).await?;
         let mut reply = Vec::new();
         stream.read_to_end(&mut reply).await?;

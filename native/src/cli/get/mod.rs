@@ -25,7 +25,7 @@ use self::all::All;
 use self::folder::Folder;
 use self::job::Job;
 pub(crate) use self::job::{NAME, states};
-use self::source::Wanted;
+pub(crate) use self::source::Wanted;
 use super::Common;
 use super::start::{TraceFlag, address, make, runtime};
 use super::swarm::rate;

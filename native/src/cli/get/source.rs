@@ -125,6 +125,11 @@ impl Wanted {
         Ok(())
     }
 
+    /// It is a folder, with everything below it.
+    pub(crate) const fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// Says what is missing, if anything.
     fn check(&self) -> Result<(), Failure> {
         if self.places.is_empty() && self.push.is_none() {

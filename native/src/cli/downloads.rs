@@ -1,0 +1,187 @@
+//! `servent downloads`: what a running servent downloads.
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use servent_core::id::Sha1;
+use servent_core::node::{Get, Source};
+use servent_core::text::Shown;
+
+use super::control::Control;
+use super::get::Wanted;
+use super::start::runtime;
+use super::{Common, print};
+use crate::exit::Failure;
+use crate::progress::bytes;
+
+/// Download by the running servent, which goes on when this command has ended.
+///
+/// A servent is run by `servent share`; its downloads survive restarts, and
+/// go to the folder that its `--downloads` names.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent downloads add http://10.0.0.7:6346/Music/song.flac
+  servent downloads                              how they stand, with their numbers
+  servent downloads pause 3
+  servent downloads list --json | jq '.downloads[].download.state'")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(List),
+    Add(Add),
+    Pause(Numbers),
+    Resume(Resume),
+    Remove(Remove),
+}
+
+/// Show the downloads and their numbers.
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Examples:
+  servent downloads list --json")]
+struct List {
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Begin downloads, one for each address, as `servent get` takes them.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent downloads add http://10.0.0.7:6346/Music/song.flac http://10.0.0.9/b.iso
+  servent downloads add urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346")]
+struct Add {
+    /// What to download, and where from.
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<String>,
+    /// One more source of the same file.
+    #[arg(long = "mirror", value_name = "URL")]
+    mirrors: Vec<String>,
+}
+
+/// Ask nobody for these downloads until `resume`, over restarts too.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent downloads pause 3 4")]
+struct Numbers {
+    /// The numbers `servent downloads` shows.
+    #[arg(value_name = "ID", required = true)]
+    numbers: Vec<u32>,
+}
+
+/// Go on with downloads that are paused, or have ended without their file.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent downloads resume 3")]
+struct Resume {
+    #[command(flatten)]
+    which: Numbers,
+}
+
+/// Give downloads up, and what has come of them.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent downloads remove 3")]
+struct Remove {
+    #[command(flatten)]
+    which: Numbers,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let config = common.config()?;
+    let control = Control::of(&config.settings.state);
+    let list = Action::List(List::default());
+    runtime()?.block_on(async {
+        match arguments.action.as_ref().unwrap_or(&list) {
+            Action::List(list) => {
+                let all = control.get("/downloads").await?;
+                print(if list.json { format!("{all}\n") } else { table(&all) })
+            }
+            Action::Add(add) => begin(&control, add, common.quiet).await,
+            Action::Pause(which) => each(&control, which, "pause").await,
+            Action::Resume(resume) => each(&control, &resume.which, "resume").await,
+            Action::Remove(remove) => each(&control, &remove.which, "remove").await,
+        }
+    })
+}
+
+async fn begin(control: &Control, add: &Add, quiet: bool) -> Result<(), Failure> {
+    for wanted in Wanted::parse(&add.urls, &add.mirrors)? {
+        let get = wish(&wanted).await?;
+        let body = serde_json::to_value(&get).unwrap_or_default();
+        let number = control.tell("POST", "/downloads", &body).await?;
+        if !quiet {
+            print(format!("{number}  {}\n", Shown(&get.name)))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the servent is asked for.
+async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
+    if wanted.is_folder() {
+        return Err(Failure::usage("a servent downloads files, not folders")
+            .next("name its files, or take the folder with `servent get`"));
+    }
+    if wanted.places.is_empty() {
+        return Err(Failure::usage("a push:// address is good as long as somebody waits for it")
+            .next("take it with `servent get`"));
+    }
+    let sha1: Option<Sha1> = wanted.sha1;
+    let mut sources: Vec<Source> = Vec::new();
+    for place in &wanted.places {
+        sources.push(place.resolve(sha1).await?);
+    }
+    Ok(Get { name: wanted.file_name(), sha1, sources })
+}
+
+async fn each(control: &Control, which: &Numbers, what: &str) -> Result<(), Failure> {
+    for number in &which.numbers {
+        let told = control.post(&format!("/downloads/{number}/{what}")).await;
+        told.map_err(|failure| failure.next("`servent downloads` shows their numbers"))?;
+    }
+    Ok(())
+}
+
+/// The downloads as people read them.
+fn table(all: &Value) -> String {
+    let downloads = all["downloads"].as_array().map_or(&[][..], Vec::as_slice);
+    if downloads.is_empty() {
+        return "no downloads; `servent downloads add URL` begins one\n".to_owned();
+    }
+    let folder = Shown(all["folder"].as_str().unwrap_or_default()).to_string();
+    let mut out = format!("into {folder}\n");
+    for one in downloads {
+        let it = &one["download"];
+        let of = it["size"].as_u64().map_or_else(|| "?".to_owned(), bytes);
+        let name = one["file"].as_str().or(it["name"].as_str()).unwrap_or_default();
+        out.push_str(&format!(
+            "{:>4}  {:<10}  {} of {of}  {}\n",
+            it["fetch"].as_u64().unwrap_or_default(),
+            it["state"].as_str().unwrap_or_default(),
+            bytes(it["have"].as_u64().unwrap_or_default()),
+            Shown(name),
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_read_as_a_table() {
+        let all = serde_json::json!({ "folder": "/d", "downloads": [
+            { "download": { "fetch": 3, "state": "paused", "name": "a\u{1b}[31m", "size": 2048,
+                            "have": 1024 }, "file": null },
+            { "download": { "fetch": 4, "state": "done", "name": "b", "size": null, "have": 5 },
+              "file": "/d/b (2)" }] });
+        let text = table(&all);
+        assert!(text.starts_with("into /d\n   3  paused      1.0 KiB of 2.0 KiB  a"), "{text}");
+        assert!(!text.contains('\u{1b}') && text.ends_with("5 B of ?  /d/b (2)\n"), "{text}");
+        assert!(table(&Value::Null).starts_with("no downloads"));
+    }
+}

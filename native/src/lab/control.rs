@@ -1,0 +1,150 @@
+//! What the commands of this machine ask of a running servent. Whoever may
+//! open the socket may do what they do.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use servent::Outcome;
+use servent::driver::Handle;
+use servent::error::{RunError, ShareError};
+use servent_core::id::FetchId;
+use servent_core::node::{Command, Get};
+use tokio::net::UnixListener;
+
+use super::{Hub, api};
+
+/// Answers until it is dropped.
+pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
+    let router = Router::new()
+        .route("/info", get(api::info))
+        .route("/status", get(api::status))
+        .route("/rescan", post(rescan))
+        .route("/shares", post(share).delete(unshare))
+        .route("/downloads", get(downloads).post(download))
+        .route("/downloads/{number}/{what}", post(change))
+        .with_state(hub);
+    axum::serve(listener, router).await
+}
+
+/// Why something was not done: what kind of trouble, and a sentence.
+type Refused = (StatusCode, String);
+
+/// The servent that is meant: the first one.
+fn servent(hub: &Hub) -> Result<&Handle, Refused> {
+    let none = || (StatusCode::NOT_FOUND, "nothing runs here that could do that".to_owned());
+    hub.servents.first().map(|live| &live.handle).ok_or_else(none)
+}
+
+fn ended(why: RunError) -> Refused {
+    (StatusCode::SERVICE_UNAVAILABLE, why.to_string())
+}
+
+/// `POST /rescan`: every servent looks at its shared folders again, soon.
+async fn rescan(State(hub): State<Arc<Hub>>) -> StatusCode {
+    hub.servents.iter().for_each(|live| live.handle.rescan());
+    StatusCode::NO_CONTENT
+}
+
+/// A folder or file.
+#[derive(Debug, Deserialize)]
+struct Named {
+    path: PathBuf,
+}
+
+/// `POST /shares`: one more folder or file is shared from now on.
+async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
+    match servent(&hub) {
+        Ok(handle) => outcome(handle.share(named.path).await),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+/// `DELETE /shares`: one less.
+async fn unshare(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
+    match servent(&hub) {
+        Ok(handle) => outcome(handle.unshare(named.path).await),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+fn outcome(done: Result<Outcome, ShareError>) -> Response {
+    match done {
+        Ok(outcome) => Json(outcome).into_response(),
+        Err(why @ ShareError::Gone) => {
+            (StatusCode::SERVICE_UNAVAILABLE, why.to_string()).into_response()
+        }
+        Err(ShareError::NotShared { ref path, ref shared }) => {
+            let shared: Vec<String> = shared.iter().map(|s| s.display().to_string()).collect();
+            let text = format!("{} is not shared; what is: {}", path.display(), shared.join(", "));
+            (StatusCode::NOT_FOUND, text).into_response()
+        }
+        Err(why) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()).into_response(),
+    }
+}
+
+/// `GET /downloads`: all of them, and where they go.
+async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, Refused> {
+    let handle = servent(&hub)?;
+    let view = handle.view(1, 0).await.map_err(ended)?;
+    let file = |fetch: u32| handle.path_of(FetchId(fetch));
+    let all: Vec<Value> =
+        view.fetches.iter().map(|it| json!({ "download": it, "file": file(it.fetch) })).collect();
+    Ok(Json(json!({ "folder": handle.download_dir(), "downloads": all })))
+}
+
+/// `POST /downloads`: one more; the answer is its number.
+async fn download(
+    State(hub): State<Arc<Hub>>,
+    Json(wanted): Json<Get>,
+) -> Result<Json<u32>, Refused> {
+    let handle = servent(&hub)?;
+    let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
+    handle.command(Command::Get(wanted)).await.map_err(ended)?;
+    // Commands and looks are taken in their order.
+    let view = handle.view(1, 0).await.map_err(ended)?;
+    let same = |at: &String| first.as_ref().is_none_or(|first| first == at);
+    let found =
+        view.fetches.iter().rev().find(|fetch| {
+            fetch.name == name && fetch.sources.iter().any(|source| same(&source.at))
+        });
+    found.map(|fetch| Json(fetch.fetch)).ok_or_else(|| {
+        let text = "there are as many downloads as `fetch.fetches` allows";
+        (StatusCode::CONFLICT, text.to_owned())
+    })
+}
+
+/// `POST /downloads/NUMBER/WHAT`: pause, resume or remove it.
+async fn change(
+    State(hub): State<Arc<Hub>>,
+    Path((number, what)): Path<(u32, String)>,
+) -> Result<StatusCode, Refused> {
+    let handle = servent(&hub)?;
+    let fetch = FetchId(number);
+    let command = match &*what {
+        "pause" => Command::Pause { fetch },
+        "resume" => Command::Resume { fetch },
+        "remove" => Command::Cancel { fetch },
+        _ => return Err((StatusCode::NOT_FOUND, format!("no download can be told to {what}"))),
+    };
+    let view = handle.view(1, 0).await.map_err(ended)?;
+    match view.fetches.iter().find(|fetch| fetch.fetch == number) {
+        None => Err((StatusCode::NOT_FOUND, format!("there is no download {number}"))),
+        Some(fetch) if fetch.state == "done" => {
+            Err((StatusCode::CONFLICT, format!("download {number} is whole already")))
+        }
+        Some(_) => {
+            handle.command(command).await.map_err(ended)?;
+            // What is asked next finds it done.
+            handle.view(1, 0).await.map_err(ended)?;
+            Ok(StatusCode::NO_CONTENT)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What the library knows: what is shared, which files that are, and their
+//! hashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use servent_core::id::FileIndex;
+use servent_core::text::Lines;
+
+use super::hash::hashes_of;
+use super::scan::{Found, Walk};
+use super::shares::Shares;
+use super::{Change, LibraryStatus, Outcome, ShareError, Shared};
+use crate::error::StartError;
+use crate::store::FileRow;
+
+/// Shared files.
+const MOST_FILES: usize = 200_000;
+
+/// What the library knows.
+#[derive(Debug)]
+pub(crate) struct Library {
+    shares: Shares,
+    remembered: BTreeMap<PathBuf, FileRow>,
+    shared: BTreeMap<PathBuf, Arc<Shared>>,
+    next: u32,
+    /// What the last walk found wrong.
+    warned: BTreeSet<String>,
+    /// Bytes done of the file that is being hashed.
+    hashing: u64,
+    status: Arc<Mutex<LibraryStatus>>,
+}
+
+impl Library {
+    /// Opens the shares, and what was `added` to them in an earlier run, and
+    /// walks them once.
+    ///
+    /// # Errors
+    /// A share that is not there or cannot be read.
+    pub(crate) fn open(
+        shares: &[PathBuf],
+        added: &[PathBuf],
+        remembered: Vec<(PathBuf, FileRow)>,
+    ) -> Result<(Self, Vec<Change>), StartError> {
+        let shares = Shares::open(shares, added)?;
+        let next = remembered.iter().map(|(_, row)| row.index.0 + 1).max().unwrap_or(0);
+        let mut library = Self {
+            shares,
+            remembered: remembered.into_iter().collect(),
+            shared: BTreeMap::new(),
+            next,
+            warned: BTreeSet::new(),
+            hashing: 0,
+            status: Arc::default(),
+        };
+        let changes = library.rescan();
+        Ok((library, changes))
+    }
+
+    /// Its progress, to read from elsewhere.
+    pub(crate) fn status(&self) -> Arc<Mutex<LibraryStatus>> {
+        Arc::clone(&self.status)
+    }
+
+    /// Walks and says what changed since the last walk.
+    pub(super) fn rescan(&mut self) -> Vec<Change> {
+        let missing = self.shares.look_for_absent();
+        let mut walk = Walk::over(self.shares.present(), MOST_FILES);
+        walk.warnings.extend(missing);
+        for warning in walk.warnings.iter().filter(|warning| !self.warned.contains(*warning)) {
+            tracing::warn!("{}", Lines(warning));
+        }
+        self.warned = walk.warnings.iter().cloned().collect();
+        let mut changes = Vec::new();
+        let mut before = std::mem::take(&mut self.shared);
+        for found in &walk.files {
+            let path = found.root.path().join(&found.relative);
+            match before.remove(&path) {
+                Some(old) if old.still_is(found) => {
+                    self.shared.insert(path, old);
+                }
+                _ => {
+                    if !self.shared.contains_key(&path) {
+                        let shared = Arc::new(self.meet(&path, found));
+                        changes.push(Change::Shared(Arc::clone(&shared), shared.row()));
+                        self.shared.insert(path, shared);
+                    }
+                }
+            }
+        }
+        changes.extend(before.into_values().map(|gone| Change::Gone(gone.info.index)));
+        self.forget(&mut changes);
+        self.tell(walk.warnings);
+        changes
+    }
+
+    /// Shares one more folder or file from now on.
+    ///
+    /// # Errors
+    /// It is not there or cannot be read.
+    pub(super) fn share(&mut self, path: &Path) -> Result<Outcome, ShareError> {
+        self.shares.add(path)
+    }
+
+    /// Shares a folder or file no longer.
+    ///
+    /// # Errors
+    /// It was not shared.
+    pub(super) fn unshare(&mut self, path: &Path) -> Result<(PathBuf, Outcome), ShareError> {
+        self.shares.remove(path)
+    }
+
+    /// A file that is new or changed: its number stays, its hashes only when
+    /// size and time are the remembered ones.
+    fn meet(&mut self, path: &PathBuf, found: &Found) -> Shared {
+        let known = self.remembered.get(path);
+        let index = known.map_or_else(
+            || {
+                self.next += 1;
+                FileIndex(self.next - 1)
+            },
+            |row| row.index,
+        );
+        let hashes = known
+            .filter(|row| row.size == found.size && row.mtime == found.mtime)
+            .map_or((None, None), |row| (row.sha1, row.tree.clone()));
+        let shared = Shared::new(found, index, hashes);
+        self.remembered.insert(path.clone(), shared.row());
+        shared
+    }
+
+    /// Files that are gone keep their number until too many are remembered.
+    fn forget(&mut self, changes: &mut Vec<Change>) {
+        if self.remembered.len() <= 2 * MOST_FILES {
+            return;
+        }
+        let shared = &self.shared;
+        let gone = self.remembered.extract_if(.., |path, _| !shared.contains_key(path));
+        changes.extend(gone.map(|(path, _)| Change::Forgotten(path)));
+    }
+
+    fn tell(&self, warnings: Vec<String>) {
+        let all = self.shared.values();
+        let hashed = all.clone().filter(|s| s.info.sha1.is_some());
+        let bytes =
+            |files: &mut dyn Iterator<Item = &Arc<Shared>>| files.map(|s| s.info.size).sum();
+        let status = LibraryStatus {
+            files: self.shared.len() as u64,
+            bytes: bytes(&mut all.clone()),
+            hashed_files: hashed.clone().count() as u64,
+            hashed_bytes: bytes(&mut hashed.clone()) + self.hashing,
+            warnings,
+        };
+        *self.told() = status;
+    }
+
+    fn told(&self) -> MutexGuard<'_, LibraryStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hashes one file; `None` when it changed meanwhile, cannot be read, or
+    /// `go_on` said no, which may do other things in between.
+    pub(super) fn hash(
+        &mut self,
+        path: &PathBuf,
+        mut go_on: impl FnMut(&mut Self) -> bool,
+    ) -> Option<Change> {
+        let old = Arc::clone(self.shared.get(path)?);
+        let file = old.open().ok()?;
+        let known = old.info.sha1.is_some();
+        let hashes = hashes_of(&file, old.info.size, |n| {
+            // It counts as hashed when only the tree was missing.
+            if !known {
+                self.hashing += n;
+                self.told().hashed_bytes += n;
+            }
+            go_on(self)
+        });
+        let done = std::mem::take(&mut self.hashing);
+        let same = self.shared.get(path).is_some_and(|now| Arc::ptr_eq(now, &old));
+        let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is(&file)) else {
+            self.told().hashed_bytes -= done;
+            return None;
+        };
+        let found = Found {
+            root: Arc::clone(&old.root),
+            name: old.info.name.clone(),
+            relative: old.relative.clone(),
+            size: old.info.size,
+            mtime: old.mtime,
+        };
+        let shared = Arc::new(Shared::new(&found, old.info.index, (Some(sha1), Some(tree.into()))));
+        let row = shared.row();
+        self.remembered.insert(path.clone(), row.clone());
+        self.shared.insert(path.clone(), Arc::clone(&shared));
+        self.told().hashed_files += u64::from(!known);
+        Some(Change::Shared(shared, row))
+    }
+
+    pub(super) fn unhashed(&self) -> Vec<PathBuf> {
+        let all = self.shared.iter();
+        all.filter(|(_, s)| s.info.sha1.is_none() || s.info.tree.is_none())
+            .map(|(path, _)| path.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! What the user shares, and what else was added while the servent ran.
+
+use std::path::{Path, PathBuf};
+
+use super::scan::Share;
+use super::{Outcome, ShareError};
+use crate::error::StartError;
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    /// Walked in this order.
+    present: Vec<Share>,
+    /// What of it was named at the start, and is at the next one.
+    named: Vec<PathBuf>,
+    /// What was added and is not there now; it may come back.
+    absent: Vec<PathBuf>,
+}
+
+impl Shares {
+    /// Opens what was named, and what was added in an earlier run.
+    ///
+    /// # Errors
+    /// What was named is not there or cannot be read.
+    pub(super) fn open(named: &[PathBuf], added: &[PathBuf]) -> Result<Self, StartError> {
+        let mut shares = Self::default();
+        for path in named {
+            let share = Share::open(path)?;
+            shares.named.push(share.path());
+            shares.present.push(share);
+        }
+        let known = |path: &PathBuf| !shares.named.contains(path);
+        shares.absent = added.iter().filter(|path| known(path)).cloned().collect();
+        Ok(shares)
+    }
+
+    /// What is there.
+    pub(super) fn present(&self) -> &[Share] {
+        &self.present
+    }
+
+    /// Looks whether what was absent has come; a sentence for each that has not.
+    pub(super) fn look_for_absent(&mut self) -> Vec<String> {
+        let Self { present, absent, .. } = self;
+        let mut missing = Vec::new();
+        absent.retain(|path| match Share::open(path) {
+            Ok(share) => {
+                present.push(share);
+                false
+            }
+            Err(why) => {
+                missing.push(why.to_string());
+                true
+            }
+        });
+        missing
+    }
+
+    /// Adds a folder or file.
+    ///
+    /// # Errors
+    /// It is not there or cannot be read.
+    pub(super) fn add(&mut self, path: &Path) -> Result<Outcome, ShareError> {
+        let share = Share::open(path).map_err(ShareError::Open)?;
+        let path = share.path();
+        if self.present.iter().any(|present| present.path() == path) {
+            return Ok(Outcome::AsBefore);
+        }
+        self.absent.retain(|absent| *absent != path);
+        self.present.push(share);
+        Ok(Outcome::Kept)
+    }
+
+    /// Takes a folder or file away; its path as it was opened.
+    ///
+    /// # Errors
+    /// It was not shared.
+    pub(super) fn remove(&mut self, path: &Path) -> Result<(PathBuf, Outcome), ShareError> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let before = self.present.len() + self.absent.len();
+        self.present.retain(|share| share.path() != path);
+        self.absent.retain(|absent| *absent != path);
+        if self.present.len() + self.absent.len() == before {
+            let shared = self.present.iter().map(Share::path).collect();
+            return Err(ShareError::NotShared { path, shared });
+        }
+        let named = self.named.contains(&path);
+        Ok((path, if named { Outcome::UntilRestart } else { Outcome::Kept }))
+    }
+}

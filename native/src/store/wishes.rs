@@ -1,0 +1,56 @@
+//! What the user has said while the servent ran, kept over restarts: folders
+//! that were added, downloads that are paused.
+
+use std::path::{Path, PathBuf};
+
+use redb::{
+    Key, ReadTransaction, ReadableTable as _, TableDefinition, TableError, WriteTransaction,
+};
+use servent_core::id::FetchId;
+
+use super::rows::{PAUSED, SHARES, key_of, path_of};
+use super::text;
+
+/// The folders and files that were added, and the downloads that are paused.
+pub(super) fn read(txn: &ReadTransaction) -> Result<(Vec<PathBuf>, Vec<FetchId>), String> {
+    let added = keys(txn, SHARES, path_of)?;
+    Ok((added, keys(txn, PAUSED, FetchId)?))
+}
+
+fn keys<K: Key + 'static, T>(
+    txn: &ReadTransaction,
+    table: TableDefinition<'_, K, ()>,
+    read: impl Fn(K::SelfType<'_>) -> T,
+) -> Result<Vec<T>, String> {
+    let table = match txn.open_table(table) {
+        // A state from before anybody could say such a thing.
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        table => table.map_err(text)?,
+    };
+    let rows = table.iter().map_err(text)?;
+    rows.map(|row| Ok(read(row.map_err(text)?.0.value()))).collect()
+}
+
+/// Keeps a folder or file that is added to what is shared, or forgets it.
+pub(super) fn share(txn: &WriteTransaction, path: &Path, shared: bool) -> Result<(), redb::Error> {
+    let mut table = txn.open_table(SHARES)?;
+    match shared {
+        true => table.insert(key_of(path), ())?,
+        false => table.remove(key_of(path))?,
+    };
+    Ok(())
+}
+
+/// Keeps that a download is paused, or that it is not.
+pub(super) fn pause(
+    txn: &WriteTransaction,
+    fetch: FetchId,
+    paused: bool,
+) -> Result<(), redb::Error> {
+    let mut table = txn.open_table(PAUSED)?;
+    match paused {
+        true => table.insert(fetch.0, ())?,
+        false => table.remove(fetch.0)?,
+    };
+    Ok(())
+}
