@@ -31,6 +31,16 @@ export function span(us) {
   return h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
 }
 
+/**
+ * A length that is over: `0.31 s`, `4.2 s`, `42 s`, `3:20`.
+ * @param {number} us
+ */
+export function lasted(us) {
+  if (us < US) return `${(us / US).toFixed(2)} s`;
+  if (us < 10 * US) return `${(us / US).toFixed(1)} s`;
+  return span(us < 60 * US ? Math.round(us / US) * US : Math.floor(us / US) * US);
+}
+
 const NUMBERS = new Intl.NumberFormat('en');
 /** @param {number} n */
 export function count(n) {

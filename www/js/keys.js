@@ -21,12 +21,19 @@ const SHEET = /** @type {[string, string[]][]} */ ([
  * @param {Deeds} deeds
  */
 export function listen(session, deeds) {
+  let clicked = false;
+  document.addEventListener('pointerdown', () => { clicked = true; }, { capture: true });
+  document.addEventListener('keydown', (event) => { if (event.key === 'Tab') clicked = false; }, { capture: true });
+  // Firefox presses a button when the key is released.
+  document.addEventListener('keyup', (event) => {
+    if (event.key === ' ' && clicked && session.keys && !/** @type {Element} */ (event.target).closest('input, select, textarea, dialog, [popover]')) event.preventDefault();
+  });
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {Element} */ (event.target);
     if (target.closest('input, select, textarea, dialog, [popover]')) return;
-    // A focused button keeps its own space and enter.
-    if (event.key === ' ' && target.closest('button, summary, a')) return;
+    // A button one went to by keys keeps its own space; one that was clicked does not.
+    if (event.key === ' ' && target.closest('button, summary, a') && !clicked) return;
     if (event.key === '?') return void sheet(session);
     if (!session.keys) return undefined;
     const action = deedOf(event, session, deeds);

@@ -3,6 +3,7 @@ import '#lab/panels/events.js';
 import '#lab/panels/inspector.js';
 import '#lab/timeline/track.js';
 import '#lab/timeline/transport.js';
+import { Address } from '#lab/address.js';
 import { load } from '#lab/core.js';
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { acceptDrops, openTape, pick, save } from '#lab/files.js';
@@ -24,12 +25,15 @@ import { VIEWS, firstView, viewOf } from '#lab/views.js';
 const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
 /** The folded inspector has something new this often, in milliseconds. */
 const TELL_MS = 500;
+/** That something was done to the world is seen for so long, in milliseconds. */
+const FLASH_MS = 700;
 /** How a world is looked at. */
 const MODES = /** @type {const} */ (['single', 'compare', 'events']);
 
 class ServentLab extends HTMLElement {
   session = new Session(firstView);
   live = new Live(this.session);
+  address = new Address(this.session);
 
   async connectedCallback() {
     restoreTheme();
@@ -66,11 +70,20 @@ class ServentLab extends HTMLElement {
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
+    session.addEventListener('struck', () => this.#struck());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
     listen(session, { copyLink: () => this.#copyLink(), search: () => this.#search(), view: (id) => this.#goTo(id) });
     acceptDrops(session);
-    addEventListener('hashchange', () => { if (location.hash !== this.ownHash) this.#openHash(); });
+    addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#openHash(); });
   }
+
+  /** The picture shows for a moment that something was done to it. */
+  #struck() {
+    clearTimeout(this.flash);
+    setAttr(this.panes, 'data-struck', '');
+    this.flash = window.setTimeout(() => setAttr(this.panes, 'data-struck', null), FLASH_MS);
+  }
+  flash = 0;
 
   #side() {
     const { session } = this;
@@ -272,8 +285,7 @@ class ServentLab extends HTMLElement {
     const link = await linkOf(this.session);
     if (link === null) return this.session.notice(t('link.trace'));
     if (link === '') return this.session.notice(t('link.large'));
-    this.ownHash = link;
-    history.replaceState(null, '', link);
+    this.address.show(link);
     try {
       await navigator.clipboard.writeText(location.href);
       this.session.notice(t('tool.link.done'));

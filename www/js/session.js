@@ -18,8 +18,16 @@ import { speak, t, tell } from '#lab/strings.js';
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
 
+/** A recorded run is shown in about this time, if that is not too fast. */
+const WATCHED_US = 20e6;
 /** A longer silence between two frames is not caught up with. */
 const GAP_MS = 500;
+/** A fault happens so many microseconds after the moment it is done at. */
+const AT_ONCE_US = 1;
+/** What somebody does to a world is told as an event of these. */
+const BEGIN = ['world', 'app', 'datagram'];
+/** So many sentences say what came of it. */
+const TOLD = 2;
 /** After so many panics the page stays still. */
 const PANICS = 3;
 /** What the core may take of a frame. */
@@ -81,6 +89,8 @@ export class Session extends EventTarget {
     this.preset = null;
     this.live = null;
     if (this.mode === 'compare') this.mode = 'single';
+    // Seconds of a real run would be over before one has looked.
+    if (run.kind === 'trace') this.speed = SPEEDS.findLast((speed) => speed <= (run.end - run.origin) / WATCHED_US && speed <= this.view.speed) ?? SPEEDS[0];
     this.#show([run], { title: this.scenario?.title || title, text: this.scenario?.text ?? '' });
     return run;
   }
@@ -317,17 +327,32 @@ export class Session extends EventTarget {
       this.pause();
       this.seek(action.at);
     }
+    let from = 0;
     try {
       this.inject(action.fault);
+      from = run.index;
       // What is done at an instant can be seen right after it.
-      if (action.past) this.seek(run.now + action.past);
+      this.seek(run.now + (action.past ?? AT_ONCE_US));
+      run.refreshNodes();
     } catch (why) {
       return this.notice(t('gesture.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
     }
-    announce(t('gesture.done', { gesture: t(action.said ?? `gesture.${gesture}`), name: action.name, branched: run.branches().length > before }));
+    this.notice(t('gesture.done', { gesture: t(action.said ?? `gesture.${gesture}`), name: action.name, branched: run.branches().length > before, then: this.#came(run, from) }));
     this.emit('faults');
+    this.emit('struck');
     this.touch();
     return undefined;
+  }
+
+  /** What came of a fault at once, in a sentence or two. @param {Run} run @param {number} from */
+  #came(run, from) {
+    const came = new Set();
+    const told = run.records(from, run.index - from, '').filter(({ seq, cause, event }) => {
+      // Others may have happened at the same moment.
+      if (cause === null ? BEGIN.some((area) => area in event) : came.has(cause)) came.add(seq);
+      return came.has(seq) && !('conn' in event);
+    });
+    return [...new Set(told.map((record) => tell(this.named(record))))].slice(0, TOLD).join(' ');
   }
 
   /** A fault at this moment, in every run. @param {T.AnyFault} fault */

@@ -217,12 +217,14 @@ impl Player {
         self.cursor.as_ref().map(|(_, node)| node)
     }
 
-    /// The node as it was one record earlier.
+    /// The node as it was before the input that led to the newest record, and
+    /// after it: several records may come of one input.
     #[must_use]
-    pub fn node_before(&self) -> Option<Node> {
-        let i = self.index.checked_sub(2)?;
-        let given = self.records.get(i)?.0 as usize;
-        self.executed(given, None).map(|(_, node)| node)
+    pub fn around_input(&self) -> Option<[Node; 2]> {
+        let given = self.records.get(self.index.checked_sub(1)?)?.0 as usize;
+        let (at, before) = self.executed(given.saturating_sub(1), None)?;
+        let (_, after) = self.executed(given, Some((at, before.clone())))?;
+        Some([before, after])
     }
 
     fn execute_to(&mut self, given: usize) {

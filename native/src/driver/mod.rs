@@ -13,7 +13,6 @@ mod handle;
 mod hashing;
 mod locate;
 mod options;
-mod people;
 mod start;
 pub(crate) mod swarm;
 mod tally;

@@ -10,7 +10,6 @@ mod catalog;
 mod hash;
 mod scan;
 mod shares;
-mod watch;
 mod worker;
 
 use std::fs::File;

@@ -12,6 +12,7 @@ mod outputs;
 pub mod presets;
 pub mod random;
 mod scenario;
+mod totals;
 mod world;
 
 pub use self::fault::{Fault, FaultAt};
@@ -21,4 +22,7 @@ pub use self::world::{Queue, Standing, World};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::world::Guest;
+pub use self::{
+    totals::{QueueTotals, Tally},
+    world::Guest,
+};

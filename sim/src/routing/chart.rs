@@ -121,6 +121,17 @@ pub struct Chart {
     journeys: Vec<Journey>,
     numbers: BTreeMap<Guid, u32>,
     seen: BTreeMap<u32, Vec<Seen>>,
+    home: Vec<Home>,
+    /// When nodes took a search, by the search.
+    taken: BTreeMap<u32, Vec<Instant>>,
+}
+
+/// An answer that came home: to which search, and from whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Home {
+    at: Instant,
+    pub(super) journey: u32,
+    pub(super) of: u32,
 }
 
 impl Chart {
@@ -141,9 +152,12 @@ impl Chart {
             Event::App(AppEvent::Flooded { guid }) => {
                 self.begin(record, Journey { id: *guid, flood: true, ..Journey::default() });
             }
-            Event::App(AppEvent::Found { guid, .. }) => {
+            Event::App(AppEvent::Found { guid, of, .. }) => {
                 if let Some(journey) = self.journey_mut(*guid) {
                     journey.found += 1;
+                }
+                if let (Some(journey), Some(of)) = (self.numbers.get(guid), of) {
+                    self.home.push(Home { at: record.at, journey: *journey, of: of.0 });
                 }
             }
             Event::App(_) | Event::Routing(_) | Event::World(_) => {}
@@ -223,6 +237,9 @@ impl Chart {
             }
             if taken && kind != Kind::Hit {
                 journey.reached += 1;
+                if let Some(number) = self.numbers.get(&guid) {
+                    self.taken.entry(*number).or_default().push(at);
+                }
             }
         }
         match (kind, of) {
@@ -256,6 +273,19 @@ impl Chart {
         let later = self.legs[first..].iter().take_while(move |leg| leg.departs <= to);
         let numbered = later.zip(first as u32..).map(|(leg, number)| (number, leg));
         numbered.filter(move |(_, leg)| leg.arrives >= from)
+    }
+
+    /// Answers that were home by an instant.
+    pub(super) fn found_until(&self, at: Instant) -> &[Home] {
+        &self.home[..self.home.partition_point(|home| home.at <= at)]
+    }
+
+    /// How many nodes had taken the newest search by an instant.
+    pub(super) fn reached_until(&self, at: Instant) -> u32 {
+        let begun = |(_, journey): &(u32, &Journey)| !journey.flood && journey.at <= at;
+        let newest = (0..).zip(&self.journeys).filter(begun).last();
+        let taken = newest.and_then(|(number, _)| self.taken.get(&number));
+        taken.map_or(0, |taken| taken.partition_point(|when| *when <= at) as u32)
     }
 
     /// What a node has put into its tables until an instant.

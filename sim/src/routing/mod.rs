@@ -24,6 +24,7 @@ pub mod random;
 mod scenario;
 mod tables;
 mod tally;
+mod totals;
 mod why;
 mod world;
 
@@ -39,5 +40,6 @@ pub use self::{
     net::{Net, Wire},
     tables::{Row, Tables},
     tally::{KindTally, Tally, TallyView},
+    totals::RoutingTotals,
     why::of as why,
 };

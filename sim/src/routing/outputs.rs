@@ -95,6 +95,8 @@ impl World {
                     if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
                         self.own_mut(host).brought.insert(of.0, neighbour);
                     }
+                    // The last link is none that anybody passed it on over.
+                    let hops = hops.saturating_add(1);
                     let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
                     self.said(host, found, cause);
                 }

@@ -150,6 +150,17 @@ impl World {
         cells
     }
 
+    /// Of each piece, how many clients hold it.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn holders(&self) -> Vec<u32> {
+        let mut holders = alloc::vec![0; self.size().1 as usize];
+        for (_, peer) in (0..).zip(self.peers()).filter(|(client, _)| self.up(*client)) {
+            peer.kept.iter().for_each(|piece| holders[piece as usize] += 1);
+        }
+        holders
+    }
+
     /// Where a client stands at the coordinator; `None` while it is not known
     /// there.
     #[must_use]

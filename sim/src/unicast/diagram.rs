@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::event::{DatagramEvent, DatagramId, Event, Happening, Label};
+use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
 use super::world::World;
 use crate::links::datagram::Loss;
 use servent_core::time::{Duration, Instant};
@@ -120,6 +120,8 @@ pub struct Diagram {
     /// The longest way any took.
     longest: Duration,
     marks: Vec<Mark>,
+    /// When messages were handed over, and how many by then.
+    written: Vec<(Instant, u64)>,
 }
 
 impl Diagram {
@@ -138,6 +140,11 @@ impl Diagram {
         let mark = match &record.event {
             Event::Unicast(event) => of_unicast(event, mark),
             Event::World(event) => Some(Mark { kind: of_world(event), ..mark }),
+            Event::App(AppEvent::Wrote { from, last, .. }) => {
+                let before = self.written.last().map_or(0, |(_, count)| *count);
+                self.written.push((record.at, before + (last + 1 - from)));
+                None
+            }
             _ => None,
         };
         self.marks.extend(mark);
@@ -196,6 +203,17 @@ impl Diagram {
         (arrow.at, arrow.fate) = (Some(at), fate);
         arrow.why = why.or(arrow.why);
         self.longest = self.longest.max(arrow.due.max(at).since(arrow.sent));
+    }
+
+    /// Messages handed over until an instant.
+    pub(super) fn written_until(&self, at: Instant) -> u64 {
+        let known = self.written.partition_point(|(when, _)| *when <= at);
+        known.checked_sub(1).map_or(0, |i| self.written[i].1)
+    }
+
+    /// All arrows and all marks, each in order of time.
+    pub(super) fn known(&self) -> (&[Arrow], &[Mark]) {
+        (&self.arrows, &self.marks)
     }
 
     /// Datagrams that were on their way between two instants, the oldest

@@ -16,6 +16,7 @@ mod perform;
 pub mod presets;
 pub mod random;
 mod scenario;
+mod totals;
 mod view;
 #[doc(hidden)]
 pub mod why;
@@ -31,5 +32,6 @@ pub use crate::links::datagram::{Burst, Link, Loss, Ratio};
 #[doc(hidden)]
 pub use self::{
     diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason},
+    totals::UnicastTotals,
     view::{Margin, Margins, Receiving, Sending, State, Window},
 };

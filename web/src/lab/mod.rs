@@ -199,8 +199,10 @@ impl<P: Watched> Watching for Lab<P> {
 
     fn diff(&self, node: NodeId) -> Answer {
         let Some(last) = self.timeline.index().checked_sub(1) else { return give(&[(); 0]) };
-        let before = P::look(&self.timeline.world_at(last.checked_sub(1)), node)?;
-        give(&changes(before, P::look(self.world(), node)?))
+        // What an input changed belongs to every record that came of it.
+        let before = P::look(&self.timeline.world_before(last), node)?;
+        let after = P::look(&self.timeline.world_at(Some(last)), node)?;
+        give(&changes(before, after))
     }
 
     fn record(&self, i: u32) -> Answer {

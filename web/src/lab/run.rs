@@ -197,7 +197,7 @@ impl Run {
         self.of.borrow().inspect(self.known(node)?)
     }
 
-    /// What is different at a node from one record earlier.
+    /// What the input that led to the newest record changed at a node.
     ///
     /// # Errors
     /// When there is no such node.

@@ -1,5 +1,6 @@
 //! The queue: servents, their slots, and who stands in line.
 
+mod outcome;
 mod state;
 mod watched;
 
@@ -13,6 +14,7 @@ use wasm_bindgen::{JsError, JsValue};
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, take};
 
+pub(crate) use self::outcome::Outcome;
 pub(crate) use self::state::{Part, QueueState, look};
 
 /// Servents that are simulated: uploads, queues, downloads.
@@ -85,5 +87,20 @@ impl Queue {
         let lab = self.lab.borrow();
         let part = Part::lanes([sync, asynchronous, grace], count);
         give(&state::of(&lab, lab.known(node)?, part))
+    }
+
+    /// What a server's queue comes to at the cursor; `undefined` for a client.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "Outcome | undefined")]
+    pub fn totals(&self, node: u32) -> Answer {
+        let mut lab = self.lab.borrow_mut();
+        let (node, now) = (lab.known(node)?, lab.timeline.now());
+        let up = lab.scenario.servers.get(node.0 as usize).map(|server| server.up);
+        let totals = lab.surveyed().tally(node).map(|tally| tally.until(now));
+        let view = lab.world().node(node).map(|node| look(node, Part::Positions(1, 0)).0);
+        let whole = |totals| Outcome::of(totals, view.as_ref(), now, up);
+        totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&whole(totals)))
     }
 }

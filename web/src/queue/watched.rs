@@ -4,9 +4,9 @@ use serde_json::Value;
 use servent_core::time::Duration;
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_sim::Oracle;
+use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{FaultAt, Profile, Queue, Role, Scenario, World, presets};
+use servent_sim::queue::{FaultAt, Profile, Queue, Role, Scenario, Tally, World, presets};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
@@ -16,22 +16,39 @@ const CHAIN: usize = 12;
 /// Cards of a line that are shown of a node's state.
 const CARDS: u32 = 50;
 
-impl Survey<Queue> for Oracles {
+/// What the queue of each server comes to, and what the oracles find.
+pub(crate) struct Counted {
+    tallies: Vec<Tally>,
+    oracles: Oracles,
+}
+
+impl Counted {
+    /// What the queue of a server comes to; `None` for a client.
+    pub(crate) fn tally(&self, server: NodeId) -> Option<&Tally> {
+        self.tallies.get(server.0 as usize)
+    }
+}
+
+impl Survey<Queue> for Counted {
     fn new(scenario: &Scenario) -> Self {
-        Oracles::new(scenario)
+        let tallies = scenario.servers.iter().map(|server| Tally::new(server.queue.slots));
+        Self { tallies: tallies.collect(), oracles: Oracles::new(scenario) }
     }
 
     fn see(&mut self, _: &World, record: &Record) {
-        Oracle::see(self, record);
+        if let Some(tally) = self.tallies.get_mut(record.node.0 as usize) {
+            tally.see(record.at, &record.event);
+        }
+        self.oracles.see(record);
     }
 
     fn violations(&self) -> &[Violation] {
-        Oracle::violations(self)
+        self.oracles.violations()
     }
 }
 
 impl Watched for Queue {
-    type Survey = Oracles;
+    type Survey = Counted;
     const SCHEMA: &'static str = "servent:queue";
 
     fn presets() -> Vec<Scenario> {

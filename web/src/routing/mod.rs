@@ -13,7 +13,7 @@ use serde_json::Value;
 use servent_core::routing::Why;
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Checkpoint;
-use servent_sim::routing::{self, Tables, fate};
+use servent_sim::routing::{self, RoutingTotals, Tables, fate};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
@@ -185,6 +185,17 @@ impl Routing {
         lab.surveyed();
         let (world, chart) = (lab.world(), &lab.survey().chart);
         give(&Tables::of(world, chart, node, from, count.min(MOST)))
+    }
+
+    /// What all searches come to at the cursor.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "RoutingTotals")]
+    pub fn totals(&self) -> Answer {
+        let mut lab = self.lab.borrow_mut();
+        lab.surveyed();
+        give(&RoutingTotals::of(lab.world(), &lab.survey().chart))
     }
 
     /// Sums over the messages of a node at the cursor, of all nodes without

@@ -117,13 +117,10 @@ impl Swarm {
         Float64Array::from(&picture::transfers(lab.world(), lab.timeline.now())[..])
     }
 
-    /// Copies of each piece among the clients.
+    /// Of each piece, how many clients hold it; what is on its way is not held.
     #[must_use]
     pub fn rarity(&self) -> Uint32Array {
-        let lab = self.lab.borrow();
-        let world = lab.world();
-        let copies = |piece| world.manager().copies(0, piece);
-        Uint32Array::from(&(0..world.size().1).map(copies).collect::<Vec<_>>()[..])
+        Uint32Array::from(&self.lab.borrow().world().holders()[..])
     }
 
     /// Totals at the cursor.

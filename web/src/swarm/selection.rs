@@ -3,7 +3,7 @@
 use serde::Serialize;
 use servent_core::swarm::manager::Counters;
 use servent_core::swarm::{Event as Told, Funnel, Led, Pick};
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
 use servent_sim::Timeline;
 use servent_sim::swarm::{Event, Swarm, World, client_of, name};
@@ -20,6 +20,11 @@ pub(super) struct Totals {
     quarantined: u32,
     whole: u32,
     wanting: u32,
+    /// When everybody was served, or the clock.
+    at: Instant,
+    finished: bool,
+    /// The least that takes.
+    bound: Duration,
 }
 
 impl Totals {
@@ -41,6 +46,9 @@ impl Totals {
             quarantined,
             whole: outcome.whole,
             wanting: outcome.wanting,
+            at: Instant::ZERO + outcome.makespan,
+            finished: world.finished(),
+            bound: outcome.bound,
         }
     }
 }

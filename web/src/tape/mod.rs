@@ -112,6 +112,17 @@ impl Tape {
         self.queue(node, Part::lanes([sync, asynchronous, grace], count))
     }
 
+    /// What the servent's queue comes to at the cursor; `undefined` for a tape
+    /// without a beginning.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "Outcome | undefined")]
+    pub fn totals(&self, node: u32) -> Answer {
+        known(node, self.of.borrow().id().0 as usize + 1)?;
+        self.of.borrow_mut().totals().map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
+    }
+
     /// Its connections as a pcapng capture.
     #[wasm_bindgen(js_name = exportPcapng)]
     #[must_use]

@@ -1,19 +1,21 @@
 //! A run of a recorded servent.
 
+use serde::Deserialize;
 use serde_json::Value;
-use servent_core::node::Node;
-use servent_core::queue::Dialect;
+use servent_core::node::{ConnEvent, Node, WorldEvent};
+use servent_core::queue::{self, Dialect};
 use servent_core::time::Instant;
-use servent_core::trace::NodeId;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, RawRecord};
 use servent_core::trace::why::of_event;
+use servent_core::trace::{Event, NodeId};
+use servent_sim::queue::Tally;
 use wasm_bindgen::{JsError, JsValue};
 
 use crate::lab::{
     BranchInfo, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
 };
-use crate::queue::{Part, QueueState, look};
+use crate::queue::{Outcome, Part, QueueState, look};
 use crate::value::{Answer, give, refused};
 
 /// Cards of a line that are shown of a node's state.
@@ -22,11 +24,13 @@ const CARDS: u32 = 50;
 pub(super) struct Recorded {
     player: Player,
     columns: Columns,
+    /// What its queue comes to, and how many records that is told from.
+    tally: Option<(Tally, usize)>,
 }
 
 impl Recorded {
     pub(super) fn new(player: Player) -> Self {
-        Self { player, columns: Columns::default() }
+        Self { player, columns: Columns::default(), tally: None }
     }
 
     pub(super) const fn player(&self) -> &Player {
@@ -47,6 +51,29 @@ impl Recorded {
         QueueState { at: self.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
+    /// What its queue comes to at the cursor; `None` for a tape without a
+    /// beginning.
+    pub(super) fn totals(&mut self) -> Option<Outcome> {
+        let config = &self.player.start()?.config;
+        let up = (config.queue.bandwidth > 0).then_some(config.queue.bandwidth);
+        let begun = || (Tally::new(config.queue.slots), 0);
+        let (tally, seen) = self.tally.get_or_insert_with(begun);
+        while let Some(record) = self.player.record(*seen) {
+            if let Ok(said) = serde_json::from_str::<Said>(&record.event) {
+                tally.see(record.at, &said.into());
+            }
+            *seen += 1;
+        }
+        let now = self.player.now();
+        let view = self.player.node().map(|node| look(node, Part::Positions(1, 0)).0);
+        Some(Outcome::of(tally.until(now), view.as_ref(), now, up))
+    }
+
+    /// The instant of its first record.
+    fn begun(&self) -> Instant {
+        self.player.record(0).map_or(Instant::ZERO, |record| record.at)
+    }
+
     fn name(&self) -> &str {
         self.player.start().map_or("servent", |s| &s.name)
     }
@@ -59,6 +86,26 @@ impl Recorded {
         let event = serde_json::from_str(event).unwrap_or_default();
         let (seq, node_name) = (i.into(), self.name());
         Some(NamedRecord { seq, at: *at, node: *node, cause, event, node_name, who: None })
+    }
+}
+
+/// What counts for the totals; to read all other events would be half a
+/// megabyte of module for nothing.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Said {
+    Conn(ConnEvent),
+    Queue(queue::Event),
+    World(WorldEvent),
+}
+
+impl From<Said> for Event {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Conn(event) => Self::Conn(event),
+            Said::Queue(event) => Self::Queue(event),
+            Said::World(event) => Self::World(event),
+        }
     }
 }
 
@@ -84,8 +131,10 @@ impl Watching for Recorded {
         self.player.frontier()
     }
 
+    /// A recorded run counts from the epoch, and nothing was before its first
+    /// record: whoever opens it stands there.
     fn now(&self) -> Instant {
-        self.player.now()
+        self.player.now().max(self.begun())
     }
 
     fn index(&self) -> u32 {
@@ -103,7 +152,7 @@ impl Watching for Recorded {
 
     fn advance(&mut self, to: Instant, _: u64) -> Instant {
         self.player.seek(to);
-        self.player.now()
+        self.now()
     }
 
     fn seek(&mut self, to: Instant) {
@@ -119,7 +168,7 @@ impl Watching for Recorded {
             (true, i) => self.player.seek_record(i),
             (false, 0) => false,
             (false, 1) => {
-                let first = self.player.record(0).map_or(0, |r| r.at.as_micros());
+                let first = self.begun().as_micros();
                 self.player.seek(Instant::from_micros(first.saturating_sub(1)));
                 true
             }
@@ -147,7 +196,8 @@ impl Watching for Recorded {
     }
 
     fn diff(&self, _: NodeId) -> Answer {
-        give(&changes(state(self.player.node_before().as_ref())?, state(self.player.node())?))
+        let Some([before, after]) = self.player.around_input() else { return give(&[(); 0]) };
+        give(&changes(state(Some(&before))?, state(Some(&after))?))
     }
 
     fn record(&self, i: u32) -> Answer {
@@ -165,7 +215,7 @@ impl Watching for Recorded {
     }
 
     fn density(&mut self, bins: u32) -> Vec<u32> {
-        let from = self.player.record(0).map_or(Instant::ZERO, |r| r.at);
+        let from = self.begun();
         let end = self.player.frontier();
         if !self.columns.serves(end) {
             // A growing trace is counted with room to grow.

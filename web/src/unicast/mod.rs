@@ -5,7 +5,7 @@ mod watched;
 use std::rc::Rc;
 
 use servent_core::trace::tape::Checkpoint;
-use servent_sim::unicast;
+use servent_sim::unicast::{self, UnicastTotals};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
@@ -72,6 +72,17 @@ impl Unicast {
     pub fn margins(&self, node: u32) -> Answer {
         let lab = self.lab.borrow();
         give(&lab.world().margins(lab.known(node)?))
+    }
+
+    /// What it comes to at the cursor.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "UnicastTotals")]
+    pub fn totals(&self) -> Answer {
+        let mut lab = self.lab.borrow_mut();
+        let now = lab.timeline.now();
+        give(&UnicastTotals::until(&lab.surveyed().diagram, now))
     }
 
     /// Datagrams on their way between two instants, as far as they are known.

@@ -1,6 +1,7 @@
 /** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
 import { announce, el, setText } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
+import { Finder, kindOf } from '#lab/search.js';
 import { t, tell } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
@@ -9,6 +10,8 @@ import { t, tell } from '#lab/strings.js';
 const MARGIN = 8;
 /** How many events fit is said once the typing has stopped for so long. */
 const SAY_MS = 700;
+/** What a search may take of a frame, in milliseconds. */
+const LOOK_MS = 6;
 /** Records that fit a filter are gathered up to this many. */
 const FOUND = 5000;
 
@@ -38,9 +41,13 @@ export class EventTable extends HTMLElement {
     });
     session.addEventListener('run', () => {
       this.#foundFor = '';
+      this.#runs += 1;
       this.#shape = '';
     });
   }
+  #finder = new Finder();
+  /** Runs that were shown. */
+  #runs = 0;
 
   /** Another filter begins at its first event. */
   #refilter() {
@@ -61,8 +68,10 @@ export class EventTable extends HTMLElement {
     const wanted = this.filter.value.trim();
     const key = `${wanted}|${run.count}|${session.branch}`;
     if (wanted && this.#foundFor !== key) {
-      this.#found = run.records(0, FOUND, wanted);
-      this.#foundFor = key;
+      const done = this.#finder.look(run, wanted, `${session.branch}|${this.#runs}`, LOOK_MS, FOUND);
+      this.#found = this.#finder.found;
+      if (done) this.#foundFor = key;
+      else session.touch();
     } else if (!wanted) this.#found = null;
     const total = this.#found?.length ?? run.count;
     setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
@@ -92,14 +101,13 @@ export class EventTable extends HTMLElement {
   #row(record) {
     const session = /** @type {Session} */ (this.session);
     const run = /** @type {import('../run.js').Run} */ (session.run);
-    const [area, body] = Object.entries(record.event)[0];
     const current = record.seq === run.index - 1;
     return el('tr', { data: { seq: record.seq }, class: record.seq >= run.index ? 'future' : null, 'aria-current': current ? 'true' : null },
       el('td', { class: 'num' }, el('button', { type: 'button', 'aria-label': t('events.goto', { i: count(record.seq + 1) }), text: count(record.seq + 1) })),
       el('td', { class: 'when', text: clock(record.at - run.origin) }),
       el('td', { class: 'who', text: record.node_name }),
-      el('td', { class: 'kind', text: area }),
-      el('td', { class: 'what', text: tell(session.named(record)), title: body.what }));
+      el('td', { class: 'kind', text: kindOf(record), title: kindOf(record) }),
+      el('td', { class: 'what', text: tell(session.named(record)) }));
   }
 }
 

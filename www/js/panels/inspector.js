@@ -25,6 +25,7 @@ export class LabInspector extends HTMLElement {
   #shape = '';
   #kind = '';
   /** @type {HTMLElement|null} */ facts = null;
+  /** @type {any} */ tools = el('div', {});
 
   /** @param {Session} session */
   connect(session) {
@@ -107,9 +108,13 @@ export class LabInspector extends HTMLElement {
       this.#kind = `${view.id}${run.kind}`;
       const head = el('h2', { text: t('inspect.title') });
       this.facts = nothing ? null : el('dl', { class: 'facts' });
-      if (nothing) fill(this.who, head, el('p', { text: t(`${view.id}.pick${run.kind === 'trace' ? '.trace' : ''}`) }), this.#picker(), this.#gestures());
-      else fill(this.who, head, el('h3', {}, selection.name, view.sign(session)), this.facts, view.about?.(session), this.#gestures(), this.about = el('div', {}));
+      this.tools = el('div', {});
+      if (nothing) fill(this.who, head, el('p', { text: t(`${view.id}.pick${run.kind === 'trace' ? '.trace' : ''}`) }), this.#picker(), this.tools);
+      else fill(this.who, head, el('h3', {}, selection.name, view.sign(session)), this.facts, view.about?.(session), this.tools, this.about = el('div', {}));
     }
+    // Who runs now may have been down when the list was read.
+    run.refreshNodes();
+    this.#offer();
     if (nothing) return;
     this.#list(view.facts(session));
     const seq = view.event?.(session) ?? null;
@@ -147,6 +152,17 @@ export class LabInspector extends HTMLElement {
       setAttr(said, 'data-share', share === undefined ? null : '');
       if (share !== undefined) said.style.setProperty('--share', share.toFixed(3));
     });
+  }
+
+  /** What can be done to the selection as it is now: who was killed cannot be killed again. */
+  #offer() {
+    const session = /** @type {Session} */ (this.session);
+    const offer = JSON.stringify([session.run?.kind, session.selection.name, session.view.gestures(session)]);
+    if (this.tools.dataset.offer === offer) return;
+    const held = this.tools.contains(document.activeElement);
+    this.tools.dataset.offer = offer;
+    fill(this.tools, this.#gestures());
+    if (held) this.tools.querySelector('button')?.focus();
   }
 
   #gestures() {

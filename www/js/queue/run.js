@@ -31,6 +31,8 @@ export class QueueRun extends Run {
     if (stands) return { clients: [], done: [], ...stands };
     return this.source.lanes(this.server.id, from.sync, from.async, from.grace, count);
   }
+  /** What the queue of the server that is shown comes to; none for a tape without a beginning. */
+  totals() { return this.source.totals(this.server.id); }
   /** @param {number} node @override */
   inspect(node) {
     const stands = this.stands?.();

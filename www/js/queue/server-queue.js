@@ -1,6 +1,7 @@
 /** `<server-queue>`: one server's slots and its line, in four lanes. */
 import { el, setAttr, setText } from '#lab/dom.js';
 import { count, host } from '#lab/format.js';
+import { Outcomes } from '#lab/outcomes.js';
 import { t } from '#lab/strings.js';
 import { FreeSlot, SendCard, WaitCard } from '#lab/queue/card.js';
 import { Flight } from '#lab/queue/flight.js';
@@ -45,6 +46,7 @@ export class ServerQueue extends HTMLElement {
     this.which = el('select', { class: 'input which', 'aria-label': t('queue.which'), hidden: true, on: { change: () => this.#choose() } });
     this.figures = el('p', { class: 'figures' });
     this.tray = new Tray();
+    this.outcomes = new Outcomes(session);
     const redraw = () => session.touch();
     this.#lanes = Object.fromEntries(LANES.map((id) => [id, new Lane(id, redraw)]));
     this.tabs = el('div', { class: 'lane-tabs segmented', role: 'group', 'aria-label': t('view.queue') },
@@ -52,7 +54,7 @@ export class ServerQueue extends HTMLElement {
     const overlay = el('div', { class: 'overlay', 'aria-hidden': 'true' });
     this.flight = new Flight(overlay);
     this.replaceChildren(
-      el('div', {}, el('div', { class: 'queue-title' }, this.heading, this.which, this.figures), this.tabs),
+      el('div', {}, el('div', { class: 'queue-title' }, this.heading, this.which, this.figures), this.outcomes.node, this.tabs),
       el('div', { class: 'lanes' }, ...LANES.map((id) => this.#lanes[id].node)), this.tray.node, overlay);
     this.#showLane('slots');
     this.addEventListener('click', (e) => this.#click(e));
@@ -121,6 +123,7 @@ export class ServerQueue extends HTMLElement {
     const busy = `${t('queue.of', { a: queue.slots - queue.free, b: queue.slots })} ${t('queue.slots.busy')} · ${count(queue.length)} ${t('queue.waiting')}`;
     if (this.figures) setText(this.figures, down ? t('queue.down') : busy);
     setAttr(this, 'data-kind', run.kind);
+    this.outcomes?.update(run);
     if (run.kind === 'scenario') this.tray?.update(state, session.selection.node);
     else this.tray?.downloads(run.inspect(run.server.id)?.fetches ?? []);
   }

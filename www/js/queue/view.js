@@ -1,7 +1,7 @@
 /** The queue: upload slots, the line before them, and what can happen to those in it. */
 import { Queue } from '#servent';
 import { el } from '#lab/dom.js';
-import { clock, span } from '#lab/format.js';
+import { clock, count, lasted, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { badge } from '#lab/queue/card.js';
 import { form } from '#lab/queue/form.js';
@@ -17,6 +17,8 @@ import '#lab/queue/pane.js';
 /** Stories do not change. @type {T.Preset<T.QueueScenario>[]|undefined} */
 let stories;
 
+/** Where there is no number yet. */
+const NOTHING = '–';
 /** Ten minutes. */
 const SLEEP_US = 600e6;
 
@@ -80,6 +82,18 @@ export const queue = {
   fromTape: (tape) => new QueueRun(tape),
   variants,
   pane: () => el('queue-pane'),
+  outcomes(run) {
+    const totals = /** @type {QueueRun} */ (run).totals();
+    if (!totals) return [];
+    const { served, lost, wait_median: median, wait_most: most, idle, used } = totals;
+    return [
+      ['served', count(served)],
+      ['waits', served ? t('outcome.waits.of', { median: lasted(median), most: lasted(most) }) : NOTHING],
+      ['idle', lasted(idle)],
+      ['used', used === null ? NOTHING : percent(used / 1000)],
+      ['lost', count(lost)],
+    ];
+  },
 
   facts(session) {
     const run = runOf(session);

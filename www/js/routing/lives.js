@@ -40,8 +40,9 @@ export class Lives {
 
   /** @param {number} us */
   #show(us) {
-    setText(this.out, span(us));
-    setAttr(this.input, 'aria-valuetext', span(us));
+    const range = t('lives.range', { life: span(us), most: span(2 * us) });
+    setText(this.out, range);
+    setAttr(this.input, 'aria-valuetext', range);
   }
 
   /** The same story with other tables, at the same moment. @param {number} us */

@@ -2,6 +2,7 @@
 import { el, setAttr, setText } from '#lab/dom.js';
 import { count } from '#lab/format.js';
 import { openMenu } from '#lab/panels/menu.js';
+import { Outcomes } from '#lab/outcomes.js';
 import { t } from '#lab/strings.js';
 import { gesturesOf, NOTHING, selected, selectionOf, thingOf } from '#lab/routing/gestures.js';
 import { NodeList } from '#lab/routing/list.js';
@@ -72,10 +73,11 @@ export class RoutingPane extends HTMLElement {
     });
     const names = runs.length > 1 && session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : [];
     this.figures = runs.map(() => el('dl', { class: 'routing-figures' }));
+    this.outcomes = runs.map(() => new Outcomes(session));
     this.columns = this.stages.map((stage, i) => {
       stage.name.hidden = !names[i];
       setText(stage.name, names[i] ?? '');
-      return el('section', { class: 'routing-column' }, stage.name, stage.node, this.figures?.[i]);
+      return el('section', { class: 'routing-column' }, stage.name, stage.node, el('div', { class: 'routing-sums' }, this.outcomes?.[i].node, this.figures?.[i]));
     });
     this.names = names;
     this.body.replaceChildren(...this.columns);
@@ -130,7 +132,10 @@ export class RoutingPane extends HTMLElement {
     const { session } = this;
     const run = /** @type {RoutingRun|null|undefined} */ (session?.run);
     if (!session || !run || run.freed || this.stages[0]?.run !== run) return;
-    session.guard(() => this.stages.forEach((stage, i) => this.#figure(stage, this.figures?.[i])));
+    session.guard(() => this.stages.forEach((stage, i) => {
+      this.#figure(stage, this.figures?.[i]);
+      this.outcomes?.[i].update(stage.run);
+    }));
     this.tabs.hidden = this.stages.length < 2 || this.clientWidth >= BOTH_PX;
     [...this.tabs.children].forEach((tab, i) => {
       setText(tab, this.names?.[i] ?? '');
@@ -145,13 +150,11 @@ export class RoutingPane extends HTMLElement {
   }
   /** @type {string[]|undefined} */ names = undefined;
 
-  /** Sent, useful, twice, dropped, lost. @param {Stage} stage @param {any} list */
+  /** Sent, useful, dropped and why, lost. @param {Stage} stage @param {any} list */
   #figure({ run }, list) {
     const all = run.counters();
-    const why = all.reasons.filter(([reason]) => reason !== 'duplicate').sort(([, a], [, b]) => b - a)
-      .map(([reason, n]) => t('figure.reason', { n, why: t(`drop.${reason}`) })).join(', ');
-    const dropped = all.dropped - all.duplicate;
-    const rows = [['sent', all.sent, ''], ['useful', all.useful, ''], ['twice', all.duplicate, ''], ['dropped', dropped + all.lost, why]];
+    const why = all.reasons.toSorted(([, a], [, b]) => b - a).map(([reason, n]) => t('figure.reason', { n, why: t(`drop.${reason}`) })).join(', ');
+    const rows = [['sent', all.sent, ''], ['useful', all.useful, ''], ['dropped', all.dropped, why], ['lost', all.lost, '']];
     if (list.childElementCount === 0) list.append(...rows.map(([key]) => el('div', { data: { figure: key }, title: t(`figure.${key}.long`) }, el('dt', { text: t(`figure.${key}`) }), el('dd', {}, el('b', {}), el('span', {})))));
     rows.forEach(([, n, words], i) => {
       const [b, span] = list.children[i].lastChild.children;

@@ -1,7 +1,7 @@
 /** Routing: an overlay of nodes, and every message on its way. */
 import { Routing } from '#servent';
 import { el } from '#lab/dom.js';
-import { clock, count, span } from '#lab/format.js';
+import { clock, count, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { routing as strings } from '#lab/strings/routing.js';
 import { TWICE } from '#lab/routing/flights.js';
@@ -20,6 +20,8 @@ import '#lab/routing/pane.js';
 /** Stories do not change. @type {any[]|undefined} */
 let stories;
 
+/** Where there is no number yet. */
+const NOTHING = '–';
 /** Stories about how long tables live are told beside longer ones. */
 const LIVES = ['route-expired', 'late-push'];
 const LONGER = 4;
@@ -33,11 +35,11 @@ const pane = () => /** @type {RoutingPane|null} */ (document.querySelector('rout
 /** A node: what it did, and what it remembers, with how long yet. @param {RoutingRun} run @param {number} node @returns {[string, string, number?][]} */
 function nodeFacts(run, node) {
   const { up, total, rows } = run.tables(node);
-  const { sent, useful, duplicate, dropped } = run.counters(node);
+  const { sent, useful, duplicate, dropped, lost } = run.counters(node);
   const { now } = run;
   return [
     [t('fact.role'), t(up ? `role.${run.nodes[node].role}` : 'fact.down')],
-    [t('fact.messages'), t('fact.messages.of', { sent, useful, twice: duplicate, dropped: dropped - duplicate })],
+    [t('fact.messages'), t('fact.messages.of', { sent, useful, twice: duplicate, dropped, lost })],
     [t('fact.remembers'), t('fact.remembers.of', { n: total })],
     ...rows.map((row) => ({ ...row, left: Math.max(0, (row.expires_at ?? now) - now), life: (row.expires_at ?? now) - row.born_at })).map((row) => /** @type {[string, string, number]} */ ([
       t(`row.${row.kind}`, { words: row.words ?? row.id.slice(0, 8) }),
@@ -90,9 +92,18 @@ export const routing = {
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];
     const life = Number(scenario.config?.query_life ?? 600e6);
-    return [life, life * LONGER].map((us, i) => ({ name: t('lives.name', { life: span(us) }), scenario: i === 0 ? scenario : living(scenario, us) }));
+    return [life, life * LONGER].map((us, i) => ({ name: t('lives.name', { life: span(us), most: span(2 * us) }), scenario: i === 0 ? scenario : living(scenario, us) }));
   },
   pane: () => el('routing-pane'),
+  outcomes(run) {
+    const { messages, hits, found, existing, reached, nodes } = /** @type {RoutingRun} */ (run).source.totals();
+    return [
+      ['messages', count(messages)],
+      ['cost', hits ? (messages / hits).toFixed(1) : NOTHING],
+      ['found', existing ? t('outcome.found.of', { found, existing }) : NOTHING],
+      ['reached', reached ? percent(reached / nodes) : NOTHING],
+    ];
+  },
   /** Silence passes quickly. */
   ahead(session, us) {
     const now = session.run?.now ?? 0;

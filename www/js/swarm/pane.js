@@ -49,7 +49,7 @@ export class SwarmPane extends HTMLElement {
     this.tip = el('p', { class: 'swarm-tip', 'aria-hidden': 'true', hidden: true });
     this.still = el('div', { class: 'swarm-still' });
     this.table = new SwarmTable((row) => this.choose(this.#current(), { row, piece: null }), redraw);
-    this.heads = [new Head(), new Head()];
+    this.heads = [new Head(session), new Head(session)];
     this.bar = this.#bar();
     this.body = el('div', { class: 'swarm-body' }, this.scroller, this.table.node, this.still, this.tip);
     this.replaceChildren(this.bar, el('div', { class: 'swarm-heads' }, ...this.heads.map((h) => h.node)), this.body, legend());

@@ -53,6 +53,8 @@ export class SwarmRun extends Run {
 
   /** The coordinator. @override */
   get home() { return this.nodes[this.rows.length] ?? this.nodes[0]; }
+  /** Nothing moves any more, and it is late enough to see that. */
+  get stuck() { return this.outcome.deadlocked !== null && this.outcome.deadlocked !== undefined && this.now >= this.outcome.deadlocked; }
   /** Copies of the file the source has sent. */
   get copies() { return (this.counters.source_copies ?? 0) / 1000; }
 

@@ -1,7 +1,7 @@
 /** The swarm: clients, pieces, and who gives which one to whom. */
 import { Swarm } from '#servent';
 import { el } from '#lab/dom.js';
-import { bytes, clock, percent } from '#lab/format.js';
+import { bytes, clock, count, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { swarm as strings } from '#lab/strings/swarm.js';
 import { fitting, form } from '#lab/swarm/form.js';
@@ -82,6 +82,16 @@ export const swarm = {
     return ways.map((/** @type {{policy: T.SwarmPolicy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
   },
   pane: () => el('swarm-pane'),
+  outcomes(run) {
+    const { counters, copies } = /** @type {SwarmRun} */ (run);
+    return [
+      ['served', t('outcome.served.of', counters)],
+      ['finish', t('outcome.finish.of', counters)],
+      ['copies', t('outcome.copies.of', { copies })],
+      ['ratio', t('outcome.ratio.of', counters)],
+      ['stalled', count(counters.stalled)],
+    ];
+  },
 
   facts(session) {
     const run = runOf(session);

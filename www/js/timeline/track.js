@@ -184,7 +184,7 @@ export class TimeTrack extends HTMLElement {
     const shape = `${length}|${session.branch}|${branches.map((b) => `${b.id}:${b.at}`).join()}`;
     if (shape === this.#branchShape) return;
     this.#branchShape = shape;
-    if (branches.length < 2) return void this.branches.replaceChildren();
+    if (branches.length < 2) return void this.branches.replaceChildren(el('p', { class: 'branches-none', text: t('time.branches.none') }));
     this.branches.replaceChildren(...branches.map((branch, i) => {
       const name = i === 0 ? t('time.branch.main') : branch.name || t('time.branch.nth', { n: i });
       const at = Math.max(0, branch.parent === null ? 0 : (branch.at - run.origin) / length);
@@ -192,6 +192,9 @@ export class TimeTrack extends HTMLElement {
       node.style.setProperty('--at', `${at * 100}%`);
       return node;
     }));
+    // The one in use stays in sight; the lanes have a height of their own.
+    const here = /** @type {HTMLElement|null} */ (this.branches.querySelector('[aria-current]'));
+    if (here) this.branches.scrollTop = here.offsetTop - (this.branches.clientHeight - here.offsetHeight) / 2;
     return undefined;
   }
 

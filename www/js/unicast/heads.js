@@ -1,22 +1,23 @@
 /** The head of a unicast: its profile, what came of it so far, and both ends with their counters. */
 import { el, setAttr, setText } from '#lab/dom.js';
-import { clock, count } from '#lab/format.js';
+import { count } from '#lab/format.js';
+import { Outcomes } from '#lab/outcomes.js';
 import { t } from '#lab/strings.js';
-import { firstFrom } from '#lab/unicast/axis.js';
 
 /** @import * as T from './types' */
 /** @import { Lane } from './lane.js' */
+/** @import { Session } from '../session.js' */
 
 /** Cells of the window that are shown. */
 const CELLS = 40;
 
 export class Head {
-  /** @param {(node: number) => void} select */
-  constructor(select) {
+  /** @param {Session} session @param {(node: number) => void} select */
+  constructor(session, select) {
     this.title = el('h2', {});
-    this.figures = el('p', { class: 'figures' });
+    this.outcomes = new Outcomes(session);
     this.ends = [new End(select), new End(select)];
-    this.node = el('section', { class: 'unicast-head' }, el('div', { class: 'unicast-title' }, this.title, this.figures), el('div', { class: 'ends' }, ...this.ends.map((end) => end.node)));
+    this.node = el('section', { class: 'unicast-head' }, el('div', { class: 'unicast-title' }, this.title, this.outcomes.node), el('div', { class: 'ends' }, ...this.ends.map((end) => end.node)));
   }
 
   /** @param {Lane} lane @param {number|null} selected a node @param {boolean} only the one unicast there is */
@@ -25,20 +26,9 @@ export class Head {
     setText(this.title, t(`profile.${run.profile}`));
     setAttr(this.title, 'title', t(`profile.${run.profile}.long`));
     setAttr(this.node, 'data-only', only ? '' : null);
-    const figures = tally(run);
-    setText(this.figures, figures);
-    setAttr(this.figures, 'title', figures);
+    this.outcomes.update(run);
     lane.ends().forEach((id, i) => this.ends[i].update(run, id, i === 0 ? 'sender' : 'receiver', selected === id));
   }
-}
-
-/** What came of it by now. @param {import('./run.js').UnicastRun} run */
-function tally(run) {
-  const { sums, now } = run;
-  const i = firstFrom(sums.sent, now + 1);
-  const taken = firstFrom(sums.taken, now + 1);
-  const last = taken ? clock(sums.taken[taken - 1] - run.origin) : '';
-  return t('unicast.tally', { sent: i, lost: sums.lost[i], again: sums.again[i], taken, last });
 }
 
 /** One end of the unicast: a button that selects the node. */

@@ -47,7 +47,7 @@ export class UnicastPane extends HTMLElement {
     this.scroller = el('div', { class: 'unicast-scroll', role: 'group', tabindex: '0', 'aria-label': t('unicast.picture'), on: { scroll: redraw } }, this.room);
     this.empty = el('p', { class: 'unicast-empty', text: t('unicast.empty') });
     this.list = new ArrowList((by) => this.move(by), (id) => this.choose(id));
-    this.heads = [0, 1].map((i) => new Head((node) => this.#selectNode(i, node)));
+    this.heads = [0, 1].map((i) => new Head(session, (node) => this.#selectNode(i, node)));
     this.bar = this.#bar();
     this.replaceChildren(this.bar, this.tabs, el('div', { class: 'unicast-heads' }, ...this.heads.map((h) => h.node)), el('div', { class: 'unicast-body' }, this.scroller, this.empty, this.list.node), legend());
     this.#point();

@@ -37,7 +37,6 @@ export class UnicastRun extends Run {
     // What is refused where it arrives was never there.
     this.#refused = new Set(this.marks.filter((m) => m.kind === 'rejected').map((m) => `${m.node}/${m.at}`));
     this.#measure();
-    this.#count();
     this.#cover();
     this.edition += 1;
     return true;
@@ -83,17 +82,6 @@ export class UnicastRun extends Run {
   #measure() {
     const lengths = this.arrows.filter((a) => a.due !== null).map((a) => a.due - a.sent).sort((a, b) => a - b);
     this.flight = Math.max(100, lengths[lengths.length >> 1] ?? 20_000);
-  }
-
-  /** When things were sent and delivered, and how many of the first so many were lost or sent again. */
-  sums = { sent: /** @type {number[]} */ ([]), taken: /** @type {number[]} */ ([]), lost: [0], again: [0] };
-  #count() {
-    const taken = this.marks.filter((m) => m.kind === 'delivered').map((m) => m.at);
-    this.sums = { sent: this.arrows.map((a) => a.sent), taken, lost: [0], again: [0] };
-    for (const { fate, again, copy_of: copy } of this.arrows) {
-      this.sums.lost.push(/** @type {number} */ (this.sums.lost.at(-1)) + Number(fate === 'lost'));
-      this.sums.again.push(/** @type {number} */ (this.sums.again.at(-1)) + Number(again && copy === null));
-    }
   }
 
   /** Which arrivals each acknowledgement is the first to speak of. */

@@ -1,7 +1,7 @@
 /** Retransmission: two ends, a lossy way between them, and every datagram as an arrow. */
 import { Unicast } from '#servent';
 import { el } from '#lab/dom.js';
-import { clock } from '#lab/format.js';
+import { clock, count } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { unicast as strings } from '#lab/strings/unicast.js';
 import { form } from '#lab/unicast/form.js';
@@ -59,6 +59,15 @@ export const unicast = {
     return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));
   },
   pane: () => el('unicast-pane'),
+  outcomes(run) {
+    const { written, delivered, last, datagrams, lost, again } = /** @type {UnicastRun} */ (run).source.totals();
+    return [
+      ['delivered', t('outcome.delivered.of', { delivered, written, last: last === null ? '' : clock(last - run.origin) })],
+      ['datagrams', count(datagrams)],
+      ['lost', count(lost)],
+      ['again', count(again)],
+    ];
+  },
   ahead(session, us) {
     const pane = /** @type {import('./pane.js').UnicastPane|null} */ (document.querySelector('unicast-pane'));
     const pace = pane?.pace;

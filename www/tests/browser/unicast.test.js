@@ -62,7 +62,7 @@ for (const name of BROWSERS) {
       await drawn(page);
       const after = await state(page);
       assert.equal(after.branches, before.branches + 1);
-      assert.equal(after.now, target.sent, 'it is struck where it was sent');
+      assert.equal(after.now, target.sent + 1, 'it is struck where it was sent, and that is seen');
       const fresh = await arrows(page);
       const struck = fresh.find((a) => a.id === target.id);
       assert.deepEqual([struck?.fate, struck?.why], ['lost', 'drop']);

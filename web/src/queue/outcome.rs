@@ -1,0 +1,35 @@
+//! What a queue comes to, with what is being sent just now.
+
+use serde::Serialize;
+use servent_core::node::NodeView;
+use servent_core::time::Instant;
+use servent_sim::queue::QueueTotals;
+
+/// What a queue comes to.
+#[derive(Serialize)]
+pub(crate) struct Outcome {
+    #[serde(flatten)]
+    totals: QueueTotals,
+    /// Of what the uplink could have sent since the first slot was given, in
+    /// thousandths; `None` where its speed is not known.
+    used: Option<u64>,
+}
+
+impl Outcome {
+    /// At an instant; `up` is what the uplink can send in a second.
+    pub(crate) fn of(
+        totals: QueueTotals,
+        view: Option<&NodeView>,
+        now: Instant,
+        up: Option<u64>,
+    ) -> Self {
+        let uploads = view.map_or(&[][..], |view| &view.queue.uploads);
+        let sent = totals.sent + uploads.iter().map(|upload| upload.sent).sum::<u64>();
+        let could = |(first, up): (Instant, u64)| {
+            u128::from(up) * u128::from(now.since(first).as_micros()) / 1_000_000
+        };
+        let could = totals.first.zip(up).map(could).filter(|could| *could > 0);
+        let share = |could| u64::try_from(u128::from(sent) * 1_000 / could).unwrap_or(u64::MAX);
+        Self { totals, used: could.map(share).map(|share| share.min(1_000)) }
+    }
+}

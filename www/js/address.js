@@ -1,0 +1,53 @@
+/** The address bar keeps what is looked at, so that a reload leads back to it. */
+import { linkTo } from '#lab/permalink.js';
+
+/** @import { Session } from './session.js' */
+
+/** It follows what is done so many milliseconds later: browsers bear it only so often. */
+const LATER_MS = 400;
+
+export class Address {
+  #timer = 0;
+  /** What was written last. */
+  own = '';
+
+  /** @param {Session} session */
+  constructor(session) {
+    this.session = session;
+    for (const type of ['run', 'view', 'faults', 'play', 'select']) session.addEventListener(type, () => this.#soon());
+    addEventListener('pagehide', () => this.#now());
+  }
+
+  /** A link that was asked for stays until something is done. @param {string} link */
+  show(link) {
+    clearTimeout(this.#timer);
+    this.own = link;
+    try {
+      history.replaceState(null, '', link || location.pathname + location.search);
+    } catch {
+      // A page that may not have an address of its own has none to keep.
+    }
+  }
+
+  #soon() {
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#write(), LATER_MS);
+  }
+
+  async #write() {
+    const { session } = this;
+    const { run } = session;
+    if (!run) return;
+    const moment = { now: run.now, index: run.index, selected: session.selection.node, proof: [] };
+    const link = await linkTo(session, moment);
+    // Meanwhile another one may be looked at; that is written in its turn.
+    if (session.run === run) this.show(link ?? '');
+  }
+
+  /** Where the clock stands at the end, which may have gone on since. */
+  #now() {
+    const { run } = this.session;
+    if (!run || !this.own.includes('t=') || this.own.includes('&h=')) return;
+    this.show(this.own.replace(/([?&]t=)[^&]*/, `$1${run.now / 1000}`).replace(/([?&]e=)[^&]*/, `$1${run.index}`));
+  }
+}

@@ -1,0 +1,37 @@
+/** What a run comes to: one line of totals, as the core counts them, up to the moment that is shown. */
+import { el, setAttr, setText } from '#lab/dom.js';
+import { t } from '#lab/strings.js';
+
+/** @import { Run } from './run.js' */
+/** @import { Session } from './session.js' */
+
+/** While it plays the line is read this often, in milliseconds. */
+const READ_MS = 150;
+
+export class Outcomes {
+  #due = 0;
+
+  /** @param {Session} session */
+  constructor(session) {
+    this.session = session;
+    this.node = el('dl', { class: 'outcomes', tabindex: '0', 'aria-label': t('outcomes') });
+    // What is shown when the clock stands is what is true then.
+    for (const type of ['play', 'run', 'faults']) session.addEventListener(type, () => { this.#due = 0; session.touch(); });
+  }
+
+  /** @param {Run} run */
+  update(run) {
+    const { session, node } = this;
+    if (session.playing && performance.now() < this.#due) return;
+    this.#due = performance.now() + READ_MS;
+    const rows = session.view.outcomes(run);
+    if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', { text: t(`outcome.${key}`) }), el('dd', {}))));
+    rows.forEach(([key, value], i) => {
+      const row = node.children[i];
+      setAttr(row, 'data-outcome', key);
+      setAttr(row, 'title', t(`outcome.${key}.long`));
+      setText(row.firstChild, t(`outcome.${key}`));
+      setText(row.lastChild, value);
+    });
+  }
+}
