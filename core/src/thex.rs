@@ -41,6 +41,14 @@ struct Row {
 }
 
 impl Tree {
+    /// Of these bytes.
+    #[cfg(test)]
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut hasher = TreeHasher::new(bytes.len() as u64);
+        hasher.update(bytes);
+        hasher.finish().expect("it had all its bytes")
+    }
+
     /// Of a file of so many bytes, from the hashes of its pieces; `None` when
     /// no generation has so many.
     #[must_use]
@@ -265,12 +273,6 @@ mod tests {
 
     use super::*;
 
-    fn tree(bytes: &[u8]) -> Tree {
-        let mut hasher = TreeHasher::new(bytes.len() as u64);
-        hasher.update(bytes);
-        hasher.finish().unwrap()
-    }
-
     #[test]
     fn roots_are_those_of_the_published_vectors() {
         for (bytes, root) in [
@@ -280,7 +282,7 @@ mod tests {
             (vec![b'A'; 1_025], "PZMRYHGY6LTBEH63ZWAHDORHSYTLO4LEFUIKHWY"),
             (vec![b'A'; 10_000], "UJUIOGYVALWRB56PRJEB6ZH3G4OLTELOEQ3UKMY"),
         ] {
-            assert_eq!(tree(&bytes).root().to_string(), root, "{} bytes", bytes.len());
+            assert_eq!(Tree::of(&bytes).root().to_string(), root, "{} bytes", bytes.len());
         }
     }
 
@@ -300,7 +302,7 @@ mod tests {
             let count = size.div_ceil(piece_of(size)).max(1);
             assert_eq!((count, piece_of(size)), (pieces, piece), "{size}");
         }
-        assert_eq!(tree(&[1; 600_000]).span(2), (524_288, 600_000));
+        assert_eq!(Tree::of(&[1; 600_000]).span(2), (524_288, 600_000));
     }
 
     #[test]
@@ -323,7 +325,7 @@ mod tests {
         #[test]
         fn a_tree_is_made_of_trees(blocks in 0..1_600_usize, more in 0..1_024_usize, cut in 1..5_000_usize) {
             let bytes: Vec<u8> = (0..blocks * 1_024 + more).map(|n| (n * n / 7) as u8).collect();
-            let whole = tree(&bytes);
+            let whole = Tree::of(&bytes);
             let mut hasher = TreeHasher::new(bytes.len() as u64);
             bytes.chunks(cut).for_each(|part| hasher.update(part));
             prop_assert_eq!(hasher.finish(), Some(whole.clone()));
@@ -357,7 +359,7 @@ mod tests {
 
         #[test]
         fn one_wrong_hash_spoils_a_tree(which: prop::sample::Index, bit in 0..192_usize) {
-            let whole = tree(&[7; 900_000]);
+            let whole = Tree::of(&[7; 900_000]);
             let mut hashes = whole.generations();
             let at = which.index(hashes.len());
             hashes[at].0[bit / 8] ^= 1 << (bit % 8);

@@ -149,19 +149,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::thex::TreeHasher;
-
-    fn tree(bytes: &[u8]) -> Tree {
-        let mut hasher = TreeHasher::new(bytes.len() as u64);
-        hasher.update(bytes);
-        hasher.finish().unwrap()
-    }
 
     /// A message as LimeWire writes it: other quotes, no line ends, and a tree
     /// that stops short.
     #[test]
     fn other_ways_to_write_it_are_read() {
-        let whole = tree(&[3; 1_000_000]);
+        let whole = Tree::of(&[3; 1_000_000]);
         let mut message = Vec::new();
         record(&mut message, [0x0c, 0x10], ("", XML), b"<?xml version='1.0'?><hashtree/>");
         let upper: Vec<u8> = whole.generations()[..3].iter().flat_map(|hash| hash.0).collect();
@@ -190,7 +183,7 @@ mod tests {
         #[test]
         fn trees_round_trip(blocks in 0..2_000_usize) {
             let bytes = vec![blocks as u8; blocks * 1_000];
-            let tree = tree(&bytes);
+            let tree = Tree::of(&bytes);
             let message = write(&tree);
             prop_assert!(message.len() <= 64 * 1_024 && message.len().is_multiple_of(4));
             prop_assert_eq!(read(&message, tree.size(), tree.root()), Some(tree));
@@ -205,7 +198,7 @@ mod tests {
                 *first = 0x0c;
             }
             let _ = read(&bytes, size, Tth([0; 24]));
-            let tree = tree(&[9; 700_000]);
+            let tree = Tree::of(&[9; 700_000]);
             let mut message = write(&tree);
             let at = at.index(message.len());
             message[at] = byte;
