@@ -1,7 +1,7 @@
 //! A file from `send` to `receive`, beside a TCP connection that does no more
 //! than carry it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, ensure};
 
 use super::files::blob;
-use super::{MIB, program, seconds};
+use super::{MIB, by_turns, program, seconds};
 use crate::measure::now;
 use crate::report::{Report, Target};
 
@@ -17,21 +17,11 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let (size, rounds) = if quick { (256 * MIB, 3) } else { (2_048 * MIB, 5) };
     let dir = tempfile::tempdir()?;
     blob(&dir.path().join("film"), size)?;
-    let mut pairs = Vec::new();
-    for round in 0..=rounds {
-        let ours = ours(dir.path())?;
-        let plain = plain(dir.path())?;
-        for name in ["ours", "plain"] {
-            let file = dir.path().join(name);
-            ensure!(fs::metadata(&file)?.len() == size, "{name} is not whole");
-            fs::remove_file(file)?;
-        }
-        // The first round only warms the page cache.
-        if round > 0 {
-            let speed = |took: f64| (size / MIB) as f64 / took;
-            pairs.push((speed(ours), speed(plain)));
-        }
-    }
+    let pairs = by_turns(
+        (dir.path(), size, rounds),
+        ("ours", || ours(dir.path())),
+        ("plain", || plain(dir.path())),
+    )?;
     let case = format!("send | receive of {} MiB", size / MIB);
     report.add_pairs(("everyday", case, "MiB/s"), "TCP", &pairs, &Target::RatioAtLeast(0.8));
     Ok(())

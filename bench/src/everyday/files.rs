@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use servent_core::rng::Rng;
 
-use super::{MIB, is_here, program, quiet, seconds};
+use super::{MIB, by_turns, is_here, program, quiet, seconds};
 use crate::host;
 use crate::report::{Report, Target};
 
@@ -24,25 +24,17 @@ pub(super) fn large(report: &mut Report, quick: bool) -> Result<()> {
         return Ok(());
     };
     let url = format!("http://{}/film", nginx.at);
-    let mut pairs = Vec::new();
-    for round in 0..=rounds {
-        let mut ours = program(dir.path())?;
-        ours.args(["get", "-q", "--state", "state", "-o", "ours", &url]);
-        let ours = seconds(ours)?;
-        let mut theirs = quiet(Command::new("curl"), dir.path());
-        theirs.args(["-sS", "--fail", "-o", "theirs", &url]);
-        let theirs = seconds(theirs)?;
-        for name in ["ours", "theirs"] {
-            let file = dir.path().join(name);
-            ensure!(fs::metadata(&file)?.len() == size, "{name} is not whole");
-            fs::remove_file(file)?;
-        }
-        // The first round only warms the page cache.
-        if round > 0 {
-            let speed = |took: f64| (size / MIB) as f64 / took;
-            pairs.push((speed(ours), speed(theirs)));
-        }
-    }
+    let ours = || {
+        let mut get = program(dir.path())?;
+        get.args(["get", "-q", "--state", "state", "-o", "ours", &url]);
+        seconds(get)
+    };
+    let theirs = || {
+        let mut curl = quiet(Command::new("curl"), dir.path());
+        curl.args(["-sS", "--fail", "-o", "theirs", &url]);
+        seconds(curl)
+    };
+    let pairs = by_turns((dir.path(), size, rounds), ("ours", ours), ("theirs", theirs))?;
     let case = format!("get of {} MiB from nginx", size / MIB);
     report.add_pairs(("everyday", case, "MiB/s"), "curl", &pairs, &Target::RatioAtLeast(0.9));
     Ok(())

@@ -5,6 +5,7 @@ mod carry;
 mod files;
 mod idle;
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -22,6 +23,30 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     files::small(report, quick)?;
     carry::run(report, quick)?;
     idle::run(report, quick)
+}
+
+/// MiB/s of two ways to get a file of `size` bytes into `dir`, under the name
+/// that stands before each of them; so many rounds after one that only warms
+/// the page cache.
+fn by_turns(
+    (dir, size, rounds): (&Path, u64, u32),
+    (ours, run_ours): (&str, impl Fn() -> Result<f64>),
+    (theirs, run_theirs): (&str, impl Fn() -> Result<f64>),
+) -> Result<Vec<(f64, f64)>> {
+    let speed = |took: f64| (size / MIB) as f64 / took;
+    let mut pairs = Vec::new();
+    for round in 0..=rounds {
+        let pair = (speed(run_ours()?), speed(run_theirs()?));
+        for name in [ours, theirs] {
+            let file = dir.join(name);
+            ensure!(fs::metadata(&file)?.len() == size, "{name} is not whole");
+            fs::remove_file(file)?;
+        }
+        if round > 0 {
+            pairs.push(pair);
+        }
+    }
+    Ok(pairs)
 }
 
 /// The program under measurement, at home in `dir`.
