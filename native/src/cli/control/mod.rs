@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
         // What somebody who was killed leaves behind.
         drop(Socket::of(dir.path()).unwrap().listen().unwrap());
-        assert!(dir.path().join("control.sock").exists());
+        assert!(dir.path().join(socket::NAME).exists());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::socket::Socket;
+use super::socket::{self, Socket};
 use crate::exit::Failure;
 use crate::lab::{self, Hub};
 
@@ -22,7 +22,7 @@ impl Server {
     /// # Errors
     /// No socket can be made in the state folder.
     pub(crate) fn start(state: &Path, hub: Arc<Hub>) -> Result<Self, Failure> {
-        let path = state.join("control.sock");
+        let path = state.join(socket::NAME);
         let failed = |e: std::io::Error| Failure::file("listen on", &path, &e);
         let socket = Socket::of(state).map_err(failed)?;
         let listener = socket.listen().map_err(failed)?;

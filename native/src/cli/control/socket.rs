@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
-const NAME: &str = "control.sock";
+/// Its name.
+pub(super) const NAME: &str = "control.sock";
 /// The system takes no longer names for a socket.
 const LONGEST: usize = 100;
 
