@@ -57,9 +57,9 @@ const DIGESTS: Step =
 
 /// Stages one after the other, each of lanes that are walked side by side.
 const STAGES: &[&[&[Step]]] = &[
-    &[&[FMT, TIDY, CONFORMANCE, CLIPPY]],
-    &[&[TESTS], &[PAGE, TYPES, FUZZ, NO_STD, DOCS]],
-    &[&[BROWSER, DIGESTS]],
+    &[&[FMT, TIDY, CONFORMANCE]],
+    &[&[TESTS], &[CLIPPY, PAGE, TYPES, FUZZ, NO_STD, DOCS, DIGESTS]],
+    &[&[BROWSER]],
 ];
 
 fn all() -> impl Iterator<Item = &'static Step> {
