@@ -23,4 +23,4 @@ pub use self::library::{LibraryStatus, Outcome};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub use self::seldom::Seldom;
 pub use self::store::{DamagedState, Durability};
-pub use self::tape::Joined;
+pub use self::tape::{Joined, TraceFile};

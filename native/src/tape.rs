@@ -2,13 +2,14 @@
 //!
 //! Memory never holds the node's task up, and the file only where that is
 //! wanted. What the file cannot take in time is left out and an explicit gap
-//! says so; what memory does not hold any more likewise.
+//! says so; what memory does not hold any more likewise. A file that is as long
+//! as it may be ends in such a gap: what strangers send cannot fill the disk.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +32,29 @@ const BEHIND: usize = 16_384;
 
 /// The lines so far and a subscription to those that follow.
 pub type Joined = (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>);
+
+/// A file for the tape. Only its owner may read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Bytes it may have; 0 for no limit. The run goes on when it is full, and
+    /// a gap at its end says so.
+    pub limit: u64,
+    /// Wait for it when it is slow, rather than leave lines out.
+    pub waits: bool,
+}
+
+impl TraceFile {
+    /// Bytes a file may have unless somebody says otherwise.
+    pub const LIMIT: u64 = 1 << 30;
+}
+
+impl From<PathBuf> for TraceFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, limit: Self::LIMIT, waits: false }
+    }
+}
 
 /// Lines in memory, for those who join late.
 #[derive(Debug)]
@@ -114,18 +138,19 @@ struct FileTape {
     /// The node's task waits for it.
     waits: bool,
     missing: u64,
+    /// Bytes it may still take; `None` once it is full.
+    room: Option<u64>,
 }
 
 impl Tape {
-    /// Begins a tape to a file, to memory, or both; `None` for neither. With
-    /// the file's path comes whether a slow one is waited for.
+    /// Begins a tape to a file, to memory, or both; `None` for neither.
     ///
     /// # Errors
     /// The file cannot be made.
     pub(crate) fn begin(
         at: Instant,
         start: Start,
-        file: Option<(&Path, bool)>,
+        file: Option<&TraceFile>,
         memory: bool,
     ) -> std::io::Result<Option<Self>> {
         if file.is_none() && !memory {
@@ -187,16 +212,20 @@ impl Tape {
         }
         let Some(file) = self.file else { return Ok(()) };
         let lines = file.after_gap(at, lines, &self.writer);
-        let FileTape { turns, thread, .. } = file;
-        let _ = turns.send(lines); // A writer that is gone tells why below.
+        let FileTape { turns, thread, room, .. } = file;
+        if room.is_some() {
+            let _ = turns.send(lines); // A writer that is gone tells why below.
+        }
         drop(turns);
         thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the trace writer failed")))
     }
 }
 
 impl FileTape {
-    fn begin((path, waits): (&Path, bool), head: &[String]) -> std::io::Result<Self> {
-        let mut file = private(path)?;
+    fn begin(file: &TraceFile, head: &[String]) -> std::io::Result<Self> {
+        let TraceFile { path, limit, waits } = file;
+        let limit = if *limit == 0 { u64::MAX } else { *limit };
+        let (mut file, waits) = (private(path)?, *waits);
         for line in head {
             file.write_all(qlog::frame(line).as_bytes())?;
         }
@@ -204,12 +233,18 @@ impl FileTape {
         let thread = std::thread::Builder::new()
             .name("trace".into())
             .spawn(move || write(BufWriter::with_capacity(1 << 16, file), &taken))?;
-        Ok(Self { turns, thread, waits, missing: 0 })
+        Ok(Self { turns, thread, waits, missing: 0, room: Some(limit) })
     }
 
     fn add(&mut self, at: Instant, lines: Vec<String>, writer: &Writer) -> u64 {
         let count = lines.len() as u64;
+        let Some(room) = self.room else { return count };
         let lines = self.after_gap(at, lines, writer);
+        let bytes = lines.iter().map(|line| qlog::frame(line).len() as u64).sum();
+        let Some(left) = room.checked_sub(bytes) else {
+            self.fill(at, writer);
+            return count;
+        };
         let handed = if self.waits {
             self.turns.send(lines).map_err(|lost| TrySendError::Disconnected(lost.0))
         } else {
@@ -218,6 +253,7 @@ impl FileTape {
         match handed {
             Ok(()) => {
                 self.missing = 0;
+                self.room = Some(left);
                 0
             }
             Err(why) => {
@@ -228,6 +264,15 @@ impl FileTape {
                 count
             }
         }
+    }
+
+    /// Says at the end of the file that it is full.
+    fn fill(&mut self, at: Instant, writer: &Writer) {
+        self.room = None;
+        let mut gap = Vec::new();
+        writer.clone().gap(at, "the file is as long as --trace-limit lets it be", &mut gap);
+        let _ = self.turns.send(gap); // A writer that is gone tells why at the end.
+        tracing::warn!("the trace file is full; what happens from now on is not in it");
     }
 
     /// The next lines for the file, after a word about those that are missing.

@@ -14,10 +14,10 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(file: Option<&Path>, memory: bool) -> Self {
+    fn new(file: Option<&TraceFile>, memory: bool) -> Self {
         let (at, config) = (Instant::from_secs(1), Config::default());
         let start = Start::new(NodeId(0), "test", 7, config.clone());
-        let tape = Tape::begin(at, start, file.map(|path| (path, false)), memory).unwrap().unwrap();
+        let tape = Tape::begin(at, start, file, memory).unwrap().unwrap();
         let mut bench = Self { tape, node: Node::new(config, 7), at };
         bench.turn(Input::Start(Restored::default()));
         bench
@@ -78,7 +78,7 @@ fn lines_that_a_slow_file_cannot_take_leave_a_gap_and_never_hold_the_node_up() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.sqlog");
     // The writer comes to its work only after the turns.
-    let mut bench = Bench::new(Some(&path), false);
+    let mut bench = Bench::new(Some(&path.clone().into()), false);
     let (turns, taken) = sync_channel(4);
     let file = bench.tape.file.as_mut().unwrap();
     let slow = std::mem::replace(&mut file.turns, turns);
@@ -102,4 +102,21 @@ fn lines_that_a_slow_file_cannot_take_leave_a_gap_and_never_hold_the_node_up() {
     assert!(gaps[1].contains(&format!("{more} lines came faster")), "{}", gaps[1]);
     let report = crate::replay::file(&path).unwrap();
     assert!(report.gap_at.is_some() && report.diverged_at.is_none(), "{report}");
+}
+
+#[test]
+fn a_file_that_is_full_ends_in_a_gap_and_holds_nobody_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.sqlog");
+    let file = TraceFile { limit: 20_000, ..path.clone().into() };
+    let mut bench = Bench::new(Some(&file), false);
+    let lost: u64 = (0..1_000).map(|n| bench.visit(n)).sum();
+    assert!(lost > 0);
+    bench.tape.end(bench.at).unwrap();
+    let text = std::fs::read(&path).unwrap();
+    assert!((15_000..40_000).contains(&text.len()), "{} bytes", text.len());
+    let report = crate::replay::file(&path).unwrap();
+    let why = report.gap_why.as_deref().unwrap_or_default();
+    assert!(why.contains("--trace-limit") && report.diverged_at.is_none(), "{report}");
+    assert!(report.inputs > 10 && report.verified > 0, "{report}");
 }

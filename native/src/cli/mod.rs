@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod access_log;
+mod amount;
 mod completions;
 mod config_cmd;
 mod control;

@@ -155,7 +155,7 @@ async fn search(
         name: "search".into(),
         listen: vec![SocketAddr::from(([0, 0, 0, 0], 0))],
         node,
-        trace: config.settings.trace.clone(),
+        trace: config.settings.trace_file(),
         tape: true,
         ..Options::under(&state)
     };

@@ -15,11 +15,11 @@ use servent::driver::{Driver, Handle, Options, added_shares};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
 
+use super::amount::rate;
 use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
 use super::search::{self, from_here};
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::swarm::rate;
 use super::{Common, access_log, print};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
@@ -197,7 +197,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         durability: settings.durability,
         node,
         upload_rate: rate,
-        trace: settings.trace.clone(),
+        trace: settings.trace_file(),
         tape,
         damaged_state,
         ..Options::under(&settings.state)

@@ -12,6 +12,7 @@ use servent::error::{RunError, StartError, StoreFailure};
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 
+use super::amount::size;
 use crate::config::file::Raw;
 use crate::config::settings::Lab;
 use crate::config::{Builder, Config, Origin};
@@ -72,6 +73,9 @@ pub(crate) struct TraceFlag {
     /// Record every input and decision in this file, for `servent replay`.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Bytes that file may have, such as 500M or 2G; 0 for no limit.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) trace_limit: Option<u64>,
 }
 
 impl TraceFlag {
@@ -79,6 +83,10 @@ impl TraceFlag {
         if let Some(trace) = &self.trace {
             let path = trace.to_string_lossy().into_owned();
             builder.flag("--trace", "trace", Raw::Text(path))?;
+        }
+        if let Some(limit) = self.trace_limit {
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            builder.flag("--trace-limit", "trace_limit", Raw::Integer(limit))?;
         }
         Ok(())
     }

@@ -36,18 +36,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     }
 }
 
-/// Bytes a second: `500000`, `500k`, `2M`.
-pub(super) fn rate(text: &str) -> Result<u64, String> {
-    let (number, unit) = match text.strip_suffix(['k', 'K']) {
-        Some(number) => (number, 1_000),
-        None => text.strip_suffix('M').map_or((text, 1), |number| (number, 1_000_000)),
-    };
-    let rate = number.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
-    rate.filter(|rate| *rate > 0).ok_or_else(|| {
-        format!("`{text}` is no number of bytes a second such as 500000, 500k or 2M")
-    })
-}
-
 impl From<SwarmError> for Failure {
     fn from(error: SwarmError) -> Self {
         let (exit, next) = match error {
@@ -69,16 +57,5 @@ impl From<SwarmError> for Failure {
         };
         let failure = Self::new(exit, error.to_string());
         if next.is_empty() { failure } else { failure.next(next) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_are_read_as_people_write_them() {
-        assert_eq!((rate("7"), rate("500k"), rate("2M")), (Ok(7), Ok(500_000), Ok(2_000_000)));
-        assert!(rate("0").is_err() && rate("M").is_err() && rate("fast").is_err());
     }
 }

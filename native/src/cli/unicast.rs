@@ -1,16 +1,16 @@
 //! What `send` and `receive` have in common.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-use servent::unicast::{BindError, Config, Congestion, Counters, Endpoint, Loss, Options};
+use servent::unicast::{BindError, Congestion, Counters, Endpoint, Loss, Options};
 use servent_core::text::Shown;
 use servent_core::time::Duration;
 
 use super::Common;
+use super::start::TraceFlag;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
 use crate::progress::{bytes, count, per_second, rate};
@@ -37,10 +37,8 @@ pub(crate) struct Travel {
     /// Lose this share of all datagrams here, in and out, to see it repaired.
     #[arg(long, value_name = "SHARE", default_value = "0%")]
     loss: Loss,
-    /// Record everything to run it again with `servent replay`; about twice
-    /// as long as what is carried.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceFlag,
     /// Decides which datagrams are lost.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -81,7 +79,9 @@ impl Travel {
         if let Some(mtu) = self.mtu {
             builder.flag("--mtu", "unicast.mtu", Raw::Integer(i64::from(mtu)))?;
         }
-        let config: Config = builder.finish()?.settings.unicast;
+        self.trace.put(&mut builder)?;
+        let settings = builder.finish()?.settings;
+        let (trace, config) = (settings.trace_file(), settings.unicast);
         if !MTU.contains(&config.mtu) {
             let what = format!("datagrams of {} bytes are not possible", config.mtu);
             return Err(Failure::usage(what).next("choose --mtu between 200 and 65000"));
@@ -91,7 +91,7 @@ impl Travel {
                 "no congestion control: on a network shared with others this takes what they need"
             );
         }
-        let (loss, seed, trace) = (self.loss, self.seed, self.trace.clone());
+        let (loss, seed) = (self.loss, self.seed);
         Ok(Options { config, loss, seed, trace, ..Options::default() })
     }
 }

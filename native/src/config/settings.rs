@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
-use servent::Durability;
+use servent::{Durability, TraceFile};
 use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
@@ -37,6 +37,9 @@ pub(crate) struct Settings {
     pub(crate) upload_rate: u64,
     /// Write a trace there.
     pub(crate) trace: Option<PathBuf>,
+    /// Bytes the trace may have; 0 for no limit. When it is full the servent
+    /// goes on, and a gap at the end of the trace says so.
+    pub(crate) trace_limit: u64,
     /// Write every request there, a line each, in the combined format of web servers.
     pub(crate) access_log: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
@@ -48,6 +51,14 @@ pub(crate) struct Settings {
     /// The protocols' own limits and intervals.
     #[serde(flatten, with = "protocols")]
     pub(crate) node: node::Config,
+}
+
+impl Settings {
+    /// The file to trace into, if there is to be one.
+    pub(crate) fn trace_file(&self) -> Option<TraceFile> {
+        let path = self.trace.clone()?;
+        Some(TraceFile { limit: self.trace_limit, ..path.into() })
+    }
 }
 
 /// What of a node's configuration is a setting. Which services it has, the
@@ -168,6 +179,7 @@ impl Default for Settings {
             lab_readers: 16,
             upload_rate: 0,
             trace: None,
+            trace_limit: TraceFile::LIMIT,
             access_log: None,
             www: None,
             unicast: unicast::Config::default(),

@@ -166,7 +166,7 @@ fn uploader(plan: &Plan) -> Options {
         listen: loopback(),
         shares: vec![plan.folder.join("shared")],
         node: node(plan),
-        trace: Some(trace_of(plan, "uploader")),
+        trace: Some(trace_of(plan, "uploader").into()),
         tape: true,
         upload_rate: Some(plan.rate),
         ..Options::under(plan.folder.join("uploader"))
@@ -178,7 +178,7 @@ fn options(plan: &Plan, member: &Member) -> Options {
         name: member.name.into(),
         listen: loopback(),
         node: node::Config { dialect: member.dialect, ..node(plan) },
-        trace: Some(trace_of(plan, member.name)),
+        trace: Some(trace_of(plan, member.name).into()),
         tape: true,
         ..Options::under(plan.folder.join(member.name))
     }

@@ -10,6 +10,7 @@ use servent_core::node;
 use super::{Coordinate, Datagrams};
 use crate::access::Access;
 use crate::store::{DamagedState, Durability};
+use crate::tape::TraceFile;
 
 /// Everything a servent needs to start.
 #[derive(Debug, Clone)]
@@ -50,9 +51,7 @@ pub struct Options {
     /// What to do with a state that cannot be read.
     pub damaged_state: DamagedState,
     /// Write the tape to this file.
-    pub trace: Option<PathBuf>,
-    /// Wait for that file when it is slow, rather than leave lines out.
-    pub trace_waits: bool,
+    pub trace: Option<TraceFile>,
     /// Keep the tape in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
     /// Give every request away when it is over; those there is no room for
@@ -98,7 +97,6 @@ impl Options {
             durability: Durability::Process,
             damaged_state: DamagedState::Refuse,
             trace: None,
-            trace_waits: false,
             tape: false,
             access: None,
             rescan: None,

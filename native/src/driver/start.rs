@@ -68,9 +68,9 @@ impl Driver {
         let clock = Clock::new();
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
-        let file = options.trace.as_deref().map(|path| (path, options.trace_waits));
+        let file = options.trace.as_ref();
         let tape = Tape::begin(clock.now(), start, file, options.tape).map_err(|why| {
-            StartError::Trace { path: options.trace.clone().unwrap_or_default(), why }
+            StartError::Trace { path: file.map(|it| it.path.clone()).unwrap_or_default(), why }
         })?;
 
         let (reports, reported) = mpsc::channel(REPORTS);

@@ -17,6 +17,7 @@ use super::node_config;
 use crate::clock::Stopwatch;
 use crate::driver::{Driver, Handle, Options, Want};
 use crate::store::Durability;
+use crate::tape::TraceFile;
 
 /// How often it is looked at how far a download is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -47,7 +48,7 @@ pub struct GetOptions {
     /// What that survives.
     pub durability: Durability,
     /// Write the tape to this file.
-    pub trace: Option<PathBuf>,
+    pub trace: Option<TraceFile>,
 }
 
 impl GetOptions {

@@ -16,6 +16,7 @@ use super::{Tally, node_config};
 use crate::driver::{Coordinate, Driver, Handle, Options};
 use crate::files::{CHUNK, Hashed, hash_file};
 use crate::store::Durability;
+use crate::tape::TraceFile;
 
 /// Everything a coordinator needs to start.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ pub struct ServeOptions {
     /// What it survives.
     pub durability: Durability,
     /// Write the tape to this file.
-    pub trace: Option<PathBuf>,
+    pub trace: Option<TraceFile>,
 }
 
 impl ServeOptions {

@@ -12,6 +12,7 @@ use crate::driver::datagrams::{Closing, Counters, Lost, Pipe, Shared, Undelivere
 use crate::driver::{self, Datagrams, Driver, Handle};
 use crate::error::RunError;
 use crate::net::udp::canonical;
+use crate::tape::TraceFile;
 
 /// A UDP socket that speaks reliable unicast with many peers: a servent that
 /// does nothing else, or a part of one that does.
@@ -37,8 +38,7 @@ impl Endpoint {
         let options = driver::Options {
             name: String::from("unicast"),
             datagrams: Some(datagrams),
-            trace,
-            trace_waits: true,
+            trace: trace.map(|file| TraceFile { waits: true, ..file }),
             node: node::Config { http: false, download: false, ..node::Config::default() },
             ..driver::Options::without_folders()
         };

@@ -1,11 +1,11 @@
 //! What an endpoint can be told.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use servent_core::unicast::Config;
 
 use crate::net::udp::Loss;
+use crate::tape::TraceFile;
 
 /// How an endpoint is to work.
 #[derive(Debug, Clone)]
@@ -20,9 +20,9 @@ pub struct Options {
     /// there are so many is not heard and has to try again.
     pub backlog: usize,
     /// A file for everything the protocol is given and says, to be run again
-    /// by `servent replay`; about twice as long as what is carried. Only its
-    /// owner may read it: it holds the messages.
-    pub trace: Option<PathBuf>,
+    /// by `servent replay`; about twice as long as what is carried. It is
+    /// waited for, and holds the messages.
+    pub trace: Option<TraceFile>,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,
 }

@@ -220,7 +220,7 @@ async fn what_was_taped_is_re_executed() {
     let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut options = sharing(state.path(), files.path(), 1, 100);
     let trace = state.path().join("tape.sqlog");
-    options.trace = Some(trace.clone());
+    options.trace = Some(trace.clone().into());
     options.tape = true;
     let server = start(options).await;
     let client = start(Options::under(other.path())).await;
@@ -422,7 +422,7 @@ async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
     let tape = state.path().join("both.sqlog");
     let mut options = sharing(state.path(), files.path(), 1, 1);
     options.upload_rate = Some(600_000);
-    options.trace = Some(tape.clone());
+    options.trace = Some(tape.clone().into());
     let loopback = "127.0.0.1:0".parse().unwrap();
     let loss = "5%".parse().unwrap();
     options.datagrams = Some(Datagrams { loss, ..Datagrams::at(loopback) });

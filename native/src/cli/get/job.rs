@@ -105,7 +105,7 @@ impl Job {
             download_dir: self.folder().to_path_buf(),
             node,
             durability: config.settings.durability,
-            trace: config.settings.trace.clone(),
+            trace: config.settings.trace_file(),
             tape: true,
             ca_file: self.ca_file.clone(),
             download_rate: self.rate,

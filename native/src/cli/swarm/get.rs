@@ -14,7 +14,8 @@ use sha1::Digest as _;
 
 use super::super::Common;
 use super::super::start::{TraceFlag, address, runtime};
-use super::rate;
+
+use super::super::amount::rate;
 use crate::config::units;
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, Voice, bytes};
@@ -124,7 +125,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             seed_for: arguments.seed_for,
             state,
             durability: config.settings.durability,
-            trace: config.settings.trace.clone(),
+            trace: config.settings.trace_file(),
         })
         .await?;
         follow(&mut fetch, &mut signals, &herald, &target, arguments.json).await

@@ -10,7 +10,8 @@ use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 
 use super::super::Common;
 use super::super::start::{TraceFlag, address, runtime};
-use super::rate;
+
+use super::super::amount::rate;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, swarm::facts};
@@ -95,7 +96,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         swarm: config.settings.swarm.clone(),
         state: config.settings.state.join("swarm"),
         durability: config.settings.durability,
-        trace: config.settings.trace.clone(),
+        trace: config.settings.trace_file(),
     };
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {

@@ -1,0 +1,38 @@
+//! Amounts of bytes as people write them: `500000`, `500k`, `2M`, `1G`.
+
+/// Bytes a second; none is no rate.
+pub(super) fn rate(text: &str) -> Result<u64, String> {
+    amount(text).filter(|rate| *rate > 0).ok_or_else(|| {
+        format!("`{text}` is no number of bytes a second such as 500000, 500k or 2M")
+    })
+}
+
+/// Bytes.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    amount(text).ok_or_else(|| format!("`{text}` is no number of bytes such as 500M or 2G"))
+}
+
+fn amount(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['k', 'K', 'M', 'G']);
+    let unit = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        assert_eq!((rate("7"), rate("500k"), rate("2M")), (Ok(7), Ok(500_000), Ok(2_000_000)));
+        assert!(rate("0").is_err() && rate("M").is_err() && rate("fast").is_err());
+        assert_eq!((size("0"), size("3G")), (Ok(0), Ok(3_000_000_000)));
+        assert!(size("3MM").is_err() && size("-1").is_err() && size("99999999999G").is_err());
+    }
+}
