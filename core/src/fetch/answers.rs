@@ -43,11 +43,12 @@ impl Download {
                     return self.keep_back(no, cx);
                 }
                 self.believe(no, size);
-                self.receive(no, given, head, cx);
+                self.receive(no, (given, None), head, cx);
                 if learnt {
                     self.save(cx);
                 }
             }
+            Reply::Open { chunked } => self.take_to_the_end(no, (head, chunked), cx),
             Reply::Empty => {
                 self.size = Some(0);
                 self.finish_if_whole(cx);
@@ -109,23 +110,31 @@ impl Download {
     }
 
     /// Nobody else is left to ask.
-    fn only(&self, no: u32) -> bool {
+    pub(super) fn only(&self, no: u32) -> bool {
         self.sources.iter().all(|(&n, s)| n == no || !s.usable())
     }
 
     /// Takes a size from whoever is first to tell one.
-    fn believe(&mut self, no: u32, size: Option<u64>) {
+    pub(super) fn believe(&mut self, no: u32, size: Option<u64>) {
         if self.size.is_none() && size.is_some() {
             (self.size, self.size_from) = (size, Some(no));
         }
     }
 
-    fn allocate(&self, cx: &mut Cx<'_>) {
+    pub(super) fn allocate(&self, cx: &mut Cx<'_>) {
         let (fetch, name) = (self.id, self.get.name.clone());
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
     }
 
-    fn receive(&mut self, no: u32, range: Range, head: &ResponseHead, cx: &mut Cx<'_>) {
+    /// The bytes of a range follow, or `open`: up to an end that nobody knows,
+    /// in chunks or not.
+    pub(super) fn receive(
+        &mut self,
+        no: u32,
+        (range, open): (Range, Option<bool>),
+        head: &ResponseHead,
+        cx: &mut Cx<'_>,
+    ) {
         let sized = self.size_from == Some(no) && self.have.bytes() == 0;
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
@@ -150,7 +159,10 @@ impl Download {
         }
         let (fetch, (start, end)) = (self.id, range);
         cx.fx.event(Event::Receiving { fetch, conn, start, end });
-        cx.fx.output(Output::Store { conn, fetch, start, end });
+        cx.fx.output(match open {
+            None => Output::Store { conn, fetch, start, end },
+            Some(chunked) => Output::StoreBody { conn, fetch, chunked },
+        });
         self.wake(cx);
     }
 

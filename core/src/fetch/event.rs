@@ -136,6 +136,13 @@ pub enum SourceTrouble {
     /// Sends us elsewhere, and that is nowhere, or no end of it.
     #[error("sends us to where nothing can be had")]
     Astray,
+    /// Sends the file in an encoding that we do not read.
+    #[error("sends the file in an encoding that we do not read")]
+    Encoded,
+    /// Does not say how long its file is where that is needed: beside other
+    /// sources, or where the line could be cut unseen.
+    #[error("does not say how long its file is")]
+    Endless,
 }
 
 /// Why a download ended without its file.

@@ -53,6 +53,9 @@ pub enum Input {
     Stored { conn: ConnId, bytes: u64 },
     /// The part file cannot be written.
     DiskFailed { conn: ConnId, why: StoreError },
+    /// A body of unknown length is over, and all of it was stored
+    /// ([`Output::StoreBody`]).
+    BodyEnded { conn: ConnId },
     /// The connection is gone.
     Closed { conn: ConnId },
     /// An accepted connection began with `GIV`.
@@ -90,6 +93,10 @@ pub enum Output {
     /// The body that follows the head just given is `start..end` of the
     /// file; the host adds the bytes of it that came with the head.
     Store { conn: ConnId, fetch: FetchId, start: u64, end: u64 },
+    /// The body that follows the head just given is the file from its
+    /// beginning, and nobody knows how long it is: in chunks, or until the
+    /// connection ends. [`Input::BodyEnded`] says when all of it is stored.
+    StoreBody { conn: ConnId, fetch: FetchId, chunked: bool },
     /// Drop so many bytes of body; the next head comes after them.
     Skip { conn: ConnId, bytes: u64 },
     /// The body that follows the head just given is wanted as

@@ -18,6 +18,7 @@ mod download;
 mod event;
 mod io;
 mod moved;
+mod open;
 mod probe;
 mod ranges;
 mod reply;
@@ -383,6 +384,7 @@ impl Engine for Fetches {
             Input::DiskFailed { conn, .. } => {
                 self.at(conn, now, fx, |d, _, cx| d.fail(FetchFailure::Disk, cx));
             }
+            Input::BodyEnded { conn } => self.at(conn, now, fx, |d, no, cx| d.body_ended(no, cx)),
             Input::Closed { conn } => self.at(conn, now, fx, |d, no, cx| d.closed(no, cx)),
             Input::Giv { conn, peer, index, servent, name } => {
                 self.giv((conn, peer), (servent, index), &name, now, fx);

@@ -37,6 +37,11 @@ pub(super) enum Reply {
         /// The size of the file, when it is known now.
         size: Option<u64>,
     },
+    /// The whole file follows, and nobody knows how long it is.
+    Open {
+        /// It comes in chunks.
+        chunked: bool,
+    },
     /// The file has no bytes at all.
     Empty,
     /// Not now: a place in a line, or busy.
@@ -79,16 +84,26 @@ pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
 
 fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
     // Only the file's own bytes can be written to it.
-    if head.headers.get("Transfer-Encoding").is_some() || !encoded_as_is(head) {
-        return Err(SourceTrouble::Garbage);
+    let chunked = in_chunks(head);
+    if (head.headers.get("Transfer-Encoding").is_some() && !chunked) || !encoded_as_is(head) {
+        return Err(SourceTrouble::Encoded);
     }
     let said = head.headers.all("Content-Length").next().is_some();
+    if said && chunked {
+        return Err(SourceTrouble::Garbage); // RFC 9112 §6.3: somebody may be smuggling.
+    }
     let length = head.content_length();
     if said && length.is_none() {
         return Err(SourceTrouble::Garbage);
     }
     if wrong_file(head, asked.sha1) {
         return Err(SourceTrouble::NotFound);
+    }
+    if head.status == 200 && !said && (chunked || asked.size.is_none()) {
+        return Ok(Reply::Open { chunked });
+    }
+    if chunked {
+        return Err(SourceTrouble::Encoded); // A part of a file in chunks: nobody sends it.
     }
     let (range, size) = if head.status == 206 {
         let range = head.headers.get("Content-Range").and_then(ContentRange::parse);
@@ -126,6 +141,11 @@ fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
         Some(sha1) if sha1 != SHA1_OF_NOTHING => Err(SourceTrouble::LengthLie),
         _ => Ok(Reply::Empty),
     }
+}
+
+/// The body comes in chunks.
+fn in_chunks(head: &ResponseHead) -> bool {
+    head.headers.joined("Transfer-Encoding").trim_ascii().eq_ignore_ascii_case("chunked")
 }
 
 fn encoded_as_is(head: &ResponseHead) -> bool {
@@ -209,11 +229,25 @@ mod tests {
     #[test]
     fn what_cannot_be_stored_is_garbage() {
         let garbage = Reply::Useless(SourceTrouble::Garbage);
-        assert_eq!(reply(200, "Transfer-Encoding: chunked", (0, 9), Some(9)), garbage);
-        assert_eq!(reply(200, "Content-Encoding: gzip", (0, 9), Some(9)), garbage);
+        let encoded = Reply::Useless(SourceTrouble::Encoded);
+        assert_eq!(reply(200, "Content-Encoding: gzip", (0, 9), Some(9)), encoded);
+        assert_eq!(reply(200, "Transfer-Encoding: gzip, chunked", (0, 9), None), encoded);
+        let part = "Content-Range: bytes 0-8/9\r\nTransfer-Encoding: chunked";
+        assert_eq!(reply(206, part, (0, 9), None), encoded);
+        let both = "Transfer-Encoding: chunked\r\nContent-Length: 9";
+        assert_eq!(reply(200, both, (0, 9), Some(9)), garbage);
         assert_eq!(reply(200, "Content-Length: 9, 9", (0, 9), Some(9)), garbage);
-        assert_eq!(reply(200, "X: y", (0, u64::MAX), None), garbage);
         assert_eq!(reply(206, "Content-Length: 9", (0, 9), Some(9)), garbage);
+    }
+
+    #[test]
+    fn a_file_of_unknown_length_is_open() {
+        let open = |chunked| Reply::Open { chunked };
+        assert_eq!(reply(200, "X: y", (0, u64::MAX), None), open(false));
+        assert_eq!(reply(200, "Transfer-Encoding: Chunked", (0, u64::MAX), None), open(true));
+        assert_eq!(reply(200, "Transfer-Encoding: chunked", (0, 9), Some(9)), open(true));
+        let whole = Reply::Body { range: (0, 9), size: Some(9) };
+        assert_eq!(reply(200, "X: y", (0, 9), Some(9)), whole);
     }
 
     #[test]

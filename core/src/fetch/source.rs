@@ -46,6 +46,8 @@ pub(super) struct Src {
     /// It is not asked for now: the file is to be had without it, or it may
     /// have another one.
     pub(super) left_out: bool,
+    /// How often it began a body without saying how long that is.
+    pub(super) opened: u32,
     /// How often it sent us elsewhere.
     pub(super) moves: u32,
     /// Where it sent us is being looked up.
@@ -144,6 +146,7 @@ impl Src {
             thex: None,
             asked_for_tree: false,
             left_out: false,
+            opened: 0,
             moves: 0,
             away: false,
             lost: None,

@@ -148,6 +148,8 @@ pub(super) enum Awaited {
     Head,
     /// So many bytes in all go to the disk; the host takes them off the wire.
     Storing(u64),
+    /// A body of unknown length goes to the disk; the host says when it is over.
+    StoringBody,
     /// So many more bytes are of no use.
     Skipping(u64),
     /// A body of so many bytes is wanted whole, or one in chunks.

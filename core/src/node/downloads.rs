@@ -96,6 +96,9 @@ impl Downloads {
                 fetch::Output::Store { conn, fetch, start, end } => {
                     store(cx, conn, fetch, (start, end));
                 }
+                fetch::Output::StoreBody { conn, fetch, chunked } => {
+                    store_body(cx, conn, fetch, chunked);
+                }
                 fetch::Output::Skip { conn, bytes } => expect(cx, conn, Awaited::Skipping(bytes)),
                 fetch::Output::Collect { conn, length } => {
                     expect(cx, conn, Awaited::Collecting(length));
@@ -187,8 +190,12 @@ impl Downloads {
                     Err(_) => return self.not_a_reply(cx, conn),
                 },
                 // The body is whole but not yet on disk; what follows waits.
-                Awaited::Storing(_) if state.unread.len() <= limits.bytes as usize => return,
-                Awaited::Storing(_) => return self.not_a_reply(cx, conn),
+                Awaited::Storing(_) | Awaited::StoringBody
+                    if state.unread.len() <= limits.bytes as usize =>
+                {
+                    return;
+                }
+                Awaited::Storing(_) | Awaited::StoringBody => return self.not_a_reply(cx, conn),
             }
             let bytes = mem::take(&mut state.unread);
             match ResponseHead::parse(&bytes, &limits) {
@@ -217,12 +224,29 @@ impl Downloads {
     /// So much of the body is safe on disk.
     pub(super) fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Fetching(Awaited::Storing(length)) = state.phase else { return };
-        let bytes = bytes.min(length);
-        if bytes == length {
-            state.phase = Phase::Fetching(Awaited::Head);
-        }
+        let bytes = match state.phase {
+            Phase::Fetching(Awaited::StoringBody) => bytes,
+            Phase::Fetching(Awaited::Storing(length)) => {
+                if bytes >= length {
+                    state.phase = Phase::Fetching(Awaited::Head);
+                }
+                bytes.min(length)
+            }
+            _ => return,
+        };
         self.handle(cx, fetch::Input::Stored { conn, bytes });
+        self.read(cx, conn);
+    }
+
+    /// A body of unknown length is over, and safe on disk.
+    pub(super) fn body_ended(&mut self, cx: &mut Cx<'_>, conn: ConnId, unread: Vec<u8>) {
+        let Some(state) = cx.io.open(conn) else { return };
+        if !matches!(state.phase, Phase::Fetching(Awaited::StoringBody)) {
+            return;
+        }
+        state.phase = Phase::Fetching(Awaited::Head);
+        state.keep_unread(unread, 0);
+        self.handle(cx, fetch::Input::BodyEnded { conn });
         self.read(cx, conn);
     }
 
@@ -251,6 +275,18 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
     let rest = early.split_off(ours);
     state.keep_unread(rest, 0);
     cx.fx.output(Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early });
+}
+
+/// The same for a body of which nobody knows how long it is.
+fn store_body(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
+    let most = cx.config.fetch.largest;
+    let Some(state) = cx.io.open(conn) else { return };
+    if !matches!(state.phase, Phase::Fetching(_)) {
+        return;
+    }
+    state.phase = Phase::Fetching(Awaited::StoringBody);
+    let early = mem::take(&mut state.unread);
+    cx.fx.output(Output::StoreBody { conn, fetch, chunked, most, early });
 }
 
 /// A body that is wanted whole, once all of it is there.

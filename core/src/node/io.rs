@@ -63,6 +63,14 @@ pub enum Input {
     /// So many bytes of the range being stored are safe on disk, counted
     /// from the start of that range.
     Stored { conn: ConnId, bytes: u64 },
+    /// The body being stored by [`Output::StoreBody`] is over, and all of it is
+    /// safe on disk. `unread` had come in behind it; where the connection was
+    /// its end, [`Input::Closed`] follows.
+    BodyEnded {
+        conn: ConnId,
+        #[serde(with = "crate::hex")]
+        unread: Vec<u8>,
+    },
     /// The range being stored cannot be written, or the file being served
     /// cannot be read any more.
     DiskFailed { conn: ConnId, why: StoreError },
@@ -125,6 +133,18 @@ pub enum Output {
         file: FileRef,
         start: u64,
         end: u64,
+        #[serde(with = "crate::hex")]
+        early: Vec<u8>,
+    },
+    /// Write the body that comes in on this connection to a download, from its
+    /// beginning: in chunks (RFC 9112 §7.1), or until the connection ends.
+    /// Report with [`Input::Stored`], at the end with [`Input::BodyEnded`]. One
+    /// that is longer than `most` bytes, or no chunks, ends the connection.
+    StoreBody {
+        conn: ConnId,
+        fetch: FetchId,
+        chunked: bool,
+        most: u64,
         #[serde(with = "crate::hex")]
         early: Vec<u8>,
     },

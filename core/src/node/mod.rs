@@ -220,6 +220,7 @@ impl Node {
                 Some(swarm) => swarm.stored(cx, conn, bytes),
                 None => downloads.stored(cx, conn, bytes),
             },
+            Input::BodyEnded { conn, unread } => downloads.body_ended(cx, conn, unread),
             Input::Swarm(input) => {
                 if let Some(swarm) = swarm {
                     swarm.input(cx, input);

@@ -267,6 +267,7 @@ pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
         | Input::Backlog { conn, .. }
         | Input::Served { conn, .. }
         | Input::Stored { conn, .. }
+        | Input::BodyEnded { conn, .. }
         | Input::DiskFailed { conn, .. } => Some(*conn),
         _ => None,
     }

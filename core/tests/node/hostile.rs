@@ -155,7 +155,8 @@ impl Manners {
             match output {
                 Output::Write { conn, .. }
                 | Output::Serve { conn, .. }
-                | Output::Store { conn, .. } => {
+                | Output::Store { conn, .. }
+                | Output::StoreBody { conn, .. } => {
                     assert!(!self.closed.contains(conn), "{output:?} after its close");
                 }
                 Output::Close { conn, .. } => {

@@ -233,7 +233,7 @@ impl<'a> Play<'a> {
                 Output::Dial { conn, .. } => {
                     follow.push(Input::DialFailed { conn, why: DialError::Refused });
                 }
-                Output::Store { conn, .. } => {
+                Output::Store { conn, .. } | Output::StoreBody { conn, .. } => {
                     follow.push(Input::DiskFailed { conn, why: StoreError::Full });
                 }
                 _ => {}

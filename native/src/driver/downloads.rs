@@ -113,7 +113,7 @@ impl Downloads {
             self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
         }
         if let (Some(Ok(part)), Some(size)) = (self.open.get(&fetch), size)
-            && let Err(why) = part.check_room(size)
+            && let Err(why) = part.not_longer_than(size).and_then(|()| part.check_room(size))
         {
             self.open.insert(fetch, Err(why));
         }

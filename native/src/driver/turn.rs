@@ -13,6 +13,7 @@ use servent_core::node::{
 use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
+use servent_core::wire::http::Chunks;
 use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -25,9 +26,10 @@ use super::{
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
+use crate::files::PartFile;
 use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
 use crate::net::caches::Caches;
-use crate::net::{Alarm, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
+use crate::net::{Alarm, Body, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
 use crate::tape::Tape;
 
@@ -436,12 +438,11 @@ impl Loop {
                     FileRef::Fetch(fetch) => self.downloads.part(fetch),
                     FileRef::Swarm(file) => self.swarm.part(file),
                 };
-                let pace = self.down.clone();
-                let job = match part {
-                    Ok(part) => Job::Store { part, start, end, early, pace },
-                    Err(why) => Job::Refuse(why),
-                };
-                self.push(conn, job);
+                self.store(conn, part, (start, Body::Sized(end - start)), early);
+            }
+            Output::StoreBody { conn, fetch, chunked, most, early } => {
+                let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
+                self.store(conn, self.downloads.part(fetch), (0, body), early);
             }
             Output::Allocate { fetch, name, size } => {
                 self.changes.extend(self.downloads.allocate(fetch, &name, size));
@@ -462,6 +463,22 @@ impl Loop {
             | Output::Refused { .. }
             | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
         }
+    }
+
+    /// What comes in on a connection goes to a download.
+    fn store(
+        &self,
+        conn: ConnId,
+        part: Result<Arc<PartFile>, StoreError>,
+        (start, body): (u64, Body),
+        early: Vec<u8>,
+    ) {
+        let pace = self.down.clone();
+        let job = match part {
+            Ok(part) => Job::Store { part, start, body, early, pace },
+            Err(why) => Job::Refuse(why),
+        };
+        self.push(conn, job);
     }
 
     /// What a coordinator is told first, so that nobody who comes finds it

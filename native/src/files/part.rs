@@ -26,6 +26,12 @@ impl PartFile {
         self.file.set_len(size).map_err(|why| store_error(&why))
     }
 
+    /// Cuts off what an earlier try has left behind the end.
+    pub(crate) fn not_longer_than(&self, size: u64) -> Result<(), StoreError> {
+        let longer = self.file.metadata().is_ok_and(|meta| meta.len() > size);
+        if longer { self.set_size(size) } else { Ok(()) }
+    }
+
     /// Writes `data` at `at`.
     pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
         self.file.write_all_at(data, at).map_err(|why| store_error(&why))

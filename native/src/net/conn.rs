@@ -78,8 +78,8 @@ impl Conn {
                 Some(Job::Serve { file, start, end, pace }) => {
                     Box::pin(self.serve(file, start, end, pace)).await
                 }
-                Some(Job::Store { part, start, end, early, pace }) => {
-                    Box::pin(self.store((part, pace), start, end, early)).await
+                Some(Job::Store { part, start, body, early, pace }) => {
+                    Box::pin(self.store((part, pace), (start, body), early)).await
                 }
                 Some(Job::Refuse(why)) => self.disk_failed(why).await,
                 Some(Job::Close) => Err(Box::pin(self.goodbye()).await),

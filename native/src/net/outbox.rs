@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::pace::Pace;
+use super::receive::Body;
 use crate::files::{PartFile, SourceFile};
 use crate::library::Shared;
 
@@ -26,7 +27,7 @@ pub(crate) enum Job {
     /// Send a part of a file.
     Serve { file: ServeFrom, start: u64, end: u64, pace: Option<Arc<Pace>> },
     /// Write what comes in to a download.
-    Store { part: Arc<PartFile>, start: u64, end: u64, early: Vec<u8>, pace: Option<Arc<Pace>> },
+    Store { part: Arc<PartFile>, start: u64, body: Body, early: Vec<u8>, pace: Option<Arc<Pace>> },
     /// Say that a job cannot be done: its file is not there.
     Refuse(servent_core::node::StoreError),
     /// Close once everything above is done.

@@ -16,6 +16,11 @@ use crate::program::{Place, assert_same, complains, noise};
 enum Page {
     Go(u16, String),
     File(Vec<u8>),
+    /// In chunks, from the front whatever is asked; so many bytes, and then
+    /// the end, or nothing more.
+    Chunks(Vec<u8>, bool),
+    /// Until the connection ends.
+    Open(Vec<u8>),
 }
 
 type Pages = BTreeMap<String, Page>;
@@ -53,6 +58,29 @@ fn answer(stream: impl Read + Write, pages: &Pages) {
                     rest.len()
                 );
                 [head.as_bytes(), rest].concat()
+            }
+            Some(Page::Chunks(bytes, whole)) => {
+                let mut reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+                for (n, chunk) in bytes.chunks(10_007).enumerate() {
+                    // Whoever writes chunks may say more than their size.
+                    let more = if n % 2 == 0 { "" } else { ";a=b" };
+                    reply.extend(format!("{:x}{more}\r\n", chunk.len()).into_bytes());
+                    reply.extend(chunk);
+                    reply.extend(b"\r\n");
+                }
+                if *whole {
+                    reply.extend(b"0\r\nX-Trailer: y\r\n\r\n");
+                }
+                let _ = stream.get_mut().write_all(&reply);
+                if *whole {
+                    continue;
+                }
+                return;
+            }
+            Some(Page::Open(bytes)) => {
+                let _ = stream.get_mut().write_all(b"HTTP/1.0 200 OK\r\n\r\n");
+                let _ = stream.get_mut().write_all(bytes);
+                return;
             }
             None => b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
         };
@@ -197,4 +225,30 @@ fn what_is_private_comes_from_whom_we_trust_only() {
         "cannot read none",
     );
     assert!(!place.path("x").exists());
+}
+
+#[test]
+fn a_file_of_unknown_length_is_taken_to_its_end() {
+    let place = Place::new();
+    let bytes = noise(300_000);
+    let (listener, at) = listen();
+    let pages = [
+        ("/chunks", Page::Chunks(bytes.clone(), true)),
+        ("/open", Page::Open(bytes.clone())),
+        ("/nothing", Page::Chunks(Vec::new(), true)),
+        ("/torn", Page::Chunks(bytes.clone(), false)),
+    ];
+    serve(listener, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    for (name, wanted) in [("chunks", &bytes[..]), ("open", &bytes), ("nothing", b"")] {
+        let url = format!("http://{at}/{name}");
+        let output = place.run(&["get", &url, "-o", name, "--state", "get"]);
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path(name), wanted);
+    }
+    // Without its last chunk it is not whole, however often it is asked for.
+    let url = format!("http://{at}/torn");
+    let get = ["get", &url, "-o", "torn", "--state", "get", "--time-scale", "50"];
+    let output = place.run(&[&get[..], &["--set", "fetch.attempts=2"]].concat());
+    complains(&output, 3, "hung up");
+    assert!(!place.path("torn").exists(), "a part was taken for the whole");
 }

@@ -163,7 +163,7 @@ impl Exporter {
                     flow.served = 0;
                 }
             }
-            Output::Store { conn, early, .. } => {
+            Output::Store { conn, early, .. } | Output::StoreBody { conn, early, .. } => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
                     // Those have been shown with the head they came with.
                     flow.stored = early.len() as u64;

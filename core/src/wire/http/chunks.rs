@@ -1,4 +1,4 @@
-//! Small bodies in chunks (RFC 9112 §7.1).
+//! Bodies in chunks (RFC 9112 §7.1).
 
 use alloc::vec::Vec;
 
@@ -6,61 +6,134 @@ use httparse::{Status, parse_chunk_size};
 
 use crate::wire::scan::find;
 
-/// The longest line of a chunk's size or behind the last chunk.
+/// The longest line of a chunk's size, and the most that may stand behind the
+/// last chunk.
 const LINE: usize = 256;
 
 /// It is no body in chunks, or a longer one than is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotChunked;
 
-/// A body of at most `most` bytes out of its chunks, and how many bytes these
-/// took; `None` when more must come first.
+/// Takes a body out of its chunks as they come.
+///
+/// ```
+/// use servent_core::wire::http::Chunks;
+///
+/// let (mut chunks, mut body) = (Chunks::new(100), Vec::new());
+/// assert_eq!(chunks.feed(b"4\r\nfo", &mut body), Ok(5));
+/// assert_eq!(chunks.feed(b"ur\r\n0\r\n\r\nHTTP", &mut body), Ok(9));
+/// assert!(chunks.is_over() && body == b"four");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Chunks {
+    /// Bytes the body may still have.
+    room: u64,
+    next: Next,
+    /// What there is of the line that comes.
+    line: Vec<u8>,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Size,
+    Data(u64),
+    EndOfData,
+    /// So many bytes have stood behind the last chunk.
+    Trailer(usize),
+    Nothing,
+}
+
+impl Chunks {
+    /// Of a body of at most so many bytes.
+    #[must_use]
+    pub const fn new(most: u64) -> Self {
+        Self { room: most, next: Next::Size, line: Vec::new() }
+    }
+
+    /// True when the body is whole.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.next == Next::Nothing
+    }
+
+    /// Adds to `body` what these bytes have of it; how many of them belong to
+    /// it, which are all of them unless it is over.
+    ///
+    /// # Errors
+    /// They are something else.
+    pub fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<usize, NotChunked> {
+        let mut at = 0;
+        while at < bytes.len() && !self.is_over() {
+            let rest = &bytes[at..];
+            at += match self.next {
+                Next::Data(left) => {
+                    let data = &rest[..usize::try_from(left).unwrap_or(usize::MAX).min(rest.len())];
+                    body.extend_from_slice(data);
+                    let left = left - data.len() as u64;
+                    self.next = if left == 0 { Next::EndOfData } else { Next::Data(left) };
+                    data.len()
+                }
+                _ => self.line(rest)?,
+            };
+        }
+        Ok(at)
+    }
+
+    /// Reads on in a line; how many bytes of it there were.
+    fn line(&mut self, bytes: &[u8]) -> Result<usize, NotChunked> {
+        let end = find(b'\n', bytes);
+        let part = &bytes[..end.map_or(bytes.len(), |end| end + 1)];
+        if self.line.len() + part.len() > LINE {
+            return Err(NotChunked);
+        }
+        self.line.extend_from_slice(part);
+        if end.is_some() {
+            let line = core::mem::take(&mut self.line);
+            self.next = self.after(&line)?;
+        } else if self.next == Next::Size && parse_chunk_size(&self.line).is_err() {
+            return Err(NotChunked);
+        }
+        Ok(part.len())
+    }
+
+    /// What comes after a line.
+    fn after(&mut self, line: &[u8]) -> Result<Next, NotChunked> {
+        let empty = matches!(line, b"\r\n" | b"\n");
+        match self.next {
+            Next::Size => match parse_chunk_size(line) {
+                Ok(Status::Complete((_, 0))) => Ok(Next::Trailer(0)),
+                Ok(Status::Complete((_, size))) => {
+                    self.room = self.room.checked_sub(size).ok_or(NotChunked)?;
+                    Ok(Next::Data(size))
+                }
+                Ok(Status::Partial) | Err(_) => Err(NotChunked),
+            },
+            Next::EndOfData if empty => Ok(Next::Size),
+            Next::Trailer(_) if empty => Ok(Next::Nothing),
+            Next::Trailer(so_far) if so_far + line.len() <= LINE => {
+                Ok(Next::Trailer(so_far + line.len()))
+            }
+            _ => Err(NotChunked),
+        }
+    }
+}
+
+/// A small body of at most `most` bytes out of its chunks, and how many bytes
+/// these took; `None` when more must come first.
 ///
 /// # Errors
 /// What came in is something else.
 pub fn chunks(bytes: &[u8], most: usize) -> Result<Option<(Vec<u8>, usize)>, NotChunked> {
-    let (mut body, mut at) = (Vec::new(), 0);
-    loop {
-        let rest = &bytes[at..];
-        let size = match parse_chunk_size(rest) {
-            Ok(Status::Complete((line, size))) => {
-                at += line;
-                usize::try_from(size).map_err(|_| NotChunked)?
-            }
-            Ok(Status::Partial) if rest.len() <= LINE => return Ok(None),
-            Ok(Status::Partial) | Err(_) => return Err(NotChunked),
-        };
-        if size == 0 {
-            return trailer(&bytes[at..]).map(|end| end.map(|end| (body, at + end)));
-        }
-        if size > most - body.len() {
-            return Err(NotChunked);
-        }
-        let Some(chunk) = bytes.get(at..at + size + 2) else { return Ok(None) };
-        let Some(data) = chunk.strip_suffix(b"\r\n") else { return Err(NotChunked) };
-        body.extend_from_slice(data);
-        at += size + 2;
-    }
-}
-
-/// Where the fields behind the last chunk end.
-fn trailer(bytes: &[u8]) -> Result<Option<usize>, NotChunked> {
-    let mut at = 0;
-    while at <= LINE {
-        let Some(end) = find(b'\n', &bytes[at..]) else {
-            return if bytes.len() - at <= LINE { Ok(None) } else { Err(NotChunked) };
-        };
-        let line = &bytes[at..at + end];
-        at += end + 1;
-        if matches!(line, b"" | b"\r") {
-            return Ok(Some(at));
-        }
-    }
-    Err(NotChunked)
+    let (mut chunks, mut body) = (Chunks::new(most as u64), Vec::new());
+    let used = chunks.feed(bytes, &mut body)?;
+    Ok(chunks.is_over().then_some((body, used)))
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -80,6 +153,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn chunks_are_the_same_however_they_come(
+            sizes in prop::collection::vec(1..400_usize, 0..8), cuts in prop::collection::vec(1..90_usize, 1..6),
+        ) {
+            let (mut bytes, mut whole) = (Vec::new(), Vec::new());
+            for (n, size) in sizes.iter().enumerate() {
+                let chunk: Vec<u8> = (0..*size).map(|at| (at * 7 + n) as u8).collect();
+                bytes.extend(format!("{size:X};n={n}\r\n").into_bytes());
+                bytes.extend(chunk.iter().chain(b"\r\n"));
+                whole.extend(chunk);
+            }
+            bytes.extend(b"0\r\nA: b\r\n\r\nrest");
+            let (mut reader, mut body, mut at) = (Chunks::new(10_000), Vec::new(), 0);
+            for cut in cuts.iter().cycle() {
+                if reader.is_over() {
+                    break;
+                }
+                let part = &bytes[at..(at + cut).min(bytes.len())];
+                at += reader.feed(part, &mut body).unwrap();
+            }
+            prop_assert_eq!((body, &bytes[at..]), (whole, &b"rest"[..]));
+        }
+
         #[test]
         fn any_bytes_are_read_without_harm(bytes: Vec<u8>, text in "[0-9a-f]{0,3}\r\n.{0,40}") {
             for bytes in [&bytes[..], text.as_bytes()] {

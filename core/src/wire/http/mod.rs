@@ -26,7 +26,7 @@ pub use self::writer::HeadWriter;
 #[doc(hidden)]
 pub use self::alts::Alts;
 #[doc(hidden)]
-pub use self::chunks::{NotChunked, chunks};
+pub use self::chunks::{Chunks, NotChunked, chunks};
 #[doc(hidden)]
 pub use self::date::HttpDate;
 #[doc(hidden)]

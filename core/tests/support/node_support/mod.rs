@@ -192,6 +192,7 @@ impl Host {
                     inputs.push_back(Input::Hashed { fetch, start, tth });
                 }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
+                Output::StoreBody { .. } => unreachable!("its peers say how long a file is"),
                 Output::Complete { .. } | Output::Store { .. } | Output::Swarm(_) => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
