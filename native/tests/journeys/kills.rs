@@ -62,7 +62,7 @@ fn a_get_whose_server_is_killed_again_and_again_gets_its_file() {
 fn under_way(place: &Place) -> [Child; 2] {
     let at = format!("127.0.0.1:{}", free_port());
     let start = |arguments: &[&str]| {
-        let fast = ["-q", "--set", "unicast.time_scale=50"];
+        let fast = ["-q", "--set", "unicast.time_scale=20"];
         let mut command = place.servent(&[arguments, &fast].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
