@@ -69,7 +69,8 @@ pub(crate) fn is_nearby(ip: IpAddr) -> bool {
 /// True when we may connect to `at` because somebody at `teller` names it: in a
 /// push, a pong or a list of hosts, as another holder of a file, for a call to a
 /// place in line.
-pub(crate) fn may_knock(at: SocketAddr, teller: IpAddr) -> bool {
+#[must_use]
+pub fn may_knock(at: SocketAddr, teller: IpAddr) -> bool {
     at.port() >= LOWEST_PORT && plausible(at.ip(), teller)
 }
 

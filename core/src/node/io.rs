@@ -292,7 +292,8 @@ pub enum Command {
     /// Somebody of the local network says it is there: of use when we have
     /// too few neighbours. An address from farther away is not believed.
     Nearby { at: SocketAddr },
-    /// Ask the overlay; answered with [`Answer::Found`] as hits come in.
+    /// Ask the overlay for names with all these words, or for files by
+    /// `urn:sha1:`; answered with [`Answer::Found`] as hits come in.
     Search { search: u32, words: String },
     /// New neighbours are not asked any more.
     EndSearch { search: u32 },

@@ -4,6 +4,7 @@ mod browse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use clap::Args;
@@ -33,7 +34,8 @@ const CACHED: usize = 16;
 
 /// Ask an overlay for files; prints hits as they come in.
 ///
-/// Every word has to be in the name. Each line ends with what `servent get`
+/// Every word has to be in the name; `urn:sha1:` asks for one file by its hash.
+/// Each line ends with what `servent get`
 /// takes. Ends when nothing new has come for a while, or with Ctrl-C.
 /// `--browse` asks a single servent for everything it shares instead.
 #[derive(Debug, Args)]
@@ -100,13 +102,9 @@ pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> 
 
 /// Whom to join: those named; else the servent that runs with our state, which
 /// has neighbours; else whom it has heard of when it ran.
-async fn whom(
-    config: &Config,
-    arguments: &Arguments,
-    lan: bool,
-) -> Result<Vec<SocketAddr>, Failure> {
-    if !arguments.peer.is_empty() || lan {
-        return peers(&arguments.peer).await;
+async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<SocketAddr>, Failure> {
+    if !named.is_empty() || lan {
+        return peers(named).await;
     }
     let state = &config.settings.state;
     if let Ok(status) = Control::of(state).get("/status?count=0").await {
@@ -142,9 +140,59 @@ async fn search(
     words: String,
     voice: Voice,
 ) -> Result<(), Failure> {
+    let quiet = Duration::from_secs(arguments.wait);
+    let (peers, lan, quiet) = (&arguments.peer, arguments.lan, (quiet, quiet));
+    let asking = Asking { words, peers, lan, quiet, voice };
+    let mut show = |hit: Hit, through| {
+        print(line(&hit, through, voice))?;
+        Ok(ControlFlow::Continue(()))
+    };
+    match ask(config, asking, &mut show).await? {
+        Ended::Quiet(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
+            .next("try other words, another --peer, or a longer --wait")),
+        _ => Ok(()),
+    }
+}
+
+/// A question to the overlay.
+pub(crate) struct Asking<'a> {
+    pub(crate) words: String,
+    /// Where to join it; nobody: whoever is known.
+    pub(crate) peers: &'a [String],
+    /// Ask the local network, too.
+    pub(crate) lan: bool,
+    /// How long to wait for the first answer, and then for each next one.
+    pub(crate) quiet: (Duration, Duration),
+    pub(crate) voice: Voice,
+}
+
+/// How a question ended.
+pub(crate) enum Ended {
+    /// Nothing new came any more.
+    Quiet(Asked),
+    /// Whoever asked had enough.
+    Enough,
+    /// By a signal.
+    Stopped,
+}
+
+/// Takes a hit, and the neighbour that knows the way to it; says whether more
+/// are wanted.
+pub(crate) type Take<'a> =
+    &'a mut dyn FnMut(Hit, Option<SocketAddr>) -> Result<ControlFlow<()>, Failure>;
+
+/// Asks the overlay, with a servent that is there for this alone.
+///
+/// # Errors
+/// There was nobody to ask.
+pub(crate) async fn ask(
+    config: &Config,
+    asking: Asking<'_>,
+    take: Take<'_>,
+) -> Result<Ended, Failure> {
     let mut signals = Signals::new()?;
-    let lan = arguments.lan || config.settings.lan;
-    let peers = whom(config, arguments, lan).await?;
+    let lan = asking.lan || config.settings.lan;
+    let peers = whom(config, asking.peers, lan).await?;
     let state = config.settings.state.join("search").join(std::process::id().to_string());
     make(&state)?;
     let mut node = config.settings.node.clone();
@@ -161,9 +209,9 @@ async fn search(
     };
     let handle = Driver::start(options).await?;
     let lan = lan.then(|| Lan::start(&handle, &[])).transpose()?;
-    let seen = tokio::select! {
-        seen = follow(&handle, arguments, words, &peers, voice) => seen,
-        () = signals.first() => Ok(None),
+    let ended = tokio::select! {
+        ended = follow(&handle, asking, &peers, take) => ended,
+        () = signals.first() => Ok(Ended::Stopped),
         ended = handle.ended() => Err(ended.err().map_or_else(
             || Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
     };
@@ -171,11 +219,9 @@ async fn search(
     drop(lan);
     handle.stop().await?;
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
-    match seen? {
-        Some(Asked { hits: 0, neighbours: 0, refusals }) => Err(nobody(&peers, &refusals)),
-        Some(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
-            .next("try other words, another --peer, or a longer --wait")),
-        _ => Ok(()),
+    match ended? {
+        Ended::Quiet(Asked { hits: 0, neighbours: 0, refusals }) => Err(nobody(&peers, &refusals)),
+        ended => Ok(ended),
     }
 }
 
@@ -201,7 +247,7 @@ fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
 type Refusals = BTreeMap<SocketAddr, (u16, String)>;
 
 /// How a search went.
-struct Asked {
+pub(crate) struct Asked {
     /// Files that were found.
     hits: usize,
     /// Neighbours at its end.
@@ -209,30 +255,30 @@ struct Asked {
     refusals: Refusals,
 }
 
-/// Prints hits until nothing new comes.
+/// Hands hits on until nothing new comes.
 async fn follow(
     handle: &Handle,
-    arguments: &Arguments,
-    words: String,
+    Asking { words, quiet, voice, .. }: Asking<'_>,
     peers: &[SocketAddr],
-    voice: Voice,
-) -> Result<Option<Asked>, Failure> {
+    take: Take<'_>,
+) -> Result<Ended, Failure> {
     let mut answers = handle.answers();
     for at in peers {
         handle.command(Command::Join { at: *at }).await?;
     }
     handle.command(Command::Search { search: SEARCH, words }).await?;
-    let quiet = Duration::from_secs(arguments.wait);
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
-    let mut until = Instant::now() + quiet;
+    let mut until = Instant::now() + quiet.0;
     loop {
         tokio::select! {
             answer = answers.recv() => match answer {
                 Ok(Answer::Found(hit)) => {
                     if seen.insert((hit.servent, hit.index)) {
-                        until = Instant::now() + quiet;
+                        until = Instant::now() + quiet.1;
                         let through = hit.through.or(peers.first().copied());
-                        print(line(&hit, through, voice))?;
+                        if take(hit, through)?.is_break() {
+                            return Ok(Ended::Enough);
+                        }
                     }
                 }
                 Ok(Answer::Refused { at, status, reason }) => {
@@ -248,7 +294,7 @@ async fn follow(
             () = tokio::time::sleep_until(until) => {
                 let overlay = handle.neighbourhood().await?;
                 let neighbours = overlay.map_or(0, |overlay| overlay.router.links.len());
-                return Ok(Some(Asked { hits: seen.len(), neighbours, refusals }));
+                return Ok(Ended::Quiet(Asked { hits: seen.len(), neighbours, refusals }));
             }
         }
     }
@@ -263,7 +309,7 @@ fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
 }
 
 /// What `servent get` takes for a hit.
-fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
+pub(crate) fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
     let target = Target::File { index: hit.index, name: hit.name.clone() }.to_string();
     match peer.filter(|_| hit.push) {
         Some(peer) => {

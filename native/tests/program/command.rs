@@ -105,7 +105,7 @@ fn wrong_calls_say_what_would_be_right() {
     let place = Place::new();
     complains(&place.run(&["share"]), 2, "nothing to share");
     let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
-    complains(&place.run(&["get", urn]), 2, "nobody to ask");
+    complains(&place.run(&["get", urn]), 2, "nobody of the overlay is known yet");
     complains(&place.run(&["get", "ftp://host/file"]), 2, "ftp://host/file");
     complains(&place.run(&["config", "--set", "queue.slots"]), 2, "KEY=VALUE");
     complains(&place.run(&["status"]), 7, "no servent runs");

@@ -10,8 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use program::{Place, Running, noise};
+use data_encoding::BASE32_NOPAD;
+use program::{Place, Running, complains, noise};
 use serde_json::Value;
+use sha1::{Digest as _, Sha1};
 
 const SIZE: usize = 300_000;
 
@@ -54,12 +56,9 @@ fn line(place: &Place, far: &[&str]) -> [Running; 3] {
     [near, middle, far]
 }
 
-fn search(place: &Place, peer: SocketAddr) -> Vec<Value> {
+fn search(place: &Place, peer: SocketAddr, words: &[&str]) -> Vec<Value> {
     let peer = peer.to_string();
-    let arguments = [
-        "search",
-        "RARE",
-        "thing",
+    let how = [
         "--peer",
         &peer,
         "--json",
@@ -72,7 +71,7 @@ fn search(place: &Place, peer: SocketAddr) -> Vec<Value> {
         "--set",
         "overlay.deflate=false",
     ];
-    let out = place.run(&arguments);
+    let out = place.run(&[&["search"], words, &how].concat());
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -98,7 +97,7 @@ fn get(place: &Place, hit: &Value) {
 fn what_is_at_the_other_end_is_found_and_downloaded() {
     let place = Place::new();
     let [near, _middle, far] = line(&place, &[]);
-    let hits = search(&place, near.at);
+    let hits = search(&place, near.at, &["RARE", "thing"]);
     assert_eq!(hits.len(), 1, "{hits:?}");
     assert_eq!(hits[0]["at"], far.at.to_string());
     assert_eq!((&hits[0]["push"], &hits[0]["hops"]), (&Value::Bool(false), &Value::from(2)));
@@ -109,10 +108,35 @@ fn what_is_at_the_other_end_is_found_and_downloaded() {
 fn from_one_that_cannot_be_reached_it_comes_by_push() {
     let place = Place::new();
     let [near, _middle, _far] = line(&place, &["--set", "overlay.firewalled=true"]);
-    let hits = search(&place, near.at);
+    let hits = search(&place, near.at, &["RARE", "thing"]);
     assert_eq!(hits[0]["push"], Value::Bool(true), "{hits:?}");
     assert!(hits[0]["get"].as_str().unwrap().starts_with("push://"));
     get(&place, &hits[0]);
+}
+
+#[test]
+fn a_file_of_which_only_the_hash_is_known_is_found_and_downloaded() {
+    // The hash is known a moment after the name, and told to neighbours then.
+    let soon = ["--set", "overlay.keywords_every=1s"];
+    for far in [&[][..], &["--set", "overlay.firewalled=true"]] {
+        let place = Place::new();
+        let [near, _middle, _far] = line(&place, &[&soon, far].concat());
+        let urn = format!("urn:sha1:{}", BASE32_NOPAD.encode(&Sha1::digest(noise(SIZE))));
+        while search(&place, near.at, &[&urn]).is_empty() {}
+        let peer = near.at.to_string();
+        let known = ["--peer", &peer, "--state", "getting", "--set", "overlay.degree=1"];
+        // The name is that of the hit.
+        let out = place.run(&[&["get", &urn][..], &known].concat());
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        assert!(std::fs::read(place.path("a rare thing.bin")).unwrap() == noise(SIZE));
+        // A magnet link has one of its own.
+        let magnet = format!("magnet:?xt={urn}&dn=other.bin");
+        let out = place.run(&[&["get", &magnet][..], &known].concat());
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        assert!(place.path("other.bin").exists());
+        let nobody = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+        complains(&place.run(&[&["get", nobody][..], &known].concat()), 3, "nobody has urn:sha1:");
+    }
 }
 
 #[test]
@@ -219,7 +243,7 @@ fn an_independent_decoder_reads_a_real_run() {
     let [near, middle, far] = line(&place, &firewalled);
     let all = [near.at, middle.at, far.at];
     let Some(capture) = Capture::begin(place.path("run.pcap"), &all) else { return };
-    let hits = search(&place, near.at);
+    let hits = search(&place, near.at, &["RARE", "thing"]);
     get(&place, &hits[0]);
     let run = capture.end_after("Push");
     let payloads = run.field("gnutella", "gnutella.header.payload");

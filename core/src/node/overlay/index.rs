@@ -1,10 +1,11 @@
-//! Which of our files have a word in their names.
+//! Which of our files have a word in their names, or a hash.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::id::FileIndex;
+use crate::id::{FileIndex, Sha1};
 use crate::wire::gnutella::words;
 
 /// Files by the words of their names.
@@ -15,19 +16,22 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Adds a file, or renames it; true when that changes anything.
-    pub(super) fn put(&mut self, index: FileIndex, name: &str) -> bool {
-        if self.names.get(&index).is_some_and(|known| known == name) {
+    /// Adds a file, or what is new of it; true when that changes anything. Its
+    /// hash is a word like those of its name: neighbours then know from our
+    /// keywords whether a search by hash would find it.
+    pub(super) fn put(&mut self, index: FileIndex, name: &str, sha1: Option<Sha1>) -> bool {
+        let text = sha1.map_or_else(|| name.into(), |sha1| format!("{name} {sha1}"));
+        if self.names.get(&index) == Some(&text) {
             return false;
         }
         self.remove(index);
-        for word in words(name) {
+        for word in words(&text) {
             let files = self.files.entry(word).or_default();
             if let Err(place) = files.binary_search(&index) {
                 files.insert(place, index);
             }
         }
-        self.names.insert(index, name.into());
+        self.names.insert(index, text);
         true
     }
 
@@ -74,15 +78,19 @@ mod tests {
     fn all_words_lead_to_a_file_until_it_is_gone() {
         let mut index = Index::default();
         for (n, name) in [(3, "Some Song.mp3"), (1, "some other song.ogg"), (2, "a film.mkv")] {
-            index.put(FileIndex(n), name);
+            index.put(FileIndex(n), name, None);
         }
         assert_eq!(index.find("SONG some", 9), [FileIndex(1), FileIndex(3)]);
         assert_eq!(index.find("song", 1), [FileIndex(1)]);
         assert_eq!(index.find("song mp3", 9), [FileIndex(3)]);
         assert_eq!((index.find("song film", 9), index.find(" . ", 9)), (Vec::new(), Vec::new()));
-        index.put(FileIndex(3), "renamed.mp3");
+        let sha1 = Sha1([7; 20]);
+        assert!(index.put(FileIndex(3), "renamed.mp3", None));
+        assert!(index.put(FileIndex(3), "renamed.mp3", Some(sha1)));
+        assert!(!index.put(FileIndex(3), "renamed.mp3", Some(sha1)));
+        assert_eq!(index.find(&format!("{sha1}"), 9), [FileIndex(3)]);
         index.remove(FileIndex(1));
-        assert!(index.find("song", 9).is_empty() && index.files.len() == 4);
+        assert!(index.find("song", 9).is_empty() && index.files.len() == 5);
         assert_eq!(index.all(9), [FileIndex(2), FileIndex(3)]);
     }
 }

@@ -27,12 +27,12 @@ mod tests {
     #[test]
     fn the_table_has_the_words_and_grows_with_them() {
         let mut index = Index::default();
-        index.put(FileIndex(1), "Some Song.ogg");
+        index.put(FileIndex(1), "Some Song.ogg", None);
         let small = table(&index);
         assert!(small.could_match("song SOME") && !small.could_match("film"));
         assert_eq!(small.filled().1, 1 << 16);
         for n in 0..5_000_u32 {
-            index.put(FileIndex(n), &alloc::format!("word{n}"));
+            index.put(FileIndex(n), &alloc::format!("word{n}"), None);
         }
         let large = table(&index);
         assert_eq!(large.filled().1, 1 << 17);

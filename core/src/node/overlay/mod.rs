@@ -18,6 +18,8 @@ mod proxies;
 mod wire;
 
 use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 
@@ -33,7 +35,7 @@ use super::http::Http;
 use super::{Command, FileInfo, HostRow, Op, Output};
 use crate::address::{Reach, canonical, is_nearby, reach};
 use crate::engine::{Engine as _, Fx};
-use crate::id::{ConnId, FileIndex, Guid};
+use crate::id::{ConnId, FileIndex, Guid, Sha1};
 use crate::rng::Rng;
 use crate::routing::{self, Router};
 use crate::time::{Duration, Instant};
@@ -43,6 +45,8 @@ use crate::wire::gnutella::{Query, Wishes};
 const BETWEEN: Duration = Duration::from_millis(250);
 /// Neighbours of a leaf.
 const LEAF: u32 = 6;
+/// Files one search may ask for by their hashes.
+const URNS: usize = 8;
 /// Searches that are remembered after they ended.
 const SEARCHES: usize = 64;
 
@@ -112,7 +116,7 @@ impl Overlay {
 
     /// A file is shared, or its entry changed.
     pub(super) fn shares(&mut self, cx: &Cx<'_>, file: &FileInfo) {
-        if self.index.put(file.index, &file.name) {
+        if self.index.put(file.index, &file.name, file.sha1) {
             self.keywords_change(cx);
         }
     }
@@ -204,7 +208,7 @@ impl Overlay {
                 self.searches.insert(guid, search);
                 let wishes =
                     Wishes { firewalled: self.reachable(cx).is_none(), ..Wishes::default() };
-                let query = Query::new(wishes, &words, &[]);
+                let query = asking(wishes, &words);
                 self.route(cx, http, routing::Input::Search { guid, query });
             }
             Command::EndSearch { search } => {
@@ -296,4 +300,17 @@ impl Overlay {
         (self.keywords, self.told) = (None, true);
         self.route(cx, http, routing::Input::Keywords { table });
     }
+}
+
+/// The query for what a user looks for: words, and files by their hashes. A
+/// hash is a word too, so that keyword tables tell where it may be found.
+fn asking(wishes: Wishes, text: &str) -> Query {
+    let urn = |word: &str| Sha1::parse_urn(word.as_bytes());
+    let urns: Vec<Sha1> = text.split_whitespace().filter_map(urn).take(URNS).collect();
+    if urns.is_empty() {
+        return Query::new(wishes, text, &[]);
+    }
+    let word = |word| urn(word).map_or_else(|| String::from(word), |sha1| format!("{sha1}"));
+    let words: Vec<String> = text.split_whitespace().map(word).collect();
+    Query::new(wishes, &words.join(" "), &urns)
 }

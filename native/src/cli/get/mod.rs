@@ -3,6 +3,7 @@
 mod all;
 mod batch;
 mod crawl;
+mod find;
 mod folder;
 mod job;
 mod links;
@@ -53,6 +54,7 @@ use crate::progress::Voice;
   servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
+  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from whoever has it
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
 pub(crate) struct Arguments {
     /// What to download, and where from.
@@ -66,6 +68,13 @@ pub(crate) struct Arguments {
     /// has other bytes is found out.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
+    /// Join the overlay here to find who has a urn:sha1: that no source is
+    /// named for; several are possible. Without it, whoever is known is asked.
+    #[arg(long, value_name = "HOST:PORT")]
+    peer: Vec<String>,
+    /// Find servents of the local network that have it.
+    #[arg(long)]
+    lan: bool,
     /// Save as this file, or into this folder, which is made when its name
     /// ends in `/`. `-` writes one file to standard output, in order, as it
     /// comes.
@@ -97,7 +106,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let wanted = wanted(arguments)?;
+    let mut wanted = wanted(arguments)?;
     let stdout = arguments.output.as_deref() == Some(Path::new("-"));
     if wanted.len() > 1 {
         only_for_one(arguments)?;
@@ -113,6 +122,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let mut config = builder.finish()?;
     be_patient(&mut config.settings.node.fetch, arguments.wait);
     let voice = Voice::new(arguments.json, common.quiet);
+    let runtime = runtime()?;
+    for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
+        runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
+    }
     let several = wanted.len() > 1;
     let mut all = All { voice, several, ..All::default() };
     for wanted in wanted {
@@ -156,7 +169,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let (ca_file, rate) = (arguments.ca_file.clone(), arguments.limit_rate);
         all.jobs.push(Job { wanted, file, spool, listen, ca_file, rate, damaged, voice });
     }
-    runtime()?.block_on(all.run(&config, arguments.parallel.get()))
+    runtime.block_on(all.run(&config, arguments.parallel.get()))
 }
 
 /// What the arguments and the list name.

@@ -92,9 +92,8 @@ impl Wanted {
     fn goes_on_with(&self, next: &Self) -> bool {
         let only_a_host = next.sha1.is_none() && next.places.iter().any(|p| p.target.is_none());
         let only_a_hash = next.places.is_empty() && next.push.is_none();
-        let needs_a_place = self.places.is_empty() && self.push.is_none();
         match self.sha1 {
-            Some(_) => only_a_host || (needs_a_place && next.sha1.is_none()),
+            Some(_) => only_a_host || (self.needs_a_source() && next.sha1.is_none()),
             None => only_a_hash,
         }
     }
@@ -117,7 +116,7 @@ impl Wanted {
     fn mirrored(&mut self, mirrors: &[String]) -> Result<(), Failure> {
         for mirror in mirrors {
             let source = Self::read(mirror)?;
-            if source.places.is_empty() && source.push.is_none() {
+            if source.needs_a_source() {
                 return Err(Failure::usage(format!("--mirror {mirror} names nobody to ask")));
             }
             self.join(source, mirror)?;
@@ -132,16 +131,22 @@ impl Wanted {
 
     /// Says what is missing, if anything.
     fn check(&self) -> Result<(), Failure> {
-        if self.places.is_empty() && self.push.is_none() {
-            let urn = self.sha1.map_or_else(String::new, |sha1| format!("urn:sha1:{sha1} "));
-            return Err(Failure::usage(format!("{urn}names a file, but nobody to ask for it"))
-                .next("add a place: HOST:PORT, an http:// URL, or a magnet link with xs= or as="));
-        }
         if self.sha1.is_none() && self.places.iter().any(|p| p.target.is_none()) {
             return Err(Failure::usage("HOST:PORT alone does not say which file")
                 .next("put urn:sha1:… before it, or give the whole URL"));
         }
         Ok(())
+    }
+
+    /// True when nobody is named who has it.
+    pub(super) fn needs_a_source(&self) -> bool {
+        self.places.is_empty() && self.push.is_none()
+    }
+
+    /// One more source, as `servent search` prints it.
+    pub(super) fn add_source(&mut self, url: &str) -> Result<(), Failure> {
+        let source = Self::read(url)?;
+        self.join(source, url)
     }
 
     /// The name to save under, never a path.
@@ -436,10 +441,8 @@ mod tests {
     }
 
     #[test]
-    fn a_urn_needs_somebody_to_ask() {
-        let e = parse(&[URN]).unwrap_err();
-        assert_eq!(e.exit, Exit::Usage);
-        assert!(e.what.contains("nobody to ask"), "{e}");
+    fn a_urn_and_an_address_go_together() {
+        assert!(parse(&[URN]).unwrap().needs_a_source());
         let w = parse(&[URN, "[::1]:6346"]).unwrap();
         assert_eq!((w.places.len(), w.sha1.is_some()), (1, true));
         assert!(parse(&["host:6346"]).is_err());

@@ -1,0 +1,66 @@
+//! Finding somebody who has a file of which only the hash is known.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use serde_json::json;
+use servent_core::address::may_knock;
+use servent_core::node::Hit;
+use servent_core::text::Shown;
+
+use super::source::Wanted;
+use crate::cli::search::{self, Asking, Ended};
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::progress::Voice;
+
+/// Sources that are enough; further ones are heard of from these.
+const ENOUGH: usize = 8;
+/// Nobody answered for so long: nobody will.
+const FIRST: Duration = Duration::from_secs(10);
+/// Time for others to answer, too.
+const NEXT: Duration = Duration::from_secs(2);
+
+/// Asks the overlay who has it. Its name is that of the first answer, unless
+/// one is known.
+///
+/// # Errors
+/// Nobody has it, or nobody could be asked.
+pub(super) async fn sources(
+    config: &Config,
+    wanted: &mut Wanted,
+    (peers, lan): (&[String], bool),
+    voice: Voice,
+) -> Result<(), Failure> {
+    let Some(sha1) = wanted.sha1 else { return Ok(()) };
+    let words = format!("urn:sha1:{sha1}");
+    voice.note(
+        &json!({ "event": "looking", "urn": words }),
+        &format!("asking the overlay for {words}"),
+    );
+    let mut found = 0;
+    let mut take = |mut hit: Hit, through| {
+        let known = hit.push && wanted.push.is_some();
+        if hit.sha1 != Some(sha1) || known || !(hit.push || may_knock(hit.at, hit.from)) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let at = hit.at;
+        let url = search::locator(&hit, through);
+        if wanted.name.is_none() {
+            let leaf = hit.name.rfind('/').map_or(0, |slash| slash + 1);
+            wanted.name = Some(hit.name.split_off(leaf));
+        }
+        wanted.add_source(&url)?;
+        found += 1;
+        let told = json!({ "event": "source", "url": url, "at": at });
+        voice.note(&told, &format!("{at} has it: {}", Shown(&url)));
+        Ok(if found < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    };
+    let asking = Asking { words: words.clone(), peers, lan, quiet: (FIRST, NEXT), voice };
+    match search::ask(config, asking, &mut take).await? {
+        Ended::Stopped => Err(Failure::new(Exit::Interrupted, "stopped before anybody was found")),
+        _ if found == 0 => Err(Failure::new(Exit::Network, format!("nobody has {words}"))
+            .next("name somebody who has it: HOST:PORT, or another part of the overlay: --peer")),
+        _ => Ok(()),
+    }
+}
