@@ -1,6 +1,7 @@
 //! A node's configuration: its engines' and its own limits.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct Config {
     pub fetch: fetch::Config,
     /// What a stranger can make us spend.
     pub limits: Limits,
+    /// Names by which browsers nearby may call us, besides addresses and the names
+    /// of a local network. Any other may be one that a web page chose to reach us.
+    pub hosts: Vec<String>,
     /// Give files away. Switched off, every request is refused with 503.
     pub http: bool,
     /// Download. Switched off, remembered downloads rest.
@@ -47,6 +51,7 @@ impl Default for Config {
             queue: queue::Config::default(),
             fetch: fetch::Config::default(),
             limits: Limits::default(),
+            hosts: Vec::new(),
             http: true,
             download: true,
             dialect: Dialect::Parq,

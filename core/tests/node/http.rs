@@ -362,3 +362,30 @@ fn what_is_not_as_http_wants_it_is_refused_before_it_is_understood() {
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(status(&host.say(conn, "GET / HTTP/1.0\r\n\r\n")), 200);
 }
+
+#[test]
+fn a_page_elsewhere_gets_no_slot_and_no_place() {
+    let page = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n";
+    let mut host = Host::new(config(), &[1_000]);
+    for target in [
+        get(0, page),
+        format!(
+            "GET /uri-res/N2R?urn:sha1:{} HTTP/1.1\r\nHost: x\r\n{page}\r\n",
+            node_support::sha(0)
+        ),
+    ] {
+        let conn = host.accept("9.9.9.9:1");
+        let reply = host.say(conn, &target);
+        assert_eq!(status(&reply), 403, "{reply}");
+    }
+    let view = host.node.view(1, 10).queue;
+    assert_eq!((view.uploads.len(), view.length), (0, 0));
+    // A page that called itself what we are called, in a browser beside us.
+    let rebound =
+        "GET /get/0/file%200.bin HTTP/1.1\r\nHost: evil.example\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
+    let near = host.accept("127.0.0.1:1");
+    assert_eq!(status(&host.say(near, rebound)), 403);
+    let typed = host.accept("127.0.0.1:2");
+    let reply = host.say(typed, &rebound.replace("evil.example", "127.0.0.1:6346"));
+    assert_eq!(status(&reply), 200, "{reply}");
+}

@@ -71,6 +71,7 @@ mod protocols {
     #[derive(Serialize, Deserialize)]
     struct Protocols {
         agent: String,
+        hosts: Vec<String>,
         queue: queue::Config,
         fetch: fetch::Config,
         limits: node::Limits,
@@ -84,6 +85,7 @@ mod protocols {
         let node = node.clone();
         let protocols = Protocols {
             agent: node.agent,
+            hosts: node.hosts,
             queue: node.queue,
             fetch: node.fetch,
             limits: node.limits,
@@ -96,10 +98,20 @@ mod protocols {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<node::Config, D::Error> {
-        let Protocols { agent, queue, fetch, limits, dialect, share_parts, callable, overlay } =
-            Protocols::deserialize(d)?;
+        let Protocols {
+            agent,
+            hosts,
+            queue,
+            fetch,
+            limits,
+            dialect,
+            share_parts,
+            callable,
+            overlay,
+        } = Protocols::deserialize(d)?;
         Ok(node::Config {
             agent,
+            hosts,
             queue,
             fetch,
             limits,

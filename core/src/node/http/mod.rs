@@ -16,6 +16,7 @@ mod browse;
 mod conditions;
 mod list;
 mod page;
+mod pages;
 mod push;
 mod reply;
 mod request;

@@ -234,8 +234,12 @@ impl<'a> Writer<'a> {
 
     /// A reply that says no more than its reason.
     pub(super) fn short(self, (status, reason): (u16, &str), form: Form) -> Reply {
-        let head = self.head(status, reason);
-        text_reply(status, head, ("text/plain", format!("{reason}.\n")), form)
+        self.in_short((status, reason), &format!("{reason}.\n"), form)
+    }
+
+    /// A reply in so many words.
+    pub(super) fn in_short(self, (status, reason): (u16, &str), text: &str, form: Form) -> Reply {
+        body_reply(status, self.head(status, reason), ("text/plain", text.as_bytes()), form)
     }
 
     /// The head every reply begins with.

@@ -9,6 +9,7 @@ use super::browse;
 use super::conditions::{Condition, Validators};
 use super::list;
 use super::page::{self, Visitor, Wanted};
+use super::pages;
 use super::push::PushWish;
 use super::reply::{Described, Form, Reply, Writer};
 use crate::engine::{Effect, Engine as _, Fx};
@@ -57,6 +58,12 @@ impl Http {
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::of(head, dialect);
+        if let Some(no) = self.no_person(cx, conn, head) {
+            if !self.hammers(cx, conn, form) {
+                self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
+            }
+            return None;
+        }
         let target = Target::parse(&head.target);
         let found = match &target {
             Target::File { index, name } => self.numbered(*index, name, head),
@@ -111,6 +118,22 @@ impl Http {
         };
         self.say(cx, conn, reply);
         None
+    }
+
+    /// Why nobody is served whose browser does what a page wants.
+    fn no_person(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
+        let peer = cx.io.get(conn)?.peer.ip();
+        if pages::is_of_another_page(&head.headers) {
+            Some(
+                "A page elsewhere asked for this. Follow its link, or open the address by itself.\n",
+            )
+        } else if pages::is_by_another_name(head, peer, &cx.config.hosts) {
+            Some(
+                "This servent does not know itself by that name. Open its address instead, or have its owner add the name to `hosts`.\n",
+            )
+        } else {
+            None
+        }
     }
 
     /// A shared file by its name.
@@ -404,6 +427,9 @@ impl Http {
 
 /// An address asks too often.
 const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
+
+/// A page, and no person, asks.
+const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
 /// A whole request head came in.
 pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {

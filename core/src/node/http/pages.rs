@@ -1,0 +1,111 @@
+//! Requests that a web page made somebody's browser send.
+//!
+//! A page can have its visitors ask us for files, and so take slots in their
+//! names; or call itself by a name that leads to us (DNS rebinding), and read
+//! what only the neighbours of a servent can. Browsers say which requests are a
+//! page's. Whoever follows a link, or types an address, is a person.
+
+use alloc::string::String;
+use core::net::IpAddr;
+
+use crate::address::is_nearby;
+use crate::wire::http::{Headers, RequestHead};
+
+/// True when a page of another site wants this, and no person.
+pub(super) fn is_of_another_page(headers: &Headers) -> bool {
+    let says = |name, what| headers.get(name).is_some_and(|v| v.trim_ascii() == what);
+    let elsewhere = says("Sec-Fetch-Site", "cross-site") || says("Sec-Fetch-Site", "same-site");
+    let link = says("Sec-Fetch-Mode", "navigate")
+        && says("Sec-Fetch-Dest", "document")
+        && says("Sec-Fetch-User", "?1");
+    elsewhere && !link
+}
+
+/// True when a browser that is near us calls us by a name that may be anybody's:
+/// neither an address nor one of `hosts`, and of more than one label. A name for
+/// use at home has one, or ends as no name of the Internet does.
+pub(super) fn is_by_another_name(head: &RequestHead, peer: IpAddr, hosts: &[String]) -> bool {
+    let browser = head.headers.get("User-Agent").is_some_and(|agent| agent.contains("Mozilla/"));
+    let Some(host) = head.headers.get("Host").filter(|_| browser && is_nearby(peer)) else {
+        return false;
+    };
+    let host = host.trim_ascii();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
+    !is_address && !is_of_home(name) && !hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+}
+
+/// True of names that no server of the Internet answers for (RFC 6761, RFC
+/// 6762, RFC 8375, and what ICANN keeps for private use).
+fn is_of_home(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let ends = |with: &str| last.eq_ignore_ascii_case(with);
+    let is_home = name.len() >= HOME.len()
+        && name.get(name.len() - HOME.len()..).is_some_and(|end| end.eq_ignore_ascii_case(HOME));
+    !name.contains('.')
+        || is_home
+        || ["localhost", "local", "internal", "lan"].into_iter().any(ends)
+}
+
+const HOME: &str = ".home.arpa";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::http::HeadLimits;
+    use alloc::vec::Vec;
+    use std::format;
+    use std::string::ToString as _;
+
+    fn head(lines: &str) -> RequestHead {
+        let text = format!("GET /a HTTP/1.1\r\n{lines}\r\n");
+        let limits = HeadLimits { bytes: 4_096, lines: 64 };
+        RequestHead::parse(text.as_bytes(), &limits).unwrap().unwrap().0
+    }
+
+    #[test]
+    fn a_person_may_follow_a_link_and_a_page_may_not_ask() {
+        let of_a_page = |lines: &str| is_of_another_page(&head(lines).headers);
+        let link = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-User: ?1\r\n";
+        for site in ["cross-site", "same-site"] {
+            assert!(of_a_page(&format!("Sec-Fetch-Site: {site}\r\n")));
+            assert!(of_a_page(&format!("Sec-Fetch-Site: {site}\r\nSec-Fetch-Mode: navigate\r\n")));
+            assert!(!of_a_page(&format!("Sec-Fetch-Site: {site}\r\n{link}")));
+        }
+        for site in ["none", "same-origin"] {
+            assert!(!of_a_page(&format!("Sec-Fetch-Site: {site}\r\n")));
+        }
+        assert!(!of_a_page(""));
+    }
+
+    #[test]
+    fn a_name_that_may_be_anybodys_is_not_ours_from_nearby() {
+        let hosts: Vec<String> = ["files.example.org".to_string()].into();
+        let other = |host: &str, agent: &str, peer: &str| {
+            let head = head(&format!("Host: {host}\r\nUser-Agent: {agent}\r\n"));
+            is_by_another_name(&head, peer.parse().unwrap(), &hosts)
+        };
+        for host in ["evil.example", "evil.example:6346", "127.0.0.1.nip.io", "home.arpa.example."]
+        {
+            assert!(other(host, "Mozilla/5.0 (X11)", "127.0.0.1"), "{host}");
+            assert!(other(host, "Mozilla/5.0 (X11)", "fe80::1"), "{host}");
+            assert!(!other(host, "curl/8.0", "127.0.0.1"), "{host}");
+            assert!(!other(host, "Mozilla/5.0 (X11)", "81.1.2.3"), "{host}");
+        }
+        for host in [
+            "127.0.0.1:6346",
+            "[::1]:6346",
+            "localhost:6346",
+            "nas",
+            "nas.local",
+            "nas.home.arpa:80",
+            "FILES.example.org:6346",
+        ] {
+            assert!(!other(host, "Mozilla/5.0 (X11)", "127.0.0.1"), "{host}");
+        }
+    }
+}
