@@ -25,6 +25,11 @@ pub struct Config {
     pub policy: Policy,
     /// Uploads that may run at once.
     pub slots: u32,
+    /// Slots that one address may keep from others, its share; a /64 network of
+    /// IPv6 is one address. 0: half of them, rounded up. While nobody else wants
+    /// one it may have more; whoever comes then is served beside it, so that for a
+    /// while as many uploads more run than it has beyond its share.
+    pub slots_per_ip: u32,
     /// Places in the line; beyond it a plain 503 (AQ-10).
     pub capacity: u32,
     /// Places in the line for one address; a /64 network of IPv6 is one.
@@ -93,6 +98,7 @@ impl Default for Config {
         Self {
             policy: Policy::Text,
             slots: 4,
+            slots_per_ip: 0,
             capacity: 5_000,
             per_ip: 32,
             hold: Duration::from_secs(25),

@@ -22,6 +22,7 @@ mod hostile_input;
 mod queue_properties;
 mod queue_rush;
 mod queue_scenarios;
+mod queue_shares;
 mod routing_contract;
 mod routing_peers;
 mod routing_scenarios;

@@ -10,7 +10,7 @@ use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{ConnId, Guid};
-use servent_core::queue::server::{Input, Output, PlaceView, Request, Server, Verdict};
+use servent_core::queue::server::{Input, Output, PlaceView, Request, Server, Verdict, View};
 use servent_core::queue::{Config, Dialect, Event, FileKey, Policy, Row, RowState};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -196,8 +196,52 @@ impl Watch {
             assert!(there, "a place vanished without a word");
         }
         let kept = view.places.iter().filter(|place| place.entitled).count();
-        assert!(kept as u32 <= view.free, "no more slots are kept than there are");
+        assert!(kept as u32 <= free_within(&view), "no more slots are kept than there are");
         self.order = order;
+    }
+}
+
+/// The share of one address in so many slots.
+fn share(slots: u32) -> usize {
+    slots.div_ceil(2).max(1) as usize
+}
+
+/// Slots that are free for who has less than its share: others hold the rest, of
+/// which what is beyond their own shares does not count.
+fn free_within(view: &View) -> u32 {
+    let mut held: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for upload in &view.uploads {
+        *held.entry(upload.peer).or_default() += 1;
+    }
+    let counted: usize = held.values().map(|held| (*held).min(share(view.slots))).sum();
+    view.slots.saturating_sub(counted as u32)
+}
+
+fn held_by(view: &View, peer: IpAddr) -> usize {
+    view.uploads.iter().filter(|upload| upload.peer == peer).count()
+}
+
+/// No address keeps the others out: nobody gets more than its share but of slots
+/// that are free, and whoever has less is served where nobody waits.
+fn shares_are_kept(before: &View, after: &View, asked: Option<&Request>, fx: &Fx<Output, Event>) {
+    let ended = |e: &Event| matches!(e, Event::Finished { .. } | Event::Unreserved { .. });
+    let full = before.free == 0 && after.slots == before.slots && !fx.events().any(ended);
+    for event in fx.events().filter(|_| full) {
+        let Event::Started { peer, .. } = event else { continue };
+        assert!(held_by(after, *peer) <= share(after.slots), "{peer} got what it had lent");
+    }
+    let Some(asked) = asked else { return };
+    let known = |ticket, conn| asked.ticket == Some(ticket) || conn == Some(asked.conn);
+    let stranger = !before.uploads.iter().any(|one| {
+        let reserved = one.peer == asked.peer && one.reserved_until.is_some();
+        known(one.ticket, one.conn) || reserved
+    });
+    let refused = fx.events().any(|event| matches!(event, Event::Refused { .. }));
+    let has_less = held_by(before, asked.peer) < share(before.slots);
+    if stranger && before.length == 0 && has_less && free_within(before) > 0 && !refused {
+        let started =
+            fx.events().any(|e| matches!(e, Event::Started { conn, .. } if *conn == asked.conn));
+        assert!(started, "{asked:?} was kept out by {before:?}");
     }
 }
 
@@ -237,10 +281,12 @@ fn play(config: Config, steps: Vec<Step<Input>>) {
             answered(&fx, None, &mut held);
             fx.drain().for_each(drop);
         }
-        let before = server.view(1, u32::MAX, now).places;
+        let at_first = server.view(1, u32::MAX, now);
+        let before = &at_first.places;
         server.handle(now, step.input, &mut fx);
         watch.look(&server, now, &fx);
         answered(&fx, asked.as_ref().map(|request| request.conn), &mut held);
+        shares_are_kept(&at_first, &server.view(1, 0, now), asked.as_ref(), &fx);
         if let Some(asked) = asked {
             let hurt = before.iter().filter(|place| !is_of(place, &asked));
             for place in hurt {

@@ -110,7 +110,7 @@ fn qa_5_with_several_slots_the_estimate_is_of_the_one_that_falls_free_first() {
 fn qa_5_a_held_slot_counts_with_the_time_it_is_held() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..config(1) });
     let owner = uploading(&mut bench, 50_000);
-    bench.input(Input::Broken { conn: owner.conn });
+    breaks(&mut bench, &owner);
     bench.pass(secs(100));
     assert_eq!(bench.arrive(Passive).1.place().eta, Some(secs(200)));
 }
@@ -373,6 +373,12 @@ fn qa_2_calls_are_limited_for_each_address() {
     assert_eq!(called, 2);
 }
 
+/// Its transfer breaks when a part of it is there.
+fn breaks(bench: &mut Bench, owner: &Client) {
+    bench.input(Input::Progress { conn: owner.conn, bytes: 1 << 20 });
+    bench.input(Input::Broken { conn: owner.conn });
+}
+
 #[test]
 fn qa_6_a_broken_transfer_without_an_id_holds_nothing() {
     let mut bench = Bench::new(adaptive(1));
@@ -387,7 +393,7 @@ fn qa_6_others_wait_five_seconds_for_the_owner_who_keeps_its_place_in_line() {
     let mut owner = bench.upload(Parq);
     owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);
     let (waits, _) = patient(&mut bench, Parq);
-    bench.input(Input::Broken { conn: owner.conn });
+    breaks(&mut bench, &owner);
     assert_eq!(replies(&bench.pass(secs(4))), []);
     assert_eq!(replies(&bench.pass(secs(1))), [(waits.conn, true)]);
     assert_eq!(bench.position(&owner), 1);
@@ -409,9 +415,9 @@ fn qa_6_two_owners_stand_in_line_as_they_came() {
         owner.ticket = Some(view.ticket);
     }
     let waiting: Vec<Client> = (0..3).map(|_| bench.queue(Passive)).collect();
-    bench.input(Input::Broken { conn: owners[0].conn });
+    breaks(&mut bench, &owners[0]);
     bench.pass(secs(1));
-    bench.input(Input::Broken { conn: owners[1].conn });
+    breaks(&mut bench, &owners[1]);
     bench.pass(secs(5));
     assert_eq!(owners.each_ref().map(|owner| bench.position(owner)), [1, 2]);
     assert_eq!(waiting.iter().map(|one| bench.position(one)).collect::<Vec<_>>(), [3, 4, 5]);
@@ -422,7 +428,7 @@ fn qa_6_the_slot_is_held_to_its_end_while_nobody_waits() {
     let mut bench = Bench::new(adaptive(1));
     let mut owner = bench.upload(Parq);
     owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);
-    bench.input(Input::Broken { conn: owner.conn });
+    breaks(&mut bench, &owner);
     bench.pass(secs(299));
     assert_eq!(bench.server.free(), 0);
     bench.pass(secs(2));

@@ -1,5 +1,7 @@
 //! The oracles speak up: sound records, then each kind of lie.
 
+use std::net::IpAddr;
+
 use servent_core::fetch;
 use servent_core::id::{ConnId, FetchId, Guid};
 use servent_core::node::ConnEvent;
@@ -39,9 +41,13 @@ fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
 fn ticket(n: u8) -> Guid {
     Guid([n; 16])
 }
+/// Everybody has an address of its own.
+fn address(n: u8) -> IpAddr {
+    [10, 0, 0, n].into()
+}
 fn asks(n: u8) -> [Event; 2] {
     let conn = ConnId(u64::from(n) * 2);
-    let peer = "10.0.0.9:1".parse().unwrap();
+    let peer = (address(n), 1).into();
     let request = ConnEvent::Request {
         conn,
         method: "GET".into(),
@@ -52,7 +58,7 @@ fn asks(n: u8) -> [Event; 2] {
     [Event::Conn(ConnEvent::Accepted { conn, peer }), Event::Conn(request)]
 }
 fn arrives(n: u8, dialect: Dialect, position: u32, length: u32) -> Vec<Event> {
-    let (peer, arrival) = ("10.0.0.9".parse().unwrap(), u64::from(n));
+    let (peer, arrival) = (address(n), u64::from(n));
     let arrived = Queue::Arrived { ticket: ticket(n), arrival, peer, dialect, position, length };
     asks(n).into_iter().chain([Event::Queue(arrived), told(n, position, length)]).collect()
 }
@@ -68,7 +74,10 @@ fn told(n: u8, position: u32, length: u32) -> Event {
     })
 }
 fn starts(n: u8, free: u32) -> Event {
-    let (conn, peer) = (ConnId(u64::from(n) * 2), "10.0.0.9".parse().unwrap());
+    starts_from(n, address(n), free)
+}
+fn starts_from(n: u8, peer: IpAddr, free: u32) -> Event {
+    let conn = ConnId(u64::from(n) * 2);
     Event::Queue(Queue::Started { ticket: ticket(n), conn, peer, waited: Duration::ZERO, free })
 }
 fn finishes(n: u8) -> Event {
@@ -215,6 +224,18 @@ fn qa_4_a_slot_left_free_while_somebody_entitled_is_held_is_seen() {
     let story = |at| [&begins[..], &[(20, finishes(1)), (at, starts(2, 0))]].concat();
     assert_eq!(verdict_at(1, story(20)), [""; 0], "in the same instant");
     assert_eq!(verdict_at(1, story(21)), ["check.idle_held"]);
+}
+
+#[test]
+fn what_one_address_holds_beyond_its_share_keeps_nobody_out() {
+    let lent = |third| {
+        let one = address(9);
+        let mut events = vec![starts_from(1, one, 1), starts_from(2, one, 0), starts(3, 0)];
+        events.extend(third);
+        verdict_at(2, events.into_iter().map(|event| (1, event)).collect())
+    };
+    assert!(lent(None).is_empty());
+    assert_eq!(lent(Some(starts(4, 0))), ["check.slots"], "one slot was lent, and no more");
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl Server {
 
     /// Calls the first of the line when a slot is about to be free.
     pub(super) fn beckon_ahead(&mut self, now: Instant, fx: &mut Effects) {
-        if self.config.policy != Policy::Adaptive || self.free() > 0 {
+        if self.config.policy != Policy::Adaptive || self.free_within() > 0 {
             return;
         }
         let Some(head) = self.line.present_at(1) else { return };

@@ -7,6 +7,7 @@ use core::cmp::Reverse;
 use super::Server;
 use super::entry::Phase;
 use super::slots::Upload;
+use crate::queue::Policy;
 use crate::time::{Duration, Instant};
 
 /// Slots and places ahead that are looked at one by one. What is beyond is
@@ -69,6 +70,9 @@ impl Server {
     fn slot_in(&self, upload: &Upload, each: u64, now: Instant) -> Duration {
         let entry = &self.places.slab[upload.entry];
         match entry.phase {
+            Phase::Reserved if self.config.policy == Policy::Adaptive => {
+                self.contested(now, entry.deadline).since(now)
+            }
             Phase::Reserved | Phase::Pausing => entry.deadline.since(now),
             Phase::Uploading | Phase::Waiting => time_for(self.unsent(upload), each),
         }

@@ -93,7 +93,7 @@ impl Server {
         let at = self.one_place(at, &request, fx);
         // We may be late, and its slot be there.
         self.settle(now, fx);
-        if self.claims.let_in(Some(self.places.slab[at].arrival), self.free(), now) {
+        if self.is_next(at, now) {
             self.serve(now, at, &request, fx);
         } else {
             self.tell(now, at, &request, fx);
@@ -128,14 +128,13 @@ impl Server {
 
     /// Gives slots to those whose requests are held, in order of arrival.
     pub(super) fn serve_held(&mut self, now: Instant, fx: &mut Effects) {
-        while self.free() > 0 {
-            let first = self
-                .holds
-                .0
-                .iter()
-                .find(|&(&arrival, _)| self.claims.let_in(Some(arrival), self.free(), now));
-            let Some((&arrival, &request)) = first else { return };
-            let Some(at) = self.places.with_conn(request.conn) else {
+        while self.free_within() > 0 {
+            let next = self.holds.0.iter().find_map(|(&arrival, held)| {
+                let at = self.places.with_conn(held.conn);
+                at.is_none_or(|at| self.is_next(at, now)).then_some((arrival, at, *held))
+            });
+            let Some((arrival, at, request)) = next else { return };
+            let Some(at) = at else {
                 self.holds.remove(arrival);
                 continue;
             };

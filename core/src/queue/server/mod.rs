@@ -28,6 +28,10 @@
 //! its window. So no slot idles while somebody entitled asks, nobody jumps the
 //! line, and nobody who obeys starves (decision §2.5; `claims`).
 //!
+//! **Shares.** One address (a /64 of IPv6 is one) may hold every slot while
+//! nobody else wants one, but no more than `slots_per_ip` of them keep others
+//! out: for these the rest counts as free (`shares`).
+//!
 //! **Held requests.** An adaptive server does not answer a client of the first
 //! `sync_places` that waits for its answer: it is there, and gets the slot in
 //! the instant that it is free (QA-3; `holds`). Whoever is next, is not held and
@@ -59,7 +63,8 @@
 //!
 //! `places` finds entries by id, connection and address, over `index`;
 //! `line` knows their order, over `sums`; `wheel` their deadlines;
-//! `claims` for whom slots are kept; `holds` whose answers are still to come;
+//! `claims` and `turns` for whom slots are kept; `shares` who has how many of
+//! them; `holds` whose answers are still to come;
 //! `throttle` which addresses ask too
 //! often; `rate` and `estimate` when a slot may come. `request`, `slots`, `absence` and `restore` are the rules.
 
@@ -76,22 +81,25 @@ mod places;
 mod rate;
 mod request;
 mod restore;
+mod shares;
 mod slab;
 mod slots;
 mod sums;
 mod throttle;
+mod turns;
 mod view;
 mod wheel;
 
 use alloc::collections::BTreeMap;
 
-use self::claims::{Claim, Claims};
-use self::entry::{Entry, Patience};
+use self::claims::Claims;
+use self::entry::Entry;
 use self::holds::Holds;
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
 use self::places::Places;
 use self::rate::Rate;
+use self::shares::Shares;
 use self::slots::Upload;
 use self::throttle::Throttle;
 pub use self::view::{KeptView, PlaceView, UploadView, View};
@@ -160,6 +168,7 @@ pub struct Server {
     claims: Claims,
     /// Those in a slot, by order of arrival.
     uploads: BTreeMap<u64, Upload>,
+    shares: Shares,
     rate: Rate,
     holds: Holds,
     /// When places were called to come early, by arrival.
@@ -193,6 +202,7 @@ impl Server {
             wheel: Wheel::new(TICK.scaled(config.time_scale)),
             claims: Claims::default(),
             uploads: BTreeMap::new(),
+            shares: Shares::new(&config),
             rate: Rate::default(),
             holds: Holds::default(),
             beckoned: BTreeMap::new(),
@@ -216,53 +226,6 @@ impl Server {
     #[must_use]
     pub fn length(&self) -> u32 {
         self.line.len()
-    }
-
-    /// Slots nobody holds.
-    #[must_use]
-    pub fn free(&self) -> u32 {
-        self.config.slots.saturating_sub(self.uploads.len() as u32)
-    }
-
-    /// True when a stranger would find a place: while it is false, query
-    /// hits say busy (AQ-12).
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.length() < self.config.capacity || self.claims.len() < self.free()
-    }
-
-    /// Ends the claims that have lapsed, and keeps the free slots for the first
-    /// present entries of the line. Runs after whatever changed either, and
-    /// before anybody is let in.
-    fn settle(&mut self, now: Instant, fx: &mut Effects) {
-        while let Some((at, arrival)) = self.claims.due(now) {
-            let entry = &self.places.slab[at];
-            self.line.set_present(entry.seat, false);
-            fx.event(Event::Lapsed { ticket: entry.ticket });
-            self.claims.remove(arrival, true);
-        }
-        while self.claims.len() > self.free().min(self.line.present()) {
-            self.claims.drop_last();
-        }
-        while self.claims.len() < self.free().min(self.line.present()) {
-            let Some(at) = self.line.present_at(self.claims.len() + 1) else { break };
-            let since = self.claims.inherit(now);
-            let entry = &self.places.slab[at];
-            let until = entry.deadline;
-            let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
-            let open_at =
-                if entry.patience == Patience::Proven { Instant::MAX } else { since + reserve };
-            if until <= now {
-                self.line.set_present(entry.seat, false);
-                self.claims.bequeath(since);
-                fx.event(Event::Lapsed { ticket: entry.ticket });
-                continue;
-            }
-            self.claims.add(entry.arrival, Claim { entry: at, since, open_at, until });
-            fx.event(Event::Entitled { ticket: entry.ticket });
-            self.beckon(now, at, fx);
-        }
-        self.claims.settled();
     }
 
     /// Takes an entry out of the line: the first half of leaving it.
@@ -344,6 +307,7 @@ impl Engine for Server {
             Input::Light { conn, peer } => self.light(now, conn, peer, fx),
             Input::Slots(slots) => {
                 self.config.slots = slots;
+                self.shares.resize(&self.config);
                 fx.event(Event::Slots { slots });
             }
             Input::CallDone { ticket, ok } => self.call_done(now, ticket, ok, fx),

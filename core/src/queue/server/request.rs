@@ -39,7 +39,7 @@ impl Server {
                 // What is served costs nothing that is not wanted: only who has
                 // to wait is counted.
                 self.settle(now, fx);
-                if !self.claims.let_in(None, self.free(), now) && self.hammers(now, whose, fx) {
+                if !self.lets_in(request.peer, now) && self.hammers(now, whose, fx) {
                     return;
                 }
             }
@@ -100,9 +100,14 @@ impl Server {
             let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
         }
-        self.holds.remove(self.places.slab[at].arrival);
+        let Entry { arrival, peer, .. } = self.places.slab[at];
+        self.holds.remove(arrival);
         self.take_connection(now, at, request, fx);
-        self.places.move_to(at, request.peer);
+        if peer != request.peer {
+            // What was kept for it was of the share of the address it had.
+            self.claims.remove(arrival, true);
+            self.places.move_to(at, request.peer);
+        }
         let entry = &mut self.places.slab[at];
         if entry.patience == Patience::Passed {
             entry.patience = Patience::Proven;
@@ -188,7 +193,7 @@ impl Server {
     pub(super) fn newcomer(&mut self, now: Instant, request: &Request, fx: &mut Effects) {
         // What went before may have freed a slot; those in line come first.
         self.settle(now, fx);
-        let starts = self.claims.let_in(None, self.free(), now);
+        let starts = self.lets_in(request.peer, now);
         let busy = if starts {
             None
         } else if self.line.len() >= self.config.capacity {
@@ -224,7 +229,7 @@ impl Server {
 
     fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         self.settle(now, fx);
-        if !self.claims.let_in(Some(self.places.slab[at].arrival), self.free(), now) {
+        if !self.is_next(at, now) {
             return self.wait(now, at, request, fx);
         }
         self.serve(now, at, request, fx);
@@ -232,7 +237,7 @@ impl Server {
 
     /// Gives a slot to somebody of the line.
     pub(super) fn serve(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
-        let Entry { arrival, seat, ticket, .. } = self.places.slab[at];
+        let Entry { seat, ticket, .. } = self.places.slab[at];
         let ahead = self.line.position(seat) - 1;
         for position in 1..=ahead.min(PASSED_TOLD) {
             let Some(other) = self.line.at(position) else { break };
@@ -241,9 +246,7 @@ impl Server {
                 fx.event(Event::Passed { ticket: other.ticket, by: Some(ticket) });
             }
         }
-        for other in self.claims.passed_by(arrival, self.free(), now) {
-            self.places.slab[other].patience = Patience::Passed;
-        }
+        self.passes(at, now);
         self.leave_line(at, false);
         self.begin(now, at, request, fx);
     }

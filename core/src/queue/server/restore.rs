@@ -4,7 +4,7 @@ use super::entry::{Entry, Phase};
 use super::slots::Upload;
 use super::wheel::Wheel;
 use super::{Effects, Output, Server};
-use crate::queue::{Dialect, Event, Row, RowState, pace};
+use crate::queue::{Dialect, Event, Policy, Row, RowState, pace};
 use crate::time::Instant;
 
 /// No store of ours counted this far; rows beyond it are numbered anew.
@@ -45,6 +45,7 @@ impl Server {
             self.line.len()
         } else {
             self.uploads.insert(arrival, Upload::new(at, now));
+            self.shares.take(self.places.slab[at].peer);
             0
         };
         fx.event(Event::Restored { ticket, arrival, position });
@@ -62,6 +63,13 @@ impl Server {
             if self.places.slab[at].phase == Phase::Reserved {
                 self.places.slab[at].deadline = reserve;
                 self.await_or_call(now, at, fx);
+                if self.config.policy == Policy::Adaptive
+                    && self.places.slab[at].call_port.is_none()
+                {
+                    // Who cannot be called has as long as who can.
+                    let spacing = self.config.call_spacing.scaled(self.config.time_scale);
+                    self.wake_at(at, Some(reserve.min(now + spacing)));
+                }
             }
         }
         let remanence = now + self.config.remanence.scaled(self.config.time_scale);

@@ -8,6 +8,10 @@ use crate::id::ConnId;
 use crate::queue::{Dialect, Event, FileKey, Policy};
 use crate::time::Instant;
 
+/// Whoever took less than this keeps no slot when its transfer breaks: there is
+/// nothing to go on with, and a slot must not be had for the asking (QA-6).
+const WORTH_A_RESERVE: u64 = 64 * 1024;
+
 /// A client in a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Upload {
@@ -17,13 +21,15 @@ pub(super) struct Upload {
     ranges: u32,
     /// Bytes of the range that have left.
     pub(super) sent: u64,
+    /// Bytes of the ranges before it.
+    taken: u64,
     /// Its transfer runs.
     running: bool,
 }
 
 impl Upload {
     pub(super) const fn new(entry: u32, since: Instant) -> Self {
-        Self { entry, since, ranges: 1, sent: 0, running: false }
+        Self { entry, since, ranges: 1, sent: 0, taken: 0, running: false }
     }
 }
 
@@ -35,6 +41,7 @@ impl Server {
         (entry.breaks, entry.calls, entry.call_booked) = (0, 0, false);
         let Entry { ticket, arrival, peer, since, .. } = *entry;
         self.uploads.insert(arrival, Upload::new(at, now));
+        self.shares.take(peer);
         self.runs(arrival);
         let (conn, waited, free) = (request.conn, now.since(since), self.free());
         self.wake_at(at, None);
@@ -68,6 +75,8 @@ impl Server {
     /// transfer broke (PQ-14).
     pub(super) fn go_on(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         self.take_connection(now, at, request, fx);
+        self.shares.give(self.places.slab[at].peer);
+        self.shares.take(request.peer);
         self.places.move_to(at, request.peer);
         let before = self.places.slab[at].row();
         self.note(at, request);
@@ -87,7 +96,7 @@ impl Server {
     /// A transfer of whoever arrived then begins.
     fn runs(&mut self, arrival: u64) {
         let Some(upload) = self.uploads.get_mut(&arrival) else { return };
-        upload.sent = 0;
+        upload.taken = upload.taken.saturating_add(core::mem::take(&mut upload.sent));
         if !core::mem::replace(&mut upload.running, true) {
             self.rate.begin();
         }
@@ -159,6 +168,9 @@ impl Server {
         if entry.phase != Phase::Uploading || !reserves {
             return self.gone(now, conn, fx);
         }
+        if adaptive && self.taken(at) < WORTH_A_RESERVE {
+            return self.turn_away(now, at, fx);
+        }
         self.places.unbind(at);
         let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
@@ -172,8 +184,28 @@ impl Server {
         fx.event(Event::Reserved { ticket, until });
     }
 
+    /// Bytes that an entry has got in this stay in its slot.
+    fn taken(&self, at: u32) -> u64 {
+        let upload = self.uploads.get(&self.places.slab[at].arrival);
+        upload.map_or(0, |upload| upload.taken.saturating_add(upload.sent))
+    }
+
+    /// The transfer of an entry broke before it was worth a reserve: whoever
+    /// waited for it is in line again, anybody else has lost nothing.
+    fn turn_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+        if self.places.slab[at].told == 0 {
+            return self.end_upload(at, fx);
+        }
+        self.places.unbind(at);
+        let entry = &mut self.places.slab[at];
+        entry.breaks += 1;
+        let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
+        (entry.not_before, entry.deadline) = (now, until);
+        self.return_to_line(at, fx);
+    }
+
     /// When to look whether others wait for a slot that is held until then.
-    fn contested(&self, now: Instant, until: Instant) -> Instant {
+    pub(super) fn contested(&self, now: Instant, until: Instant) -> Instant {
         until.min(now + self.config.slot_reserve_contested.scaled(self.config.time_scale))
     }
 
@@ -194,8 +226,7 @@ impl Server {
     fn return_to_line(&mut self, at: u32, fx: &mut Effects) {
         let Entry { arrival, ticket, bytes, deadline, .. } = self.places.slab[at];
         let Some(seat) = self.line.push_front(at, bytes) else { return self.end_upload(at, fx) };
-        self.rests(arrival);
-        self.uploads.remove(&arrival);
+        self.leave_slot(at);
         fx.event(Event::Unreserved { ticket, free: self.free() });
         let entry = &mut self.places.slab[at];
         (entry.phase, entry.seat, entry.unheard) = (Phase::Waiting, seat, true);
@@ -214,13 +245,20 @@ impl Server {
         fx.event(Event::Returned { ticket, arrival, position });
     }
 
+    fn leave_slot(&mut self, at: u32) {
+        let Entry { arrival, peer, .. } = self.places.slab[at];
+        self.rests(arrival);
+        if self.uploads.remove(&arrival).is_some() {
+            self.shares.give(peer);
+        }
+    }
+
     /// Frees the slot of an entry and forgets it: nothing is left that could
     /// block anybody.
     pub(super) fn end_upload(&mut self, at: u32, fx: &mut Effects) {
-        let (arrival, ticket) = (self.places.slab[at].arrival, self.places.slab[at].ticket);
+        let ticket = self.places.slab[at].ticket;
         let reserved = self.places.slab[at].phase == Phase::Reserved;
-        self.rests(arrival);
-        self.uploads.remove(&arrival);
+        self.leave_slot(at);
         self.discard(at, fx);
         let free = self.free();
         fx.event(if reserved {

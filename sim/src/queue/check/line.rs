@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::kept::Kept;
 use super::loss;
+use super::shares::Shares;
 use crate::check::Found;
 use servent_core::id::{ConnId, Guid};
 use servent_core::node::ConnEvent;
@@ -58,6 +59,7 @@ pub(super) struct Line {
     places: BTreeMap<u64, Place>,
     arrivals: BTreeMap<Guid, u64>,
     uploads: BTreeSet<Guid>,
+    shares: Shares,
     open: BTreeSet<ConnId>,
     /// The connection of the last request.
     asking: Option<ConnId>,
@@ -75,6 +77,7 @@ impl Line {
             places: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             uploads: BTreeSet::new(),
+            shares: Shares::default(),
             open: BTreeSet::new(),
             asking: None,
             kept: Kept::default(),
@@ -116,7 +119,11 @@ impl Line {
         if free == 0 {
             return;
         }
-        let there = |p: &&Place| p.held && p.conn.is_some_and(|c| self.open.contains(&c));
+        let there = |p: &&Place| {
+            p.held
+                && !self.has_its_share(p.ticket)
+                && p.conn.is_some_and(|c| self.open.contains(&c))
+        };
         let held = self.places.iter().find(|(_, place)| there(place));
         if let Some((&arrival, place)) = held
             && self.present_before(self.at, arrival) < free
@@ -153,7 +160,8 @@ impl Line {
 
     fn queue(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
         match event {
-            Queue::Arrived { ticket, arrival, dialect, position, length, .. } => {
+            Queue::Arrived { ticket, arrival, peer, dialect, position, length } => {
+                self.shares.come(*ticket, *peer);
                 self.join(*ticket, *arrival, Some(*dialect));
                 self.position(*ticket, *position, *length, found);
             }
@@ -205,16 +213,20 @@ impl Line {
                 }
             }
             Queue::Moved { ticket, arrival, .. } => self.move_back(now, *ticket, *arrival),
-            Queue::Started { ticket, free, .. } => self.started(now, *ticket, *free, found),
+            Queue::Started { ticket, peer, free, .. } => {
+                self.shares.come(*ticket, *peer);
+                self.started(now, *ticket, *free, found);
+            }
             Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, found),
             Queue::Finished { ticket, free } | Queue::Unreserved { ticket, free } => {
                 self.uploads.remove(ticket);
+                self.shares.go(*ticket);
                 self.slots_agree(*ticket, *free, found);
             }
             Queue::Slots { slots } => self.config.slots = *slots,
             _ => {}
         }
-        self.kept.shrink(self.free());
+        self.kept.shrink(self.free_within());
     }
 
     fn join(&mut self, ticket: Guid, arrival: u64, dialect: Option<Dialect>) {
@@ -275,7 +287,7 @@ impl Line {
     /// A slot is kept for one of the line.
     fn entitled(&mut self, now: Instant, ticket: Guid) {
         let Some(&arrival) = self.arrivals.get(&ticket) else { return };
-        if self.kept.len() >= self.free() as usize {
+        if self.kept.len() >= self.free_within() as usize {
             // Whoever is being called is not waited for, and no record says so.
             let overdue = |a: &u64| self.places.get(a).is_some_and(|p| p.is_overdue(now));
             let other = self.kept.arrivals().find(overdue);
@@ -323,6 +335,7 @@ impl Line {
             }
         }
         self.uploads.remove(&ticket);
+        self.shares.go(ticket);
         if length != self.places.len() as u32 {
             found.broken("length", "check.length", &[("ticket", &ticket), ("length", &length)]);
         }
@@ -336,12 +349,40 @@ impl Line {
         self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
+    /// The slots of one address, when others want them.
+    fn share(&self) -> u32 {
+        match self.config.slots_per_ip {
+            0 => self.config.slots.div_ceil(2).max(1),
+            some => some,
+        }
+    }
+
+    /// True when a place may have to wait though others came later, because its
+    /// address has more places and slots than its share.
+    fn has_its_share(&self, ticket: Guid) -> bool {
+        self.shares.of(ticket) > self.share()
+    }
+
+    /// Free slots for whoever has less than its share: those that one address
+    /// holds beyond it do not keep others out.
+    fn free_within(&self) -> u32 {
+        let held = self.shares.counted(&self.uploads, self.share());
+        self.config.slots.saturating_sub(held)
+    }
+
     /// How many who came earlier are there, inside the window they were told.
     /// What the server says of them does not count.
     fn present_before(&self, now: Instant, arrival: u64) -> u32 {
         let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
         let present = |p: &&Place| (p.sent_away || connected(p)) && !p.is_overdue(now);
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
+    }
+
+    /// How many who came earlier may be passed because their address has its
+    /// share.
+    fn patient_before(&self, arrival: Option<u64>) -> u32 {
+        let earlier = self.places.range(..arrival.unwrap_or(u64::MAX));
+        earlier.filter(|(_, place)| self.has_its_share(place.ticket)).count() as u32
     }
 
     /// What a client is told is where it stands: `position ≤ length`, and
@@ -364,7 +405,7 @@ impl Line {
     fn told_to_wait(&self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
         let ahead = self.present_before(now, *arrival);
-        if ahead < self.free() {
+        if ahead < self.free() && !self.has_its_share(ticket) {
             found.broken(
                 "idle_slot",
                 "check.idle_slot",
@@ -377,9 +418,10 @@ impl Line {
     /// long enough; at most `slots` are taken.
     fn started(&mut self, now: Instant, ticket: Guid, free: u32, found: &mut Found<'_>) {
         if !self.uploads.contains(&ticket) {
-            let before = self.free();
+            let before = self.free_within();
             let arrival = self.arrivals.get(&ticket).copied();
             let ahead = self.present_before(now, arrival.unwrap_or(u64::MAX));
+            let ahead = ahead.saturating_sub(self.patient_before(arrival));
             if ahead >= before {
                 let open = self.pass(now, arrival);
                 if before > 0 && ahead.min(before).saturating_sub(open) >= before {
@@ -391,7 +433,7 @@ impl Line {
             }
             self.uploads.insert(ticket);
         }
-        if self.uploads.len() as u32 > self.config.slots {
+        if self.shares.counted(&self.uploads, self.share()) > self.config.slots {
             found.broken("slots", "check.slots", &[("slots", &self.config.slots)]);
         }
         self.slots_agree(ticket, free, found);

@@ -7,6 +7,7 @@ mod download;
 mod kept;
 mod line;
 mod loss;
+mod shares;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,0 +1,126 @@
+//! How many slots each address holds, and what is its share of them.
+//!
+//! One address must not keep everybody else out. Alone it may hold every slot;
+//! what it has beyond its share is *lent*: to others those slots count as free,
+//! so whoever comes is served beside it at once, and nothing new begins for it
+//! before others have had theirs. So no slot idles, nothing that runs is cut,
+//! and at most as many uploads run too many as were lent.
+
+use alloc::collections::BTreeMap;
+use core::net::IpAddr;
+
+use crate::address::owner;
+use crate::queue::Config;
+
+/// The slots by who holds them; an address of IPv6 counts with its /64.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shares {
+    held: BTreeMap<IpAddr, u32>,
+    /// Slots that are one address's share.
+    share: u32,
+    /// Slots held beyond the shares of those who hold them.
+    lent: u32,
+}
+
+impl Shares {
+    pub(super) fn new(config: &Config) -> Self {
+        Self { share: share(config), ..Self::default() }
+    }
+
+    /// The number of slots has changed.
+    pub(super) fn resize(&mut self, config: &Config) {
+        self.share = share(config);
+        self.lent = self.held.values().map(|held| held.saturating_sub(self.share)).sum();
+    }
+
+    /// Somebody of this address has a slot.
+    pub(super) fn take(&mut self, peer: IpAddr) {
+        let held = self.held.entry(owner(peer)).or_default();
+        *held += 1;
+        self.lent += u32::from(*held > self.share);
+    }
+
+    /// It has it no more.
+    pub(super) fn give(&mut self, peer: IpAddr) {
+        let owner = owner(peer);
+        let Some(held) = self.held.get_mut(&owner) else { return };
+        self.lent -= u32::from(*held > self.share);
+        *held -= 1;
+        if *held == 0 {
+            self.held.remove(&owner);
+        }
+    }
+
+    /// Slots that an address holds.
+    pub(super) fn of(&self, peer: IpAddr) -> u32 {
+        self.held.get(&owner(peer)).copied().unwrap_or(0)
+    }
+
+    /// Slots that one address may hold while others wait.
+    pub(super) const fn share(&self) -> u32 {
+        self.share
+    }
+
+    /// Slots that are held beyond the share of whoever holds them.
+    pub(super) const fn lent(&self) -> u32 {
+        self.lent
+    }
+}
+
+fn share(config: &Config) -> u32 {
+    match config.slots_per_ip {
+        0 => config.slots.div_ceil(2).max(1),
+        some => some,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    proptest! {
+        #[test]
+        fn what_is_lent_is_what_a_count_of_all_would_say(
+            steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u32..6), 0..60),
+        ) {
+            let mut config = Config::default();
+            let mut shares = Shares::new(&config);
+            let mut all: Vec<IpAddr> = Vec::new();
+            for (step, who, slots) in steps {
+                let peer = IpAddr::from([10, 0, 0, who]);
+                match step {
+                    0 => {
+                        shares.take(peer);
+                        all.push(peer);
+                    }
+                    1 if all.contains(&peer) => {
+                        shares.give(peer);
+                        let at = all.iter().position(|one| *one == peer).unwrap();
+                        all.remove(at);
+                    }
+                    _ => {
+                        config.slots = slots;
+                        shares.resize(&config);
+                    }
+                }
+                let held = |who: u8| {
+                    all.iter().filter(|one| **one == IpAddr::from([10, 0, 0, who])).count() as u32
+                };
+                let beyond = (0..4).map(|who| held(who).saturating_sub(shares.share()));
+                prop_assert_eq!(shares.lent(), beyond.sum::<u32>());
+                prop_assert_eq!(shares.of(peer), held(who));
+            }
+        }
+    }
+
+    #[test]
+    fn a_network_of_ipv6_has_one_share() {
+        let mut shares = Shares::new(&Config { slots: 2, ..Config::default() });
+        for ip in ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"] {
+            shares.take(ip.parse().unwrap());
+        }
+        assert_eq!((shares.of("2001:db8::3".parse().unwrap()), shares.lent()), (2, 1));
+    }
+}

@@ -1,0 +1,148 @@
+//! Whose turn it is: the free slots are kept for the first present entries of
+//! the line, within the share of each address.
+
+use core::net::IpAddr;
+
+use super::claims::{Claim, Turn};
+use super::entry::{Entry, Patience};
+use super::{Effects, Server};
+use crate::queue::Event;
+use crate::time::Instant;
+
+/// Present entries that are passed over because their address has its share.
+/// Whoever stands behind that many is not kept a slot for, but gets it by asking.
+const PASSED_OVER: u32 = 64;
+
+impl Server {
+    /// Slots nobody holds.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.config.slots.saturating_sub(self.uploads.len() as u32)
+    }
+
+    /// The same for somebody with less than its share: what others hold beyond
+    /// theirs counts as free.
+    pub(super) fn free_within(&self) -> u32 {
+        (self.config.slots + self.shares.lent()).saturating_sub(self.uploads.len() as u32)
+    }
+
+    /// True when a stranger would find a place: while it is false, query
+    /// hits say busy (AQ-12).
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.length() < self.config.capacity || self.claims.within() < self.free_within()
+    }
+
+    /// True when an address has its share of the slots, those that are kept for
+    /// it included.
+    fn has_its_share(&self, peer: IpAddr) -> bool {
+        self.shares.of(peer) + self.claims.within_of(peer) >= self.shares.share()
+    }
+
+    fn turn(&self, arrival: Option<u64>, peer: IpAddr) -> Turn {
+        let beyond = self.has_its_share(peer);
+        Turn { arrival, beyond, slots: if beyond { self.free() } else { self.free_within() } }
+    }
+
+    /// True when an entry of the line may have a slot now.
+    pub(super) fn is_next(&self, at: u32, now: Instant) -> bool {
+        let Entry { arrival, peer, .. } = self.places.slab[at];
+        self.claims.has(arrival) || self.claims.let_in(self.turn(Some(arrival), peer), now)
+    }
+
+    /// True when somebody who just came may.
+    pub(super) fn lets_in(&self, peer: IpAddr, now: Instant) -> bool {
+        self.claims.let_in(self.turn(None, peer), now)
+    }
+
+    /// An entry is about to be served: whoever it passes has borne it.
+    pub(super) fn passes(&mut self, at: u32, now: Instant) {
+        let Entry { arrival, peer, .. } = self.places.slab[at];
+        if self.claims.has(arrival) {
+            return;
+        }
+        for other in self.claims.passed_by(self.turn(Some(arrival), peer), now) {
+            self.places.slab[other].patience = Patience::Passed;
+        }
+    }
+
+    /// Ends the claims that have lapsed, and keeps the free slots for the first
+    /// present entries of the line. Runs after whatever changed either, and
+    /// before anybody is let in.
+    pub(super) fn settle(&mut self, now: Instant, fx: &mut Effects) {
+        while let Some((at, arrival)) = self.claims.due(now) {
+            let entry = &self.places.slab[at];
+            self.line.set_present(entry.seat, false);
+            fx.event(Event::Lapsed { ticket: entry.ticket });
+            self.claims.remove(arrival, true);
+        }
+        self.drop_claims();
+        self.claim_shares(now, fx);
+        self.drop_claims();
+        self.claim_the_rest(now, fx);
+        self.claims.settled();
+    }
+
+    /// Ends claims for which there is no slot.
+    fn drop_claims(&mut self) {
+        let shares = &self.shares;
+        while self.claims.demote(|peer| shares.share().saturating_sub(shares.of(peer))) {}
+        while self.claims.within() > self.free_within().min(self.line.present())
+            || self.claims.len() > self.free().max(self.claims.within())
+        {
+            self.claims.drop_last();
+        }
+    }
+
+    /// Keeps slots for those whose address has less than its share.
+    fn claim_shares(&mut self, now: Instant, fx: &mut Effects) {
+        let (mut rank, mut passed_over) = (1, 0);
+        while self.claims.within() < self.free_within().min(self.line.present())
+            && passed_over < PASSED_OVER
+            && let Some(at) = self.line.present_at(rank)
+        {
+            let Entry { arrival, peer, .. } = self.places.slab[at];
+            if self.claims.is_within(arrival) {
+                rank += 1;
+            } else if self.has_its_share(peer) {
+                (rank, passed_over) = (rank + 1, passed_over + 1);
+            } else if self.claims.promote(arrival) || self.claim(now, at, false, fx) {
+                rank += 1;
+            }
+        }
+    }
+
+    /// Keeps what is left for the first, whoever they are.
+    fn claim_the_rest(&mut self, now: Instant, fx: &mut Effects) {
+        let mut rank = 1;
+        while self.claims.len() < self.free().min(self.line.present())
+            && let Some(at) = self.line.present_at(rank)
+        {
+            if self.claims.has(self.places.slab[at].arrival) || self.claim(now, at, true, fx) {
+                rank += 1;
+            }
+        }
+    }
+
+    /// Keeps a slot for an entry; false, and the entry is no more present, when
+    /// it is too late for that.
+    fn claim(&mut self, now: Instant, at: u32, beyond: bool, fx: &mut Effects) -> bool {
+        let since = self.claims.inherit(now);
+        let entry = &self.places.slab[at];
+        let (peer, until) = (entry.peer, entry.deadline);
+        let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
+        let open_at =
+            if entry.patience == Patience::Proven { Instant::MAX } else { since + reserve };
+        if until <= now {
+            self.line.set_present(entry.seat, false);
+            self.claims.bequeath(since);
+            fx.event(Event::Lapsed { ticket: entry.ticket });
+            return false;
+        }
+        let claim = Claim { entry: at, peer, beyond, since, open_at, until };
+        self.claims.add(entry.arrival, claim);
+        fx.event(Event::Entitled { ticket: entry.ticket });
+        self.beckon(now, at, fx);
+        true
+    }
+}

@@ -1,0 +1,54 @@
+//! Whose the places and slots are: one address has a share of them.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::net::IpAddr;
+
+use servent_core::id::Guid;
+
+/// The addresses of those in line and in slots. Who came back after a
+/// restart or a broken transfer stands for itself: no record says its address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shares {
+    peers: BTreeMap<Guid, IpAddr>,
+    counts: BTreeMap<IpAddr, u32>,
+}
+
+impl Shares {
+    /// Somebody got a place, or a slot.
+    pub(super) fn come(&mut self, ticket: Guid, peer: IpAddr) {
+        self.go(ticket);
+        self.peers.insert(ticket, peer);
+        *self.counts.entry(peer).or_default() += 1;
+    }
+
+    /// It has it no more.
+    pub(super) fn go(&mut self, ticket: Guid) {
+        let Some(peer) = self.peers.remove(&ticket) else { return };
+        match self.counts.get_mut(&peer) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(self.counts.remove(&peer)),
+        }
+    }
+
+    /// Places and slots of the address that this one is of.
+    pub(super) fn of(&self, ticket: Guid) -> u32 {
+        self.peers.get(&ticket).map_or(1, |peer| self.counts[peer])
+    }
+
+    /// How many of the uploads keep others out of the slots: no more of one
+    /// address than its share.
+    pub(super) fn counted(&self, uploads: &BTreeSet<Guid>, share: u32) -> u32 {
+        let mut held: BTreeMap<IpAddr, u32> = BTreeMap::new();
+        let mut counted = 0;
+        for ticket in uploads {
+            let Some(peer) = self.peers.get(ticket) else {
+                counted += 1;
+                continue;
+            };
+            let one = held.entry(*peer).or_default();
+            *one += 1;
+            counted += u32::from(*one <= share);
+        }
+        counted
+    }
+}
