@@ -79,6 +79,13 @@ pub struct Config {
     pub request_packets: u32,
     /// Peers there can be.
     pub peers: u32,
+    /// Peers of one address that spoke first; a /64 network of IPv6 is one.
+    pub peers_per_ip: u32,
+    /// Nobody is known by its first message alone: it is asked for once more,
+    /// with a token in it, and until that comes back nothing is remembered. Costs
+    /// whoever speaks first a round trip. It is how a listener should be that
+    /// strangers reach.
+    pub prove: bool,
     /// Closed connections that are remembered (decision 6).
     pub tombstones: u32,
     /// How long a closed connection is remembered.
@@ -134,6 +141,8 @@ impl Default for Config {
             request_ranges: 1_024,
             request_packets: 16,
             peers: 10_000,
+            peers_per_ip: 64,
+            prove: false,
             tombstones: 4_096,
             tombstone_time: Duration::from_secs(600),
             farewells: 8,

@@ -37,8 +37,9 @@
 //! **Who is there.** An id is random and only compared. A first message opens
 //! a window at once, unless another connection of that address is open: then
 //! it has to bring the token of our request, so that nobody who merely
-//! writes that address on a datagram can end it. Whoever spoke first and has
-//! shown neither a token nor an id of ours gets three times its bytes at
+//! writes that address on a datagram can end it. With [`Config::prove`] it is
+//! asked of everybody, and nothing remembered before (`proof`). Whoever spoke
+//! first and has shown neither a token nor an id of ours gets three times its bytes at
 //! most; more waits behind a probe.
 //!
 //! **Life.** Messages, acknowledgements and questions of the other side are
@@ -68,6 +69,7 @@ mod io;
 mod packer;
 mod peer;
 mod peers;
+mod proof;
 mod receiver;
 mod rtt;
 mod sender;
@@ -88,6 +90,7 @@ use self::peer::Peer;
 use self::peers::Peers;
 use self::sender::Sender;
 use self::tombs::Tombs;
+use crate::address::owner;
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
@@ -266,10 +269,6 @@ impl Endpoint {
         (peer, cx, &self.key)
     }
 
-    fn find_or_add(&mut self, peer: SocketAddr) -> Option<u32> {
-        self.peers.find_or_add(peer, &self.config)
-    }
-
     /// Does something with a peer, if there is one.
     fn with(
         &mut self,
@@ -297,7 +296,7 @@ impl Endpoint {
         if payload.len() > self.config.max_message as usize {
             return refuse(payload, Refusal::TooLong, fx);
         }
-        let Some(at) = self.find_or_add(addr) else {
+        let Some(at) = self.peers.find_or_add(addr, None, &self.config) else {
             fx.event(Event::Limit { peer: addr, limit: Limit::Peers });
             return refuse(payload, Refusal::TooManyPeers, fx);
         };
@@ -319,8 +318,11 @@ impl Endpoint {
         let welcome =
             |block: &Block| matches!(block, Block::Data(_) | Block::Probe { .. } | Block::Close(_));
         let known = self.peers.find(addr);
+        if known.is_none() && self.config.prove && !self.is_proven(addr, &packet) {
+            return self.challenge(now, (addr, &packet, bytes), fx);
+        }
         let at = if known.is_none() && packet.blocks.iter().any(welcome) {
-            self.find_or_add(addr)
+            self.peers.find_or_add(addr, Some(owner(addr.ip())), &self.config)
         } else {
             known
         };

@@ -1,7 +1,8 @@
 //! Peers by address.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::Config;
 use super::peer::Peer;
@@ -14,6 +15,8 @@ pub(super) struct Peers {
     index: Vec<(SocketAddr, u32)>,
     slab: Vec<Option<(SocketAddr, Peer)>>,
     free: Vec<u32>,
+    /// Those who spoke first, by who can have their address.
+    strangers: BTreeMap<IpAddr, u32>,
     last: Option<(SocketAddr, u32)>,
 }
 
@@ -39,15 +42,27 @@ impl Peers {
         self.slab[at as usize].as_ref().map(|(_, peer)| peer)
     }
 
-    /// `None` when there are too many.
-    pub(super) fn find_or_add(&mut self, addr: SocketAddr, config: &Config) -> Option<u32> {
+    /// `None` when there are too many, in all or of the owner of a stranger's
+    /// address.
+    pub(super) fn find_or_add(
+        &mut self,
+        addr: SocketAddr,
+        stranger: Option<IpAddr>,
+        config: &Config,
+    ) -> Option<u32> {
         if let Some(at) = self.find(addr) {
             return Some(at);
         }
-        if self.index.len() >= config.peers as usize {
+        let of = stranger.and_then(|owner| self.strangers.get(&owner)).copied().unwrap_or(0);
+        if self.index.len() >= config.peers as usize || of >= config.peers_per_ip {
             return None;
         }
-        let entry = Some((addr, Peer::new(config)));
+        if let Some(owner) = stranger {
+            *self.strangers.entry(owner).or_default() += 1;
+        }
+        let mut peer = Peer::new(config);
+        peer.stranger = stranger;
+        let entry = Some((addr, peer));
         let at = match self.free.pop() {
             Some(at) => {
                 self.slab[at as usize] = entry;
@@ -75,7 +90,15 @@ impl Peers {
     }
 
     pub(super) fn remove(&mut self, at: u32) {
-        if let Some((addr, _)) = self.slab[at as usize].take() {
+        if let Some((addr, peer)) = self.slab[at as usize].take() {
+            if let Some(owner) = peer.stranger
+                && let Some(count) = self.strangers.get_mut(&owner)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    self.strangers.remove(&owner);
+                }
+            }
             if let Ok(place) = self.place(addr) {
                 self.index.remove(place);
             }

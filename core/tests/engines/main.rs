@@ -31,6 +31,7 @@ mod unicast_contract;
 mod unicast_ends;
 mod unicast_loss;
 mod unicast_order;
+mod unicast_proof;
 mod unicast_random;
 mod unicast_strangers;
 mod unicast_window;

@@ -4,6 +4,7 @@
 mod speak;
 
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use super::cx::Cx;
 use super::receiver::Receiver;
@@ -51,6 +52,8 @@ pub(super) struct Peer {
     /// An answer to a CLOSE, or to messages of an ended connection.
     answer: Option<Block>,
     budget: Budget,
+    /// It spoke first: the owner of its address, who is counted.
+    pub(super) stranger: Option<IpAddr>,
     /// The next run of the task of the text.
     task_at: Option<Instant>,
     /// The task is what brings this flush about.
@@ -72,6 +75,7 @@ impl Peer {
             first_asked: None,
             answer: None,
             budget: Budget::default(),
+            stranger: None,
             task_at: None,
             task: false,
             wake: None,
@@ -148,7 +152,7 @@ impl Peer {
                 Some(sender) if sender.conn == request.conn => {
                     self.budget.free = true;
                     sender.heard(cx);
-                    sender.first_wanted(request, cx);
+                    sender.first_wanted(request, &self.rtt, cx);
                 }
                 _ => self.unknown(request.conn, cx),
             },

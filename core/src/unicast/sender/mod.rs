@@ -281,8 +281,17 @@ impl Sender {
 
     /// The receiver does not know the connection (UC-10): only the first
     /// message that is still kept goes out, marked as the first.
-    pub(super) fn first_wanted(&mut self, request: Request, cx: &Cx<'_>) {
+    pub(super) fn first_wanted(&mut self, request: Request, rtt: &Rtt, cx: &Cx<'_>) {
+        let told = self.token == Some(request.token);
+        if cx.config.prove && told && self.is_fresh(self.base, rtt, cx.now) {
+            // Each datagram that came before the proof was answered so.
+            return;
+        }
         self.known = false;
+        if cx.config.prove && !told && self.newest == 0 && self.base == 1 {
+            self.token = Some(request.token);
+            return self.begin_anew();
+        }
         self.opening = true;
         self.token = Some(request.token);
         if self.base < self.next {
@@ -293,6 +302,21 @@ impl Sender {
             self.limit = self.limit.max(self.base - 1 + u64::from(config.initial_messages));
             self.limit_bytes = self.limit_bytes.max(config.initial_flight);
         }
+    }
+
+    /// Sent less than a round trip ago.
+    fn is_fresh(&self, seq: u64, rtt: &Rtt, now: Instant) -> bool {
+        let slot = self.window.get((seq - self.base) as usize);
+        slot.is_some_and(|slot| slot.sends > 0 && now < slot.sent_at + rtt.smoothed())
+    }
+
+    /// The receiver heard nothing of it before it knew us ([`Config::prove`]):
+    /// nothing is lost, and all goes out as it did at first.
+    fn begin_anew(&mut self) {
+        let sent = (self.next - self.base) as usize;
+        self.window.range_mut(..sent).for_each(|slot| slot.sends = 0);
+        self.again.clear();
+        (self.next, self.flight) = (self.base, 0);
     }
 
     /// The last word about it: all up to `upto` was delivered.

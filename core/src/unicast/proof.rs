@@ -1,0 +1,62 @@
+//! Who has not shown that it is where it says: told how to, and forgotten.
+//!
+//! Anybody can write any address on a datagram. So whoever is not known gets a
+//! token, which only its address and our key say, and has to bring it with its
+//! first message. Nothing is kept of it until then, and what it is told is
+//! shorter than what it sent.
+
+use alloc::vec;
+use core::net::SocketAddr;
+
+use super::{Effects, Endpoint, Event, Output, Rejection, token};
+use crate::time::Instant;
+use crate::wire::unicast::{Block, Packet, Request, block_len};
+
+impl Endpoint {
+    /// True when a first message brings the token of its address.
+    pub(super) fn is_proven(&self, addr: SocketAddr, packet: &Packet) -> bool {
+        packet.blocks.iter().any(|block| match block {
+            Block::Data(data) if data.first => {
+                data.token.is_some_and(|told| told == token(&self.key, addr, data.conn))
+            }
+            _ => false,
+        })
+    }
+
+    /// Answers somebody unknown: who sends is asked for the first message, who
+    /// closes hears that it has ended, and anything else is nobody's.
+    pub(super) fn challenge(
+        &mut self,
+        now: Instant,
+        (addr, packet, bytes): (SocketAddr, &Packet, u32),
+        fx: &mut Effects,
+    ) {
+        let begins = |block: &&Block| matches!(block, Block::Data(_) | Block::Probe { .. });
+        let begun = packet.blocks.iter().find(begins);
+        let Some(first) = begun.or_else(|| packet.blocks.first()) else { return };
+        let conn = first.conn();
+        let answer = match first {
+            Block::Data(_) | Block::Probe { .. } => {
+                Some(Block::Request(Request { conn, token: token(&self.key, addr, conn) }))
+            }
+            Block::Close(_) => {
+                let upto = self.tombs.get(now, addr, conn).map_or(0, |tomb| tomb.next - 1);
+                Some(Block::Closed { conn, upto })
+            }
+            Block::Ack(_) | Block::Request(_) | Block::Closed { .. } => None,
+        };
+        let why = match answer {
+            Some(_) => Rejection::Unproven,
+            None => Rejection::UnknownConnection,
+        };
+        self.counters.rejected += 1;
+        fx.event(Event::Rejected { peer: addr, conn, why });
+        let Some(answer) = answer else { return };
+        let size = block_len(&answer) + self.config.seal.len();
+        if size > bytes as usize {
+            return;
+        }
+        self.counters.packets_out += 1;
+        fx.output(Output::Packet { peer: addr, packet: Packet { blocks: vec![answer] } });
+    }
+}
