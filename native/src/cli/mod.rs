@@ -11,6 +11,7 @@ mod get;
 mod lab_cmd;
 mod lan;
 mod man;
+mod reach;
 mod receive;
 mod replay;
 mod rescan;

@@ -9,7 +9,8 @@ use crate::exit::Failure;
 
 /// Let the running servent look at its shared folders now.
 ///
-/// It does so by itself every now and then.
+/// It does so by itself when something changes there, as far as the system
+/// tells, and every now and then.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cp song.ogg ~/Music && servent rescan

@@ -1,6 +1,6 @@
 //! `servent share`: a servent that others download from.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use directories::UserDirs;
 use indicatif::ProgressBar;
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Driver, Handle, Options, added_shares};
 use servent_core::node::Command;
@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 use super::amount::rate;
 use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
-use super::search::{self, from_here};
+use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print};
+use super::{Common, access_log, print, reach};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -67,6 +67,9 @@ pub(crate) struct Arguments {
     /// Bytes a second all uploads together may take, such as 500k or 2M.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate: Option<u64>,
+    /// Bytes a second all uploads of one address together may take.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    limit_rate_per_peer: Option<u64>,
     #[command(flatten)]
     trace: TraceFlag,
     #[command(flatten)]
@@ -100,9 +103,13 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
-    if let Some(rate) = arguments.limit_rate {
-        let rate = i64::try_from(rate).unwrap_or(i64::MAX);
-        builder.flag("--limit-rate", "upload_rate", Raw::Integer(rate))?;
+    for (flag, key, rate) in [
+        ("--limit-rate", "upload_rate", arguments.limit_rate),
+        ("--limit-rate-per-peer", "upload_rate_per_peer", arguments.limit_rate_per_peer),
+    ] {
+        if let Some(rate) = rate {
+            builder.flag(flag, key, Raw::Integer(i64::try_from(rate).unwrap_or(i64::MAX)))?;
+        }
     }
     if let Some(folder) = &arguments.downloads {
         builder.flag("--downloads", "downloads", text(folder))?;
@@ -183,7 +190,7 @@ async fn share(
 
 fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options {
     let settings = &config.settings;
-    let rate = Some(settings.upload_rate).filter(|rate| *rate > 0);
+    let limit = |rate: u64| Some(rate).filter(|rate| *rate > 0);
     let mut node = settings.node.clone();
     if node.queue.bandwidth == 0 {
         // What is shaped is known, so that an estimate can be told (PQ-15).
@@ -196,7 +203,8 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         download_dir: download_dir(config),
         durability: settings.durability,
         node,
-        upload_rate: rate,
+        upload_rate: limit(settings.upload_rate),
+        upload_rate_per_peer: limit(settings.upload_rate_per_peer),
         trace: settings.trace_file(),
         tape,
         damaged_state,
@@ -217,25 +225,36 @@ fn download_dir(config: &Config) -> PathBuf {
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
+/// Says where it listens, and how others reach it.
 fn announce(voice: Voice, addrs: &[SocketAddr]) -> Result<(), Failure> {
     for at in addrs {
-        match voice {
-            Voice::Json => print(format!("{}\n", json!({ "event": "listening", "at": at })))?,
-            _ => print(format!("listening {at}\n"))?,
-        }
+        told(voice, &json!({ "event": "listening", "at": at }), &format!("listening {at}"))?;
     }
-    match addrs.first() {
-        Some(at) if voice != Voice::Json => print(format!("files http://{}/\n", from_here(*at))),
+    let reached = reach::addresses(addrs);
+    for at in &reached {
+        let url = format!("http://{at}/");
+        told(voice, &json!({ "event": "files", "url": url }), &format!("files {url}"))?;
+    }
+    match reached.first() {
+        Some(at) if voice == Voice::Terminal && std::io::stdout().is_terminal() => {
+            let picture = reach::picture(*at, &format!("http://{at}/"));
+            picture.map_or(Ok(()), |picture| print(format!("{picture}\n")))
+        }
         _ => Ok(()),
     }
 }
 
 fn announce_lab(voice: Voice, at: SocketAddr) -> Result<(), Failure> {
+    let url = format!("http://{at}/");
+    told(voice, &json!({ "event": "lab", "url": url }), &format!("lab {url}"))
+}
+
+/// A fact on standard output, in the form that is wanted.
+fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
     match voice {
-        Voice::Json => {
-            print(format!("{}\n", json!({ "event": "lab", "url": format!("http://{at}/") })))
-        }
-        _ => print(format!("lab http://{at}/\n")),
+        Voice::Quiet => Ok(()),
+        Voice::Json => print(format!("{fact}\n")),
+        Voice::Terminal | Voice::Lines => print(format!("{sentence}\n")),
     }
 }
 

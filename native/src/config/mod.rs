@@ -82,9 +82,12 @@ impl Builder {
             self.tree.keys().map(|key| (variable(key), key.to_owned())).collect();
         for (name, value) in vars.filter(|(name, _)| name.starts_with("SERVENT_")) {
             let Some((_, key)) = keys.iter().find(|(variable, _)| *variable == name) else {
-                // Others may have variables of such a name; a slip is told.
+                // Others may have variables of such a name; a slip is refused.
                 if let Some(near) = slip(&name, keys.iter().map(|(known, _)| known.as_str())) {
-                    tracing::warn!("{name} is no setting and is ignored; did you mean {near}?");
+                    return Err(Failure::usage(format!(
+                        "environment variable {name} is no setting"
+                    ))
+                    .next(format!("did you mean {near}? `servent config` shows all of them")));
                 }
                 continue;
             };
@@ -225,7 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_variable_is_seen_and_a_strangers_variable_is_not() {
+    fn a_slip_in_a_variable_is_refused_and_a_strangers_variable_is_not() {
+        let given = |name: &str| {
+            builder().environment([(name.to_owned(), "2".to_owned())].into_iter()).err()
+        };
+        let told = given("SERVENT_QUEUE_SLOTZ").unwrap().to_string();
+        assert!(told.contains("SERVENT_QUEUE_SLOTZ is no setting"), "{told}");
+        assert!(told.contains("did you mean SERVENT_QUEUE_SLOTS?"), "{told}");
+        assert!(given("SERVENT_SERVICE_HOST").is_none(), "an orchestrator's");
+
         let tree = Tree::new(&Settings::default());
         let known: Vec<String> = tree.keys().map(variable).collect();
         let near = |name: &str| slip(name, known.iter().map(String::as_str));

@@ -35,12 +35,16 @@ pub(crate) struct Settings {
     pub(crate) lab_readers: u32,
     /// Bytes a second all uploads together may take; 0 for no limit.
     pub(crate) upload_rate: u64,
-    /// Write a trace there.
+    /// Bytes a second the uploads of one address together may take, a /64
+    /// network of IPv6 being one; 0 for no limit.
+    pub(crate) upload_rate_per_peer: u64,
+    /// Record every input and decision in this file.
     pub(crate) trace: Option<PathBuf>,
     /// Bytes the trace may have; 0 for no limit. When it is full the servent
     /// goes on, and a gap at the end of the trace says so.
     pub(crate) trace_limit: u64,
-    /// Write every request there, a line each, in the combined format of web servers.
+    /// Write every request to this file, a line each, in the combined format of
+    /// web servers.
     pub(crate) access_log: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
@@ -190,6 +194,7 @@ impl Default for Settings {
             lab_public: false,
             lab_readers: 16,
             upload_rate: 0,
+            upload_rate_per_peer: 0,
             trace: None,
             trace_limit: TraceFile::LIMIT,
             access_log: None,

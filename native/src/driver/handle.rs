@@ -101,7 +101,7 @@ pub(crate) struct Outside {
     pub(crate) answers: broadcast::Sender<Answer>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) library: Arc<Mutex<LibraryStatus>>,
-    pub(crate) library_asks: Sender<Ask>,
+    pub(crate) library_asks: Arc<Sender<Ask>>,
     pub(crate) download_dir: PathBuf,
     pub(crate) memory: Option<Arc<Memory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,

@@ -13,6 +13,7 @@ mod handle;
 mod hashing;
 mod locate;
 mod options;
+mod people;
 mod start;
 pub(crate) mod swarm;
 mod tally;

@@ -40,6 +40,9 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// Bytes a second all uploads together may take; `None`: no limit.
     pub upload_rate: Option<u64>,
+    /// The same for the uploads of one address together; a /64 network of IPv6
+    /// is one.
+    pub upload_rate_per_peer: Option<u64>,
     /// Bytes a second all downloads together may bring; `None`: no limit.
     pub download_rate: Option<u64>,
     /// Coordinate a swarm, if the node is configured for that.
@@ -91,6 +94,7 @@ impl Options {
             shares: Vec::new(),
             node: node::Config::default(),
             upload_rate: None,
+            upload_rate_per_peer: None,
             download_rate: None,
             coordinate: None,
             seed: None,

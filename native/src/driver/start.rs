@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 use super::datagrams::{Datagrams, Messaging, Shared};
 use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
-use super::turn::Loop;
+use super::turn::{Loop, Rates};
 use super::{Handle, Options, Outside};
 use crate::access::Watch;
 use crate::clock::Clock;
@@ -81,7 +81,7 @@ impl Driver {
             Some(dir) => Worker::start(folders.library, options.rescan, reports.clone())
                 .map_err(|why| StartError::folder(dir, why))?
                 .asker(),
-            None => channel().0, // Nothing is shared: nobody has to look.
+            None => Arc::new(channel().0), // Nothing is shared: nobody has to look.
         };
         caches.hear(&reports);
         let outside = Arc::new(Outside {
@@ -114,7 +114,11 @@ impl Driver {
             reported,
             controlled,
             room: Arc::clone(&room),
-            rates: (options.upload_rate, options.download_rate),
+            rates: Rates {
+                up: options.upload_rate,
+                each: options.upload_rate_per_peer,
+                down: options.download_rate,
+            },
             outside: Arc::clone(&outside),
         });
         accept_all(listeners, &room, &outside, &reports);

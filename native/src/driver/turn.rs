@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
+use super::people::People;
 use super::swarm::SwarmFiles;
 use super::{
     Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want, hashing, locate,
@@ -40,6 +41,16 @@ const STOP_WAIT: Duration = Duration::from_secs(3);
 /// How often the store is flushed to the disk while nobody waits for it.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
+/// Bytes a second.
+pub(super) struct Rates {
+    /// Of all uploads.
+    pub(super) up: Option<u64>,
+    /// Of all uploads of one person.
+    pub(super) each: Option<u64>,
+    /// Of all downloads.
+    pub(super) down: Option<u64>,
+}
+
 /// What a loop is made of.
 pub(super) struct Parts {
     pub(super) clock: Clock,
@@ -56,8 +67,7 @@ pub(super) struct Parts {
     pub(super) reported: mpsc::Receiver<Report>,
     pub(super) controlled: mpsc::Receiver<Control>,
     pub(super) room: Arc<Semaphore>,
-    /// Bytes a second of all uploads, and of all downloads.
-    pub(super) rates: (Option<u64>, Option<u64>),
+    pub(super) rates: Rates,
     pub(super) outside: Arc<Outside>,
 }
 
@@ -83,7 +93,7 @@ pub(super) struct Loop {
     reported: mpsc::Receiver<Report>,
     controlled: mpsc::Receiver<Control>,
     room: Arc<Semaphore>,
-    up: Option<Arc<Pace>>,
+    people: People,
     down: Option<Arc<Pace>>,
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
@@ -108,7 +118,7 @@ enum Woken {
 
 impl Loop {
     pub(super) fn new(parts: Parts) -> Self {
-        let pace = |rate: Option<u64>| rate.map(|rate| Arc::new(Pace::new(rate)));
+        let Rates { up, each, down } = parts.rates;
         let mut turns = Self {
             clock: parts.clock,
             alarm: Alarm::new(),
@@ -127,8 +137,8 @@ impl Loop {
             reported: parts.reported,
             controlled: parts.controlled,
             room: parts.room,
-            up: pace(parts.rates.0),
-            down: pace(parts.rates.1),
+            people: People::new(up, each),
+            down: down.map(|rate| Arc::new(Pace::new(rate))),
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
@@ -359,6 +369,7 @@ impl Loop {
             Report::Accepted { outbox, .. } if self.stopped => outbox.cut(),
             Report::Accepted { conn, peer, local, outbox } => {
                 self.conns.insert(conn, outbox);
+                self.people.came(conn, peer.ip());
                 self.feed(now, Input::Accepted { conn, peer, local });
             }
             Report::Library(change) => {
@@ -377,6 +388,7 @@ impl Loop {
                     Input::Bytes { conn, .. } => self.taken.push(*conn),
                     Input::Closed { conn } | Input::DialFailed { conn, .. } => {
                         self.conns.remove(conn);
+                        self.people.went(*conn);
                     }
                     Input::DiskFailed { why: StoreError::Changed, .. } => {
                         let _ = self.outside.library_asks.send(Ask::Walk); // Its thread may have ended.
@@ -415,6 +427,7 @@ impl Loop {
             Output::Dial { conn, to } => {
                 let outbox = Arc::new(Outbox::default());
                 self.conns.insert(conn, Arc::clone(&outbox));
+                self.people.came(conn, to.ip());
                 let room = (Arc::clone(&self.room), Arc::clone(&self.outside.trust));
                 tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
             }
@@ -427,7 +440,7 @@ impl Loop {
             }
             Output::Serve { conn, file, start, end } => {
                 let job = match self.file(file) {
-                    Ok(file) => Job::Serve { file, start, end, pace: self.up.clone() },
+                    Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
                     Err(why) => Job::Refuse(why),
                 };
                 self.push(conn, job);

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use notify::RecursiveMode;
 use servent_core::id::FileIndex;
 use servent_core::text::Lines;
 
 use super::hash::hashes_of;
-use super::scan::{Found, Walk};
+use super::scan::{Found, Share, Walk};
 use super::shares::Shares;
 use super::{Change, LibraryStatus, Outcome, ShareError, Shared};
 use crate::error::StartError;
@@ -61,6 +62,11 @@ impl Library {
     /// Its progress, to read from elsewhere.
     pub(crate) fn status(&self) -> Arc<Mutex<LibraryStatus>> {
         Arc::clone(&self.status)
+    }
+
+    /// What is to be watched for changes.
+    pub(super) fn places(&self) -> impl Iterator<Item = (PathBuf, RecursiveMode)> {
+        self.shares.present().iter().map(Share::watched)
     }
 
     /// Walks and says what changed since the last walk.

@@ -10,6 +10,7 @@ mod catalog;
 mod hash;
 mod scan;
 mod shares;
+mod watch;
 mod worker;
 
 use std::fs::File;

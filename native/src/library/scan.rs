@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use notify::RecursiveMode;
+
 use super::beneath::Root;
 use crate::error::StartError;
 
@@ -59,6 +61,16 @@ impl Share {
         let root = Root::open(dir).map_err(failed)?;
         root.open_file(Path::new(name)).map_err(failed)?;
         Ok(Self { root: Arc::new(root), only: Some(name.into()) })
+    }
+
+    /// The folder in which it can change, and whether what is below counts.
+    pub(super) fn watched(&self) -> (PathBuf, RecursiveMode) {
+        let below = if self.only.is_none() {
+            RecursiveMode::Recursive
+        } else {
+            RecursiveMode::NonRecursive
+        };
+        (self.root.path().to_owned(), below)
     }
 
     /// Where it really is.

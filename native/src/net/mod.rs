@@ -28,7 +28,7 @@ pub(crate) use self::alarm::Alarm;
 pub(crate) use self::cork::Cork;
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
-pub(crate) use self::pace::Pace;
+pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::receive::Body;
 pub(crate) use self::trust::Trust;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::pace::Pace;
+use super::pace::{Pace, Paces};
 use super::receive::Body;
 use crate::files::{PartFile, SourceFile};
 use crate::library::Shared;
@@ -25,7 +25,7 @@ pub(crate) enum Job {
     /// Send these bytes.
     Write(Vec<u8>),
     /// Send a part of a file.
-    Serve { file: ServeFrom, start: u64, end: u64, pace: Option<Arc<Pace>> },
+    Serve { file: ServeFrom, start: u64, end: u64, pace: Paces },
     /// Write what comes in to a download.
     Store { part: Arc<PartFile>, start: u64, body: Body, early: Vec<u8>, pace: Option<Arc<Pace>> },
     /// Say that a job cannot be done: its file is not there.

@@ -1,6 +1,6 @@
-//! One upload rate for all uploads together.
+//! Upload rates: one for all uploads together, one for those of each person.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
@@ -40,6 +40,27 @@ impl Pace {
         *spent = (*spent).max(now.saturating_sub(CATCH_UP))
             + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
         spent.saturating_sub(now)
+    }
+}
+
+/// The rates that one upload keeps to, all of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Paces(pub(crate) Vec<Arc<Pace>>);
+
+impl Paces {
+    /// True when there is none.
+    pub(crate) fn is_free(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The largest piece that suits all, and `most`.
+    pub(crate) fn chunk(&self, most: u64) -> u64 {
+        self.0.iter().map(|pace| pace.chunk()).fold(most, u64::min)
+    }
+
+    /// How long to rest after `bytes` have left.
+    pub(crate) fn after(&self, bytes: u64) -> Duration {
+        self.0.iter().map(|pace| pace.after(bytes)).max().unwrap_or_default()
     }
 }
 

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::node::{Input, StoreError};
@@ -13,7 +12,7 @@ use tokio::io::Interest;
 use super::Cork;
 use super::conn::{Conn, End};
 use super::outbox::ServeFrom;
-use super::pace::Pace;
+use super::pace::Paces;
 use super::unacknowledged::unacknowledged;
 use crate::clock::Stopwatch;
 
@@ -41,10 +40,10 @@ impl Conn {
         from: ServeFrom,
         start: u64,
         end: u64,
-        pace: Option<Arc<Pace>>,
+        pace: Paces,
     ) -> Result<(), End> {
         let sent = match from.open() {
-            Ok(file) => self.pour(&file, start..end, pace).await?,
+            Ok(file) => self.pour(&file, start..end, &pace).await?,
             Err(why) => Err(why),
         };
         match sent {
@@ -60,13 +59,13 @@ impl Conn {
         &self,
         file: &File,
         part: Range<u64>,
-        pace: Option<Arc<Pace>>,
+        pace: &Paces,
     ) -> Result<Result<(), StoreError>, End> {
         let (mut at, mut reported) = (part.start, 0);
         let mut watch = Stopwatch::start();
-        let chunk = pace.as_ref().map_or(CHUNK, |pace| pace.chunk().min(CHUNK));
+        let chunk = pace.chunk(CHUNK);
         // A line that is shaped sends small pieces when they are due.
-        let _whole_packets = pace.is_none().then(|| Cork::new(&self.stream));
+        let _whole_packets = pace.is_free().then(|| Cork::new(&self.stream));
         while at < part.end {
             let sent = self.stream.tcp().try_io(Interest::WRITABLE, || {
                 let count = usize::try_from(chunk.min(part.end - at)).unwrap_or(usize::MAX);
@@ -74,10 +73,8 @@ impl Conn {
             });
             match sent {
                 Ok(0) => return Ok(Err(StoreError::Changed)),
-                Ok(n) => match &pace {
-                    Some(pace) => self.rest(pace.after(n as u64)).await,
-                    None => tokio::task::coop::consume_budget().await,
-                },
+                Ok(_) if pace.is_free() => tokio::task::coop::consume_budget().await,
+                Ok(n) => self.rest(pace.after(n as u64)).await,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     // The reader may be slow but alive: look what it takes.
                     tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))?;

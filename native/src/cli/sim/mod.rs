@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Run so many seeds, one after the other.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(1..))]
     sweep: u64,
     /// As one JSON object a run.
     #[arg(long)]
@@ -223,12 +224,17 @@ impl Scenario {
 
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let Some(name) = &arguments.scenario else { return list(arguments.json) };
-    let scenario = find(name, arguments.seed)?.under(arguments.policy);
+    let scenario = find(name, arguments.seed)?;
+    if arguments.policy.is_some() && !matches!(scenario, Scenario::Swarm(_)) {
+        return Err(Failure::usage(format!("--policy is for swarms, and {name} is none"))
+            .next("leave it out, or choose a swarm: `servent sim` lists all scenarios"));
+    }
+    let scenario = scenario.under(arguments.policy);
     if arguments.show {
         return print(format!("{}\n", serde_json::to_string_pretty(&scenario).unwrap_or_default()));
     }
     let first = arguments.seed.unwrap_or(scenario.seed());
-    for seed in first..first.saturating_add(arguments.sweep.max(1)) {
+    for seed in first..first.saturating_add(arguments.sweep) {
         let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
         let run = drawn.under(arguments.policy).play(seed, arguments.settle);
         if arguments.json {

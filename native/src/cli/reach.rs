@@ -1,0 +1,84 @@
+//! Where a share is reached: addresses that others can use, and the first of
+//! them as a picture for telephones.
+
+use std::net::{IpAddr, SocketAddr};
+
+use if_addrs::get_if_addrs;
+use qrcode::render::unicode::Dense1x2;
+use qrcode::{EcLevel, QrCode};
+
+use super::search::from_here;
+
+/// The addresses at which a servent is reached that listens at `listen`: those
+/// of the local network, or this machine alone when there is no other.
+pub(super) fn addresses(listen: &[SocketAddr]) -> Vec<SocketAddr> {
+    // A system that does not say which addresses it has still has itself.
+    let interfaces = get_if_addrs().unwrap_or_default();
+    let ours: Vec<IpAddr> = interfaces.iter().map(|interface| interface.ip()).collect();
+    reached(listen, &ours)
+}
+
+fn reached(listen: &[SocketAddr], ours: &[IpAddr]) -> Vec<SocketAddr> {
+    let mut reached: Vec<SocketAddr> = Vec::new();
+    for at in listen {
+        if !at.ip().is_unspecified() {
+            reached.push(*at);
+            continue;
+        }
+        let others = ours.iter().filter(|ip| ip.is_ipv4() == at.is_ipv4() && is_of_use(**ip));
+        reached.extend(others.map(|ip| SocketAddr::new(*ip, at.port())));
+    }
+    if reached.is_empty() {
+        reached.extend(listen.first().map(|at| from_here(*at)));
+    }
+    reached
+}
+
+/// True for what can be written into an address bar elsewhere.
+fn is_of_use(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local(),
+        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+    }
+}
+
+/// An address as a telephone reads it from a dark terminal; none for what a
+/// telephone cannot reach.
+pub(super) fn picture(at: SocketAddr, url: &str) -> Option<String> {
+    let code = QrCode::with_error_correction_level(url, EcLevel::L).ok();
+    let code = code.filter(|_| !at.ip().is_loopback())?;
+    let mut picture = code.render::<Dense1x2>();
+    // What is printed is light.
+    Some(picture.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addrs(list: &[&str]) -> Vec<SocketAddr> {
+        list.iter().map(|at| at.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_address_stands_for_those_of_the_network() {
+        let ours: Vec<IpAddr> = ["127.0.0.1", "::1", "192.168.1.7", "fe80::1", "2001:db8::7"]
+            .map(|ip| ip.parse().unwrap())
+            .to_vec();
+        let every = addrs(&["0.0.0.0:6346", "[::]:6346"]);
+        assert_eq!(reached(&every, &ours), addrs(&["192.168.1.7:6346", "[2001:db8::7]:6346"]));
+        assert_eq!(reached(&every, &ours[..2]), addrs(&["127.0.0.1:6346"]));
+        let one = addrs(&["127.0.0.1:7"]);
+        assert_eq!(reached(&one, &ours), one);
+    }
+
+    #[test]
+    fn only_what_a_telephone_can_reach_is_a_picture() {
+        let [here, there] = addrs(&["127.0.0.1:7", "192.168.1.7:7"])[..] else { panic!() };
+        assert_eq!(picture(here, "http://127.0.0.1:7/"), None);
+        let picture = picture(there, "http://192.168.1.7:7/").unwrap();
+        // 25 modules and 4 of margin on each side, two in a line.
+        let widths: Vec<usize> = picture.lines().map(|line| line.chars().count()).collect();
+        assert_eq!(widths, [33; 17]);
+    }
+}

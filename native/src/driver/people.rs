@@ -1,0 +1,97 @@
+//! Who is at the other end of connections, for what is shared out by person:
+//! an address, or a /64 network of IPv6, is one.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use servent_core::id::ConnId;
+
+use crate::net::{Pace, Paces};
+
+/// The upload rates of all connections.
+#[derive(Debug)]
+pub(super) struct People {
+    /// Of all together.
+    all: Option<Arc<Pace>>,
+    /// Bytes a second of each person.
+    each: Option<u64>,
+    conns: BTreeMap<ConnId, IpAddr>,
+    /// The rate of each person that is here, and on how many connections.
+    here: BTreeMap<IpAddr, (Arc<Pace>, u32)>,
+}
+
+impl People {
+    /// Bytes a second of all uploads together, and of those of each person.
+    pub(super) fn new(all: Option<u64>, each: Option<u64>) -> Self {
+        let all = all.map(|rate| Arc::new(Pace::new(rate)));
+        Self { all, each, conns: BTreeMap::new(), here: BTreeMap::new() }
+    }
+
+    /// A connection began.
+    pub(super) fn came(&mut self, conn: ConnId, from: IpAddr) {
+        let Some(rate) = self.each else { return };
+        let who = person(from);
+        let fresh = || (Arc::new(Pace::new(rate)), 0);
+        self.here.entry(who).or_insert_with(fresh).1 += 1;
+        self.conns.insert(conn, who);
+    }
+
+    /// It is over.
+    pub(super) fn went(&mut self, conn: ConnId) {
+        let Some(who) = self.conns.remove(&conn) else { return };
+        if let Some((_, conns)) = self.here.get_mut(&who) {
+            *conns -= 1;
+            if *conns == 0 {
+                self.here.remove(&who);
+            }
+        }
+    }
+
+    /// The rates that an upload on a connection keeps to.
+    pub(super) fn paces(&self, conn: ConnId) -> Paces {
+        let own = self.conns.get(&conn).and_then(|who| self.here.get(who));
+        Paces(self.all.iter().chain(own.map(|(pace, _)| pace)).cloned().collect())
+    }
+}
+
+fn person(at: IpAddr) -> IpAddr {
+    match at.to_canonical() {
+        IpAddr::V6(at) => {
+            let [a, b, c, d, ..] = at.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        at => at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connections_of_one_person_share_a_rate_until_the_last_is_gone() {
+        let mut people = People::new(None, Some(1_000));
+        let at = |text: &str| text.parse::<IpAddr>().unwrap();
+        let [a, b, c] = [2, 4, 6].map(ConnId);
+        people.came(a, at("2001:db8::1"));
+        people.came(b, at("2001:db8::2"));
+        people.came(c, at("2001:db8:0:1::1"));
+        let rate = |people: &People, conn| Arc::clone(&people.paces(conn).0[0]);
+        assert!(Arc::ptr_eq(&rate(&people, a), &rate(&people, b)));
+        assert!(!Arc::ptr_eq(&rate(&people, a), &rate(&people, c)));
+        people.went(a);
+        assert_eq!(people.paces(b).0.len(), 1);
+        people.went(b);
+        people.went(b);
+        assert_eq!((people.paces(b).0.len(), people.here.len()), (0, 1));
+    }
+
+    #[test]
+    fn without_a_limit_nobody_is_counted() {
+        let mut people = People::new(Some(9), None);
+        people.came(ConnId(2), "127.0.0.1".parse().unwrap());
+        assert_eq!((people.paces(ConnId(2)).0.len(), people.here.len()), (1, 0));
+        assert!(People::new(None, None).paces(ConnId(2)).is_free());
+    }
+}

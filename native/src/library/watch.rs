@@ -1,0 +1,123 @@
+//! Hearing of changes below the shared folders, so that they need not be
+//! walked again and again.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Weak;
+use std::sync::mpsc::Sender;
+
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
+use servent_core::text::Lines;
+
+use super::Ask;
+use super::catalog::Library;
+
+/// Who hears of changes. What the system cannot watch (too many folders, a
+/// folder of another machine) is walked as before.
+pub(super) struct Watch {
+    watcher: Option<RecommendedWatcher>,
+    /// What is watched, and whether with what is below.
+    places: BTreeMap<PathBuf, RecursiveMode>,
+    /// All of it can be watched.
+    whole: bool,
+}
+
+impl Watch {
+    /// Watches nothing yet; says what happens to `ask`, as long as somebody
+    /// else can ask too.
+    pub(super) fn new(ask: Weak<Sender<Ask>>) -> Self {
+        let told = move |event: Result<Event, notify::Error>| {
+            if event.is_ok_and(|event| is_change(&event))
+                && let Some(ask) = ask.upgrade()
+            {
+                let _ = ask.send(Ask::Changed); // Its thread may have ended.
+            }
+        };
+        // A link leads to what is shared anyway, or to what is not.
+        let config = Config::default().with_follow_symlinks(false);
+        let watcher = RecommendedWatcher::new(told, config);
+        let watcher = watcher.inspect_err(|why| unwatched(Path::new("the shared folders"), why));
+        Self { whole: watcher.is_ok(), watcher: watcher.ok(), places: BTreeMap::new() }
+    }
+
+    /// Watches what is shared now, and nothing else.
+    pub(super) fn follow(&mut self, library: &Library) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let wanted: BTreeMap<PathBuf, RecursiveMode> = library.places().collect();
+        for gone in self.places.keys().filter(|path| !wanted.contains_key(*path)) {
+            let _ = watcher.unwatch(gone); // It may be gone from the disk too.
+        }
+        self.places.retain(|path, _| wanted.contains_key(path));
+        for (path, mode) in wanted {
+            if self.places.contains_key(&path) {
+                continue;
+            }
+            match watcher.watch(&path, mode) {
+                Ok(()) => {}
+                Err(why) => {
+                    self.whole = false;
+                    unwatched(&path, &why);
+                }
+            }
+            self.places.insert(path, mode);
+        }
+    }
+
+    /// True when nothing can change without being heard of.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.whole
+    }
+}
+
+/// True when it may change what is shared. Files that are being written are
+/// looked at when whoever writes them is done.
+fn is_change(event: &Event) -> bool {
+    match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)) => event.need_rescan(),
+        EventKind::Create(CreateKind::File) => event.paths.iter().any(|path| is_whole(path)),
+        _ => true,
+    }
+}
+
+/// True for a new file that nobody writes: a link, of either kind.
+fn is_whole(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| !meta.is_file() || meta.nlink() > 1)
+}
+
+fn unwatched(path: &Path, why: &notify::Error) {
+    let text = format!(
+        "{} cannot be watched ({why}); it is looked through every minute instead",
+        path.display()
+    );
+    tracing::warn!("{}", Lines(&text));
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{DataChange, Flag};
+
+    use super::*;
+
+    #[test]
+    fn what_is_being_written_waits_for_its_end() {
+        let event = |kind| Event::new(kind);
+        let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        assert!(!is_change(&event(written)));
+        assert!(is_change(&event(written).set_flag(Flag::Rescan)), "something was missed");
+        assert!(is_change(&event(EventKind::Access(AccessKind::Close(AccessMode::Write)))));
+        assert!(!is_change(&event(EventKind::Access(AccessKind::Close(AccessMode::Read)))));
+        let dir = tempfile::tempdir().unwrap();
+        let made = |name: &str| {
+            is_change(&event(EventKind::Create(CreateKind::File)).add_path(dir.path().join(name)))
+        };
+        std::fs::write(dir.path().join("file"), "la").unwrap();
+        assert!(!made("file"));
+        std::os::unix::fs::symlink("file", dir.path().join("soft")).unwrap();
+        assert!(made("soft"));
+        std::fs::hard_link(dir.path().join("file"), dir.path().join("hard")).unwrap();
+        assert!(made("hard"));
+    }
+}
