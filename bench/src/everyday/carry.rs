@@ -31,7 +31,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
 fn ours(dir: &Path) -> Result<f64> {
     let at = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.to_string();
     let mut receive = program(dir)?;
-    receive.args(["receive", "-q", "--listen", &at, "-o", "ours", "--state", "to"]);
+    receive.args(["receive", "-q", "--yes", "--listen", &at, "-o", "ours", "--state", "to"]);
     let mut receiver = receive.spawn()?;
     let mut send = program(dir)?;
     send.args(["send", "-q", &at, "film", "--state", "from"]);

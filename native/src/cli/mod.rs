@@ -2,6 +2,7 @@
 
 mod access_log;
 mod amount;
+mod ask;
 mod completions;
 mod config_cmd;
 mod control;

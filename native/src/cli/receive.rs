@@ -2,35 +2,42 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{Arrived, ReceiveError, Target, Transfer};
+use servent::transfer::{Entry, Inbox, Place, ReceiveError, Transfer, Writers, total};
 use servent::unicast::{Endpoint, Options};
 use servent_core::text::Shown;
-use servent_core::time::Duration;
 use tokio::task::JoinSet;
 
 use super::Common;
+use super::ask::Person;
 use super::start::{address, runtime};
-use super::unicast::{PORT, Through, Travel, bind, repairs};
+use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Herald, StreamProgress, Voice, bytes};
+use crate::progress::{Herald, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// Senders at once; others wait until one is done.
 const SENDERS: usize = 64;
+/// Names of an offer that are shown.
+const NAMES: usize = 10;
 
 /// Receive what `servent send` sends, over UDP.
 ///
+/// Names and sizes are shown first, and nothing is written before you agree.
 /// Without -o the first sender's bytes go to standard output. With a file
 /// the first sender's bytes become that file. With a folder, which is made
 /// when its name ends with `/`, it goes on until Ctrl-C, takes many senders at
-/// once, and each gets a file of its own. A file is called NAME.part until it has arrived whole and checked; nothing
-/// is overwritten.
+/// once, and folders keep their tree. A file is called NAME.part until it has
+/// arrived whole and checked; nothing is overwritten. What is there already,
+/// whole or in part, is not sent again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  servent receive -o inbox/                 every sender into a file of its own
+  servent receive -o inbox/                 every sender's files and folders, each asked about
+  servent receive -o inbox/ --yes           without asking
   servent receive -o song.ogg               one file
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
@@ -45,6 +52,9 @@ pub(crate) struct Arguments {
     /// End after one transfer, with a folder too.
     #[arg(long)]
     once: bool,
+    /// Take whatever is sent without asking.
+    #[arg(short, long)]
+    yes: bool,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -54,61 +64,45 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
-    let place = Place::new(arguments.output.as_deref())?;
+    let place = place(arguments.output.as_deref())?;
     let aside = matches!(place, Place::Output);
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), aside);
     let once = arguments.once || !matches!(place, Place::Folder(_));
-    let receiver = Receiver { place, once, herald };
+    let person = if arguments.yes { None } else { Some(person()?) };
+    let receiver =
+        Receiver { place, once, herald, person, writers: Arc::default(), begun: Arc::default() };
     let runtime = runtime()?;
     let done = runtime.block_on(receiver.run(arguments.listen, options));
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
 }
 
-/// Where it goes.
-#[derive(Debug, Clone)]
-enum Place {
-    Output,
-    File(PathBuf),
-    Folder(PathBuf),
+/// Whom to ask before anything is written.
+fn person() -> Result<Person, Failure> {
+    Person::present().ok_or_else(|| {
+        Failure::usage("there is no terminal on which to ask whether to take what is sent")
+            .next("add --yes to take it without asking")
+    })
 }
 
-impl Place {
-    fn new(output: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = output.filter(|path| *path != Path::new("-")) else {
-            return Ok(Self::Output);
-        };
-        if path.is_dir() {
-            return Ok(Self::Folder(path.to_owned()));
-        }
-        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
-            return Ok(Self::Folder(path.to_owned()));
-        }
-        if path.symlink_metadata().is_ok() {
-            let what = format!("{} is there already", path.display());
-            return Err(
-                Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
-            );
-        }
-        Ok(Self::File(path.to_owned()))
+fn place(output: Option<&Path>) -> Result<Place, Failure> {
+    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
+        return Ok(Place::Output);
+    };
+    if path.is_dir() {
+        return Ok(Place::Folder(path.to_owned()));
     }
-
-    async fn open(&self, name: &str) -> std::io::Result<Target> {
-        match self {
-            Self::Output => Target::output(),
-            Self::File(file) => Target::file(file).await,
-            Self::Folder(folder) => Target::beneath(folder, name).await,
-        }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
+        return Ok(Place::Folder(path.to_owned()));
     }
-}
-
-/// How one transfer ended.
-struct Outcome {
-    peer: SocketAddr,
-    title: String,
-    took: Duration,
-    how: Result<Arrived, Failure>,
+    if path.symlink_metadata().is_ok() {
+        let what = format!("{} is there already", path.display());
+        return Err(
+            Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
+        );
+    }
+    Ok(Place::File(path.to_owned()))
 }
 
 #[derive(Clone)]
@@ -116,12 +110,17 @@ struct Receiver {
     place: Place,
     once: bool,
     herald: Herald,
+    /// Who is asked; nobody, when all is taken.
+    person: Option<Person>,
+    writers: Arc<Writers>,
+    /// How many transfers have begun.
+    begun: Arc<AtomicU64>,
 }
 
 impl Receiver {
     async fn run(self, listen: Option<SocketAddr>, options: Options) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
-        let endpoint = listening(listen, options).await?;
+        let endpoint = Arc::new(listening(listen, options).await?);
         let at = endpoint.local_addr();
         self.herald.tell(
             &json!({ "event": "listening", "address": at }),
@@ -134,9 +133,10 @@ impl Receiver {
                 Some(connection) = endpoint.accept(), if room => {
                     greeted.spawn(Transfer::hello(connection));
                 }
-                Some(Ok(hello)) = greeted.join_next() => self.begin(hello, &mut running).await,
-                Some(Ok(outcome)) = running.join_next() => {
-                    let ended = self.report(outcome, &endpoint);
+                Some(Ok(hello)) = greeted.join_next() => {
+                    self.begin(hello, &mut running, &endpoint);
+                }
+                Some(Ok(ended)) = running.join_next() => {
                     if self.once {
                         break ended;
                     }
@@ -148,19 +148,31 @@ impl Receiver {
                 () = signals.first() => break self.stopped(running.len()),
             }
         };
-        running.abort_all();
-        let whole = endpoint.shutdown().await;
+        running.shutdown().await;
+        greeted.shutdown().await;
+        let whole = match Arc::into_inner(endpoint) {
+            Some(endpoint) => endpoint.shutdown().await,
+            None => Ok(()), // A task that did not end holds it, and ends with us.
+        };
         ended.and_then(|()| Ok(whole?))
     }
 
     /// Takes a transfer on, or tells its sender why not.
-    async fn begin(&self, hello: Result<Transfer, ReceiveError>, running: &mut JoinSet<Outcome>) {
+    fn begin(
+        &self,
+        hello: Result<Transfer, ReceiveError>,
+        running: &mut JoinSet<Result<(), Failure>>,
+        endpoint: &Arc<Endpoint>,
+    ) {
         match hello {
             Ok(transfer) if self.once && !running.is_empty() => {
-                tokio::spawn(transfer.refuse("it is busy with another sender; try again later"));
+                tokio::spawn(async move {
+                    transfer.refuse("it is busy with another sender; try again later").await;
+                });
             }
             Ok(transfer) => {
-                running.spawn(take(transfer, self.place.clone(), self.herald.clone()));
+                let alone = running.is_empty();
+                running.spawn(self.clone().take(transfer, Arc::clone(endpoint), alone));
             }
             Err(why) => {
                 let why = why.to_string();
@@ -169,15 +181,64 @@ impl Receiver {
         }
     }
 
-    fn report(&self, outcome: Outcome, endpoint: &Endpoint) -> Result<(), Failure> {
-        let Outcome { peer, title, took, how } = outcome;
-        let Arrived { length, sum, file } = how?;
-        let named = file.map_or(title, |file| file.display().to_string());
-        let counters = endpoint.counters();
-        let through = Through { name: &named, peer, length, sum, took };
-        let sentence = format!("{}\n{}", through.sentence("received from"), repairs(&counters));
-        self.herald.result(&through.fact("received", &counters), &sentence);
+    /// One transfer from its offer to its end.
+    async fn take(
+        self,
+        mut transfer: Transfer,
+        endpoint: Arc<Endpoint>,
+        alone: bool,
+    ) -> Result<(), Failure> {
+        let (peer, entries) = (transfer.peer(), transfer.entries().to_vec());
+        let title = title(&entries, "a stream");
+        let inbox = Inbox::new(self.place.clone(), Arc::clone(&self.writers));
+        if let Err(why) = inbox.suits(&entries) {
+            transfer.refuse(why).await;
+            let what = format!("{} from {peer} was not taken: {why}", Shown(&title));
+            return Err(Failure::new(Exit::Failed, what));
+        }
+        self.agreed(&mut transfer, &entries, &title).await?;
+        let mut tally = Tally::new(&self.herald, &entries, title.clone(), peer);
+        self.herald.tell(
+            &json!({
+                "event": "receiving",
+                "name": title,
+                "files": tally.files(),
+                "from": peer,
+                "bytes": tally.bytes(),
+            }),
+            &format!("receiving {} from {peer}", Shown(&title)),
+        );
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let before = endpoint.counters();
+        let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
+        tally.finish();
+        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
+        // What the socket did is told when nobody else used it meanwhile.
+        let alone = alone && self.begun.load(Ordering::Relaxed) == number;
+        let counters = alone.then(|| endpoint.counters().since(&before));
+        tally.result(("received", "received from"), counters.as_ref());
         Ok(())
+    }
+
+    /// Shows what is offered and asks, when there is somebody to ask.
+    async fn agreed(
+        &self,
+        transfer: &mut Transfer,
+        entries: &[Entry],
+        title: &str,
+    ) -> Result<(), Failure> {
+        let Some(person) = &self.person else { return Ok(()) };
+        let peer = transfer.peer();
+        let question = format!("{}take it?", offered(entries, peer));
+        let agrees = tokio::select! {
+            agrees = person.agrees(&question) => agrees,
+            why = transfer.waiting() => return Err(failed(&why, transfer, title, None)),
+        };
+        if agrees {
+            return Ok(());
+        }
+        transfer.refuse("the receiver said no").await;
+        Err(Failure::new(Exit::Failed, format!("{} from {peer} was not taken", Shown(title))))
     }
 
     fn stopped(&self, running: usize) -> Result<(), Failure> {
@@ -185,9 +246,26 @@ impl Receiver {
             (0, false) => Ok(()),
             (0, true) => Err(Failure::new(Exit::Interrupted, "stopped before anybody sent")),
             (n, _) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
-                .next("what had arrived of them is in the .part files")),
+                .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
         }
     }
+}
+
+/// What somebody offers, for whoever is asked.
+fn offered(entries: &[Entry], peer: SocketAddr) -> String {
+    let (files, size) = total(entries);
+    let size = size.map_or_else(|| String::from("of unknown size"), bytes);
+    let mut text = format!("{peer} sends {}, {size}:\n", count(files as u64, "file"));
+    let named = || entries.iter().filter(|entry| !entry.is_folder());
+    for Entry { name, length } in named().take(NAMES) {
+        let name = if name.is_empty() { "a stream without a name" } else { name };
+        let size = length.map_or_else(|| String::from("of unknown size"), bytes);
+        text.push_str(&format!("  {}  {size}\n", Shown(name)));
+    }
+    if files > NAMES {
+        text.push_str(&format!("  and {} more\n", files - NAMES));
+    }
+    text
 }
 
 /// Listens where asked, else on the usual port of IPv6 and IPv4, or of IPv4
@@ -204,47 +282,28 @@ async fn listening(listen: Option<SocketAddr>, options: Options) -> Result<Endpo
     }
 }
 
-/// One transfer from its hello to its end.
-async fn take(mut transfer: Transfer, place: Place, herald: Herald) -> Outcome {
-    let peer = transfer.peer();
-    let named = !transfer.name.is_empty();
-    let title = if named { transfer.name.clone() } else { String::from("a stream") };
-    let mut target = match place.open(&transfer.name).await {
-        Ok(target) => target,
-        Err(e) => {
-            let why = format!("cannot write here: {}", said(&e));
-            let how = Err(Failure::new(Exit::Disk, why.clone()));
-            transfer.refuse(&why).await;
-            return Outcome { peer, title, took: Duration::ZERO, how };
-        }
-    };
-    herald.tell(
-        &json!({ "event": "receiving", "name": title, "from": peer, "bytes": transfer.length }),
-        &format!("receiving {} from {peer}", Shown(&title)),
-    );
-    let mut progress = StreamProgress::new(&herald, &title, transfer.length);
-    let how = transfer.receive(&mut target, |n| progress.show(n)).await;
-    let took = progress.finish();
-    let how = how.map_err(|why| failed(&why, &transfer, &title, target.part()));
-    Outcome { peer, title, took, how }
-}
-
 /// Why it did not arrive whole, and what did.
-fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, part: Option<&Path>) -> Failure {
+fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, length: Option<u64>) -> Failure {
     let exit = match why {
         ReceiveError::Write(_) => Exit::Disk,
         ReceiveError::Different => Exit::Unverified,
         ReceiveError::Foreign => Exit::Foreign,
         _ => Exit::Network,
     };
-    let of = transfer.length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
     let (have, peer) = (bytes(transfer.received()), transfer.peer());
-    let (title, why) = (Shown(title), why.to_string());
-    let why = Shown(&why);
+    let why = match why {
+        ReceiveError::Write(why) => format!("cannot write here: {}", said(why)),
+        why => why.to_string(),
+    };
+    let (title, why) = (Shown(title), Shown(&why));
     let what = format!("{title} from {peer} is not whole: {why}; {have}{of} had arrived");
     let failure = Failure::new(exit, what);
-    match part {
-        Some(part) => failure.next(format!("what had arrived is in {}", part.display())),
+    match transfer.part() {
+        Some(part) => failure.next(format!(
+            "what had arrived is in {}; sent again, only the rest travels",
+            part.display()
+        )),
         None => failure,
     }
 }

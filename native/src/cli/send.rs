@@ -1,32 +1,32 @@
 //! `servent send`: a file or a stream to `servent receive`, over UDP.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{self, SendFailure, Sent};
-use servent::unicast::{Connection, Options};
+use servent::transfer::{Offer, OfferError, SendFailure, Sender, Told};
+use servent::unicast::Options;
 use servent_core::text::Shown;
-use tokio::fs::File;
 use tokio::net::lookup_host;
 
 use super::Common;
 use super::start::runtime;
-use super::unicast::{PORT, Through, Travel, bind, repairs};
+use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Herald, StreamProgress, Voice, bytes};
+use crate::progress::{Herald, Voice, bytes};
 use crate::signal::Signals;
 
-/// Send a file, or standard input, to `servent receive`, over UDP.
+/// Send files, folders or standard input to `servent receive`, over UDP.
 ///
 /// Datagrams may be lost, doubled or overtaken: they are numbered,
 /// acknowledged and repaired. It ends well only when the receiver has said
-/// that it has the same bytes.
+/// that it has the same bytes. Sent again after either side has died, only
+/// what is missing travels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
+  servent send 10.0.0.7 docs/ photos/ a.txt folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send 127.0.0.1 big --loss 5%      lose 5 % on purpose and see it repaired
   servent send 127.0.0.1 big --loss 5% --profile unicast3
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "HOST[:PORT]")]
     to: String,
     /// What to send; `-` or nothing is standard input.
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[arg(value_name = "FILE|DIR")]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -50,54 +50,37 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
+    let offer = offer(&arguments.files, &herald)?;
     let runtime = runtime()?;
-    let file = arguments.file.as_deref().filter(|file| *file != Path::new("-"));
-    let done = runtime.block_on(send(&arguments.to, file, options, &herald));
+    let done = runtime.block_on(send(&arguments.to, &offer, options, &herald));
     runtime.shutdown_background(); // A read of standard input may never return.
     done
 }
 
 /// What is sent.
-struct Source {
-    file: File,
-    name: String,
-    length: Option<u64>,
+fn offer(files: &[PathBuf], herald: &Herald) -> Result<Offer, Failure> {
+    let input = |file: &PathBuf| file.as_path() == Path::new("-");
+    if files.iter().all(input) {
+        return Ok(Offer::input());
+    }
+    if files.iter().any(input) {
+        return Err(Failure::usage("standard input goes alone, without files beside it"));
+    }
+    let offer = Offer::of(files).map_err(|why| match why {
+        OfferError::Read { path, why } => Failure::file("read", &path, &why),
+        other => Failure::new(Exit::Disk, other.to_string())
+            .next("send an archive: tar c FOLDER | servent send HOST"),
+    })?;
+    for (path, why) in offer.skipped() {
+        let path = path.display().to_string();
+        let fact = json!({ "event": "skipped", "name": path, "why": why });
+        herald.tell(&fact, &format!("{} is not sent: {why}", Shown(&path)));
+    }
+    Ok(offer)
 }
 
-impl Source {
-    async fn open(file: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = file else {
-            let input = std::io::stdin().as_fd().try_clone_to_owned();
-            let input =
-                input.map_err(|e| Failure::file("read", Path::new("standard input"), &e))?;
-            let file = File::from_std(input.into());
-            return Ok(Self { file, name: String::new(), length: None });
-        };
-        let failed = |e| Failure::file("read", path, &e);
-        let file = File::open(path).await.map_err(failed)?;
-        let about = file.metadata().await.map_err(failed)?;
-        if about.is_dir() {
-            return Err(Failure::new(Exit::Disk, format!("{} is a folder", path.display()))
-                .next("send an archive: tar c FOLDER | servent send HOST"));
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { file, name, length: about.is_file().then_some(about.len()) })
-    }
-
-    fn title(&self) -> &str {
-        if self.name.is_empty() { "standard input" } else { &self.name }
-    }
-}
-
-async fn send(
-    to: &str,
-    file: Option<&Path>,
-    options: Options,
-    herald: &Herald,
-) -> Result<(), Failure> {
+async fn send(to: &str, offer: &Offer, options: Options, herald: &Herald) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    let source = Source::open(file).await?;
-    let title = source.title().to_owned();
     let peer = resolve(to).await?;
     let any: SocketAddr = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -106,33 +89,34 @@ async fn send(
     let endpoint = bind(any, options).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
-    let from = endpoint.local_addr();
+    let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));
+    let mut tally = Tally::new(herald, offer.entries(), title.clone(), peer);
     herald.tell(
-        &json!({ "event": "sending", "name": title, "to": peer, "from": from, "bytes": source.length }),
+        &json!({
+            "event": "sending",
+            "name": title,
+            "files": tally.files(),
+            "to": peer,
+            "from": from,
+            "bytes": tally.bytes(),
+        }),
         &format!("sending {} to {peer}", Shown(&title)),
     );
-    let mut progress = StreamProgress::new(herald, &title, source.length);
-    let Source { file, name, length } = source;
+    let sender = Sender::over(connection);
     let outcome = tokio::select! {
-        outcome = transfer::send(&connection, &name, length, file, |n| progress.show(n)) => {
-            outcome.map_err(|why| failed(why, peer, length, &connection))
+        outcome = sender.send(offer, |told: Told| tally.told("sent", told)) => {
+            outcome.map_err(|why| failed(why, peer, tally.bytes(), &sender))
         }
         () = signals.first() => {
-            transfer::stop(&connection, "stopped by the user").await;
-            Err(Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(&title))))
+            sender.stop("stopped by the user").await;
+            Err(Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(&title)))
+                .next("send it again: only what is missing travels"))
         }
     };
-    let took = progress.finish();
-    let counters = endpoint.counters();
-    if let Ok(Sent { length, sum }) = outcome {
-        let through = Through { name: &title, peer, length, sum, took };
-        let sentence = format!("{}\n{}", through.sentence("sent to"), repairs(&counters));
-        herald.result(&through.fact("sent", &counters), &sentence);
-    }
-    if outcome.is_ok() {
-        endpoint.shutdown().await?;
-    }
-    outcome.map(|_| ())
+    tally.finish();
+    outcome?;
+    tally.result(("sent", "sent to"), Some(&endpoint.counters()));
+    Ok(endpoint.shutdown().await?)
 }
 
 async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
@@ -152,13 +136,10 @@ async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
 }
 
 /// Why it did not arrive, and what did.
-fn failed(
-    why: SendFailure,
-    peer: SocketAddr,
-    length: Option<u64>,
-    connection: &Connection,
-) -> Failure {
+fn failed(why: SendFailure, peer: SocketAddr, length: Option<u64>, sender: &Sender) -> Failure {
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+    let there = bytes(sender.progress().acknowledged);
+    let again = "start the receiver again and send it again: only what is missing travels";
     match why {
         SendFailure::Nobody => Failure::new(Exit::Network, format!("nobody answers at {peer}"))
             .next(format!(
@@ -166,19 +147,17 @@ fn failed(
                 peer.port()
             )),
         SendFailure::Gone { why } => {
-            let there = bytes(connection.progress().acknowledged);
             let what = format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
-            Failure::new(Exit::Network, what)
-                .next("look at the receiver, start it again and send everything once more")
+            Failure::new(Exit::Network, what).next(again)
         }
-        SendFailure::Refused { length: 0, why } => {
+        SendFailure::Refused { begun: false, why } => {
             Failure::new(Exit::Network, format!("{peer} does not take it: {}", Shown(&why)))
         }
-        SendFailure::Refused { length, why } => {
-            let there = bytes(length);
-            Failure::new(Exit::Failed, format!("{peer} could not keep it after {there}{of}: {}", Shown(&why)))
+        SendFailure::Refused { begun: true, why } => {
+            let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
+            Failure::new(Exit::Failed, what)
         }
-        SendFailure::Read(e) => Failure::file("read", Path::new("what is to be sent"), &e),
+        SendFailure::Read { path, why } => Failure::file("read", &path, &why),
         SendFailure::Foreign => {
             Failure::new(Exit::Foreign, format!("{peer} speaks, but not as `servent receive` of this version"))
                 .next("use the same version on both sides")

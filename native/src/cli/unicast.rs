@@ -1,10 +1,12 @@
 //! What `send` and `receive` have in common.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
-use serde_json::{Value, json};
+use serde_json::json;
+use servent::transfer::{Carried, Entry, Told, total};
 use servent::unicast::{BindError, Congestion, Counters, Endpoint, Loss, Options};
 use servent_core::text::Shown;
 use servent_core::time::Duration;
@@ -13,7 +15,7 @@ use super::Common;
 use super::start::TraceFlag;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
-use crate::progress::{bytes, count, per_second, rate};
+use crate::progress::{Herald, StreamProgress, bytes, count, per_second, rate};
 
 /// The UDP port of `receive` when nobody names another.
 pub(crate) const PORT: u16 = 6348;
@@ -108,39 +110,168 @@ pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, F
     })
 }
 
-/// A stream that has come through.
-pub(crate) struct Through<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) peer: SocketAddr,
-    pub(crate) length: u64,
-    pub(crate) sum: [u8; 32],
-    pub(crate) took: Duration,
+/// What several files are called together: by the one folder they are in, or
+/// how many there are.
+pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
+    match entries {
+        [one] if one.name.is_empty() => nameless.to_owned(),
+        [one] => one.name.clone(),
+        [first, rest @ ..] if first.is_folder() => {
+            let inside = rest.iter().all(|entry| entry.name.starts_with(&first.name));
+            if inside { first.name.clone() } else { count(total(entries).0 as u64, "file") }
+        }
+        _ => count(total(entries).0 as u64, "file"),
+    }
 }
 
-impl Through<'_> {
-    pub(crate) fn fact(&self, event: &str, counters: &Counters) -> Value {
-        json!({
-            "event": event,
-            "name": self.name,
-            "peer": self.peer,
-            "bytes": self.length,
-            "sha256": HEXLOWER.encode(&self.sum),
-            "micros": self.took.as_micros(),
-            "rate": per_second(self.length, self.took),
-            "counters": counters,
-        })
+/// How far a transfer is, told file by file and as a whole.
+pub(crate) struct Tally<'a> {
+    herald: &'a Herald,
+    entries: &'a [Entry],
+    title: String,
+    peer: SocketAddr,
+    progress: StreamProgress,
+    /// Files that are there, their bytes, and of these what was carried.
+    done: u64,
+    length: u64,
+    carried: u64,
+    last: Option<Carried>,
+    took: Duration,
+}
+
+/// More files than these are told to a program alone, not to people.
+const NAMED: usize = 20;
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(
+        herald: &'a Herald,
+        entries: &'a [Entry],
+        title: String,
+        peer: SocketAddr,
+    ) -> Self {
+        let progress = StreamProgress::new(herald, &title, total(entries).1);
+        let (done, length, carried, last, took) = (0, 0, 0, None, Duration::ZERO);
+        Self { herald, entries, title, peer, progress, done, length, carried, last, took }
     }
 
-    pub(crate) fn sentence(&self, verb: &str) -> String {
-        let (size, sum) = (bytes(self.length), HEXLOWER.encode(&self.sum));
-        let speed = rate(per_second(self.length, self.took));
-        let (name, peer) = (Shown(self.name), self.peer);
-        format!("{name} {verb} {peer}: {size}, {speed}, the same on both sides\n  sha256 {sum}")
+    pub(crate) fn files(&self) -> usize {
+        total(self.entries).0
+    }
+
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        total(self.entries).1
+    }
+
+    /// Shows what has become of an entry. `event` names a file that is there.
+    pub(crate) fn told(&mut self, event: &str, told: Told) {
+        match told {
+            Told::Begun { from, .. } => self.progress.skip(from),
+            Told::Bytes { so_far, .. } => self.progress.show(self.length + so_far),
+            Told::There(carried) => {
+                self.done += 1;
+                self.length += carried.length;
+                self.carried += carried.carried;
+                if carried.carried == 0 {
+                    self.progress.skip(carried.length);
+                }
+                self.progress.show(self.length);
+                if self.entries.len() > 1 {
+                    self.one(event, &carried);
+                }
+                self.last = Some(carried);
+            }
+        }
+    }
+
+    /// One of several files.
+    fn one(&self, event: &str, it: &Carried) {
+        let name = self.name(it);
+        let sum = HEXLOWER.encode(&it.sum);
+        let fact = json!({
+            "event": event,
+            "name": name,
+            "peer": self.peer,
+            "bytes": it.length,
+            "carried": it.carried,
+            "sha256": sum,
+        });
+        if self.entries.len() <= NAMED {
+            let (shown, size) = (Shown(&name), bytes(it.length));
+            self.herald.tell(&fact, &format!("{shown}: {size}{}, sha256 {sum}", before(it)));
+        } else {
+            self.herald.fact(&fact);
+        }
+    }
+
+    fn name(&self, it: &Carried) -> String {
+        match &it.file {
+            Some(file) => file.display().to_string(),
+            None if self.entries.len() == 1 => self.title.clone(),
+            None => self.entries[it.entry].name.clone(),
+        }
+    }
+
+    /// Takes the progress away.
+    pub(crate) fn finish(&mut self) {
+        self.took = self.progress.finish();
+    }
+
+    /// The last word: what is there, with its digest if it is one file.
+    pub(crate) fn result(&self, words: (&str, &str), counters: Option<&Counters>) {
+        let Self { length, carried, took, peer, done, .. } = self;
+        let (event, verb) = words;
+        let (name, event, sum) = match &self.last {
+            Some(last) if self.entries.len() == 1 => {
+                (self.name(last), event.to_owned(), Some(HEXLOWER.encode(&last.sum)))
+            }
+            _ => (self.title.clone(), format!("{event}_all"), None),
+        };
+        let speed = per_second(*carried, *took);
+        let fact = json!({
+            "event": event,
+            "name": name,
+            "files": done,
+            "peer": peer,
+            "bytes": length,
+            "carried": carried,
+            "sha256": sum,
+            "micros": took.as_micros(),
+            "rate": speed,
+            "counters": counters,
+        });
+        let size = match (carried, length) {
+            (carried, length) if carried == length => bytes(*length),
+            (0, length) => format!("{}, all of it there before", bytes(*length)),
+            (carried, length) => {
+                format!("{}, {} of it there before", bytes(*length), bytes(length - carried))
+            }
+        };
+        let files =
+            if sum.is_some() { String::new() } else { format!("{}, ", count(*done, "file")) };
+        let speed = if *carried == 0 { String::new() } else { format!(", {}", rate(speed)) };
+        let mut sentence =
+            format!("{} {verb} {peer}: {files}{size}{speed}, the same on both sides", Shown(&name));
+        if let Some(sum) = sum {
+            let _ = write!(sentence, "\n  sha256 {sum}");
+        }
+        if let Some(counters) = counters {
+            let _ = write!(sentence, "\n{}", repairs(counters));
+        }
+        self.herald.result(&fact, &sentence);
+    }
+}
+
+/// How much of a file was there before.
+fn before(it: &Carried) -> String {
+    match it.length - it.carried {
+        0 => String::new(),
+        all if all == it.length => String::from(", there before"),
+        some => format!(", {} of it there before", bytes(some)),
     }
 }
 
 /// What the repairs took.
-pub(crate) fn repairs(counters: &Counters) -> String {
+fn repairs(counters: &Counters) -> String {
     let Counters { protocol, socket, .. } = counters;
     let datagrams = protocol.packets_out + protocol.packets_in + socket.lost_in;
     let lost = socket.lost_out + socket.lost_in;

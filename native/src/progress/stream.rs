@@ -40,6 +40,13 @@ impl Herald {
         }
     }
 
+    /// Something on the way that only a program wants to know.
+    pub(crate) fn fact(&self, fact: &Value) {
+        if self.voice == Voice::Json {
+            self.write(&fact.to_string());
+        }
+    }
+
     /// A result, told in every voice.
     pub(crate) fn result(&self, fact: &Value, sentence: &str) {
         match self.voice {
@@ -65,6 +72,8 @@ pub(crate) struct StreamProgress {
     bar: Option<ProgressBar>,
     name: String,
     of: Option<u64>,
+    /// Bytes that were through before.
+    there: u64,
     clock: Clock,
     begun: Instant,
     shown: Instant,
@@ -86,7 +95,12 @@ impl StreamProgress {
             herald.bars.add(bar)
         });
         let (herald, name) = (herald.clone(), name.to_owned());
-        Self { herald, bar, name, of, clock, begun: now, shown: now }
+        Self { herald, bar, name, of, there: 0, clock, begun: now, shown: now }
+    }
+
+    /// So many more bytes are through without any time of ours.
+    pub(crate) const fn skip(&mut self, bytes: u64) {
+        self.there += bytes;
     }
 
     /// Shows that so many bytes are through.
@@ -98,7 +112,8 @@ impl StreamProgress {
             return;
         }
         self.shown = now;
-        let per_second = per_second(so_far, now.since(self.begun));
+        let carried = so_far.saturating_sub(self.there);
+        let per_second = per_second(carried, now.since(self.begun));
         let text = line(so_far, self.of, per_second);
         if let Some(bar) = &self.bar {
             bar.set_position(so_far);

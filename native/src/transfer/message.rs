@@ -1,99 +1,153 @@
 //! The messages of a transfer. Each is one message of the unicast; its first
-//! byte says what it is, numbers are big-endian.
+//! byte says what it is, numbers are big-endian, texts are UTF-8.
 //!
 //! | byte | from | then |
 //! |---|---|---|
-//! | 0 hello | sender | version (1), length (8; all ones: unknown), name in UTF-8 |
-//! | 1 data | sender | bytes |
-//! | 2 end | sender | length (8), SHA-256 (32) |
-//! | 3 alive | sender | nothing: more is to come, there is none yet |
-//! | 4 stopped | sender | why, in UTF-8 |
-//! | 16 whole | receiver | length (8): the same length and sum arrived |
-//! | 17 failed | receiver | length that arrived (8), why in UTF-8 |
+//! | 0 hello | sender | version (1) |
+//! | 1 data | sender | bytes of the file under way |
+//! | 2 end | sender | length (8) and SHA-256 (32) of the whole file |
+//! | 3 alive | both | nothing: more is to come, there is none yet |
+//! | 4 stopped | sender | why |
+//! | 5 offer | sender | entries: length (8; all ones: unknown), bytes of the name (2), name |
+//! | 6 offered | sender | how many entries (4): that is all of them |
+//! | 7 proof | sender | entry (4), length (8), SHA-256 (32) of so much of it |
+//! | 8 begin | sender | entry (4), from where on (8) |
+//! | 9 done | sender | nothing: all of it was sent |
+//! | 16 whole | receiver | nothing: all of it is there |
+//! | 17 failed | receiver | why |
+//! | 18 has | receiver | entry (4), length (8): so much of it may be there; prove it |
+//! | 19 go | receiver | nothing: it is wanted |
+//! | 20 from | receiver | entry (4), from where on (8) |
+//! | 21 kept | receiver | entry (4): it has its name |
+//! | 22 there | receiver | entry (4): all of it is there already |
+//!
+//! The sender offers everything, the receiver says which of it seems to be
+//! there, the sender proves that it is the same, and what is missing follows,
+//! file by file. A name ending in `/` is a folder.
 
 use servent_core::unicast::Payload;
 
+use super::offer::Entry;
+
 /// The version in a hello.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 /// The head of a data message.
 pub(super) const DATA: u8 = 1;
 /// Bytes of data in one message, at most.
 pub(super) const CHUNK: usize = 60_000;
 /// Bytes of a text from the other side that are looked at.
 const TEXT: usize = 512;
+/// Bytes of a name.
+pub(super) const NAME: usize = 4_096;
 const UNKNOWN: u64 = u64::MAX;
 
 /// What one side tells the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    Hello { length: Option<u64>, name: String },
+    Hello,
     Data(Payload),
     End { length: u64, sum: [u8; 32] },
     Alive,
     Stopped { why: String },
-    Whole { length: u64 },
-    Failed { length: u64, why: String },
+    Offer(Vec<Entry>),
+    Offered { entries: u32 },
+    Proof { entry: u32, length: u64, sum: [u8; 32] },
+    Begin { entry: u32, from: u64 },
+    Done,
+    Whole,
+    Failed { why: String },
+    Has { entry: u32, length: u64 },
+    Go,
+    From { entry: u32, from: u64 },
+    Kept { entry: u32 },
+    There { entry: u32 },
 }
 
 impl Message {
     /// As it is sent. [`Message::Data`] is made where it is read, with its
     /// first byte in place.
-    pub(super) fn encode(&self) -> Payload {
-        let mut out = Vec::new();
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let numbered = |kind: u8, entry: u32, number: u64| {
+            [&[kind][..], &entry.to_be_bytes(), &number.to_be_bytes()].concat()
+        };
         match self {
-            Self::Hello { length, name } => {
-                out.extend([0, VERSION]);
-                out.extend(length.unwrap_or(UNKNOWN).to_be_bytes());
-                out.extend(text(name).bytes());
+            Self::Hello => vec![0, VERSION],
+            Self::Data(bytes) => [&[DATA], &bytes[..]].concat(),
+            Self::End { length, sum } => [&[2][..], &length.to_be_bytes(), sum].concat(),
+            Self::Alive => vec![3],
+            Self::Stopped { why } => [&[4], text(why).as_bytes()].concat(),
+            Self::Offer(entries) => {
+                let mut out = vec![5];
+                for Entry { name, length } in entries {
+                    let name = &name.as_bytes()[..name.floor_char_boundary(NAME)];
+                    out.extend(length.unwrap_or(UNKNOWN).to_be_bytes());
+                    out.extend(u16::try_from(name.len()).unwrap_or(0).to_be_bytes());
+                    out.extend(name);
+                }
+                out
             }
-            Self::Data(bytes) => {
-                out.push(DATA);
-                out.extend_from_slice(bytes);
-            }
-            Self::End { length, sum } => {
-                out.push(2);
-                out.extend(length.to_be_bytes());
-                out.extend(sum);
-            }
-            Self::Alive => out.push(3),
-            Self::Stopped { why } => {
-                out.push(4);
-                out.extend(text(why).bytes());
-            }
-            Self::Whole { length } => {
-                out.push(16);
-                out.extend(length.to_be_bytes());
-            }
-            Self::Failed { length, why } => {
-                out.push(17);
-                out.extend(length.to_be_bytes());
-                out.extend(text(why).bytes());
-            }
+            Self::Offered { entries } => [&[6][..], &entries.to_be_bytes()].concat(),
+            Self::Proof { entry, length, sum } => [&numbered(7, *entry, *length)[..], sum].concat(),
+            Self::Begin { entry, from } => numbered(8, *entry, *from),
+            Self::Done => vec![9],
+            Self::Whole => vec![16],
+            Self::Failed { why } => [&[17], text(why).as_bytes()].concat(),
+            Self::Has { entry, length } => numbered(18, *entry, *length),
+            Self::Go => vec![19],
+            Self::From { entry, from } => numbered(20, *entry, *from),
+            Self::Kept { entry } => [&[21][..], &entry.to_be_bytes()].concat(),
+            Self::There { entry } => [&[22][..], &entry.to_be_bytes()].concat(),
         }
-        out.into()
     }
 
     /// Reads one; `None` when it is none of this version.
     pub(super) fn parse(payload: &Payload) -> Option<Self> {
-        let (kind, rest) = payload.split_first()?;
-        let number = |rest: &[u8]| rest.first_chunk().map(|n| u64::from_be_bytes(*n));
+        let (kind, mut rest) = payload.split_first()?;
         let words = |rest: &[u8]| text(&String::from_utf8_lossy(rest)).to_owned();
         Some(match kind {
-            0 => {
-                let (version, rest) = rest.split_first()?;
-                let length = number(rest).filter(|_| *version == VERSION)?;
-                let name = words(&rest[8..]);
-                Self::Hello { length: (length != UNKNOWN).then_some(length), name }
-            }
+            0 if rest == [VERSION] => Self::Hello,
             &DATA => Self::Data(payload.slice(1..)),
-            2 => Self::End { length: number(rest)?, sum: rest[8..].try_into().ok()? },
+            2 => Self::End { length: long(&mut rest)?, sum: rest.try_into().ok()? },
             3 => Self::Alive,
             4 => Self::Stopped { why: words(rest) },
-            16 => Self::Whole { length: number(rest)? },
-            17 => Self::Failed { length: number(rest)?, why: words(&rest[8..]) },
+            5 => Self::Offer(entries(rest)?),
+            6 => Self::Offered { entries: short(&mut rest)? },
+            7 => {
+                let (entry, length) = (short(&mut rest)?, long(&mut rest)?);
+                Self::Proof { entry, length, sum: rest.try_into().ok()? }
+            }
+            8 => Self::Begin { entry: short(&mut rest)?, from: long(&mut rest)? },
+            9 => Self::Done,
+            16 => Self::Whole,
+            17 => Self::Failed { why: words(rest) },
+            18 => Self::Has { entry: short(&mut rest)?, length: long(&mut rest)? },
+            19 => Self::Go,
+            20 => Self::From { entry: short(&mut rest)?, from: long(&mut rest)? },
+            21 => Self::Kept { entry: short(&mut rest)? },
+            22 => Self::There { entry: short(&mut rest)? },
             _ => return None,
         })
     }
+}
+
+fn entries(mut rest: &[u8]) -> Option<Vec<Entry>> {
+    let mut entries = Vec::new();
+    while !rest.is_empty() {
+        let length = long(&mut rest)?;
+        let named = usize::from(u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?));
+        let name = rest.split_off(..named).filter(|name| name.len() <= NAME)?;
+        let name = String::from_utf8_lossy(name).into_owned();
+        entries.push(Entry { name, length: (length != UNKNOWN).then_some(length) });
+    }
+    Some(entries)
+}
+
+fn short(rest: &mut &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*rest.split_off(..4)?.first_chunk()?))
+}
+
+fn long(rest: &mut &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(*rest.split_off(..8)?.first_chunk()?))
 }
 
 /// The beginning of a text: no longer than is looked at.
@@ -105,48 +159,52 @@ fn text(whole: &str) -> &str {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_written_is_read_back() {
-        for message in [
-            Message::Hello { length: Some(7), name: "häh.ogg".into() },
-            Message::Hello { length: None, name: String::new() },
+    fn all() -> Vec<Message> {
+        let entry = |name: &str, length| Entry { name: name.into(), length };
+        vec![
+            Message::Hello,
             Message::Data(Payload::from_static(b"abc")),
             Message::End { length: 3, sum: [9; 32] },
             Message::Alive,
             Message::Stopped { why: "the disk burns".into() },
-            Message::Whole { length: 3 },
-            Message::Failed { length: 2, why: "full".into() },
-        ] {
-            assert_eq!(Message::parse(&message.encode()), Some(message));
+            Message::Offer(vec![entry("häh/a.ogg", Some(7)), entry("", None)]),
+            Message::Offered { entries: 2 },
+            Message::Proof { entry: 1, length: 7, sum: [8; 32] },
+            Message::Begin { entry: 1, from: 5 },
+            Message::Done,
+            Message::Whole,
+            Message::Failed { why: "full".into() },
+            Message::Has { entry: 1, length: 7 },
+            Message::Go,
+            Message::From { entry: 1, from: 5 },
+            Message::Kept { entry: 1 },
+            Message::There { entry: 1 },
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for message in all() {
+            assert_eq!(Message::parse(&message.encode().into()), Some(message));
         }
     }
 
     #[test]
-    fn what_is_cut_short_is_nothing() {
-        let whole = [
-            Message::Hello { length: Some(7), name: String::new() },
-            Message::End { length: 3, sum: [9; 32] },
-            Message::Whole { length: 3 },
-            Message::Failed { length: 2, why: String::new() },
-        ];
-        for message in whole {
-            let bytes = message.encode();
+    fn what_is_cut_short_is_never_taken_for_the_whole() {
+        for message in all() {
+            let bytes = Payload::from(message.encode());
             for end in 0..bytes.len() {
-                assert_eq!(Message::parse(&bytes.slice(..end)), None, "{message:?} {end}");
+                assert_ne!(Message::parse(&bytes.slice(..end)), Some(message.clone()), "{end}");
             }
         }
-        assert_eq!(Message::parse(&Payload::from_static(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0])), None);
+        assert_eq!(Message::parse(&Payload::from_static(&[0, 9])), None);
         assert_eq!(Message::parse(&Payload::from_static(&[99])), None);
     }
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
-        let name = "ä".repeat(TEXT);
-        let Some(Message::Hello { name, .. }) =
-            Message::parse(&Message::Hello { length: None, name }.encode())
-        else {
-            panic!("no hello");
-        };
-        assert_eq!(name, "ä".repeat(TEXT / 2));
+        let why = "ä".repeat(TEXT);
+        let cut = Message::parse(&Message::Failed { why }.encode().into());
+        assert_eq!(cut, Some(Message::Failed { why: "ä".repeat(TEXT / 2) }));
     }
 }

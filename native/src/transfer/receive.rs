@@ -1,29 +1,26 @@
 //! The receiving side of a transfer.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use super::inbox::{Candidate, Inbox, There};
 use super::message::Message;
-use super::target::Target;
+use super::offer::{ENTRIES, Entry, NAMES};
+use super::talk::{Silence, Talk};
+use super::target::{Target, blocking, digest, digest_of};
+use super::writers::{Writer, Writers};
+use super::{Carried, Told};
 use crate::unicast::{Connection, Lost};
 
 /// A sender that says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(30);
-
-/// A transfer that has arrived whole and checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrived {
-    /// Bytes.
-    pub length: u64,
-    /// Their SHA-256.
-    pub sum: [u8; 32],
-    /// The file it is in now; `None` for standard output.
-    pub file: Option<std::path::PathBuf>,
-}
 
 /// Why a transfer did not arrive whole.
 #[derive(Debug, Error)]
@@ -46,121 +43,364 @@ pub enum ReceiveError {
     Foreign,
 }
 
-/// A transfer that has said hello.
+impl From<Silence> for ReceiveError {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            Silence::Gone(why) => Self::Gone(why),
+            Silence::Foreign => Self::Foreign,
+        }
+    }
+}
+
+/// A transfer that has been offered.
 pub struct Transfer {
-    connection: Connection,
-    /// How long it will be, if the sender knows.
-    pub length: Option<u64>,
-    /// What the sender calls it; may be empty.
-    pub name: String,
+    talk: Arc<Talk>,
+    writer: Arc<Writer>,
+    entries: Vec<Entry>,
+    /// What may be there of each entry.
+    candidates: Vec<Option<Candidate>>,
+    /// What was proved to be there: its length, and its digest so far.
+    begun: BTreeMap<usize, (u64, Sha256)>,
+    /// Entries that are whole.
+    whole: usize,
     received: u64,
+    open: Option<Open>,
+}
+
+/// The file under way.
+struct Open {
+    entry: usize,
+    from: u64,
+    length: u64,
+    hash: Sha256,
+    target: Target,
 }
 
 /// Tells a sender that it is not wanted now.
 pub async fn refuse(connection: Connection, why: &str) {
-    let failed = Message::Failed { length: 0, why: why.to_owned() };
-    if connection.send(failed.encode()).await.is_ok() {
-        let _ = connection.close().await; // It may be gone already.
+    fail(&Talk::over(connection), why).await;
+}
+
+async fn fail(talk: &Talk, why: &str) {
+    if talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+        let _ = talk.connection.close().await; // It may be gone already.
     }
 }
 
 impl Transfer {
-    /// Waits for the first message of a connection.
+    /// Waits for what a connection offers.
     ///
     /// # Errors
-    /// It is no hello.
+    /// It offers nothing.
     pub async fn hello(connection: Connection) -> Result<Self, ReceiveError> {
-        match next(&connection).await {
-            Ok(Message::Hello { length, name }) => {
-                Ok(Self { connection, length, name, received: 0 })
+        let talk = Talk::over(connection);
+        match offered(&talk).await {
+            Ok(entries) => {
+                let talk = Arc::new(talk);
+                let writer = Writer::new(Arc::clone(&talk));
+                let candidates = vec![None; entries.len()];
+                let (begun, whole, received, open) = (BTreeMap::new(), 0, 0, None);
+                Ok(Self { talk, writer, entries, candidates, begun, whole, received, open })
             }
-            Ok(_) => {
-                refuse(connection, "that is no transfer").await;
-                Err(ReceiveError::Foreign)
+            Err(why) => {
+                if matches!(why, ReceiveError::Foreign) {
+                    fail(&talk, "that is no transfer of this version").await;
+                }
+                Err(why)
             }
-            Err(why) => Err(why),
         }
     }
 
     /// Where it comes from.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
-        self.connection.peer()
+        self.talk.connection.peer()
     }
 
-    /// Bytes that have been written.
+    /// What is offered.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Bytes that have come and have been written.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// Tells the sender that it is not wanted.
-    pub async fn refuse(self, why: &str) {
-        refuse(self.connection, why).await;
+    /// The file that is not whole.
+    #[must_use]
+    pub fn part(&self) -> Option<PathBuf> {
+        Some(self.open.as_ref()?.target.part()?.to_owned())
     }
 
-    /// Takes all of it. `told` is called with the bytes that arrived so far.
+    /// Tells the sender that it is not wanted.
+    pub async fn refuse(&self, why: &str) {
+        fail(&self.talk, why).await;
+    }
+
+    /// Listens while somebody decides; comes back only when there is nothing
+    /// left to decide.
+    pub async fn waiting(&self) -> ReceiveError {
+        let listen = async {
+            loop {
+                match self.next().await {
+                    Ok(Message::Alive) => {}
+                    Ok(Message::Stopped { why }) => return ReceiveError::Stopped(why),
+                    Ok(_) => return ReceiveError::Foreign,
+                    Err(why) => return why,
+                }
+            }
+        };
+        tokio::select! {
+            why = listen => why,
+            silence = self.talk.stay() => silence.into(),
+        }
+    }
+
+    /// Takes what is not there yet.
     ///
     /// # Errors
     /// Why not all of it arrived; [`Transfer::received`] says how much did.
     pub async fn receive(
         &mut self,
-        target: &mut Target,
-        mut told: impl FnMut(u64),
-    ) -> Result<Arrived, ReceiveError> {
-        let mut hash = Sha256::new();
-        let how = loop {
-            match next(&self.connection).await {
-                Ok(Message::Data(bytes)) => {
-                    hash.update(&bytes);
-                    if let Err(why) = target.write(&bytes).await {
-                        break Err(ReceiveError::Write(why));
-                    }
-                    self.received += bytes.len() as u64;
-                    told(self.received);
-                }
-                Ok(Message::Alive) => {}
-                Ok(Message::End { length, sum }) => {
-                    let whole = length == self.received && sum == *hash.finalize();
-                    break self.keep(target, whole, length, sum).await;
-                }
-                Ok(Message::Stopped { why }) => break Err(ReceiveError::Stopped(why)),
-                Ok(_) => break Err(ReceiveError::Foreign),
-                Err(why) => break Err(why),
-            }
+        inbox: Inbox,
+        mut told: impl FnMut(Told),
+    ) -> Result<(), ReceiveError> {
+        let writer = Arc::clone(&self.writer);
+        let inbox = Shelf(Arc::new(Mutex::new(inbox)));
+        let talk = Arc::clone(&self.talk);
+        let how = tokio::select! {
+            how = self.take(&inbox, &mut told) => how,
+            silence = talk.stay() => Err(silence.into()),
+            () = writer.taken_over() => Err(ReceiveError::Gone(Lost::Replaced)),
         };
         let answer = match &how {
-            Ok(arrived) => Message::Whole { length: arrived.length },
-            Err(why) => Message::Failed { length: self.received, why: why.to_string() },
+            Ok(()) => Message::Whole,
+            Err(why) => Message::Failed { why: why.to_string() },
         };
-        if self.connection.send(answer.encode()).await.is_ok() {
+        if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
             // What matters is decided; a sender that does not hear it asks.
-            let _ = self.connection.close().await;
+            let _ = self.talk.connection.close().await;
         }
         how
     }
 
-    async fn keep(
+    async fn take(
+        &mut self,
+        inbox: &Shelf,
+        told: &mut impl FnMut(Told),
+    ) -> Result<(), ReceiveError> {
+        self.survey(inbox).await?;
+        loop {
+            match self.next().await? {
+                Message::Proof { entry, length, sum } => {
+                    self.proven(inbox, entry, (length, sum), told).await?;
+                }
+                Message::Begin { entry, from } if self.open.is_none() => {
+                    self.begin(inbox, entry, from).await?;
+                    told(Told::Begun { entry: entry as usize, from });
+                }
+                Message::Data(bytes) => {
+                    let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
+                    open.hash.update(&bytes);
+                    open.target.write(&bytes).await.map_err(ReceiveError::Write)?;
+                    open.length += bytes.len() as u64;
+                    self.received += bytes.len() as u64;
+                    told(Told::Bytes { entry: open.entry, so_far: open.length });
+                }
+                Message::End { length, sum } => self.end(length, sum, told).await?,
+                Message::Alive => {}
+                Message::Stopped { why } => return Err(ReceiveError::Stopped(why)),
+                Message::Done if self.open.is_none() && self.whole == self.entries.len() => {
+                    return Ok(());
+                }
+                _ => return Err(ReceiveError::Foreign),
+            }
+        }
+    }
+
+    /// Tells what may be there of the files.
+    async fn survey(&mut self, inbox: &Shelf) -> Result<(), ReceiveError> {
+        let entries = self.entries.clone();
+        self.candidates = inbox.with(move |inbox| inbox.survey(&entries)).await?;
+        self.whole = self.candidates.iter().filter(|found| found.is_none()).count();
+        for (at, found) in self.candidates.iter().enumerate() {
+            if let Some(found) = found {
+                self.has(at, found).await?;
+            }
+        }
+        Ok(self.talk.put(&Message::Go).await?)
+    }
+
+    /// Says how much of an entry may be there, if anything.
+    async fn has(&self, at: usize, found: &Candidate) -> Result<(), ReceiveError> {
+        let length = match found.there {
+            There::Nothing => return Ok(()),
+            There::Part(length) => length,
+            There::Whole => self.entries[at].length.unwrap_or(0),
+        };
+        Ok(self.talk.put(&Message::Has { entry: number(at), length }).await?)
+    }
+
+    /// Compares what is there with what the sender has.
+    async fn proven(
+        &mut self,
+        inbox: &Shelf,
+        entry: u32,
+        (length, sum): (u64, [u8; 32]),
+        told: &mut impl FnMut(Told),
+    ) -> Result<(), ReceiveError> {
+        let at = entry as usize;
+        let of = self.entries.get(at).ok_or(ReceiveError::Foreign)?.clone();
+        let found = self.candidates.get(at).cloned().flatten();
+        let found = found.filter(|found| found.there != There::Nothing);
+        let found = found.ok_or(ReceiveError::Foreign)?;
+        let digest = self.digest(inbox, &found, length).await.map_err(ReceiveError::Write)?;
+        let Some(hash) = digest.filter(|hash| hash.clone().finalize()[..] == sum) else {
+            let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
+            self.has(at, &next).await?;
+            if next.there == There::Nothing {
+                self.talk.put(&Message::From { entry, from: 0 }).await?;
+            }
+            self.candidates[at] = Some(next);
+            return Ok(());
+        };
+        if found.there == There::Whole && of.length == Some(length) {
+            self.talk.put(&Message::There { entry }).await?;
+            self.whole += 1;
+            self.candidates[at] = None;
+            told(Told::There(Carried { entry: at, length, carried: 0, sum, file: found.name }));
+            return Ok(());
+        }
+        self.begun.insert(at, (length, hash));
+        Ok(self.talk.put(&Message::From { entry, from: length }).await?)
+    }
+
+    /// The digest of what is there, if nobody else is about to change it.
+    async fn digest(
         &self,
-        target: &mut Target,
-        whole: bool,
+        inbox: &Shelf,
+        found: &Candidate,
+        length: u64,
+    ) -> io::Result<Option<Sha256>> {
+        let Some(path) = found.path() else { return Ok(None) };
+        if found.there == There::Whole {
+            return blocking(move || digest_of(std::fs::File::open(path)?, length)).await;
+        }
+        let look = || {
+            let path = path.clone();
+            blocking(move || digest(&path, length))
+        };
+        let digest = match look().await {
+            Ok(None) if inbox.writers().take_over(&path).await => look().await,
+            digest => digest,
+        };
+        match digest {
+            // Somebody else's transfer has finished it.
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+            digest => digest,
+        }
+    }
+
+    async fn begin(&mut self, inbox: &Shelf, entry: u32, from: u64) -> Result<(), ReceiveError> {
+        let at = entry as usize;
+        let found = self.candidates.get_mut(at).and_then(Option::take);
+        let (Some(found), Some(of)) = (found, self.entries.get(at)) else {
+            return Err(ReceiveError::Foreign);
+        };
+        let (begun, hash) = self.begun.remove(&at).unwrap_or_default();
+        if begun != from {
+            return Err(ReceiveError::Foreign);
+        }
+        let of = of.clone();
+        let target = inbox.with(move |inbox| inbox.begin(&of, found, from)).await?;
+        if let Some(part) = target.part() {
+            inbox.writers().enter(part, &self.writer);
+        }
+        self.open = Some(Open { entry: at, from, length: from, hash, target });
+        Ok(())
+    }
+
+    async fn end(
+        &mut self,
         length: u64,
         sum: [u8; 32],
-    ) -> Result<Arrived, ReceiveError> {
-        if !whole {
+        told: &mut impl FnMut(Told),
+    ) -> Result<(), ReceiveError> {
+        let open = self.open.as_ref().ok_or(ReceiveError::Foreign)?;
+        if length != open.length || sum != *open.hash.clone().finalize() {
             return Err(ReceiveError::Different);
         }
-        let file = target.finish().await.map_err(ReceiveError::Write)?;
-        Ok(Arrived { length, sum, file })
+        let Some(Open { entry, from, target, .. }) = self.open.take() else {
+            return Err(ReceiveError::Foreign);
+        };
+        let file = target.finish(length).await.map_err(ReceiveError::Write)?;
+        self.whole += 1;
+        self.talk.put(&Message::Kept { entry: number(entry) }).await?;
+        told(Told::There(Carried { entry, length, carried: length - from, sum, file }));
+        Ok(())
+    }
+
+    /// The next message, or why there will be none.
+    async fn next(&self) -> Result<Message, ReceiveError> {
+        next(&self.talk).await
     }
 }
 
-/// The next message, or why there will be none.
-async fn next(connection: &Connection) -> Result<Message, ReceiveError> {
-    match tokio::time::timeout(SILENCE, connection.recv()).await {
-        Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
-        Ok(Err(why)) => Err(ReceiveError::Gone(why)),
-        Ok(Ok(None)) => Err(ReceiveError::Gone(Lost::Abandoned)),
-        Ok(Ok(Some(payload))) => Message::parse(&payload).ok_or(ReceiveError::Foreign),
+/// The inbox of a transfer, for what blocks.
+struct Shelf(Arc<Mutex<Inbox>>);
+
+impl Shelf {
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Inbox) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, ReceiveError> {
+        let inbox = Arc::clone(&self.0);
+        let done =
+            blocking(move || work(&mut inbox.lock().unwrap_or_else(PoisonError::into_inner)));
+        done.await.map_err(ReceiveError::Write)
     }
+
+    fn writers(&self) -> Arc<Writers> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).writers)
+    }
+}
+
+async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
+    match tokio::time::timeout(SILENCE, talk.next()).await {
+        Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
+        Ok(message) => Ok(message?),
+    }
+}
+
+/// What a sender offers.
+async fn offered(talk: &Talk) -> Result<Vec<Entry>, ReceiveError> {
+    if next(talk).await? != Message::Hello {
+        return Err(ReceiveError::Foreign);
+    }
+    let (mut all, mut names) = (Vec::new(), 0);
+    loop {
+        match next(talk).await? {
+            Message::Offer(entries) => {
+                names += entries.iter().map(|entry| entry.name.len()).sum::<usize>();
+                all.extend(entries);
+            }
+            Message::Offered { entries } if entries as usize == all.len() && entries > 0 => {
+                return Ok(all);
+            }
+            Message::Stopped { why } => return Err(ReceiveError::Stopped(why)),
+            Message::Alive => {}
+            _ => return Err(ReceiveError::Foreign),
+        }
+        if all.len() > ENTRIES || names > NAMES {
+            return Err(ReceiveError::Foreign);
+        }
+    }
+}
+
+/// An entry as messages name it. There are no more than [`ENTRIES`].
+pub(super) fn number(entry: usize) -> u32 {
+    u32::try_from(entry).unwrap_or(u32::MAX)
 }

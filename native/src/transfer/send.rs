@@ -1,30 +1,28 @@
 //! The sending side of a transfer.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use servent_core::unicast::Payload;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::message::{CHUNK, DATA, Message};
-use crate::unicast::{Connection, Lost, SendError};
+use super::offer::{Entry, Offer};
+use super::receive::number;
+use super::talk::{Silence, Talk};
+use super::target::{blocking, digest_of};
+use super::{Carried, Told};
+use crate::unicast::{Connection, Lost, Progress};
 
-/// How often a sender without data says that it is there.
-const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// How long the receiver's goodbye is waited for.
 const GOODBYE_WAIT: Duration = Duration::from_secs(2);
-
-/// What arrived, as the receiver says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
-    /// Bytes.
-    pub length: u64,
-    /// Their SHA-256, the same on both sides.
-    pub sum: [u8; 32],
-}
+/// Bytes of one message of the offer, about.
+const OFFER: usize = 32_000;
 
 /// Why a transfer did not come to its end.
 #[derive(Debug, Error)]
@@ -42,132 +40,329 @@ pub enum SendFailure {
     /// The receiver does not take it, or could not keep it.
     #[error("the receiver says: {why}")]
     Refused {
-        /// Bytes it had by then.
-        length: u64,
+        /// It had wanted it before.
+        begun: bool,
         /// Its words.
         why: String,
     },
     /// What is to be sent cannot be read.
-    #[error("cannot read what is to be sent: {0}")]
-    Read(io::Error),
+    #[error("cannot read {}: {why}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
+    },
     /// It answers, and speaks something else.
     #[error("the other side is no receiver of this version")]
     Foreign,
 }
 
-/// Sends everything `from` has, and waits for the receiver's word that it
-/// has the same bytes. `told` is called with the bytes read so far.
-///
-/// # Errors
-/// Why it has not.
-pub async fn send(
-    connection: &Connection,
-    name: &str,
-    length: Option<u64>,
-    mut from: impl AsyncRead + Unpin,
-    mut told: impl FnMut(u64),
-) -> Result<Sent, SendFailure> {
-    let hello = Message::Hello { length, name: name.to_owned() };
-    put(connection, hello.encode()).await?;
-    let (mut hash, mut sent) = (Sha256::new(), 0);
-    loop {
-        let chunk = tokio::select! {
-            // What the receiver says before the end is never good.
-            answer = answer(connection) => return Err(early(connection, answer)),
-            chunk = chunk(connection, &mut from) => chunk?,
-        };
-        if chunk.len() == 1 {
-            break;
-        }
-        hash.update(&chunk[1..]);
-        sent += chunk.len() as u64 - 1;
+/// A connection to a receiver.
+pub struct Sender {
+    talk: Talk,
+}
+
+/// One transfer over it.
+struct Sending<'a> {
+    talk: &'a Talk,
+    offer: &'a Offer,
+    /// What the receiver has of the entries.
+    there: BTreeMap<usize, Start>,
+    /// Sent, and not yet said to be kept.
+    pending: BTreeMap<usize, Carried>,
+    begun: bool,
+}
+
+/// Where an entry begins.
+enum Start {
+    /// After so many bytes, whose digest is begun.
+    From(u64, Sha256),
+    /// Nowhere: all of it is there.
+    Whole,
+}
+
+impl Sender {
+    /// What is sent goes over this connection.
+    #[must_use]
+    pub const fn over(connection: Connection) -> Self {
+        Self { talk: Talk::over(connection) }
+    }
+
+    /// How far what was sent has come.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.talk.connection.progress()
+    }
+
+    /// Sends everything the receiver does not have, and waits for its word
+    /// that it has the same bytes.
+    ///
+    /// # Errors
+    /// Why it has not.
+    pub async fn send(&self, offer: &Offer, mut told: impl FnMut(Told)) -> Result<(), SendFailure> {
+        let (there, pending) = (BTreeMap::new(), BTreeMap::new());
+        let mut sending = Sending { talk: &self.talk, offer, there, pending, begun: false };
         tokio::select! {
-            put = put(connection, chunk) => put?,
-            answer = answer(connection) => return Err(early(connection, answer)),
+            done = sending.all(&mut told) => done?,
+            silence = self.talk.stay() => return Err(failure(&self.talk, silence)),
         }
-        told(sent);
+        // It has everything; what follows is politeness.
+        let _ = self.talk.connection.close().await;
+        let _ = tokio::time::timeout(GOODBYE_WAIT, self.talk.connection.recv()).await;
+        Ok(())
     }
-    let sum = hash.finalize().into();
-    put(connection, Message::End { length: sent, sum }.encode()).await?;
-    let answer = loop {
-        match tokio::time::timeout(ALIVE_EVERY, answer(connection)).await {
-            Ok(answer) => break answer,
-            // Its disk or pipe may be slow; whether it is there shows so.
-            Err(_) => put(connection, Message::Alive.encode()).await?,
-        }
-    };
-    match answer {
-        Ok(Some(Message::Whole { length })) if length == sent => {
-            // It has everything; what follows is politeness.
-            let _ = connection.close().await;
-            let _ = tokio::time::timeout(GOODBYE_WAIT, connection.recv()).await;
-            Ok(Sent { length, sum })
-        }
-        other => Err(early(connection, other)),
-    }
-}
 
-/// Tells the receiver that nothing more will come.
-pub async fn stop(connection: &Connection, why: &str) {
-    let stopped = Message::Stopped { why: why.to_owned() };
-    let said = async {
-        if connection.send(stopped.encode()).await.is_ok() {
-            let _ = connection.close().await; // It is over either way.
-        }
-    };
-    let _ = tokio::time::timeout(GOODBYE_WAIT, said).await;
-}
-
-/// The next chunk with its first byte; nothing but that at the end.
-async fn chunk(
-    connection: &Connection,
-    from: &mut (impl AsyncRead + Unpin),
-) -> Result<Payload, SendFailure> {
-    let mut chunk = BytesMut::with_capacity(CHUNK + 1);
-    chunk.extend([DATA]);
-    while chunk.len() <= CHUNK {
-        let mut rest = (&mut *from).take((CHUNK + 1 - chunk.len()) as u64);
-        match tokio::time::timeout(ALIVE_EVERY, rest.read_buf(&mut chunk)).await {
-            Ok(Ok(0)) => break,
-            // A pipe's bytes leave as they come; a file fills the chunk.
-            Ok(Ok(n)) if n < CHUNK / 8 => break,
-            Ok(Ok(_)) => {}
-            Ok(Err(why)) => {
-                let stopped = Message::Stopped { why: why.to_string() };
-                // The error of the source is the one to tell.
-                let _ = connection.send(stopped.encode()).await;
-                return Err(SendFailure::Read(why));
+    /// Tells the receiver that nothing more will come.
+    pub async fn stop(&self, why: &str) {
+        let stopped = Message::Stopped { why: why.to_owned() };
+        let said = async {
+            if self.talk.put(&stopped).await.is_ok() {
+                let _ = self.talk.connection.close().await; // It is over either way.
             }
-            Err(_) => put(connection, Message::Alive.encode()).await?,
+        };
+        let _ = tokio::time::timeout(GOODBYE_WAIT, said).await;
+    }
+}
+
+impl Sending<'_> {
+    async fn all(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+        self.offer().await?;
+        self.agree(told).await?;
+        self.files(told).await?;
+        self.whole(told).await
+    }
+
+    async fn offer(&self) -> Result<(), SendFailure> {
+        self.put(&Message::Hello).await?;
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for entry in self.offer.entries() {
+            bytes += entry.name.len();
+            part.push(Entry::clone(entry));
+            if bytes > OFFER || part.len() * 10 > OFFER {
+                bytes = 0;
+                self.put(&Message::Offer(std::mem::take(&mut part))).await?;
+            }
+        }
+        self.put(&Message::Offer(part)).await?;
+        let entries = number(self.offer.entries().len());
+        self.put(&Message::Offered { entries }).await
+    }
+
+    /// Waits until it is wanted, and proves what the receiver may have.
+    async fn agree(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+        // Proofs the receiver has not judged.
+        let mut proofs = BTreeMap::new();
+        while !self.begun || !proofs.is_empty() {
+            match self.next().await? {
+                Message::Alive => {}
+                Message::Go => self.begun = true,
+                Message::Has { entry, length } => {
+                    let hash = self.prove(entry as usize, length).await?;
+                    let sum = hash.clone().finalize().into();
+                    self.put(&Message::Proof { entry, length, sum }).await?;
+                    proofs.insert(entry, (length, hash));
+                }
+                Message::From { entry, from } => {
+                    let start = match (proofs.remove(&entry), from) {
+                        (Some(_), 0) => Start::From(0, Sha256::new()),
+                        (Some((length, hash)), from) if from == length => Start::From(from, hash),
+                        _ => return Err(SendFailure::Foreign),
+                    };
+                    self.there.insert(entry as usize, start);
+                }
+                Message::There { entry } => {
+                    let (length, hash) = proofs.remove(&entry).ok_or(SendFailure::Foreign)?;
+                    let (entry, sum) = (entry as usize, hash.finalize().into());
+                    self.there.insert(entry, Start::Whole);
+                    told(Told::There(Carried { entry, length, carried: 0, sum, file: None }));
+                }
+                other => return Err(self.early(other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The digest of the beginning of a file.
+    async fn prove(&self, entry: usize, length: u64) -> Result<Sha256, SendFailure> {
+        let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
+        let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));
+        let path = path.ok_or(SendFailure::Foreign)?.to_owned();
+        let open = path.clone();
+        let digest = blocking(move || digest_of(std::fs::File::open(open)?, length)).await;
+        match digest {
+            Ok(Some(hash)) => Ok(hash),
+            Ok(None) => Err(self.unreadable(entry, shorter()).await),
+            Err(why) => Err(self.unreadable(entry, why).await),
+        }
+    }
+
+    /// Sends what is missing.
+    async fn files(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+        for (at, entry) in self.offer.entries().iter().enumerate() {
+            let (from, hash) = match self.there.remove(&at) {
+                Some(Start::Whole) => continue,
+                _ if entry.is_folder() => continue,
+                Some(Start::From(from, hash)) => (from, hash),
+                None => (0, Sha256::new()),
+            };
+            let begin = Message::Begin { entry: number(at), from };
+            self.say(begin.encode().into(), told).await?;
+            told(Told::Begun { entry: at, from });
+            self.file(at, (from, hash), entry.length, told).await?;
+        }
+        self.say(Message::Done.encode().into(), told).await
+    }
+
+    /// Sends a file from somewhere to its end.
+    async fn file(
+        &mut self,
+        entry: usize,
+        (from, mut hash): (u64, Sha256),
+        length: Option<u64>,
+        told: &mut impl FnMut(Told),
+    ) -> Result<(), SendFailure> {
+        let mut file = match self.open(entry, from).await {
+            Ok(file) => file,
+            Err(why) => return Err(self.unreadable(entry, why).await),
+        };
+        let mut so_far = from;
+        loop {
+            let room = length.map_or(u64::MAX, |length| length - so_far);
+            let next = chunk(&mut file, room);
+            let chunk = match self.meanwhile(next, told).await? {
+                Ok(chunk) if chunk.len() == 1 && room > 0 && length.is_some() => Err(shorter()),
+                chunk => chunk,
+            };
+            let chunk = match chunk {
+                Ok(chunk) if chunk.len() == 1 => break,
+                Ok(chunk) => chunk,
+                Err(why) => return Err(self.unreadable(entry, why).await),
+            };
+            hash.update(&chunk[1..]);
+            so_far += chunk.len() as u64 - 1;
+            self.say(chunk, told).await?;
+            told(Told::Bytes { entry, so_far });
+        }
+        let sum = hash.finalize().into();
+        let carried = Carried { entry, length: so_far, carried: so_far - from, sum, file: None };
+        self.pending.insert(entry, carried);
+        self.say(Message::End { length: so_far, sum }.encode().into(), told).await
+    }
+
+    async fn open(&self, entry: usize, from: u64) -> io::Result<tokio::fs::File> {
+        let mut file = self.offer.open(entry).await?;
+        if from > 0 {
+            file.seek(io::SeekFrom::Start(from)).await?;
+        }
+        Ok(file)
+    }
+
+    /// Waits for the receiver's last word.
+    async fn whole(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+        loop {
+            match self.next().await? {
+                Message::Whole if self.pending.is_empty() => return Ok(()),
+                other => self.heard(other, told)?,
+            }
+        }
+    }
+
+    /// Does something and hears what the receiver says meanwhile.
+    async fn meanwhile<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        told: &mut impl FnMut(Told),
+    ) -> Result<T, SendFailure> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                said = self.talk.next() => {
+                    let said = said.map_err(|silence| failure(self.talk, silence))?;
+                    self.heard(said, told)?;
+                }
+            }
+        }
+    }
+
+    /// Says something while files are under way.
+    async fn say(
+        &mut self,
+        bytes: Payload,
+        told: &mut impl FnMut(Told),
+    ) -> Result<(), SendFailure> {
+        let talk = self.talk;
+        let said = self.meanwhile(talk.put_bytes(bytes), told).await?;
+        said.map_err(|silence| failure(talk, silence))
+    }
+
+    /// What the receiver may say while files are under way.
+    fn heard(&mut self, said: Message, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+        match said {
+            Message::Alive => Ok(()),
+            Message::Kept { entry } => {
+                let kept = self.pending.remove(&(entry as usize)).ok_or(SendFailure::Foreign)?;
+                told(Told::There(kept));
+                Ok(())
+            }
+            other => Err(self.early(other)),
+        }
+    }
+
+    /// The next thing the receiver says. Its disk, its pipe or its owner may be
+    /// slow.
+    async fn next(&self) -> Result<Message, SendFailure> {
+        self.talk.next().await.map_err(|silence| failure(self.talk, silence))
+    }
+
+    async fn put(&self, message: &Message) -> Result<(), SendFailure> {
+        let said = self.talk.put(message).await;
+        said.map_err(|silence| failure(self.talk, silence))
+    }
+
+    fn early(&self, said: Message) -> SendFailure {
+        match said {
+            Message::Failed { why } => SendFailure::Refused { begun: self.begun, why },
+            _ => SendFailure::Foreign,
+        }
+    }
+
+    /// What is to be sent cannot be read: both sides are told.
+    async fn unreadable(&self, entry: usize, why: io::Error) -> SendFailure {
+        let path = self.offer.path(entry).map_or_else(|| "standard input".into(), PathBuf::from);
+        // The error of the source is the one to tell.
+        let _ = self.put(&Message::Stopped { why: why.to_string() }).await;
+        SendFailure::Read { path, why }
+    }
+}
+
+/// The next chunk with its first byte; nothing but that at the end, or when
+/// there is no room for more.
+async fn chunk(from: &mut (impl AsyncRead + Unpin), room: u64) -> io::Result<Payload> {
+    let most = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
+    let mut chunk = BytesMut::with_capacity(most + 1);
+    chunk.extend([DATA]);
+    while chunk.len() <= most {
+        let mut rest = (&mut *from).take((most + 1 - chunk.len()) as u64);
+        match rest.read_buf(&mut chunk).await? {
+            0 => break,
+            // A pipe's bytes leave as they come; a file fills the chunk.
+            n if n < CHUNK / 8 => break,
+            _ => {}
         }
     }
     Ok(chunk.freeze())
 }
 
-async fn put(connection: &Connection, payload: Payload) -> Result<(), SendFailure> {
-    connection.send(payload).await.map_err(|error| match error {
-        SendError::Lost(why) => gone(connection, why),
-        SendError::TooLong { .. } => SendFailure::Foreign,
-    })
+fn shorter() -> io::Error {
+    io::Error::other("it has become shorter since it was offered")
 }
 
-/// The next thing the receiver says.
-async fn answer(connection: &Connection) -> Result<Option<Message>, Lost> {
-    let payload = connection.recv().await?;
-    Ok(payload.as_ref().and_then(Message::parse))
-}
-
-fn early(connection: &Connection, answer: Result<Option<Message>, Lost>) -> SendFailure {
-    match answer {
-        Ok(Some(Message::Failed { length, why })) => SendFailure::Refused { length, why },
-        Ok(_) => SendFailure::Foreign,
-        Err(why) => gone(connection, why),
-    }
-}
-
-fn gone(connection: &Connection, why: Lost) -> SendFailure {
-    match connection.progress().acknowledged {
-        0 => SendFailure::Nobody,
-        _ => SendFailure::Gone { why },
+fn failure(talk: &Talk, silence: Silence) -> SendFailure {
+    match silence {
+        Silence::Foreign => SendFailure::Foreign,
+        Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Nobody,
+        Silence::Gone(why) => SendFailure::Gone { why },
     }
 }

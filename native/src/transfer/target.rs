@@ -1,20 +1,29 @@
-//! Where a transfer is written to. A file is `NAME.part` until it is whole,
-//! and nothing that is there already is ever overwritten.
+//! Where a file of a transfer is written to. It is `NAME.part` until it is
+//! whole, and nothing that is there already is ever overwritten.
 
-use std::io;
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use tokio::fs::{File, OpenOptions};
+use rustix::fs::OFlags;
+use sha2::{Digest as _, Sha256};
+use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::driver::downloads::{number, rename_new, safe_name};
+use crate::driver::downloads::{number, rename_new};
 
 /// Names tried for one file before it is given up.
-const NAMES: u32 = 1_000;
+pub(super) const NAMES: u32 = 1_000;
+/// A file of so many bytes is on the disk before it has its name. Smaller ones
+/// are with the system, because thousands would cost a flush each.
+const LARGE: u64 = 1 << 20;
+/// Bytes read at once.
+const READ: usize = 1 << 16;
 
-/// An open target.
-pub struct Target {
+/// An open file.
+pub(super) struct Target {
     file: File,
     /// What it is called until it is whole, and then.
     names: Option<(PathBuf, PathBuf)>,
@@ -22,48 +31,35 @@ pub struct Target {
 
 impl Target {
     /// Standard output.
-    ///
-    /// # Errors
-    /// It is closed.
-    pub fn output() -> io::Result<Self> {
+    pub(super) fn output() -> io::Result<Self> {
         let out = io::stdout().as_fd().try_clone_to_owned()?;
         Ok(Self { file: File::from_std(out.into()), names: None })
     }
 
-    /// This file, which must not be there.
-    ///
-    /// # Errors
-    /// It is there, or it cannot be made.
-    pub async fn file(name: &Path) -> io::Result<Self> {
+    /// A new file that will have this name, which must be free.
+    pub(super) fn new(name: &Path) -> io::Result<Self> {
         if name.symlink_metadata().is_ok() {
-            return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+            return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let mut part = name.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = OpenOptions::new().write(true).create_new(true).open(&part).await?;
-        Ok(Self { file, names: Some((part, name.to_owned())) })
+        let part = part_of(name);
+        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        lock(&file)?;
+        Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
     }
 
-    /// A new file in a folder, named as near to `wish` as can be.
-    ///
-    /// # Errors
-    /// It cannot be made.
-    pub async fn beneath(folder: &Path, wish: &str) -> io::Result<Self> {
-        let wish = safe_name(if wish.is_empty() { "received" } else { wish });
-        for n in 1..=NAMES {
-            let name = if n == 1 { wish.clone() } else { number(&wish, n) };
-            match Self::file(&folder.join(name)).await {
-                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other,
-            }
-        }
-        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+    /// The part of an earlier transfer, to be gone on with after its first
+    /// bytes.
+    pub(super) fn again(name: &Path, from: u64) -> io::Result<Self> {
+        let part = part_of(name);
+        let mut file = open(OpenOptions::new().write(true), &part)?;
+        lock(&file)?;
+        file.set_len(from)?;
+        file.seek(io::SeekFrom::End(0))?;
+        Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
     }
 
     /// The file as long as it is not whole.
-    #[must_use]
-    pub fn part(&self) -> Option<&Path> {
+    pub(super) fn part(&self) -> Option<&Path> {
         self.names.as_ref().map(|(part, _)| part.as_path())
     }
 
@@ -75,12 +71,83 @@ impl Target {
         Ok(())
     }
 
-    /// It is whole: on the disk, under its own name.
-    pub(super) async fn finish(&mut self) -> io::Result<Option<PathBuf>> {
+    /// It is whole and gets its name, or one as near to it as can be.
+    pub(super) async fn finish(mut self, length: u64) -> io::Result<Option<PathBuf>> {
         self.file.flush().await?;
-        let Some((part, name)) = &self.names else { return Ok(None) };
-        self.file.sync_data().await?;
-        rename_new(part, name)?;
-        Ok(Some(name.clone()))
+        let Some((part, wish)) = self.names else { return Ok(None) };
+        if length >= LARGE {
+            self.file.sync_data().await?;
+        }
+        blocking(move || name_it(&part, &wish)).await.map(Some)
+    }
+}
+
+fn name_it(part: &Path, wish: &Path) -> io::Result<PathBuf> {
+    for n in 1..=NAMES {
+        let name = if n == 1 { wish.to_owned() } else { numbered(wish, n) };
+        match rename_new(part, &name) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(why) => return Err(why),
+            Ok(()) => return Ok(name),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Does something that blocks. On a thread that serves sockets it would make
+/// every connection wait for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// What a file is called until it is whole.
+pub(super) fn part_of(name: &Path) -> PathBuf {
+    let mut part = name.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
+}
+
+/// The same path with a number in its last part.
+pub(super) fn numbered(path: &Path, n: u32) -> PathBuf {
+    path.with_file_name(number(&path.file_name().unwrap_or_default().to_string_lossy(), n))
+}
+
+/// The digest of the first bytes of a file, begun; `None` when somebody
+/// writes to it, or it is shorter. Blocks.
+pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Sha256>> {
+    let file = open(OpenOptions::new().read(true), path)?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(why)) => return Err(why),
+        Ok(()) => {}
+    }
+    digest_of(file, length)
+}
+
+/// The same of whatever a path leads to, written to or not.
+pub(super) fn digest_of(file: fs::File, length: u64) -> io::Result<Option<Sha256>> {
+    let (mut hash, mut left) = (Sha256::new(), file.take(length));
+    let mut buffer = vec![0; READ];
+    loop {
+        match left.read(&mut buffer)? {
+            0 => return Ok((left.limit() == 0).then_some(hash)),
+            n => hash.update(&buffer[..n]),
+        }
+    }
+}
+
+/// Opens a file, and no link to another.
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<fs::File> {
+    options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)).open(path)
+}
+
+/// Keeps everybody else's transfers away from a file.
+fn lock(file: &fs::File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(TryLockError::Error(why)) => Err(why),
+        Ok(()) => Ok(()),
     }
 }

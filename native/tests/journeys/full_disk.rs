@@ -34,7 +34,7 @@ fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let receive = ["receive", "--listen", &at];
+    let receive = ["receive", "--yes", "--listen", &at];
     // What arrives goes through a pipe: that is not what is cramped.
     let mut receiver = side(!of_sender, &receive).spawn().unwrap();
     let mut pipe = receiver.stdout.take().unwrap();

@@ -66,7 +66,7 @@ fn under_way(place: &Place) -> [Child; 2] {
         let mut command = place.servent(&[arguments, &fast].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let receiver = start(&["receive", "--once", "--listen", &at, "-o", "in/"]);
+    let receiver = start(&["receive", "--once", "--yes", "--listen", &at, "-o", "in/"]);
     [start(&["send", &at, "film"]), receiver]
 }
 

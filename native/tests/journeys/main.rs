@@ -5,6 +5,7 @@ mod program;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
 
+mod carried_folder;
 mod elsewhere;
 mod folders;
 mod full_disk;

@@ -175,7 +175,7 @@ fn status_shows_what_neighbours_call_themselves() {
 
 /// Receives one file called so, sent by another process; what both said.
 fn transferred(place: &Place, name: &str, more: &[&str]) -> (Output, Output) {
-    let receive = ["receive", "--listen", "127.0.0.1:0", "-o", "inbox/", "--once"];
+    let receive = ["receive", "--yes", "--listen", "127.0.0.1:0", "-o", "inbox/", "--once"];
     let mut receive = place.servent(&[&receive[..], more].concat());
     let mut receive = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Where it listens is the first thing it says, byte by byte so that the

@@ -154,7 +154,7 @@ fn the_tapes_of_messages_under_loss() {
     let place = Place::new();
     let bytes = noise(200_000);
     std::fs::write(place.path("song.ogg"), &bytes).unwrap();
-    let receive = ["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--once", "--json"];
+    let receive = ["receive", "--yes", "--listen", "127.0.0.1:0", "-o", "in/", "--once", "--json"];
     let lossy = ["--loss", "5%", "--trace"];
     let receive = [&receive[..], &lossy, &["receive.sqlog"]].concat();
     let mut receiving = Running::start(place.servent(&receive));

@@ -103,7 +103,7 @@ async fn a_peer_that_never_answers_ends_the_connection() {
 
 /// A receiver into the folder `in`, which it makes, and where it listens.
 fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
-    let mut arguments = vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json"];
+    let mut arguments = vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--yes"];
     arguments.extend(extra);
     let mut running = Running::start(place.servent(&arguments));
     let at = running.event("listening")["address"].as_str().unwrap().to_owned();
@@ -253,7 +253,7 @@ fn what_was_traced_happens_again() {
 fn pipes_on_both_sides_carry_a_stream() {
     let place = Place::new();
     let at = UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap().to_string();
-    let mut receive = place.servent(&["receive", "--listen", &at, "-q"]);
+    let mut receive = place.servent(&["receive", "--listen", &at, "-q", "--yes"]);
     let receiver = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let receiver = std::thread::spawn(move || finish(receiver));
     let bytes = noise(1_500_000);
@@ -418,11 +418,12 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
     complains(&place.run(&["receive", "-o", "there"]), 4, "there is there already");
     complains(&place.run(&["receive", "-o", "there/in/"]), 4, "cannot make there/in/");
     complains(&place.run(&["send", "127.0.0.1", "missing"]), 4, "cannot read missing");
-    complains(&place.run(&["send", "127.0.0.1", "."]), 4, "is a folder");
+    complains(&place.run(&["send", "127.0.0.1", "there", "-"]), 2, "standard input");
+    complains(&place.run(&["receive", "-o", "in/"]), 2, "add --yes");
     complains(&place.run(&["send", "127.0.0.1", "there", "--mtu", "100"]), 2, "100 bytes");
     complains(&place.run(&["send", "no.such.host.invalid", "there"]), 3, "no.such.host.invalid");
     let taken = UdpSocket::bind(LOOPBACK).unwrap();
     let at = taken.local_addr().unwrap().to_string();
-    complains(&place.run(&["receive", "--listen", &at]), 6, "in use");
+    complains(&place.run(&["receive", "--yes", "--listen", &at]), 6, "in use");
     assert_eq!(place.run(&["send", "127.0.0.1", "there", "--loss", "all"]).status.code(), Some(2));
 }

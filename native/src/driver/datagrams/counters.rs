@@ -24,3 +24,52 @@ pub struct Counters {
     /// before one was measured.
     pub rtt_us: u64,
 }
+
+impl Counters {
+    /// What has been done since they were as they are here.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            protocol: protocol(&self.protocol, &before.protocol),
+            socket: socket(&self.socket, &before.socket),
+            unreachable: self.unreachable - before.unreachable,
+            turned_away: self.turned_away - before.turned_away,
+            turns: self.turns - before.turns,
+            rtt_us: self.rtt_us,
+        }
+    }
+}
+
+const fn protocol(now: &unicast::Counters, before: &unicast::Counters) -> unicast::Counters {
+    unicast::Counters {
+        sent: now.sent - before.sent,
+        sent_bytes: now.sent_bytes - before.sent_bytes,
+        resent: now.resent - before.resent,
+        probes: now.probes - before.probes,
+        delivered: now.delivered - before.delivered,
+        delivered_bytes: now.delivered_bytes - before.delivered_bytes,
+        duplicates: now.duplicates - before.duplicates,
+        acks_sent: now.acks_sent - before.acks_sent,
+        acks_received: now.acks_received - before.acks_received,
+        requested: now.requested - before.requested,
+        rejected: now.rejected - before.rejected,
+        refused: now.refused - before.refused,
+        undelivered: now.undelivered - before.undelivered,
+        packets_out: now.packets_out - before.packets_out,
+        packets_in: now.packets_in - before.packets_in,
+    }
+}
+
+const fn socket(now: &SocketCounters, before: &SocketCounters) -> SocketCounters {
+    SocketCounters {
+        bytes_out: now.bytes_out - before.bytes_out,
+        bytes_in: now.bytes_in - before.bytes_in,
+        send_calls: now.send_calls - before.send_calls,
+        recv_calls: now.recv_calls - before.recv_calls,
+        lost_out: now.lost_out - before.lost_out,
+        lost_in: now.lost_in - before.lost_in,
+        garbage: now.garbage - before.garbage,
+        send_failed: now.send_failed - before.send_failed,
+        too_big: now.too_big - before.too_big,
+    }
+}

@@ -1,0 +1,50 @@
+//! Questions to whoever sits at the terminal.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use servent_core::text::Lines;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{Receiver, channel};
+
+/// Somebody at a terminal, asked one question after the other.
+#[derive(Clone)]
+pub(crate) struct Person {
+    lines: Arc<Mutex<Receiver<String>>>,
+}
+
+impl Person {
+    /// Whoever sits there, if the terminal is free to be asked.
+    pub(crate) fn present() -> Option<Self> {
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let (send, lines) = channel(1);
+        // A read of a terminal cannot be called off, so it has a thread that
+        // ends with the program.
+        std::thread::spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                if send.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Some(Self { lines: Arc::new(Mutex::new(lines)) })
+    }
+
+    /// Asks, and waits for a line; `None` when there will be none. Dropped
+    /// while it waits, the question is off.
+    pub(crate) async fn ask(&self, question: &str) -> Option<String> {
+        let mut lines = self.lines.lock().await;
+        while lines.try_recv().is_ok() {} // What was typed before was no answer.
+        // Nobody reads it when standard error is gone, and nobody answers.
+        let _ = write!(io::stderr(), "{} ", Lines(question));
+        lines.recv().await
+    }
+
+    /// Asks for a yes.
+    pub(crate) async fn agrees(&self, question: &str) -> bool {
+        let answer = self.ask(&format!("{question} [y/N]")).await;
+        answer.is_some_and(|it| matches!(it.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+}

@@ -1,0 +1,219 @@
+//! Which file on the disk an offered one is, or may be.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::offer::Entry;
+use super::target::{NAMES, Target, numbered, part_of};
+use super::writers::Writers;
+use crate::driver::downloads::safe_path;
+
+/// Where what arrives goes.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// Standard output: one file or stream.
+    Output,
+    /// This file.
+    File(PathBuf),
+    /// Files and folders in this folder.
+    Folder(PathBuf),
+}
+
+/// What one transfer finds at its place.
+#[derive(Debug)]
+pub struct Inbox {
+    place: Place,
+    /// Names that other files of this transfer have.
+    taken: BTreeSet<PathBuf>,
+    pub(super) writers: Arc<Writers>,
+}
+
+/// A name for a file, and what is there by that name.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    /// What it will be called; `None` for standard output.
+    pub(super) name: Option<PathBuf>,
+    /// Which of the names that were possible.
+    pub(super) n: u32,
+    pub(super) there: There,
+}
+
+/// What is there of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum There {
+    Nothing,
+    /// A part of so many bytes.
+    Part(u64),
+    /// A file as long as the one that is offered.
+    Whole,
+}
+
+impl Candidate {
+    /// Where the bytes are that may be some of the file.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let name = self.name.as_deref()?;
+        match self.there {
+            There::Nothing => None,
+            There::Part(_) => Some(part_of(name)),
+            There::Whole => Some(name.to_owned()),
+        }
+    }
+}
+
+impl Inbox {
+    /// What transfers at once have in common is in `writers`.
+    #[must_use]
+    pub const fn new(place: Place, writers: Arc<Writers>) -> Self {
+        Self { place, taken: BTreeSet::new(), writers }
+    }
+
+    /// Whether this can be put there at all, and else why not.
+    ///
+    /// # Errors
+    /// A sentence for the sender.
+    pub fn suits(&self, entries: &[Entry]) -> Result<(), &'static str> {
+        match (&self.place, entries) {
+            (Place::Folder(_), [_, ..]) => Ok(()),
+            (_, [one]) if !one.is_folder() => Ok(()),
+            (_, []) => Err("there is nothing in it"),
+            _ => Err("only one file or stream is taken here; receive several with -o FOLDER/"),
+        }
+    }
+
+    /// Makes the folders, and looks what may be there of the files.
+    pub(super) fn survey(&mut self, entries: &[Entry]) -> io::Result<Vec<Option<Candidate>>> {
+        let mut look = |entry: &Entry| {
+            if entry.is_folder() {
+                return self.make(&entry.name).map(|()| None);
+            }
+            self.look(entry, 0).map(Some)
+        };
+        entries.iter().map(&mut look).collect()
+    }
+
+    fn make(&self, folder: &str) -> io::Result<()> {
+        match &self.place {
+            Place::Folder(inbox) => fs::create_dir_all(inbox.join(safe_path(folder))),
+            Place::Output | Place::File(_) => Ok(()),
+        }
+    }
+
+    /// The first possible name after so many others, and what is there.
+    pub(super) fn look(&mut self, entry: &Entry, after: u32) -> io::Result<Candidate> {
+        let wish = match &self.place {
+            Place::Output => return Ok(Candidate { name: None, n: 1, there: There::Nothing }),
+            Place::File(file) if after > 0 => {
+                let what = format!("{} is of another file", part_of(file).display());
+                return Err(io::Error::other(what));
+            }
+            Place::File(file) => file.clone(),
+            Place::Folder(folder) if entry.name.is_empty() => folder.join("received"),
+            Place::Folder(folder) => folder.join(safe_path(&entry.name)),
+        };
+        for n in after + 1..=NAMES {
+            let name = if n == 1 { wish.clone() } else { numbered(&wish, n) };
+            if self.taken.contains(&name) {
+                continue;
+            }
+            let (whole, part) = (file(&name)?, file(&part_of(&name))?);
+            let there = match (whole, part, entry.length) {
+                (None, None, _) => There::Nothing,
+                (Some(whole), _, Some(length)) if whole.is_file() && whole.len() == length => {
+                    There::Whole
+                }
+                (None, Some(part), Some(length)) if part.is_file() && part.len() <= length => {
+                    There::Part(part.len())
+                }
+                _ => continue,
+            };
+            self.taken.insert(name.clone());
+            return Ok(Candidate { name: Some(name), n, there });
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Opens a file after so many bytes that are there. Where nothing is, it
+    /// gets the candidate's name or one after it.
+    pub(super) fn begin(
+        &mut self,
+        entry: &Entry,
+        mut at: Candidate,
+        from: u64,
+    ) -> io::Result<Target> {
+        if let Some(name) = at.name.as_deref().filter(|_| at.there != There::Nothing) {
+            match Target::again(name, from) {
+                // Somebody else's transfer was faster, and nothing is lost.
+                Err(_) if from == 0 => {}
+                other => return other,
+            }
+        }
+        loop {
+            let Some(name) = &at.name else { return Target::output() };
+            if let Some(folder) = name.parent().filter(|folder| *folder != Path::new("")) {
+                fs::create_dir_all(folder)?;
+            }
+            match Target::new(name) {
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other,
+            }
+            loop {
+                at = self.look(entry, at.n)?;
+                if at.there == There::Nothing {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// What is at a path, links not followed.
+fn file(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(about) => Ok(Some(about)),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_the_file_is_found_and_nothing_else_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let inbox = || Inbox::new(Place::Folder(dir.path().to_owned()), Arc::default());
+        let entry = Entry { name: "../a.ogg".into(), length: Some(5) };
+        let look = |after| {
+            let found = inbox().look(&entry, after).unwrap();
+            let name = found.name.unwrap();
+            (name.strip_prefix(dir.path()).unwrap().display().to_string(), found.there)
+        };
+        std::fs::create_dir(path("download")).unwrap();
+        assert_eq!(look(0), ("download/a.ogg".into(), There::Nothing));
+        std::fs::write(path("download/a.ogg.part"), "abc").unwrap();
+        assert_eq!(look(0), ("download/a.ogg".into(), There::Part(3)));
+        std::fs::write(path("download/a.ogg.part"), "abcdef").unwrap();
+        assert_eq!(look(0), ("download/a (2).ogg".into(), There::Nothing), "it is too long");
+        std::fs::write(path("download/a.ogg"), "abcde").unwrap();
+        assert_eq!(look(0), ("download/a.ogg".into(), There::Whole));
+        std::os::unix::fs::symlink("a.ogg", path("download/a (2).ogg")).unwrap();
+        assert_eq!(look(1), ("download/a (3).ogg".into(), There::Nothing));
+    }
+
+    #[test]
+    fn files_of_one_transfer_never_share_a_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut inbox = Inbox::new(Place::Folder(dir.path().to_owned()), Arc::default());
+        let mut names = BTreeSet::new();
+        for name in ["a/b", "a//b", "a\u{1}", "a\u{2}", "", "received"] {
+            let entry = Entry { name: name.into(), length: Some(1) };
+            let found = inbox.look(&entry, 0).unwrap();
+            assert!(names.insert(found.name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What is sent together: files, folders with all that is in them, a stream.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use tokio::fs::File;
+
+use super::message::NAME;
+use crate::driver::downloads::number;
+
+/// Files and folders of one transfer.
+pub(super) const ENTRIES: usize = 50_000;
+/// Bytes of all their names.
+pub(super) const NAMES: usize = 4 << 20;
+
+/// A file or a folder that is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path, with `/` between the parts; a folder's ends with one. Empty:
+    /// a stream without a name.
+    pub name: String,
+    /// Bytes; `None` when nobody knows before the end.
+    pub length: Option<u64>,
+}
+
+impl Entry {
+    /// It is a folder.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.name.ends_with('/')
+    }
+}
+
+/// How many files there are, without the folders, and their bytes as far as
+/// they are known: `None` when one is a stream.
+#[must_use]
+pub fn total(entries: &[Entry]) -> (usize, Option<u64>) {
+    let files = || entries.iter().filter(|entry| !entry.is_folder());
+    let bytes = files().try_fold(0_u64, |sum, entry| Some(sum.saturating_add(entry.length?)));
+    (files().count(), bytes)
+}
+
+/// What is to be sent, in the order in which it is.
+#[derive(Debug, Default)]
+pub struct Offer {
+    pub(super) entries: Vec<Entry>,
+    /// Where each of them is; `None` is standard input.
+    from: Vec<Option<PathBuf>>,
+    /// What was left out, and why.
+    skipped: Vec<(PathBuf, &'static str)>,
+    names: usize,
+    taken: BTreeSet<String>,
+}
+
+/// What cannot be sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OfferError {
+    /// It cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    Read {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// More files than one transfer has.
+    #[error("these are more than {ENTRIES} files and folders, or their names are too long")]
+    TooMany,
+}
+
+impl Offer {
+    /// Standard input alone.
+    #[must_use]
+    pub fn input() -> Self {
+        let entries = vec![Entry { name: String::new(), length: None }];
+        Self { entries, from: vec![None], ..Self::default() }
+    }
+
+    /// These files and folders, and all that is in the folders.
+    ///
+    /// Blocks while it looks.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or they are too many.
+    pub fn of(paths: &[PathBuf]) -> Result<Self, OfferError> {
+        let mut offer = Self::default();
+        for path in paths {
+            let read = |why| OfferError::Read { path: path.clone(), why };
+            let name = match path.file_name() {
+                Some(name) => name.to_owned(),
+                None => path.canonicalize().map_err(read)?.file_name().unwrap_or_default().into(),
+            };
+            let name = name.to_string_lossy().into_owned();
+            let mut n = 1;
+            let mut unused = name.clone();
+            while !offer.taken.insert(unused.clone()) {
+                n += 1;
+                unused = number(&name, n);
+            }
+            offer.add(path, unused)?;
+        }
+        Ok(offer)
+    }
+
+    fn add(&mut self, path: &Path, name: String) -> Result<(), OfferError> {
+        let read = |why| OfferError::Read { path: path.to_owned(), why };
+        let about = path.metadata().map_err(read)?;
+        if !about.is_dir() {
+            if about.is_file() {
+                std::fs::File::open(path).map_err(read)?; // Whether we may.
+            }
+            return self.push(Some(path), name, about.is_file().then_some(about.len()));
+        }
+        self.push(None, format!("{name}/"), Some(0))?;
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(read)? {
+            inside.push(entry.map_err(read)?);
+        }
+        inside.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in inside {
+            let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
+            let about = path.metadata().ok();
+            match about {
+                None => self.skipped.push((path, "its link leads nowhere")),
+                Some(about) if about.is_dir() && kind.is_symlink() => {
+                    self.skipped.push((path, "it is a link to a folder"));
+                }
+                Some(about) if !about.is_dir() && !about.is_file() => {
+                    self.skipped.push((path, "it is no file"));
+                }
+                Some(_) => {
+                    self.add(&path, format!("{name}/{}", entry.file_name().to_string_lossy()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        path: Option<&Path>,
+        name: String,
+        length: Option<u64>,
+    ) -> Result<(), OfferError> {
+        self.names += name.len();
+        if self.entries.len() >= ENTRIES || self.names > NAMES || name.len() > NAME {
+            return Err(OfferError::TooMany);
+        }
+        self.entries.push(Entry { name, length });
+        self.from.push(path.map(Path::to_owned));
+        Ok(())
+    }
+
+    /// What the receiver is shown.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What is in the folders and is not sent, and why.
+    #[must_use]
+    pub fn skipped(&self) -> &[(PathBuf, &'static str)] {
+        &self.skipped
+    }
+
+    /// Where an entry is read; `None` for standard input.
+    pub(super) fn path(&self, entry: usize) -> Option<&Path> {
+        self.from.get(entry).and_then(Option::as_deref)
+    }
+
+    pub(super) async fn open(&self, entry: usize) -> io::Result<File> {
+        match self.path(entry) {
+            Some(path) => File::open(path).await,
+            None => Ok(File::from_std(io::stdin().as_fd().try_clone_to_owned()?.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_offered_with_its_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(path("docs/empty")).unwrap();
+        std::fs::create_dir_all(path("docs/sub")).unwrap();
+        std::fs::create_dir_all(path("other")).unwrap();
+        std::fs::write(path("docs/b"), "bb").unwrap();
+        std::fs::write(path("docs/sub/a"), "a").unwrap();
+        std::fs::write(path("other/b.txt"), "other").unwrap();
+        std::fs::write(path("b.txt"), "b").unwrap();
+        std::os::unix::fs::symlink(path("docs"), path("docs/circle")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("docs/dead")).unwrap();
+        let offer = Offer::of(&[path("docs/"), path("b.txt"), path("other/b.txt")]).unwrap();
+        let entries: Vec<(&str, Option<u64>)> =
+            offer.entries().iter().map(|it| (&it.name[..], it.length)).collect();
+        let wanted = [
+            ("docs/", Some(0)),
+            ("docs/b", Some(2)),
+            ("docs/empty/", Some(0)),
+            ("docs/sub/", Some(0)),
+            ("docs/sub/a", Some(1)),
+            ("b.txt", Some(1)),
+            ("b (2).txt", Some(5)),
+        ];
+        assert_eq!(entries, wanted);
+        assert_eq!(total(offer.entries()), (4, Some(9)));
+        let skipped: Vec<&Path> = offer.skipped().iter().map(|(path, _)| path.as_path()).collect();
+        assert_eq!(skipped, [path("docs/circle"), path("docs/dead")]);
+    }
+}
