@@ -12,6 +12,7 @@
 
 mod lab;
 mod panic;
+mod passages;
 mod queue;
 mod routing;
 mod swarm;
@@ -20,6 +21,7 @@ mod unicast;
 mod value;
 
 pub use lab::Run;
+pub use passages::chapter;
 pub use queue::Queue;
 pub use routing::Routing;
 pub use swarm::Swarm;

@@ -70,6 +70,8 @@ export class Run {
   records(from, count, filter) { return this.raw.records(from, count, filter); }
   /** @param {number} i */
   why(i) { return this.raw.why(i) ?? null; }
+  /** The numbers a record rests on. @param {number} i */
+  numbers(i) { return this.raw.numbers(i) ?? null; }
   pins() { return this.raw.pins(); }
   branches() { return this.raw.branches(); }
   verified() { return this.raw.verified(); }

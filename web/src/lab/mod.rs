@@ -218,6 +218,10 @@ impl<P: Watched> Watching for Lab<P> {
         record.map_or(Ok(JsValue::UNDEFINED), |record| give(&P::why(record)))
     }
 
+    fn numbers(&self, i: u32) -> Option<Value> {
+        P::numbers(&self.timeline, i.into())
+    }
+
     fn density(&mut self, bins: u32) -> Vec<u32> {
         self.surveyed();
         self.columns.density(bins)

@@ -40,6 +40,7 @@ pub(crate) trait Watching {
     fn record(&self, i: u32) -> Answer;
     fn records(&self, from: u32, count: u32, filter: &str) -> Answer;
     fn why(&self, i: u32) -> Answer;
+    fn numbers(&self, i: u32) -> Option<Value>;
     fn density(&mut self, bins: u32) -> Vec<u32>;
     fn pins(&mut self) -> Answer;
     fn fault(&mut self, fault: Value) -> Result<u32, JsError>;
@@ -232,6 +233,17 @@ impl Run {
     #[wasm_bindgen(unchecked_return_type = "TraceWhy | undefined")]
     pub fn why(&self, i: u32) -> Answer {
         self.of.borrow().why(i)
+    }
+
+    /// The numbers record `i` rests on, and the key of their sentence;
+    /// `undefined` where there are none.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
+    pub fn numbers(&self, i: u32) -> Answer {
+        let numbers = self.of.borrow().numbers(i);
+        numbers.map_or(Ok(JsValue::UNDEFINED), |numbers| give(&numbers))
     }
 
     /// Records per bin, from the beginning to the horizon.

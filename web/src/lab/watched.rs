@@ -39,6 +39,8 @@ pub(crate) trait Watched:
     fn is_fault(event: &Self::Event) -> bool;
     /// Why a record is there.
     fn why(record: &Record<Self::Event>) -> Why;
+    /// The numbers a record rests on; `None` for one that needs none.
+    fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value>;
     /// A node's state; `null` while it is down.
     fn look(world: &World<Self>, node: NodeId) -> serde_json::Result<Value>;
 }

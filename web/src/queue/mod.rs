@@ -1,5 +1,6 @@
 //! The queue: servents, their slots, and who stands in line.
 
+pub(crate) mod numbers;
 mod outcome;
 mod state;
 mod watched;

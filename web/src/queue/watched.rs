@@ -115,6 +115,18 @@ impl Watched for Queue {
         why::of(record)
     }
 
+    fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
+        let record = timeline.record(i)?;
+        let Event::Queue(event) = &record.event else { return None };
+        let earlier = (0..i).rev().filter_map(|j| timeline.record(j));
+        let earlier = earlier.filter(|old| old.node == record.node);
+        let told = earlier.filter_map(|old| match &old.event {
+            Event::Queue(event) => Some((old.at, event.clone())),
+            _ => None,
+        });
+        super::numbers::of(record.at, event, told)
+    }
+
     fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
         serde_json::to_value(world.view(node, 1, CARDS))
     }

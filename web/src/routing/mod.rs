@@ -1,5 +1,6 @@
 //! Routing: an overlay, and every message on its way.
 
+mod numbers;
 mod rows;
 mod searches;
 mod watched;

@@ -1,5 +1,6 @@
 //! The swarm: a coordinator, its source, and clients that trade pieces.
 
+mod numbers;
 mod picture;
 mod selection;
 mod watched;

@@ -93,6 +93,10 @@ impl Watched for Swarm {
         why::of(record)
     }
 
+    fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
+        super::numbers::of(timeline, i)
+    }
+
     fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
         if node == world.coordinator() {
             return serde_json::to_value(world.coordinator_view());

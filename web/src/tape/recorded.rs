@@ -15,6 +15,7 @@ use wasm_bindgen::{JsError, JsValue};
 use crate::lab::{
     BranchInfo, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
 };
+use crate::queue::numbers;
 use crate::queue::{Outcome, Part, QueueState, look};
 use crate::value::{Answer, give, refused};
 
@@ -212,6 +213,18 @@ impl Watching for Recorded {
         let (record, named) = (self.player.record(i as usize), self.named(i));
         let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
+    }
+
+    fn numbers(&self, i: u32) -> Option<Value> {
+        let said = |i: usize| {
+            let record = self.player.record(i)?;
+            match serde_json::from_str(&record.event).ok()? {
+                Said::Queue(event) => Some((record.at, event)),
+                _ => None,
+            }
+        };
+        let (at, event) = said(i as usize)?;
+        numbers::of(at, &event, (0..i as usize).rev().filter_map(said))
     }
 
     fn density(&mut self, bins: u32) -> Vec<u32> {

@@ -1,5 +1,6 @@
 //! Unicast: two ends and the datagrams between them.
 
+mod numbers;
 mod watched;
 
 use std::rc::Rc;

@@ -81,6 +81,10 @@ impl Watched for Unicast {
         why::of(record)
     }
 
+    fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
+        super::numbers::of(timeline, i)
+    }
+
     fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
         serde_json::to_value(world.margins(node))
     }

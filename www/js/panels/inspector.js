@@ -1,6 +1,7 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
 import { el, fill, setAttr, setText } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
+import { clauseButton } from '#lab/panels/clause.js';
 import { reason, t, tell } from '#lab/strings.js';
 import { show, tree } from '#lab/panels/tree.js';
 
@@ -67,17 +68,24 @@ export class LabInspector extends HTMLElement {
     const rule = why ? reason(why.key, { ...body, ...why.args }) : '';
     fill(this.event, head,
       el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
-      this.#rule(rule, why),
+      this.#rule(rule, why, this.#numbers(record.seq, run)),
       this.#chain(record, run));
     return undefined;
   }
 
-  /** The rule that was followed: its sentence, its clause, its number. @param {string} rule @param {T.TraceWhy|null} why */
-  #rule(rule, why) {
-    if (!rule && !why?.clause) return null;
+  /** The numbers a record rests on, as a sentence; while it plays nobody could read them. @param {number} seq @param {Run} run */
+  #numbers(seq, run) {
+    if (this.session?.playing) return '';
+    const numbers = run.numbers(seq);
+    return numbers ? t(`numbers.${numbers.key}`, { ...numbers, clock: (/** @type {number} */ us) => clock(us - run.origin) }) : '';
+  }
+
+  /** What was followed: the numbers, the rule, and where it stands. @param {string} rule @param {T.TraceWhy|null} why @param {string} numbers */
+  #rule(rule, why, numbers) {
+    if (!rule && !why?.clause && !numbers) return null;
     const { id = null, clause = null } = why ?? {};
-    return el('div', { class: 'why' }, el('h3', { text: t('inspect.why') }), rule ? el('p', { text: rule }) : null,
-      clause ? el('p', { class: 'clause' }, el('span', { text: clause }), id ? el('code', { text: id, title: t('inspect.requirement', { id }) }) : null) : null);
+    return el('div', { class: 'why' }, el('h3', { text: t('inspect.why') }), numbers ? el('p', { class: 'numbers', text: numbers }) : null,
+      rule ? el('p', { text: rule }) : null, id && clause ? clauseButton(id, clause) : null);
   }
 
   /** The records that led here, each a button that goes there. @param {T.LabRecord} record @param {Run|null} run */
@@ -133,7 +141,7 @@ export class LabInspector extends HTMLElement {
     for (let at = /** @type {number|null} */ (seq), i = 0; at !== null && !rule && i < NEAR; i += 1) {
       const why = run.why(at);
       const { event, cause } = run.record(at);
-      rule = this.#rule(why ? reason(why.key, { ...Object.values(event)[0], ...why.args }) : '', why);
+      rule = this.#rule(why ? reason(why.key, { ...Object.values(event)[0], ...why.args }) : '', why, this.#numbers(at, run));
       at = cause;
     }
     fill(/** @type {Element} */ (this.about), rule, this.#chain(record, run));

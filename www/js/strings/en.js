@@ -3,7 +3,7 @@
  * of this shape. The core gives keys and arguments; a sentence is text with
  * `{argument}` marks, or a function of the arguments.
  */
-import { bytes, count, span } from '#lab/format.js';
+import { bytes, count, lasted, span } from '#lab/format.js';
 
 /** @typedef {Record<string, any>} Args */
 
@@ -191,7 +191,19 @@ const PAGE = {
   'inspect.event': 'What just happened',
   'inspect.none': 'Nothing has happened yet. Press play, or step to the first event.',
   'inspect.why': 'Why',
-  'inspect.requirement': (a) => `${a.id}: the number of this rule in the specification’s table of requirements`,
+  'clause.open': (a) => `${a.id}: read the passage`,
+  'clause.lines': (a) => `PDTP transfer manager, ${a.lines}`,
+  'clause.own': 'our own rule; the text says nothing',
+  'clause.note': 'Restated in the project’s own words; the numbers are those of its requirements, and each has tests that bear its number.',
+  'numbers.told': (a) => `Place ${count(a.position)} of ${count(a.length)}; may ask from ${a.clock(a.from)} until ${a.clock(a.to)}.`,
+  'numbers.window': (a) => `Place ${count(a.position)}, at ${a.clock(a.at)}: its window runs from ${a.clock(a.from)} until ${a.clock(a.to)}.`,
+  'numbers.too_early': (a) => `Asked at ${a.clock(a.at)}; allowed from ${a.clock(a.from)}; ${lasted(a.early)} too early → place ${count(a.position)} is lost.`,
+  'numbers.overdue': (a) => `Had until ${a.clock(a.to)} to ask; it is ${a.clock(a.at)}, ${lasted(a.late)} later → place ${count(a.position)} is lost.`,
+  'numbers.lost': (a) => `At ${a.clock(a.at)} place ${count(a.position)} is lost, which had until ${a.clock(a.to)}.`,
+  'numbers.started': (a) => `Waited ${lasted(a.waited)}; ${plural(a.free, 'slot is', 'slots are')} free afterwards.`,
+  'numbers.place': (a) => `Place ${count(a.position)} of ${count(a.length)}.`,
+  'numbers.until': (a) => `From ${a.clock(a.at)} until ${a.clock(a.until)}: ${lasted(a.until - a.at)}.`,
+  'numbers.free': (a) => `${plural(a.free, 'slot is', 'slots are')} free now.`,
   'inspect.chain': 'What led here',
   'inspect.diff': (a) => `What this input changed at ${a.name}`,
   'inspect.diff.none': 'Nothing at this node.',

@@ -1,5 +1,5 @@
 /** Sentences of the routing view; they come with it. */
-import { count } from '#lab/format.js';
+import { count, lasted } from '#lab/format.js';
 
 /** @import { Args } from './en.js' */
 
@@ -68,6 +68,11 @@ export const routing = {
   'lives.long': 'How long every node remembers a query and its way back. A table has two pages, and the older one is dropped as a whole: an entry lives at least one turn of the page, and less than two. The way to a servent is kept three times as long. The story is told again from the same moment.',
   'lives.name': (a) => `Tables live ${a.life} to ${a.most}`,
   'lives.range': (a) => `${a.life} to ${a.most}`,
+  'numbers.travel': (a) => `${plural(a.hops + 1, 'link', 'links')} behind it, ${count(a.ttl - 1)} more allowed${a.on ? `; goes on to ${plural(a.on, 'neighbour', 'neighbours')}` : ''}.`,
+  'numbers.copy': (a) => `Came first at ${a.clock(a.first)} from ${a.from}; this copy comes ${lasted(a.after)} later, over ${plural(a.hops + 1, 'link', 'links')} → dropped.`,
+  'numbers.route': (a) => `The query came at ${a.clock(a.first)} from ${a.from}; this answer comes ${lasted(a.after)} later, and the way is gone → dropped.`,
+  'numbers.sent': (a) => `${count(a.bytes)} bytes; may go over ${plural(a.ttl, 'link', 'links')}, ${count(a.hops)} behind it; takes ${lasted(a.takes)}.`,
+  'numbers.found': (a) => `${plural(a.hops, 'link', 'links')} away, ${lasted(a.after)} after the question.`,
   'outcome.messages': 'messages',
   'outcome.messages.long': 'Messages that left a node, for each neighbour one',
   'outcome.cost': 'messages an answer',

@@ -46,6 +46,8 @@ export const swarm = {
   'swarm.source.copies': (a) => `${times(a.copies)} sent`,
   'swarm.rarity': 'copies among clients',
   'swarm.rarity.short': 'copies',
+  'numbers.ledger': (a) => `${a.name}: free ${count(a.free)}${a.granted ? ` + granted ${count(a.granted)}` : ''} + earned ${count(a.earned)} (${plural(a.uploads, 'upload', 'uploads')} × ${times(a.ratio / 1000)}) − taken ${count(a.taken)} = ${a.credit}.`,
+  'numbers.funnel': (a) => `${plural(a.needed, 'piece', 'pieces')} needed → ${plural(a.reachable, 'giver', 'givers')} in reach → ${count(a.useful)} useful → ${count(a.stalled)} stalled → ${count(a.rarest)} of the rarest.`,
   'outcome.served': 'served',
   'outcome.served.of': (a) => `${count(a.whole)} of ${count(a.wanting)}`,
   'outcome.served.long': 'Clients that have every piece, of those that want all',

@@ -1,14 +1,15 @@
 /** How a transfer was chosen: what each clause left over, from what was needed to whom was asked. */
 import { el } from '#lab/dom.js';
 import { count } from '#lab/format.js';
+import { clauseButton } from '#lab/panels/clause.js';
 import { known, t } from '#lab/strings.js';
 import { nameOf } from '#lab/swarm/words.js';
 
 /** @import { SwarmRun } from './run.js' */
 
 /** The rule of a step, behind its number. @param {string} text @param {string} why @param {{id: string, clause: string}} rule */
-const rule = (text, why, { id, clause }) => el('details', {}, el('summary', {}, el('span', { text }), el('code', { text: id, title: t('inspect.requirement', { id }) })),
-  el('p', {}, known(why) ? `${t(why)} ` : '', el('em', { text: clause })));
+const rule = (text, why, { id, clause }) => el('details', {}, el('summary', {}, el('span', { text }), el('code', { text: id })),
+  el('p', {}, known(why) ? t(why) : '', clauseButton(id, clause)));
 
 /** @param {SwarmRun} run @param {import('./run.js').Chosen} funnel */
 export function funnelOf(run, { steps, chosen, giver, taker, piece, led }) {

@@ -50,6 +50,23 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('why has numbers, and its clause opens the passage among its neighbours', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=impatient&t=0');
+      await explored(page);
+      await within(page, (session) => session.seekEvent(session.run.records(0, 1, '"too_early"')[0].seq));
+      await page.waitForSelector('.why .numbers');
+      assert.match(await page.$eval('.why .numbers', (n) => n.textContent ?? ''), /^Asked at .+; allowed from .+ too early/);
+      await page.click('.why button.clause');
+      await page.waitForSelector('dialog[open] .passages');
+      const { here, all } = await page.$eval('dialog .passages', (n) => ({ here: n.querySelector('[aria-current] code')?.textContent, all: n.children.length }));
+      assert.match(String(here), /^(AQ-5|PQ-7)$/);
+      assert.ok(all > 10);
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
     test('what an input changed is shown at every event that came of it', async () => {
       const { page } = await open(started, '#1/queue?p=impatient&t=0');
       await explored(page);

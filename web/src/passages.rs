@@ -1,0 +1,87 @@
+//! Passages of the specifications, in the project's own words, by the number
+//! of their requirement.
+
+use serde::Serialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::value::{Answer, give};
+
+/// The texts of `docs/spec`.
+const TEXTS: [&str; 4] = [
+    include_str!("../../docs/spec/queue.md"),
+    include_str!("../../docs/spec/routing.md"),
+    include_str!("../../docs/spec/unicast.md"),
+    include_str!("../../docs/spec/swarm.md"),
+];
+
+/// A passage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Passage {
+    /// The number of its requirement.
+    id: &'static str,
+    /// What it says.
+    text: String,
+}
+
+/// A chapter with the passage in it that was asked for.
+#[derive(Debug, Serialize)]
+struct Chapter {
+    /// What the text is called.
+    title: &'static str,
+    /// What the chapter is called.
+    name: &'static str,
+    /// All its passages, in their order.
+    passages: Vec<Passage>,
+}
+
+/// The chapter a requirement stands in, for reading around it; `undefined` for
+/// a number there is not.
+///
+/// # Errors
+/// When a value has no form in JavaScript.
+#[wasm_bindgen(unchecked_return_type = "Chapter | undefined")]
+pub fn chapter(id: &str) -> Answer {
+    let found = TEXTS.iter().flat_map(|text| chapters(text)).find(|chapter| chapter.has(id));
+    found.map_or(Ok(wasm_bindgen::JsValue::UNDEFINED), |chapter| give(&chapter))
+}
+
+impl Chapter {
+    fn has(&self, id: &str) -> bool {
+        self.passages.iter().any(|passage| passage.id == id)
+    }
+}
+
+fn chapters(text: &'static str) -> impl Iterator<Item = Chapter> {
+    let mut parts = text.split("\n## ");
+    let title = parts.next().and_then(|head| head.lines().next()).unwrap_or_default();
+    let title = title.trim_start_matches("# ");
+    parts.map(move |part| {
+        let mut passages = part.split("\n### ");
+        let name = passages.next().unwrap_or_default().trim();
+        let passage = |passage: &'static str| {
+            let (id, text) = passage.split_once('\n').unwrap_or((passage, ""));
+            Passage { id: id.trim(), text: text.split_whitespace().collect::<Vec<_>>().join(" ") }
+        };
+        Chapter { title, name, passages: passages.map(passage).collect() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_requirement_has_one_passage_and_every_passage_says_something() {
+        let listed = include_str!("../../docs/requirements.txt").lines();
+        let id = |line: &'static str| line.split_whitespace().next().filter(|id| id.contains('-'));
+        let mut wanted: Vec<&str> =
+            listed.filter(|line| !line.starts_with('#')).filter_map(id).collect();
+        let all = TEXTS.iter().flat_map(|text| chapters(text));
+        let passages: Vec<Passage> = all.flat_map(|chapter| chapter.passages).collect();
+        assert!(passages.iter().all(|passage| passage.text.len() > 30));
+        let mut told: Vec<&str> = passages.iter().map(|passage| passage.id).collect();
+        wanted.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, wanted);
+    }
+}

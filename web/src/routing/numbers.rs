@@ -1,0 +1,59 @@
+//! The numbers behind a verdict on a message: how far it has come, and what of
+//! it was here before.
+
+use serde_json::{Value, json};
+use servent_core::routing::Why;
+use servent_core::trace::NodeId;
+use servent_core::wire::gnutella::Kind;
+use servent_sim::Timeline;
+use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Routing};
+
+/// What a record rests on.
+pub(super) fn of(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
+    let record = timeline.record(i)?;
+    let earlier = || (0..i).rev().filter_map(|j| timeline.record(j));
+    match &record.event {
+        Event::Message(MessageEvent::Judged { kind, guid, ttl, hops, why, on, .. }) => {
+            // The copy that was taken, or the query whose way back a hit needs.
+            let wanted = if *kind == Kind::Hit { Kind::Query } else { *kind };
+            let taken = |node: NodeId| {
+                earlier().find_map(|old| match &old.event {
+                    Event::Message(MessageEvent::Judged {
+                        kind, guid: of, verdict, from, ..
+                    }) if old.node == node
+                        && (*kind, of) == (wanted, guid)
+                        && *verdict != Outcome::Dropped =>
+                    {
+                        Some((old.at, *from))
+                    }
+                    _ => None,
+                })
+            };
+            let first = match why {
+                Some(Why::Duplicate) if *kind != Kind::Hit => taken(record.node),
+                Some(Why::NoRoute | Why::RouteGone) if *kind == Kind::Hit => taken(record.node),
+                _ => None,
+            };
+            let travel = json!({"key": "travel", "ttl": ttl, "hops": hops, "on": on});
+            let known = |(first, from): (_, NodeId)| {
+                let name = timeline.world().scenario().name(from);
+                let key = if wanted == *kind { "copy" } else { "route" };
+                json!({"key": key, "first": first, "from": name, "at": record.at,
+                    "after": record.at.since(first), "ttl": ttl, "hops": hops})
+            };
+            Some(first.map_or(travel, known))
+        }
+        Event::Message(MessageEvent::Sent { ttl, hops, bytes, due, .. }) => {
+            let takes = due.since(record.at);
+            Some(json!({"key": "sent", "ttl": ttl, "hops": hops, "bytes": bytes, "takes": takes}))
+        }
+        Event::App(AppEvent::Found { guid, hops, .. }) => {
+            let asked = earlier().find_map(|old| match &old.event {
+                Event::App(AppEvent::Searched { guid: of, .. }) if of == guid => Some(old.at),
+                _ => None,
+            })?;
+            Some(json!({"key": "found", "hops": hops, "after": record.at.since(asked)}))
+        }
+        _ => None,
+    }
+}

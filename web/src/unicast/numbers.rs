@@ -1,0 +1,75 @@
+//! The numbers behind what both ends of a connection do: HA and HS, and when a
+//! message was sent first.
+
+use serde_json::{Value, json};
+use servent_core::trace::Record;
+use servent_core::unicast::Event as Told;
+use servent_sim::Timeline;
+use servent_sim::unicast::{Event, Unicast};
+
+/// What a record rests on.
+pub(super) fn of(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
+    let record = timeline.record(i)?;
+    let Event::Unicast(told) = &record.event else { return None };
+    let earlier = || {
+        let of_node = |old: &&Record<Event>| old.node == record.node;
+        (0..i).rev().filter_map(|j| timeline.record(j)).filter(of_node).filter_map(|old| {
+            let Event::Unicast(told) = &old.event else { return None };
+            Some((old.at, told))
+        })
+    };
+    let pair = |conn| {
+        earlier().find_map(|(_, old)| match old {
+            Told::Acked { conn: of, highest_acked, highest_sent, .. } if of == conn => {
+                Some((*highest_acked, *highest_sent))
+            }
+            _ => None,
+        })
+    };
+    Some(match told {
+        Told::Acked { conn, highest_acked, highest_sent, .. } => {
+            let before = pair(conn).map_or(0, |(acked, _)| acked);
+            json!({"key": "acked", "before": before, "ha": highest_acked, "hs": highest_sent})
+        }
+        Told::Resent { conn, from, .. } => {
+            let first = earlier().find_map(|(at, old)| match old {
+                Told::Sent { conn: of, from: first, to, .. }
+                    if of == conn && (*first..=*to).contains(from) =>
+                {
+                    Some(at)
+                }
+                _ => None,
+            })?;
+            json!({"key": "resent", "first": first, "after": record.at.since(first),
+                "ha": pair(conn).map_or(0, |(acked, _)| acked)})
+        }
+        Told::Received { from, to, .. } | Told::Sent { from, to, .. } => {
+            json!({"key": "range", "from_number": from, "to_number": to})
+        }
+        Told::Delivered { conn, number, .. } => {
+            let came = earlier().find_map(|(at, old)| match old {
+                Told::Received { conn: of, from, to, .. }
+                    if of == conn && (*from..=*to).contains(number) =>
+                {
+                    Some(at)
+                }
+                _ => None,
+            })?;
+            json!({"key": "delivered", "number": number, "came": came,
+                "held": record.at.since(came)})
+        }
+        Told::AckSent { upto, newest, .. } => {
+            json!({"key": "ack_sent", "upto": upto, "newest": newest})
+        }
+        Told::Requested { from, to, count, .. } => {
+            json!({"key": "requested", "from_number": from, "to_number": to, "count": count})
+        }
+        Told::Duplicate { from, to, .. } => {
+            json!({"key": "range", "from_number": from, "to_number": to})
+        }
+        Told::Rtt { smoothed, variation, timeout, .. } => {
+            json!({"key": "rtt", "smoothed": smoothed, "variation": variation, "timeout": timeout})
+        }
+        _ => return None,
+    })
+}
