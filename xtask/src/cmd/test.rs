@@ -103,7 +103,7 @@ fn clippy(_: &Context) -> Result<Outcome> {
 /// The targets are a workspace of their own, which nothing else builds.
 fn fuzz(_: &Context) -> Result<Outcome> {
     cargo()
-        .words("check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz")
+        .words("check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --target-dir target/fuzz")
         .quiet()?;
     Ok(().into())
 }
