@@ -26,6 +26,7 @@ mod status;
 mod swarm;
 mod trace;
 mod unicast;
+mod wide;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;

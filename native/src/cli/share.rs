@@ -20,7 +20,7 @@ use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print, reach};
+use super::{Common, access_log, print, reach, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -74,12 +74,16 @@ pub(crate) struct Arguments {
     trace: TraceFlag,
     #[command(flatten)]
     lab: start::LabFlags,
+    /// Share a home folder, or the whole machine, without being asked.
+    #[arg(long)]
+    yes: bool,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    wide::ask(&arguments.folders, arguments.yes)?;
     let config = configure(common, arguments)?;
     let nothing = config.settings.share.is_empty();
     if nothing && added_shares(&config.settings.state).unwrap_or_default().is_empty() {

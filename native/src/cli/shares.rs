@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::control::Control;
 use super::start::runtime;
-use super::{Common, print};
+use super::{Common, print, wide};
 use crate::exit::Failure;
 
 /// Let the running servent share more folders or files, from now on.
@@ -22,6 +22,9 @@ pub(crate) struct Add {
     /// Folders or files to share.
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
+    /// Share a home folder, or the whole machine, without being asked.
+    #[arg(long)]
+    yes: bool,
 }
 
 /// Let the running servent share folders or files no longer.
@@ -38,6 +41,7 @@ pub(crate) struct Remove {
 }
 
 pub(crate) fn add(common: &Common, arguments: &Add) -> Result<(), Failure> {
+    wide::ask(&arguments.folders, arguments.yes)?;
     each(common, &arguments.folders, "POST", |path, outcome| match outcome {
         "as_before" => format!("{path} is shared already"),
         _ => format!("{path} is shared, at the next start too"),

@@ -1,5 +1,6 @@
 //! Walking the shared folders. Names only; what is in a file comes later.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use notify::RecursiveMode;
+use rustix::io::Errno;
 
 use super::beneath::Root;
 use crate::error::StartError;
@@ -39,6 +41,19 @@ pub(super) struct Found {
 pub(super) struct Walk {
     pub(super) files: Vec<Found>,
     pub(super) warnings: Vec<String>,
+    linked: BTreeMap<Inode, Linked>,
+}
+
+/// A file of the disk, whatever its names are.
+type Inode = (u64, u64);
+
+/// A file that has several names.
+#[derive(Debug)]
+struct Linked {
+    names: u64,
+    found: u64,
+    /// One of them.
+    path: PathBuf,
 }
 
 impl Share {
@@ -99,6 +114,7 @@ impl Walk {
         if walk.files.len() >= most {
             walk.warn(format!("only the first {most} files are shared"));
         }
+        walk.name_hard_links();
         walk
     }
 
@@ -145,10 +161,35 @@ impl Walk {
         let path = root.path().join(&relative);
         match root.open_file(&relative).and_then(|file| file.metadata()) {
             Ok(meta) => {
+                if meta.nlink() > 1 {
+                    let linked = Linked { names: meta.nlink(), found: 0, path };
+                    self.linked.entry((meta.dev(), meta.ino())).or_insert(linked).found += 1;
+                }
                 let (size, mtime) = (meta.len(), mtime(&meta));
                 self.files.push(Found { root: Arc::clone(root), name, relative, size, mtime });
             }
-            Err(why) => self.warn(format!("{} is not shared: {why}", path.display())),
+            Err(why) => {
+                let what = match Errno::from_io_error(&why) {
+                    Some(Errno::XDEV) => "it is a link that leads out of the folder".into(),
+                    Some(Errno::NOENT) => "it is a link to nothing".into(),
+                    Some(Errno::ACCESS) => "we may not read it".into(),
+                    _ => why.to_string(),
+                };
+                self.warn(format!("{} is not shared: {what}", path.display()));
+            }
+        }
+    }
+
+    /// Whoever can write to a name elsewhere changes what is shared here.
+    fn name_hard_links(&mut self) {
+        let outside = self.linked.values().filter(|file| file.found < file.names);
+        let (count, one) = (outside.clone().count(), outside.map(|file| &file.path).next());
+        if let Some(path) = one {
+            let (these, path) =
+                (if count == 1 { "file has" } else { "files have" }, path.display());
+            self.warn(format!(
+                "{count} {these} a name outside of what is shared, too (a hard link): {path}"
+            ));
         }
     }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use super::*;
 
@@ -115,4 +116,27 @@ fn what_is_added_is_shared_until_it_is_taken_away() {
     assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(0))]));
     let why = library.unshare(&at("one")).unwrap_err().to_string();
     assert!(why.ends_with("/one is not shared"), "{why}");
+}
+
+#[test]
+fn links_that_lead_out_are_named_for_what_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("pub")).unwrap();
+    fs::write(at("secret"), "secret").unwrap();
+    symlink(at("secret"), at("pub/out")).unwrap();
+    symlink("nowhere", at("pub/void")).unwrap();
+    fs::write(at("pub/inside"), "two names, both here").unwrap();
+    fs::hard_link(at("pub/inside"), at("pub/inside too")).unwrap();
+    let warnings = || {
+        let (library, _) = Library::open(&[at("pub")], &[], Vec::new()).unwrap();
+        library.status().lock().unwrap().warnings.clone()
+    };
+    let said = warnings();
+    assert!(said[0].ends_with("pub/out is not shared: it is a link that leads out of the folder"));
+    assert!(said[1].ends_with("pub/void is not shared: it is a link to nothing"));
+    assert_eq!(said.len(), 2, "{said:?}");
+    fs::hard_link(at("pub/inside"), at("elsewhere")).unwrap();
+    let said = warnings();
+    assert!(said[2].starts_with("1 file has a name outside of what is shared, too"), "{said:?}");
 }

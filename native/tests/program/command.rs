@@ -104,6 +104,8 @@ fn completions_and_manual_pages_are_complete() {
 fn wrong_calls_say_what_would_be_right() {
     let place = Place::new();
     complains(&place.run(&["share"]), 2, "nothing to share");
+    complains(&place.run(&["share", "/"]), 2, "/ holds more than one shares");
+    complains(&place.run(&["add", "."]), 2, "holds more than one shares");
     let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
     complains(&place.run(&["get", urn]), 2, "nobody of the overlay is known yet");
     complains(&place.run(&["get", "ftp://host/file"]), 2, "ftp://host/file");
