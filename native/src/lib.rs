@@ -21,6 +21,7 @@ pub use self::access::Access;
 pub use self::clock::Clock;
 pub use self::library::{LibraryStatus, Outcome};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
+pub use self::net::{Identity, IdentityError};
 pub use self::seldom::Seldom;
 pub use self::store::{DamagedState, Durability};
 pub use self::tape::{Joined, TraceFile};

@@ -12,6 +12,7 @@ mod get;
 mod lab_cmd;
 mod lan;
 mod man;
+mod private;
 mod reach;
 mod receive;
 mod replay;

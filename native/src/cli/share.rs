@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use super::amount::rate;
 use super::control::{ControlFile, LabAccess, Server, token};
 use super::lan::Lan;
+use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
 use super::{Common, access_log, print, reach, wide};
@@ -40,6 +41,7 @@ use crate::signal::Signals;
   servent share pub --lan                        join the servents of the local network
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --access-log access.log      a line a request, for the tools of web servers
+  servent share pub --tls-self-made              in private; its fingerprint is printed
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -70,6 +72,8 @@ pub(crate) struct Arguments {
     /// Bytes a second all uploads of one address together may take.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate_per_peer: Option<u64>,
+    #[command(flatten)]
+    private: Private,
     #[command(flatten)]
     trace: TraceFlag,
     #[command(flatten)]
@@ -124,6 +128,7 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(log) = &arguments.access_log {
         builder.flag("--access-log", "access_log", text(log))?;
     }
+    arguments.private.put(&mut builder)?;
     arguments.trace.put(&mut builder)?;
     arguments.lab.put(&mut builder)?;
     builder.finish()
@@ -141,9 +146,18 @@ async fn share(
     make(&settings.state)?;
     let listener = start::lab(config).await?;
     let access = settings.access_log.as_deref().map(access_log::open).transpose()?;
-    let options = Options { access, ..options(config, damaged_state, listener.is_some()) };
+    let identity = private::identity(settings)?;
+    if identity.is_some() && (settings.lan || !peers.is_empty()) {
+        return Err(Failure::usage("what is shared in private is not told to the overlay")
+            .next("leave --peer and --lan out, or --tls"));
+    }
+    let mut options = Options { access, ..options(config, damaged_state, listener.is_some()) };
+    if let Some(identity) = &identity {
+        options.identity = Some(identity.ours.clone());
+        (options.node.overlay.enabled, options.node.callable) = (false, false);
+    }
     let handle = Driver::start(options).await?;
-    announce(voice, &handle.addrs())?;
+    announce(voice, &handle.addrs(), identity.as_ref())?;
     for at in peers {
         handle.command(Command::Join { at }).await?;
     }
@@ -230,18 +244,27 @@ fn download_dir(config: &Config) -> PathBuf {
 }
 
 /// Says where it listens, and how others reach it.
-fn announce(voice: Voice, addrs: &[SocketAddr]) -> Result<(), Failure> {
+fn announce(
+    voice: Voice,
+    addrs: &[SocketAddr],
+    identity: Option<&private::Known>,
+) -> Result<(), Failure> {
     for at in addrs {
         told(voice, &json!({ "event": "listening", "at": at }), &format!("listening {at}"))?;
     }
+    let scheme = if identity.is_some() { "https" } else { "http" };
     let reached = reach::addresses(addrs);
     for at in &reached {
-        let url = format!("http://{at}/");
+        let url = format!("{scheme}://{at}/");
         told(voice, &json!({ "event": "files", "url": url }), &format!("files {url}"))?;
+    }
+    if let Some(identity) = identity {
+        let (fact, sentence) = identity.told();
+        told(voice, &fact, &sentence)?;
     }
     match reached.first() {
         Some(at) if voice == Voice::Terminal && std::io::stdout().is_terminal() => {
-            let picture = reach::picture(*at, &format!("http://{at}/"));
+            let picture = reach::picture(*at, &format!("{scheme}://{at}/"));
             picture.map_or(Ok(()), |picture| print(format!("{picture}\n")))
         }
         _ => Ok(()),

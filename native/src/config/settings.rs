@@ -46,6 +46,14 @@ pub(crate) struct Settings {
     /// Write every request to this file, a line each, in the combined format of
     /// web servers.
     pub(crate) access_log: Option<PathBuf>,
+    /// The certificate by which others know us, as PEM; with it everything that
+    /// comes and goes is encrypted, and we take no part in the overlay.
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, as PEM.
+    pub(crate) tls_key: Option<PathBuf>,
+    /// The same with a certificate of our own, which is made when there is none
+    /// in the state folder.
+    pub(crate) tls_self_made: bool,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
     /// Limits and intervals of `send` and `receive`.
@@ -198,6 +206,9 @@ impl Default for Settings {
             trace: None,
             trace_limit: TraceFile::LIMIT,
             access_log: None,
+            tls_cert: None,
+            tls_key: None,
+            tls_self_made: false,
             www: None,
             unicast: unicast::Config::default(),
             swarm: swarm::Config::default(),

@@ -9,6 +9,7 @@ use servent_core::node;
 
 use super::{Coordinate, Datagrams};
 use crate::access::Access;
+use crate::net::Identity;
 use crate::store::{DamagedState, Durability};
 use crate::tape::TraceFile;
 
@@ -38,6 +39,8 @@ pub struct Options {
     /// Believe, for `https://`, only whom the certificates of this file vouch
     /// for; `None`: whom those of the system do.
     pub ca_file: Option<PathBuf>,
+    /// Speak TLS with whoever comes, as this; `None`: with nobody.
+    pub identity: Option<Identity>,
     /// Bytes a second all uploads together may take; `None`: no limit.
     pub upload_rate: Option<u64>,
     /// The same for the uploads of one address together; a /64 network of IPv6
@@ -89,6 +92,7 @@ impl Options {
             download_dir: PathBuf::new(),
             tree: false,
             ca_file: None,
+            identity: None,
             state_dir: None,
             datagrams: None,
             shares: Vec::new(),

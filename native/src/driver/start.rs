@@ -23,7 +23,7 @@ use crate::error::{StartError, StoreFailure};
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
-use crate::net::{REPORTS, Reports, Trust, listen, raise_descriptors};
+use crate::net::{Faith, REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Remembered, Store};
 use crate::tape::Tape;
 
@@ -121,7 +121,8 @@ impl Driver {
             },
             outside: Arc::clone(&outside),
         });
-        accept_all(listeners, &room, &outside, &reports);
+        let faith = Faith { trust: Arc::clone(&outside.trust), identity: options.identity };
+        accept_all(listeners, &room, &faith, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
@@ -143,12 +144,12 @@ async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
 fn accept_all(
     listeners: Vec<TcpListener>,
     room: &Arc<Semaphore>,
-    outside: &Outside,
+    faith: &Faith,
     reports: &Reports,
 ) {
     let numbers = Arc::new(listen::Numbers::default());
     for listener in listeners {
-        let room = (Arc::clone(room), Arc::clone(&outside.trust));
+        let room = (Arc::clone(room), faith.clone());
         tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
     }
 }

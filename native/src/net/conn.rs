@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use servent_core::id::ConnId;
 use servent_core::node::{Input, StoreError};
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
-use super::{Job, Outbox, Report, Reports, Trust};
+use super::{Job, Outbox, Report, Reports};
 
 /// Bytes read at once where heads are expected.
 const READ: usize = 16 * 1024;
@@ -50,15 +49,14 @@ pub(super) struct Conn {
 /// connection's room in the descriptor limit.
 pub(crate) async fn run(
     id: ConnId,
-    (stream, trust): (TcpStream, Arc<Trust>),
+    stream: Stream,
     outbox: Arc<Outbox>,
     reports: Reports,
     permit: OwnedSemaphorePermit,
 ) {
-    if let Err(why) = stream.set_nodelay(true) {
+    if let Err(why) = stream.tcp().set_nodelay(true) {
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
-    let stream = Stream::new(stream, trust);
     let mut conn =
         Conn { id, stream, outbox, reports, discard: false, unread: false, behind: false };
     let End = conn.work().await;
@@ -179,6 +177,14 @@ impl Conn {
         }
     }
 
+    /// Waits until nothing of what was written is still here.
+    pub(super) async fn flush(&self) -> Result<(), End> {
+        while !self.stream.flush().map_err(|_| End)? {
+            self.writable().await?;
+        }
+        Ok(())
+    }
+
     /// Hands an input to the node's task; waits while that is busy.
     pub(super) async fn report(&self, input: Input) -> Result<(), End> {
         self.reports.send(Report::Input(input)).await.map_err(|_| End)
@@ -198,6 +204,10 @@ impl Conn {
 
     /// Says that nothing more comes and waits a moment for the peer's end.
     async fn goodbye(&mut self) -> End {
+        self.stream.farewell();
+        if self.flush().await.is_err() {
+            return End;
+        }
         let shut = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Write);
         if shut.is_ok() {
             let _ = tokio::time::timeout(LINGER, self.drain()).await;

@@ -10,6 +10,7 @@ use servent_core::node::{DialError, Input};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::stream::Stream;
 use super::{Outbox, Report, Reports, Trust, conn};
 
 /// How long a dial may take.
@@ -33,7 +34,7 @@ pub(crate) async fn run(
     match dialed {
         Ok((stream, local, permit)) => {
             if reports.send(Report::Input(Input::Dialed { conn: id, local })).await.is_ok() {
-                conn::run(id, (stream, trust), outbox, reports, permit).await;
+                conn::run(id, Stream::new(stream, trust), outbox, reports, permit).await;
             }
         }
         Err(why) => {

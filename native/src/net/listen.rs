@@ -11,6 +11,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::identity::Identity;
+use super::stream::Stream;
 use super::{Outbox, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
@@ -61,12 +63,20 @@ impl Numbers {
     }
 }
 
+/// Whom we believe, and who we are to those who come.
+#[derive(Debug, Clone)]
+pub(crate) struct Faith {
+    pub(crate) trust: Arc<Trust>,
+    /// Whoever comes speaks TLS; without it nobody does.
+    pub(crate) identity: Option<Identity>,
+}
+
 /// Accepts until the node's task is gone. `room` bounds the connections in
 /// all; while there is none, the system's queue holds the newcomers.
 pub(crate) async fn accept(
     listener: TcpListener,
     numbers: Arc<Numbers>,
-    (room, trust): (Arc<Semaphore>, Arc<Trust>),
+    (room, faith): (Arc<Semaphore>, Faith),
     reports: Reports,
 ) {
     let mut failures = Seldom::default();
@@ -75,7 +85,7 @@ pub(crate) async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if !admit((stream, &trust), peer, numbers.next(), permit, &reports).await {
+                    if !admit((stream, &faith), peer, numbers.next(), permit, &reports).await {
                         return;
                     }
                 }
@@ -92,7 +102,7 @@ pub(crate) async fn accept(
 }
 
 async fn admit(
-    (stream, trust): (TcpStream, &Arc<Trust>),
+    (stream, faith): (TcpStream, &Faith),
     peer: SocketAddr,
     id: ConnId,
     permit: OwnedSemaphorePermit,
@@ -100,11 +110,19 @@ async fn admit(
 ) -> bool {
     let outbox = Arc::new(Outbox::default());
     let (peer, local) = (canonical(peer), stream.local_addr().ok().map(canonical));
+    let stream = Stream::accepted(stream, Arc::clone(&faith.trust), faith.identity.as_ref());
+    let stream = match stream {
+        Ok(stream) => stream,
+        Err(why) => {
+            tracing::warn!(%why, "nobody can be spoken with in private");
+            return true;
+        }
+    };
     let accepted = Report::Accepted { conn: id, peer, local, outbox: Arc::clone(&outbox) };
     if reports.send(accepted).await.is_err() {
         return false;
     }
-    tokio::spawn(conn::run(id, (stream, Arc::clone(trust)), outbox, reports.clone(), permit));
+    tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
     true
 }
 

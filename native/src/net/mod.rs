@@ -7,6 +7,7 @@ pub(crate) mod caches;
 mod conn;
 mod cork;
 pub(crate) mod dial;
+mod identity;
 mod limits;
 pub(crate) mod listen;
 mod outbox;
@@ -26,7 +27,9 @@ use servent_core::node::Input;
 
 pub(crate) use self::alarm::Alarm;
 pub(crate) use self::cork::Cork;
+pub use self::identity::{Identity, IdentityError};
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
+pub(crate) use self::listen::Faith;
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::receive::Body;

@@ -1,9 +1,12 @@
 //! Sending a part of a file: from the page cache to the socket by the
-//! system, without passing through this program's memory.
+//! system, without passing through this program's memory; only what leaves
+//! inside TLS does.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use servent_core::node::{Input, StoreError};
@@ -19,8 +22,14 @@ use crate::clock::Stopwatch;
 /// Bytes handed to the system in one call, so that one upload does not keep
 /// a worker from the others.
 const CHUNK: u64 = 1 << 20;
+/// Bytes encrypted at once: what TLS keeps for a socket that is full.
+const COPIED: usize = 32 << 10;
 /// At most so often, and at the end, progress is reported.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+thread_local! {
+    static COPY: RefCell<Vec<u8>> = RefCell::new(vec![0; COPIED]);
+}
 
 impl ServeFrom {
     /// The file, open.
@@ -67,10 +76,11 @@ impl Conn {
         // A line that is shaped sends small pieces when they are due.
         let _whole_packets = pace.is_free().then(|| Cork::new(&self.stream));
         while at < part.end {
-            let sent = self.stream.tcp().try_io(Interest::WRITABLE, || {
-                let count = usize::try_from(chunk.min(part.end - at)).unwrap_or(usize::MAX);
-                Ok(rustix::fs::sendfile(&self.stream, file, Some(&mut at), count)?)
-            });
+            let most = chunk.min(part.end - at);
+            let sent = match self.stream.is_secure() {
+                true => self.copy(file, &mut at, most),
+                false => self.hand_over(file, &mut at, most),
+            };
             match sent {
                 Ok(0) => return Ok(Err(StoreError::Changed)),
                 Ok(_) if pace.is_free() => tokio::task::coop::consume_budget().await,
@@ -94,7 +104,31 @@ impl Conn {
                 }
             }
         }
+        self.flush().await?;
         Ok(Ok(()))
+    }
+
+    /// Gives the socket bytes of the file that this program never sees.
+    fn hand_over(&self, file: &File, at: &mut u64, most: u64) -> io::Result<usize> {
+        self.stream.tcp().try_io(Interest::WRITABLE, || {
+            let count = usize::try_from(most).unwrap_or(usize::MAX);
+            Ok(rustix::fs::sendfile(&self.stream, file, Some(&mut *at), count)?)
+        })
+    }
+
+    /// Reads bytes of the file and writes them, encrypted.
+    fn copy(&self, file: &File, at: &mut u64, most: u64) -> io::Result<usize> {
+        if !self.stream.flush()? {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = usize::try_from(most).unwrap_or(usize::MAX);
+        COPY.with_borrow_mut(|buffer| {
+            let count = count.min(buffer.len());
+            let read = file.read_at(&mut buffer[..count], *at)?;
+            let sent = if read == 0 { 0 } else { self.stream.try_write(&buffer[..read])? };
+            *at += sent as u64;
+            Ok(sent)
+        })
     }
 
     /// Keeps to a rate, unless the connection is cut meanwhile.

@@ -5,14 +5,18 @@
 //! such request begins TLS with the host it names, and every one of them leaves
 //! as that host expects it. So what the node remembers of a download says that
 //! it is to be asked for in private, and nobody can take that away from it.
+//!
+//! Whoever comes to a servent with an identity speaks TLS from the first byte
+//! on.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustls::ClientConnection;
+use rustls::{Connection, ServerConnection};
 use tokio::net::TcpStream;
 
+use super::identity::Identity;
 use super::trust::Trust;
 
 /// What such a request begins with.
@@ -26,8 +30,9 @@ pub(super) struct Stream {
 }
 
 struct Secure {
-    host: String,
-    tls: ClientConnection,
+    /// Whom we speak with; nobody who has a name came to us.
+    host: Option<String>,
+    tls: Connection,
     /// The peer has sent its end.
     ended: bool,
 }
@@ -35,6 +40,23 @@ struct Secure {
 impl Stream {
     pub(super) const fn new(tcp: TcpStream, trust: Arc<Trust>) -> Self {
         Self { tcp, secure: None, trust }
+    }
+
+    /// One that somebody else began, who is shown who we are.
+    pub(super) fn accepted(
+        tcp: TcpStream,
+        trust: Arc<Trust>,
+        identity: Option<&Identity>,
+    ) -> Result<Self, rustls::Error> {
+        let Some(identity) = identity else { return Ok(Self::new(tcp, trust)) };
+        let tls = ServerConnection::new(identity.config())?.into();
+        let secure = Some(Mutex::new(Secure { host: None, tls, ended: false }));
+        Ok(Self { tcp, secure, trust })
+    }
+
+    /// True inside TLS: no byte may go past it.
+    pub(super) const fn is_secure(&self) -> bool {
+        self.secure.is_some()
     }
 
     /// The socket, for what is the same with and without TLS, and for files
@@ -46,9 +68,10 @@ impl Stream {
     /// Turns a request in absolute form into what leaves; begins TLS when it
     /// is the first.
     pub(super) fn translate(&mut self, data: Vec<u8>) -> io::Result<Vec<u8>> {
-        let Some(rest) = data.strip_prefix(ASKS) else {
-            // Nothing plain may leave here.
-            return if self.secure.is_some() {
+        let asked = self.secure.as_ref().is_none_or(|secure| lock(secure).host.is_some());
+        let Some(rest) = data.strip_prefix(ASKS).filter(|_| asked) else {
+            // Nothing plain may leave where we asked in private.
+            return if self.secure.is_some() && asked {
                 Err(io::ErrorKind::InvalidInput.into())
             } else {
                 Ok(data)
@@ -59,10 +82,10 @@ impl Stream {
         match &self.secure {
             None => {
                 let tls = self.trust.speak_with(host).map_err(|why| self.refuse(host, &why))?;
-                let host = host.to_owned();
+                let (host, tls) = (Some(host.to_owned()), tls.into());
                 self.secure = Some(Mutex::new(Secure { host, tls, ended: false }));
             }
-            Some(secure) if lock(secure).host == host => {}
+            Some(secure) if lock(secure).host.as_deref() == Some(host) => {}
             Some(_) => return Err(io::ErrorKind::InvalidInput.into()),
         }
         let slash: &[u8] = if rest.get(end) == Some(&b'/') { b"" } else { b"/" };
@@ -105,12 +128,28 @@ impl Stream {
         let Some(secure) = &self.secure else { return self.tcp.try_read(buffer) };
         let mut secure = lock(secure);
         let read = secure.read(&self.tcp, buffer);
-        if let Err(why) = &read
+        if let (Err(why), Some(host)) = (&read, &secure.host)
             && why.kind() == io::ErrorKind::InvalidData
         {
-            self.trust.refuse(&secure.host, &why.to_string());
+            self.trust.refuse(host, &why.to_string());
         }
         read
+    }
+
+    /// Sends what is ready, as far as it fits; true when all has left.
+    pub(super) fn flush(&self) -> io::Result<bool> {
+        let Some(secure) = &self.secure else { return Ok(true) };
+        let mut secure = lock(secure);
+        secure.flush(&self.tcp)?;
+        Ok(!secure.tls.wants_write())
+    }
+
+    /// Says that nothing more comes, so that nobody takes a cut line for the
+    /// end.
+    pub(super) fn farewell(&self) {
+        if let Some(secure) = &self.secure {
+            lock(secure).tls.send_close_notify();
+        }
     }
 
     /// Writes as much as fits.

@@ -16,6 +16,7 @@ mod one_queue;
 mod overlay;
 mod overlay_hostile;
 mod overlay_hosts;
+mod private;
 mod strangers_words;
 mod survive;
 mod swarm;

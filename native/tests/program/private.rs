@@ -1,0 +1,70 @@
+//! Shares that not everybody may read along.
+
+use std::process::{Command, Output};
+
+use crate::program::{Place, assert_same, complains};
+
+fn curl(arguments: &[&str]) -> Output {
+    Command::new("curl").args(["-sS", "--max-time", "60"]).args(arguments).output().unwrap()
+}
+
+fn path(place: &Place, name: &str) -> String {
+    place.path(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_share_in_private_is_reached_by_https_alone() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 3_000_000);
+    let running = place.sharing(&["--lab", "off", "--tls-self-made"]);
+    let (cert, url) =
+        (path(&place, "state/tls-cert.pem"), format!("https://{}/shared/film", running.at));
+    // Somebody else's client, who checks the certificate, more than once on a connection.
+    let (one, two) = (path(&place, "one"), path(&place, "two"));
+    let got =
+        curl(&["--cacert", &cert, &url, "-o", &one, &url, "-o", &two, "-w", "%{num_connects}"]);
+    assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
+    assert_eq!(got.stdout, b"10");
+    assert_same(&place.path("one"), &bytes);
+    assert_same(&place.path("two"), &bytes);
+    let list = curl(&["--cacert", &cert, &format!("https://{}/shared/", running.at)]);
+    assert!(String::from_utf8_lossy(&list.stdout).contains("film"));
+
+    let get = ["get", &url, "-o", "mine", "--ca-file", &cert, "--state", "get"];
+    let got = place.run(&get);
+    assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
+    assert_same(&place.path("mine"), &bytes);
+
+    // Who asks in plain, and who believes nobody unknown, gets nothing.
+    let plain = curl(&[&url.replace("https", "http")]);
+    assert!(!plain.status.success() && plain.stdout.is_empty());
+    assert!(!curl(&[&url]).status.success());
+    complains(&place.run(&["get", &url, "-o", "no", "--state", "get"]), 3, "is not to be trusted");
+}
+
+#[test]
+fn a_private_share_keeps_to_its_rate_and_waits_for_slow_readers() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 500_000);
+    let running = place.sharing(&["--lab", "off", "--tls-self-made", "--limit-rate", "400k"]);
+    let cert = path(&place, "state/tls-cert.pem");
+    let (url, to) = (format!("https://{}/shared/film", running.at), path(&place, "slow"));
+    let slow = ["--cacert", &cert, "--limit-rate", "300k", &url, "-o", &to];
+    assert!(curl(&slow).status.success());
+    assert_same(&place.path("slow"), &bytes);
+}
+
+#[test]
+fn what_cannot_be_private_is_told() {
+    let place = Place::new();
+    place.share("film", 1_000);
+    let share = |extra: &[&str]| {
+        let all =
+            ["share", "shared", "--state", "state", "--listen", "127.0.0.1:0", "--lab", "off"];
+        place.run(&[&all, extra].concat())
+    };
+    complains(&share(&["--tls", "shared/film", "shared/film"]), 2, "are no certificate");
+    complains(&share(&["--tls", "nowhere", "shared/film"]), 4, "cannot use nowhere");
+    complains(&share(&["--tls-self-made", "--lan"]), 2, "is not told to the overlay");
+    complains(&share(&["--set", "tls_cert=a"]), 2, "go together");
+}
