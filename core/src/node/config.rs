@@ -36,6 +36,11 @@ pub struct Config {
     pub share_parts: bool,
     /// Announce `X-Node`, so that servers may call us back.
     pub callable: bool,
+    /// Call clients back to their places. Who is not called comes by itself in
+    /// its time.
+    pub calls_back: bool,
+    /// Serve only who proves to know a password ([`super::Output::Judge`]).
+    pub guarded: bool,
     /// The overlay.
     pub overlay: super::overlay::Config,
     /// Reliable messages over datagrams; `None`: datagrams are not heard.
@@ -57,6 +62,8 @@ impl Default for Config {
             dialect: Dialect::Parq,
             share_parts: false,
             callable: true,
+            calls_back: true,
+            guarded: false,
             overlay: super::overlay::Config::default(),
             datagrams: None,
             swarm: super::swarm::Config::default(),

@@ -104,6 +104,9 @@ pub enum Input {
     /// in a hash tree (THEX). A host that cannot hash says `None`: pieces are
     /// not checked then.
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
+    /// The answer to [`Output::Judge`]: whether these are the words of somebody
+    /// who may be served.
+    Judged { conn: ConnId, good: bool },
 }
 
 /// Something a node asks of its host.
@@ -179,6 +182,9 @@ pub enum Output {
     /// Hash bytes `start..end` of a download as they are on disk now, as one
     /// piece of a hash tree; answered with [`Input::Hashed`].
     Hash { fetch: FetchId, start: u64, end: u64 },
+    /// Somebody says in these words (`Authorization`, RFC 7617) that it may be
+    /// served; answered with [`Input::Judged`]. What it asks waits meanwhile.
+    Judge { conn: ConnId, words: String },
 }
 
 /// A message that travels in datagrams.

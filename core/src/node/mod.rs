@@ -216,6 +216,10 @@ impl Node {
                     lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
                 }
             },
+            Input::Judged { conn, good } => {
+                http.judged(cx, conn, good);
+                lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
+            }
             Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.stored(cx, conn, bytes),
                 None => downloads.stored(cx, conn, bytes),

@@ -10,6 +10,7 @@ mod swarm_nodes;
 mod browse;
 mod datagrams;
 mod fetch;
+mod guard;
 mod host_contract;
 mod hostile;
 mod http;

@@ -1,9 +1,11 @@
-//! Sharing in private: what leaves is encrypted.
+//! Sharing in private: what leaves is encrypted, or only for those who know a
+//! password.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
+use servent::driver::Password;
 use servent::{Identity, IdentityError};
 
 use super::reach;
@@ -23,6 +25,14 @@ pub(super) struct Private {
     /// state; its fingerprint is printed, for others to compare.
     #[arg(long, conflicts_with = "tls")]
     tls_self_made: bool,
+    /// Serve only who knows this name and the password; no part in the overlay
+    /// either. Without --tls both are sent for everybody on the way to read.
+    #[arg(long, value_name = "NAME", requires = "password_file")]
+    user: Option<String>,
+    /// The first line of this file is the password, or its Argon2 hash as
+    /// `argon2 -e` prints it.
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
 }
 
 impl Private {
@@ -31,6 +41,11 @@ impl Private {
             let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
             builder.flag("--tls", "tls_cert", text(cert))?;
             builder.flag("--tls", "tls_key", text(key))?;
+        }
+        if let (Some(user), Some(file)) = (&self.user, &self.password_file) {
+            builder.flag("--user", "user", Raw::Text(user.clone()))?;
+            let file = file.to_string_lossy().into_owned();
+            builder.flag("--password-file", "password_file", Raw::Text(file))?;
         }
         if self.tls_self_made {
             builder.flag("--tls-self-made", "tls_self_made", Raw::Boolean(true))?;
@@ -68,6 +83,30 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Known>, Failure> {
         }
     };
     Ok(Some(known))
+}
+
+/// What who is served must know; `None` when that is everybody.
+pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure> {
+    let (user, file) = match (&settings.user, &settings.password_file) {
+        (Some(user), Some(file)) => (user, file),
+        (None, None) => return Ok(None),
+        _ => {
+            return Err(Failure::usage("`user` and `password_file` go together")
+                .next("name both: --user NAME --password-file FILE"));
+        }
+    };
+    let text = std::fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;
+    let secret = text.lines().next().unwrap_or_default();
+    if secret.is_empty() || user.contains(':') {
+        return Err(Failure::usage(match secret {
+            "" => {
+                format!("the first line of {} is empty: it is to be the password", file.display())
+            }
+            _ => format!("the name {user} has a colon in it, which no browser can send"),
+        }));
+    }
+    let password = Password::new(user, secret);
+    password.map(Some).map_err(|why| Failure::usage(format!("{}: {why}", file.display())))
 }
 
 impl Known {

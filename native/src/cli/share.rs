@@ -42,6 +42,7 @@ use crate::signal::Signals;
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --access-log access.log      a line a request, for the tools of web servers
   servent share pub --tls-self-made              in private; its fingerprint is printed
+  servent share pub --tls-self-made --user ann --password-file secret
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -147,15 +148,19 @@ async fn share(
     let listener = start::lab(config).await?;
     let access = settings.access_log.as_deref().map(access_log::open).transpose()?;
     let identity = private::identity(settings)?;
-    if identity.is_some() && (settings.lan || !peers.is_empty()) {
+    let password = private::password(settings)?;
+    let private = identity.is_some() || password.is_some();
+    if private && (settings.lan || !peers.is_empty()) {
         return Err(Failure::usage("what is shared in private is not told to the overlay")
-            .next("leave --peer and --lan out, or --tls"));
+            .next("leave --peer and --lan out, or --tls and --user"));
     }
     let mut options = Options { access, ..options(config, damaged_state, listener.is_some()) };
     if let Some(identity) = &identity {
         options.identity = Some(identity.ours.clone());
-        (options.node.overlay.enabled, options.node.callable) = (false, false);
+        options.node.callable = false; // Nobody who calls speaks TLS.
     }
+    options.password = password;
+    options.node.overlay.enabled &= !private;
     let handle = Driver::start(options).await?;
     announce(voice, &handle.addrs(), identity.as_ref())?;
     for at in peers {

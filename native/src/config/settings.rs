@@ -54,6 +54,11 @@ pub(crate) struct Settings {
     /// The same with a certificate of our own, which is made when there is none
     /// in the state folder.
     pub(crate) tls_self_made: bool,
+    /// Serve only who knows this name and the password of `password_file`; we
+    /// then take no part in the overlay.
+    pub(crate) user: Option<String>,
+    /// A file with that password, or with its Argon2 hash.
+    pub(crate) password_file: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
     /// Limits and intervals of `send` and `receive`.
@@ -209,6 +214,8 @@ impl Default for Settings {
             tls_cert: None,
             tls_key: None,
             tls_self_made: false,
+            user: None,
+            password_file: None,
             www: None,
             unicast: unicast::Config::default(),
             swarm: swarm::Config::default(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use servent_core::node;
 
-use super::{Coordinate, Datagrams};
+use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
 use crate::net::Identity;
 use crate::store::{DamagedState, Durability};
@@ -41,6 +41,8 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// Speak TLS with whoever comes, as this; `None`: with nobody.
     pub identity: Option<Identity>,
+    /// Serve only who knows it.
+    pub password: Option<Password>,
     /// Bytes a second all uploads together may take; `None`: no limit.
     pub upload_rate: Option<u64>,
     /// The same for the uploads of one address together; a /64 network of IPv6
@@ -93,6 +95,7 @@ impl Options {
             tree: false,
             ca_file: None,
             identity: None,
+            password: None,
             state_dir: None,
             datagrams: None,
             shares: Vec::new(),

@@ -7,7 +7,26 @@ use std::sync::Arc;
 
 use servent_core::id::ConnId;
 
+use super::Options;
 use crate::net::{Pace, Paces};
+
+/// Bytes a second.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rates {
+    /// Of all uploads.
+    pub(super) up: Option<u64>,
+    /// Of all uploads of one person.
+    pub(super) each: Option<u64>,
+    /// Of all downloads.
+    pub(super) down: Option<u64>,
+}
+
+impl Rates {
+    pub(super) const fn of(options: &Options) -> Self {
+        let Options { upload_rate, upload_rate_per_peer, download_rate, .. } = options;
+        Self { up: *upload_rate, each: *upload_rate_per_peer, down: *download_rate }
+    }
+}
 
 /// The upload rates of all connections.
 #[derive(Debug)]

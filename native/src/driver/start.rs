@@ -13,8 +13,9 @@ use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, Shared};
 use super::downloads::Downloads;
+use super::people::Rates;
 use super::swarm::SwarmFiles;
-use super::turn::{Loop, Rates};
+use super::turn::Loop;
 use super::{Handle, Options, Outside};
 use crate::access::Watch;
 use crate::clock::Clock;
@@ -58,14 +59,13 @@ impl Driver {
     pub async fn start(options: Options) -> Result<Handle, StartError> {
         let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
-        let (room, mut config) = fit(&options.node);
+        let (room, config) = fit(&options);
         let messaging = options.datagrams.as_ref().map(bind_datagrams).transpose()?;
-        config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
         let (mut folders, options) = open_folders(options).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
         let caches = caches(&config, &addrs).await;
-        let clock = Clock::new();
+        let (clock, rates) = (Clock::new(), Rates::of(&options));
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let start = Start::new(NodeId(0), &options.name, seed, config.clone());
         let file = options.trace.as_ref();
@@ -114,11 +114,8 @@ impl Driver {
             reported,
             controlled,
             room: Arc::clone(&room),
-            rates: Rates {
-                up: options.upload_rate,
-                each: options.upload_rate_per_peer,
-                down: options.download_rate,
-            },
+            password: options.password,
+            rates,
             outside: Arc::clone(&outside),
         });
         let faith = Faith { trust: Arc::clone(&outside.trust), identity: options.identity };
@@ -212,9 +209,14 @@ fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError>
     listeners.iter().map(local).collect()
 }
 
-/// Fits the connections to the descriptors there are.
-fn fit(config: &Config) -> (Arc<Semaphore>, Config) {
-    let mut config = config.clone();
+/// The node's configuration as it follows from all options, its connections
+/// fitted to the descriptors there are.
+fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
+    let mut config = options.node.clone();
+    config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
+    config.guarded |= options.password.is_some();
+    // Nobody who is called speaks TLS.
+    config.calls_back &= options.identity.is_none();
     let most = raise_descriptors().connections(config.queue.slots.min(1_024));
     let wanted = config.limits.connections.saturating_add(SPARE);
     if most < wanted {

@@ -19,10 +19,11 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
-use super::people::People;
+use super::people::{People, Rates};
 use super::swarm::SwarmFiles;
 use super::{
-    Control, Coordinate, Ended, Neighbourhood, Outside, QueueByLanes, Want, hashing, locate,
+    Control, Coordinate, Ended, Neighbourhood, Outside, Password, QueueByLanes, Want, hashing,
+    locate, password,
 };
 use crate::clock::Clock;
 use crate::counters::add;
@@ -41,16 +42,6 @@ const STOP_WAIT: Duration = Duration::from_secs(3);
 /// How often the store is flushed to the disk while nobody waits for it.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
-/// Bytes a second.
-pub(super) struct Rates {
-    /// Of all uploads.
-    pub(super) up: Option<u64>,
-    /// Of all uploads of one person.
-    pub(super) each: Option<u64>,
-    /// Of all downloads.
-    pub(super) down: Option<u64>,
-}
-
 /// What a loop is made of.
 pub(super) struct Parts {
     pub(super) clock: Clock,
@@ -68,6 +59,7 @@ pub(super) struct Parts {
     pub(super) controlled: mpsc::Receiver<Control>,
     pub(super) room: Arc<Semaphore>,
     pub(super) rates: Rates,
+    pub(super) password: Option<Password>,
     pub(super) outside: Arc<Outside>,
 }
 
@@ -94,6 +86,7 @@ pub(super) struct Loop {
     controlled: mpsc::Receiver<Control>,
     room: Arc<Semaphore>,
     people: People,
+    password: Option<Arc<Password>>,
     down: Option<Arc<Pace>>,
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
@@ -138,6 +131,7 @@ impl Loop {
             controlled: parts.controlled,
             room: parts.room,
             people: People::new(up, each),
+            password: parts.password.map(Arc::new),
             down: down.map(|rate| Arc::new(Pace::new(rate))),
             outside: parts.outside,
             changes: parts.changes,
@@ -466,6 +460,9 @@ impl Loop {
             Output::Hash { fetch, start, end } => {
                 let part = self.downloads.part(fetch);
                 hashing::piece(fetch, (start, end), part, self.reports.clone());
+            }
+            Output::Judge { conn, words } => {
+                password::judge(self.password.clone(), conn, words, self.reports.clone());
             }
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
             Output::Answer(answer) => self.answer(answer),

@@ -67,4 +67,36 @@ fn what_cannot_be_private_is_told() {
     complains(&share(&["--tls", "nowhere", "shared/film"]), 4, "cannot use nowhere");
     complains(&share(&["--tls-self-made", "--lan"]), 2, "is not told to the overlay");
     complains(&share(&["--set", "tls_cert=a"]), 2, "go together");
+    complains(&share(&["--set", "user=a"]), 2, "go together");
+    std::fs::write(place.path("empty"), "\n").unwrap();
+    complains(&share(&["--user", "ann", "--password-file", "empty"]), 2, "is empty");
+}
+
+#[test]
+fn who_does_not_know_the_password_learns_nothing() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 300_000);
+    std::fs::write(place.path("secret"), "open: sesame\n").unwrap();
+    let secret = ["--user", "ann", "--password-file", "secret"];
+    let share = [&["--lab", "off", "--tls-self-made", "--access-log", "log"][..], &secret].concat();
+    let running = place.sharing(&share);
+    let (cert, url) = (path(&place, "state/tls-cert.pem"), format!("https://{}/", running.at));
+    let status = |words: &[&str], to: &str| {
+        let plain = ["--cacert", &cert, "-o", to, "-w", "%{http_code}"];
+        String::from_utf8(curl(&[&plain, words].concat()).stdout).unwrap()
+    };
+    let (list, film) = (path(&place, "list"), path(&place, "film"));
+    assert_eq!(status(&[&url], &list), "401");
+    assert!(!std::fs::read_to_string(&list).unwrap().contains("shared"));
+    for wrong in ["ann:open", "bob:open: sesame"] {
+        assert_eq!(status(&["-u", wrong, &url], &list), "401");
+    }
+    assert_eq!(status(&["-u", "ann:open: sesame", &url], &list), "200");
+    assert!(std::fs::read_to_string(&list).unwrap().contains("shared"));
+    let file = format!("{url}shared/film");
+    assert_eq!(status(&["-u", "ann:open: sesame", &file], &film), "200");
+    assert_same(&place.path("film"), &bytes);
+    let log = std::fs::read_to_string(place.path("log")).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains(" 401 ")).count(), 3, "{log}");
+    assert!(!log.contains("sesame"), "{log}");
 }

@@ -119,8 +119,12 @@ impl<N: Guest> World<Queue<N>> {
                 self.give(host, Input::Hashed { fetch, start, tth: None }, None);
             }
             Output::Answer(answer) => self.answered(host, answer),
-            // Nodes of this world are in no swarm, and say how long their files are.
-            Output::Store { .. } | Output::StoreBody { .. } | Output::Swarm(_) => {}
+            // Nodes of this world are in no swarm, ask for no password, and say how
+            // long their files are.
+            Output::Store { .. }
+            | Output::StoreBody { .. }
+            | Output::Swarm(_)
+            | Output::Judge { .. } => {}
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
             Output::Datagrams { to, segment, data } => self.fly(host, to, (segment, data), cause),
             Output::Deliver { from, messages, .. } => self.read(host, from, messages),

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
 //! | `request` | one request: what it asks for, what the queue says to it |
+//! | `guard` | a password, where one is wanted |
 //! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
@@ -14,6 +15,7 @@
 
 mod browse;
 mod conditions;
+mod guard;
 mod list;
 mod page;
 mod pages;
@@ -26,6 +28,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::SocketAddr;
 
+use self::guard::Guard;
 pub(super) use self::push::{Passed, PushWish};
 use self::reply::Reply;
 use self::request::Asked;
@@ -52,12 +55,13 @@ pub(super) struct Http {
     pub(super) files: Catalog,
     /// What those asked for whose answers the queue holds back.
     held: BTreeMap<ConnId, Asked>,
+    guard: Guard,
 }
 
 impl Http {
     pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
         let queue = Server::new(config, root.fork("queue", 0));
-        Self { queue, files: Catalog::default(), held: BTreeMap::new() }
+        Self { queue, files: Catalog::default(), held: BTreeMap::new(), guard: Guard::default() }
     }
 
     /// True while the queue holds an answer back.
@@ -195,6 +199,7 @@ impl Http {
             | Phase::Sending(_)
             | Phase::Listing(_) => {
                 self.held.remove(&conn);
+                self.guard.left(conn);
                 self.queue(cx, server::Input::Gone { conn });
             }
             Phase::Dialing(Purpose::Call(ticket)) => {

@@ -224,6 +224,14 @@ impl<'a> Writer<'a> {
         text_reply(416, head, ("text/plain", text), form)
     }
 
+    /// A password is wanted.
+    pub(super) fn unauthorized(self) -> Reply {
+        let mut head = self.head(401, "Unauthorized");
+        head.header("WWW-Authenticate", "Basic realm=\"Servent\", charset=\"UTF-8\"");
+        let text = String::from("Only for those who know the password.\n");
+        text_reply(401, head, ("text/plain", text), Form::CLOSE)
+    }
+
     /// Only `GET` and `HEAD` are served here.
     pub(super) fn not_allowed(self) -> Reply {
         let mut head = self.head(405, "Method Not Allowed");

@@ -259,7 +259,7 @@ impl Http {
             bytes: end - start,
             ticket: claim.ticket,
             told: claim.told,
-            callback: headers::callback(&head.headers),
+            callback: headers::callback(&head.headers).filter(|_| cx.config.calls_back),
             waits: headers::waits(&head.headers, dialect),
         };
         let partial = range.is_some() || end < subject.size;
@@ -362,7 +362,7 @@ impl Http {
 
     /// Counts a request that needs no slot towards hammering; true when it
     /// was refused for that. Who holds a place keeps place and connection.
-    fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
+    pub(super) fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
         let Some(state) = cx.io.get(conn) else { return true };
         let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > cx.now);
         let light = server::Input::Light { conn, peer: state.peer.ip() };

@@ -4,6 +4,7 @@
 use core::mem;
 
 use super::Http;
+use super::guard::Passage;
 use super::push::PushWish;
 use super::reply::{Form, Writer};
 use crate::id::ConnId;
@@ -86,8 +87,11 @@ impl Http {
                 if matches!(state.phase, Phase::Fresh) {
                     state.phase = Phase::Serving { place_until: Instant::ZERO };
                 }
-                let wish = self.request(cx, conn, &head, parts);
-                return Some((used, wish));
+                return match self.pass(cx, conn, &head, bytes.len()) {
+                    Passage::Open => Some((used, self.request(cx, conn, &head, parts))),
+                    Passage::Closed => Some((used, None)),
+                    Passage::Waits => None,
+                };
             }
             Err(error) => error,
         };

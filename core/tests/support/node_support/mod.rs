@@ -193,7 +193,10 @@ impl Host {
                 }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
                 Output::StoreBody { .. } => unreachable!("its peers say how long a file is"),
-                Output::Complete { .. } | Output::Store { .. } | Output::Swarm(_) => {}
+                Output::Complete { .. }
+                | Output::Store { .. }
+                | Output::Swarm(_)
+                | Output::Judge { .. } => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
                 // To caches; they are in the log.
