@@ -23,6 +23,7 @@ mod share;
 mod shares;
 mod sim;
 mod start;
+mod state;
 mod status;
 mod swarm;
 mod trace;
@@ -30,7 +31,7 @@ mod unicast;
 mod wide;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
@@ -101,6 +102,7 @@ enum Command {
     Trace(trace::Arguments),
     Lab(lab_cmd::Arguments),
     Config(config_cmd::Arguments),
+    State(state::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -126,6 +128,11 @@ impl Common {
             }
         }
         Ok(builder)
+    }
+
+    /// The configuration file that was named.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// The configuration in force, for commands without settings of their own.
@@ -192,6 +199,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Trace(arguments) => trace::run(&common, &arguments),
         Command::Replay(arguments) => replay::run(&common, &arguments),
         Command::Lab(arguments) => lab_cmd::run(&common, &arguments),
+        Command::State(arguments) => state::run(&common, &arguments),
         Command::Config(arguments) => config_cmd::run(&common, &arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

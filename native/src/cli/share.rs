@@ -64,6 +64,9 @@ pub(crate) struct Arguments {
     /// Uploads that may run at once.
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
+    /// Uploads one address may keep from others who wait; half of the slots unless said otherwise.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_per_peer: Option<u32>,
     /// Write every request to this file, as web servers do (combined format).
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
@@ -111,6 +114,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     }
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
+    }
+    if let Some(most) = arguments.max_per_peer {
+        builder.flag("--max-per-peer", "queue.slots_per_ip", Raw::Integer(i64::from(most)))?;
     }
     for (flag, key, rate) in [
         ("--limit-rate", "upload_rate", arguments.limit_rate),

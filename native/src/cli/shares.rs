@@ -77,7 +77,7 @@ fn each(
 }
 
 /// A path as the servent understands it, which may run elsewhere.
-fn written(path: &Path) -> Result<String, Failure> {
+pub(super) fn written(path: &Path) -> Result<String, Failure> {
     let whole = std::path::absolute(path).map_err(|e| Failure::file("use", path, &e))?;
     let not_text = |_| {
         Failure::usage(format!("{} has a name that is not UTF-8", path.display()))

@@ -142,6 +142,12 @@ fn elsewhere(at: SocketAddr, why: &io::Error) -> String {
     }
 }
 
+impl From<StoreFailure> for Failure {
+    fn from(error: StoreFailure) -> Self {
+        Self::from(StartError::from(error))
+    }
+}
+
 impl From<Arc<RunError>> for Failure {
     fn from(error: Arc<RunError>) -> Self {
         Self::from(&*error)

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::file::Raw;
-pub(crate) use self::settings::Settings;
+pub(crate) use self::settings::{Settings, default_file};
 use self::tree::Tree;
 use crate::exit::{Exit, Failure};
 
@@ -64,13 +64,24 @@ impl Builder {
         Ok(builder)
     }
 
+    /// The defaults and the text of a file, without the environment.
+    pub(crate) fn of(path: &Path, text: &str) -> Result<Self, Failure> {
+        let mut builder = Self { tree: Tree::new(&Settings::default()) };
+        builder.understand(path, text)?;
+        Ok(builder)
+    }
+
     fn read(&mut self, path: &Path) -> Result<(), Failure> {
         let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+        self.understand(path, &text)
+    }
+
+    fn understand(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
         let at = |line: usize, what: String| {
             Failure::new(Exit::Usage, format!("{}:{line}: {what}", path.display()))
                 .next("mend that line; `servent config --explain` shows every key")
         };
-        for entry in file::entries(&text).map_err(|(line, what)| at(line, what))? {
+        for entry in file::entries(text).map_err(|(line, what)| at(line, what))? {
             let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
             self.tree.set(&entry.key, entry.value, origin).map_err(|what| at(entry.line, what))?;
         }
@@ -141,6 +152,12 @@ impl Config {
     /// and what each setting means if it is to be `explained`.
     pub(crate) fn to_toml(&self, explained: bool) -> String {
         print::toml(self, explained)
+    }
+
+    /// A value as it stands in a configuration file.
+    pub(crate) fn written(&self, key: &str) -> Option<String> {
+        let (_, value, _) = self.rows().find(|(known, ..)| *known == key)?;
+        Some(print::written(key, value))
     }
 
     /// As `{key: {value, origin}}`.

@@ -47,7 +47,7 @@ pub(super) fn json(config: &Config) -> Value {
     Value::Object(rows.collect::<Map<_, _>>())
 }
 
-fn written(key: &str, value: &Value) -> String {
+pub(super) fn written(key: &str, value: &Value) -> String {
     match value.as_u64() {
         Some(us) if DURATIONS.contains(&key) => format!("\"{}\"", units::print(us)),
         _ => toml::Value::try_from(value).map_or_else(|_| value.to_string(), |v| v.to_string()),

@@ -23,7 +23,7 @@ use super::datagrams::Shared;
 use super::tally::Tally;
 use crate::access::Watch;
 use crate::counters::Counters;
-use crate::error::{RunError, ShareError};
+use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{Ask, LibraryStatus, Outcome, Told};
 use crate::net::Trust;
 use crate::tape::{Joined, Memory};
@@ -43,6 +43,8 @@ pub(crate) enum Control {
     Want { want: Want, reply: oneshot::Sender<SwarmFile> },
     /// What does its part in swarms look like, with so many clients a file?
     Swarm { clients: u32, reply: oneshot::Sender<SwarmView> },
+    /// Copy what is remembered to this file.
+    Export { to: PathBuf, reply: oneshot::Sender<Result<(), StoreFailure>> },
     /// End at once, as if killed.
     Abort,
 }
@@ -266,6 +268,17 @@ impl Handle {
         let (told, outcome) = oneshot::channel();
         let _ = self.shared.library_asks.send(ask(told)); // Then nobody tells either.
         outcome.await.unwrap_or(Err(ShareError::Gone))
+    }
+
+    /// Copies what it remembers to a file that must not be there, as it is now.
+    ///
+    /// # Errors
+    /// The system says no, or the servent has ended.
+    pub async fn export(&self, to: PathBuf) -> Result<(), RunError> {
+        let (reply, done) = oneshot::channel();
+        let ask = Control::Export { to, reply };
+        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
+        Ok(done.await.map_err(|_| RunError::Gone)??)
     }
 
     /// Where downloads go.

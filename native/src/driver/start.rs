@@ -202,6 +202,24 @@ pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
     Ok(remembered.added)
 }
 
+/// Copies the state of a folder to a file that must not be there. The servent
+/// must not run; one that does is asked by [`Handle::export`].
+///
+/// # Errors
+/// It runs, or the system says no.
+pub fn export(state_dir: &Path, to: &Path) -> Result<(), StoreFailure> {
+    Store::copy(state_dir, to)
+}
+
+/// Makes such a file the state of a folder. What was there is renamed, and where
+/// to is told. The servent must not run.
+///
+/// # Errors
+/// It runs, or the file is no state.
+pub fn import(state_dir: &Path, from: &Path) -> Result<Option<PathBuf>, StoreFailure> {
+    Store::adopt(state_dir, from)
+}
+
 fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
     let local = |l: &TcpListener| {
         l.local_addr().map_err(|why| StartError::Listen { at: ([0, 0, 0, 0], 0).into(), why })

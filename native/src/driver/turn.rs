@@ -354,6 +354,10 @@ impl Loop {
             Control::Swarm { clients, reply } => {
                 let _ = reply.send(self.node.swarm(clients)); // The asker may be gone.
             }
+            Control::Export { to, reply } => {
+                let done = self.store.as_ref().map_or(Ok(()), |store| store.copy_to(&to));
+                let _ = reply.send(done); // The asker may be gone.
+            }
             Control::Abort => {}
         }
     }

@@ -28,6 +28,7 @@ pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<(
         .route("/status", get(api::status))
         .route("/rescan", post(rescan))
         .route("/shares", post(share).delete(unshare))
+        .route("/state", post(export))
         .route("/downloads", get(downloads).post(download))
         .route("/downloads/{number}/{what}", post(change))
         .with_state(hub);
@@ -88,6 +89,13 @@ fn outcome(done: Result<Outcome, ShareError>) -> Response {
         }
         Err(why) => (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()).into_response(),
     }
+}
+
+/// `POST /state`: what is remembered is copied to a file.
+async fn export(State(hub): State<Arc<Hub>>, Json(to): Json<Named>) -> Result<StatusCode, Refused> {
+    let failed = |why: RunError| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string());
+    servent(&hub)?.export(to.path).await.map_err(failed)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// `GET /downloads`: all of them, and where they go.

@@ -69,6 +69,51 @@ impl Store {
         Lock::take(dir).err().filter(|why| matches!(why, StoreFailure::Locked { .. }))
     }
 
+    /// Copies the store of a folder to a file that must not be there, while
+    /// nobody works with it.
+    ///
+    /// # Errors
+    /// Somebody does, or the system says no.
+    pub(crate) fn copy(dir: &Path, to: &Path) -> Result<(), StoreFailure> {
+        let _lock = Lock::take(dir)?;
+        copy_new(&dir.join(NAME), to)
+    }
+
+    /// The same for the store that is open here, between two commits.
+    ///
+    /// # Errors
+    /// The system says no.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<(), StoreFailure> {
+        copy_new(&self.path, to)
+    }
+
+    /// Makes a copy the store of a folder. What was there is renamed, and where
+    /// to is told.
+    ///
+    /// # Errors
+    /// Somebody works with it, or the copy cannot be read.
+    pub(crate) fn adopt(dir: &Path, copy: &Path) -> Result<Option<PathBuf>, StoreFailure> {
+        let io_error = |why| StoreFailure::Io { path: dir.to_owned(), why };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(io_error)?;
+        let _lock = Lock::take(dir)?;
+        let (path, new) = (dir.join(NAME), dir.join("state.redb.import"));
+        let _ = fs::remove_file(&new); // Left by somebody who was killed.
+        copy_new(copy, &new)?;
+        let read = open_whole(&new, Durability::Power).map(drop);
+        if let Err(why) = read {
+            let _ = fs::remove_file(&new);
+            return Err(match why {
+                StoreFailure::Damaged { why, .. } => {
+                    StoreFailure::Damaged { path: copy.to_owned(), why }
+                }
+                why => why,
+            });
+        }
+        let before = path.exists().then(|| put_aside(&path, "before")).transpose()?;
+        fs::rename(&new, &path).map_err(io_error)?;
+        Ok(before)
+    }
+
     /// Opens the store in `dir`, making both when they are not there, and
     /// reads everything in it.
     ///
@@ -87,7 +132,7 @@ impl Store {
         let opened = open_whole(&path, durability);
         let (db, flusher, remembered) = match opened {
             Err(StoreFailure::Damaged { why, .. }) if damaged == DamagedState::PutAside => {
-                let aside = put_aside(&path)?;
+                let aside = put_aside(&path, "damaged")?;
                 tracing::warn!(%why, aside = %aside.display(), "damaged state put aside");
                 open_whole(&path, durability)?
             }
@@ -225,10 +270,23 @@ fn check_schema(db: &Database, path: &Path) -> Result<(), StoreFailure> {
     }
 }
 
-fn put_aside(path: &Path) -> Result<PathBuf, StoreFailure> {
+/// Copies a file to where none is, for nobody else to read.
+fn copy_new(from: &Path, to: &Path) -> Result<(), StoreFailure> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |why| StoreFailure::Io { path, why }
+    };
+    let mut old = File::open(from).map_err(failed(from))?;
+    let mut options = OpenOptions::new();
+    let new = options.write(true).create_new(true).mode(0o600).open(to);
+    let mut new = new.map_err(failed(to))?;
+    io::copy(&mut old, &mut new).and_then(|_| new.sync_all()).map_err(failed(to))
+}
+
+fn put_aside(path: &Path, why: &str) -> Result<PathBuf, StoreFailure> {
     let io_error = |why| StoreFailure::Io { path: path.to_owned(), why };
     for n in 1_u32.. {
-        let aside = path.with_file_name(format!("{NAME}.damaged-{n}"));
+        let aside = path.with_file_name(format!("{NAME}.{why}-{n}"));
         if !aside.try_exists().map_err(io_error)? {
             fs::rename(path, &aside).map_err(io_error)?;
             return Ok(aside);

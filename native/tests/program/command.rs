@@ -124,3 +124,30 @@ fn wrong_calls_say_what_would_be_right() {
     }
     assert_eq!(place.run(&["dance"]).status.code(), Some(2));
 }
+
+#[test]
+fn the_service_starts_as_its_unit_says() {
+    let place = Place::new();
+    place.share("song", 1_000);
+    let here = |text: &str| {
+        let places = [
+            ("/etc/servent/config.toml", "config.toml"),
+            ("/var/lib/servent", "state"),
+            ("/srv/servent", "shared"),
+        ];
+        places.iter().fold(text.to_owned(), |text, (there, here)| {
+            text.replace(there, place.path(here).to_str().unwrap())
+        })
+    };
+    let config = here(include_str!("../../packaging/config.toml"));
+    std::fs::write(place.path("config.toml"), config).unwrap();
+    let unit = here(include_str!("../../packaging/servent.service"));
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/servent "));
+    let mut arguments: Vec<&str> = start.unwrap().split(' ').collect();
+    arguments.extend(["--listen", "127.0.0.1:0", "--json"]);
+    let mut running = program::Running::start(place.servent(&arguments));
+    running.event("listening");
+    assert_eq!(running.event("hashed")["files"], 1);
+    running.signal("TERM");
+    assert!(running.ended().success());
+}

@@ -180,3 +180,38 @@ fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
     assert!(!here.path("mine/film.part").exists() && running.at.port() > 0);
     complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 2, "files, not folders");
 }
+
+#[test]
+fn the_state_is_copied_while_it_runs_and_brought_back() {
+    let place = Place::new();
+    place.share("song", 1_000);
+    let films = place.path("films");
+    std::fs::create_dir(&films).unwrap();
+    std::fs::write(films.join("film"), "la").unwrap();
+    let mut running = place.sharing(&["--lab", "off"]);
+    let told = |what: &[&str]| place.run(&[what, &["--state", "state"]].concat());
+    assert!(told(&["add", "films"]).status.success());
+    assert!(told(&["state", "export", "copy"]).status.success());
+    complains(&told(&["state", "export", "copy"]), 4, "copy");
+    complains(&told(&["state", "import", "copy"]), 7, "");
+    assert!(told(&["remove", "films"]).status.success());
+    running.signal("INT");
+    running.ended();
+
+    assert!(told(&["state", "export", "later"]).status.success());
+    complains(&told(&["state", "import", "shared/song"]), 8, "shared/song");
+    let brought = told(&["state", "import", "copy"]);
+    assert!(String::from_utf8_lossy(&brought.stdout).contains("what was there is"));
+    assert!(listing(&place.sharing(&["--lab", "off"])).contains("films"));
+}
+
+#[test]
+fn a_setting_is_changed_in_its_file() {
+    let place = Place::new();
+    let set = ["config", "set", "queue.slots", "7", "--config", "mine.toml"];
+    assert!(place.run(&set).status.success());
+    let shown = place.run(&["config", "--config", "mine.toml"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("slots = 7") && shown.contains("# mine.toml:2"), "{shown}");
+    complains(&place.run(&["config", "set", "queue.slotz", "7"]), 2, "did you mean `queue.slots`");
+}

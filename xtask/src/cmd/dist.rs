@@ -1,25 +1,103 @@
 //! `cargo xtask dist`
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
 use anyhow::{Context as _, Result};
 
 use crate::paths;
+use crate::run::{Tool, cargo};
 
-/// Build what is given away: the program, and the page as one offline file.
+/// What a program is built for that needs no library of the system.
+const STATIC: &str = "x86_64-unknown-linux-musl";
+
+/// Build what is given away: the program, what belongs beside it, and the page
+/// as one offline file.
 ///
-/// Leaves `dist/servent` with the page inside, and `dist/servent-lab.html`,
-/// which opens from a USB stick without a server.
+/// Leaves below `dist`: `servent` with the page inside, static when this machine
+/// can build that; manual pages and completions; `servent.service`; a Debian
+/// package when `cargo deb` is there; and `servent-lab.html`, which opens from a
+/// USB stick without a server.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args) -> Result<()> {
     println!("{}", super::page::build()?);
-    super::demo::program()?;
-    let program = paths::root().join("dist/servent");
-    let built = paths::target().join("release/servent");
-    std::fs::copy(&built, &program)
-        .with_context(|| format!("{} cannot be copied", built.display()))?;
-    for file in [program, paths::single_file()] {
-        println!("{:>9} {}", std::fs::metadata(&file)?.len(), paths::shown(&file));
+    let built = program()?;
+    let dist = paths::root().join("dist");
+    let program = dist.join("servent");
+    fs::copy(&built, &program).with_context(|| format!("{} cannot be copied", built.display()))?;
+    beside(&program, &dist)?;
+    let mut files = vec![program, paths::single_file()];
+    files.extend(package(&built)?);
+    for file in files {
+        println!("{:>9} {}", fs::metadata(&file)?.len(), paths::shown(&file));
     }
     Ok(())
+}
+
+/// Builds the program as users run it; where it is.
+fn program() -> Result<PathBuf> {
+    if let Some(missing) = missing() {
+        println!("dist/servent needs the libraries of a system like this one: {missing}");
+        super::demo::program()?;
+        return Ok(paths::target().join("release/servent"));
+    }
+    cargo().words("build --quiet --release --package servent --target").arg(STATIC).run()?;
+    Ok(paths::target().join(STATIC).join("release/servent"))
+}
+
+/// What is not there for a static program, and how to get it.
+fn missing() -> Option<String> {
+    let sysroot = said("rustc", &["--print", "sysroot"]).unwrap_or_default();
+    if !Path::new(sysroot.trim()).join("lib/rustlib").join(STATIC).is_dir() {
+        return Some(format!("`rustup target add {STATIC}` is missing for a static one"));
+    }
+    let gcc = said("musl-gcc", &["--version"]).is_none();
+    gcc.then(|| "musl-gcc (of musl-tools) is missing for a static one".to_owned())
+}
+
+/// What a program says; `None` when it is not there or fails.
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Manual pages, completions, and what systemd starts.
+fn beside(program: &Path, dist: &Path) -> Result<()> {
+    let (man, completions) = (dist.join("man"), dist.join("completions"));
+    for folder in [&man, &completions] {
+        // A command that is gone leaves no page.
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder)?;
+    }
+    Tool::new(program).words("man --dir").arg(&man).run()?;
+    for (shell, name) in [("bash", "servent"), ("zsh", "_servent"), ("fish", "servent.fish")] {
+        let script = said(&program.to_string_lossy(), &["completions", shell]);
+        let script = script.with_context(|| format!("there are no completions for {shell}"))?;
+        fs::write(completions.join(name), script)?;
+    }
+    let unit = paths::root().join("native/packaging/servent.service");
+    fs::copy(&unit, dist.join("servent.service"))
+        .with_context(|| format!("{} cannot be copied", unit.display()))?;
+    Ok(())
+}
+
+/// The Debian package, where it can be made.
+fn package(built: &Path) -> Result<Option<PathBuf>> {
+    if said("cargo", &["deb", "--version"]).is_none() {
+        println!("no Debian package: `cargo install cargo-deb` is missing");
+        return Ok(None);
+    }
+    let package = paths::root().join("dist/servent.deb");
+    let deb = cargo().words("deb --quiet --no-build --no-strip --package servent --output");
+    let deb = deb.arg(&package);
+    let is_static = built.components().any(|part| part.as_os_str() == STATIC);
+    if is_static {
+        deb.arg("--target").arg(STATIC).run()?
+    } else {
+        deb.run()?
+    }
+    Ok(Some(package))
 }

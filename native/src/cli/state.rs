@@ -1,0 +1,79 @@
+//! `servent state`: a copy of everything that survives a restart.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use servent::driver;
+
+use super::control::Control;
+use super::shares::written;
+use super::start::runtime;
+use super::{Common, print};
+use crate::exit::{Exit, Failure};
+
+/// Copy everything that survives a restart, or bring it back.
+///
+/// Places in line and their tickets, downloads and how far they are, hashes of
+/// shared files, what was added. The bytes of downloads are not in it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent state export backup.redb          while it runs, too
+  servent state import backup.redb          while it does not")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Export(Export),
+    Import(Import),
+}
+
+/// Copy the state to a new file, whether the servent runs or not.
+///
+/// Whoever has the file can pass for this servent in a queue: keep it as you
+/// keep the state.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent state export backup.redb")]
+struct Export {
+    /// The file to make.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Make such a copy the state; what was there is renamed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent state import backup.redb --state /tmp/two")]
+struct Import {
+    /// The copy.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let config = common.config()?;
+    let state = &config.settings.state;
+    let said = match &arguments.action {
+        Action::Export(Export { file }) => {
+            let body = json!({ "path": written(file)? });
+            let control = Control::of(state);
+            match runtime()?.block_on(control.tell("POST", "/state", &body)) {
+                Err(failure) if failure.exit == Exit::Running => driver::export(state, file)?,
+                asked => drop(asked?),
+            }
+            format!("{} is a copy of the state in {}\n", file.display(), state.display())
+        }
+        Action::Import(Import { file }) => {
+            let before = driver::import(state, file)?;
+            let before = before.map_or_else(String::new, |before| {
+                format!("; what was there is {} now", before.display())
+            });
+            format!("{} is the state in {}{before}\n", file.display(), state.display())
+        }
+    };
+    if common.quiet { Ok(()) } else { print(said) }
+}
