@@ -102,10 +102,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let summary = runtime()?.block_on(async {
         let signals = Signals::new()?;
         let lab = start::lab(&config).await?;
-        if let Some((_, at)) = &lab {
-            welcome(arguments, &format!("http://{at}/"))?;
+        if let Some((_, door)) = &lab {
+            welcome(arguments, &door.url())?;
         }
-        demo::run(&plan, lab.map(|(listener, _)| listener), signals).await
+        demo::run(&plan, lab, signals).await
     })?;
     sum_up(arguments, &plan.folder, &summary)
 }

@@ -59,13 +59,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let plain =
             arguments.listen.is_none() && arguments.traces.is_empty() && arguments.www.is_none();
         if plain
-            && let Ok(info) = Control::of(&settings.state).get("/info").await
-            && let Some(at) = info["lab"].as_str().and_then(|at| at.parse().ok())
+            && let Ok(url) = Control::of(&settings.state).get("/lab").await
+            && let Some(url) = url.as_str()
         {
-            return show(at, arguments.open);
+            return show(url, arguments.open);
         }
         let mut signals = Signals::new()?;
-        let Some((listener, at)) = start::lab(&config).await? else {
+        let Some((listener, door)) = start::lab(&config).await? else {
             return Err(Failure::usage("the lab is switched off")
                 .next("say where it should listen: --listen 127.0.0.1:6380"));
         };
@@ -76,21 +76,21 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             page: Page::new(settings.www.clone()),
             token: token()?,
             readers: Readers::new(settings.lab_readers),
-            address: Some(at),
+            door: Some(door.clone()),
         };
-        show(at, arguments.open)?;
+        show(&door.url(), arguments.open)?;
         let stop = async move { signals.first().await };
         lab::serve(listener, Arc::new(hub), stop).await.map_err(|e| {
+            let at = door.address;
             Failure::new(Exit::Network, format!("the lab at {at} ended: {}", said(&e)))
         })
     })
 }
 
-fn show(at: SocketAddr, open: bool) -> Result<(), Failure> {
-    let url = format!("http://{at}/");
+fn show(url: &str, open: bool) -> Result<(), Failure> {
     print(format!("lab {url}\n"))?;
     if open {
-        open_browser(&url);
+        open_browser(url);
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ use super::{Common, access_log, print, reach, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
-use crate::lab::{self, Hub, Live, Page, Readers, Traces};
+use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
 use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -181,16 +181,17 @@ async fn share(
         page: Page::new(settings.www.clone()),
         token: token()?,
         readers: Readers::new(settings.lab_readers),
-        address: listener.as_ref().map(|(_, address)| *address),
+        door: listener.as_ref().map(|(_, door)| door.clone()),
     });
     let control = Server::start(&settings.state, hub.clone())?;
     let mut access = None;
     let (done, finished) = oneshot::channel::<()>();
     let mut server = None;
-    if let Some((listener, address)) = listener {
+    if let Some((listener, door)) = listener {
+        let address = door.address;
         let written = LabAccess { address, token: hub.token.clone(), pid: std::process::id() };
         access = Some(ControlFile::write(&settings.state, &written)?);
-        announce_lab(voice, address)?;
+        announce_lab(voice, &door)?;
         let until = async {
             let _ = finished.await;
         };
@@ -282,8 +283,8 @@ fn announce(
     }
 }
 
-fn announce_lab(voice: Voice, at: SocketAddr) -> Result<(), Failure> {
-    let url = format!("http://{at}/");
+fn announce_lab(voice: Voice, door: &Door) -> Result<(), Failure> {
+    let url = door.url();
     told(voice, &json!({ "event": "lab", "url": url }), &format!("lab {url}"))
 }
 

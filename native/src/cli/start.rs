@@ -13,11 +13,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 
 use super::amount::size;
+use super::control::token;
 use crate::config::file::Raw;
 use crate::config::settings::Lab;
 use crate::config::{Builder, Config, Origin};
 use crate::exit::{Exit, Failure, said};
-use crate::lab;
+use crate::lab::{self, Door};
 
 /// The first port that anybody may listen on.
 const FIRST_FREE: u16 = 1_024;
@@ -44,7 +45,8 @@ pub(crate) struct LabFlags {
 /// Who may come to the lab.
 #[derive(Debug, Args)]
 pub(crate) struct Public {
-    /// Let whoever reaches this machine read the lab, not only this machine.
+    /// Let others open the lab, not only this machine: its page and counters by
+    /// its address, everything by the link with the key.
     #[arg(long)]
     lab_public: bool,
 }
@@ -179,14 +181,16 @@ fn store(failure: &StoreFailure) -> Exit {
     }
 }
 
-/// Opens the lab's port and says which one it got; `None` when it is off.
+/// Opens the lab's port and says where it is; `None` when it is off. One that
+/// others reach has a key.
 /// When nobody chose the port, the next free one after the usual one will do.
-pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, Failure> {
+pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, Failure> {
     let Lab::At(at) = config.settings.lab else { return Ok(None) };
     if !at.ip().is_loopback() && !config.settings.lab_public {
         return Err(Failure::usage(format!(
-            "the lab on {at} would show everything to whoever reaches this machine, down to the \
-             seed that the tickets of the queue follow from"
+            "the lab on {at} would show its counters to whoever reaches this machine, and \
+             everything to whoever has its link, down to the seed that the tickets of the queue \
+             follow from"
         ))
         .next(format!(
             "keep it on 127.0.0.1 and come by `ssh -L {0}:127.0.0.1:{0} HOST`, or allow it with \
@@ -207,8 +211,9 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, SocketAd
             .next("choose another address with --lab, or --lab off")
     };
     let listener = lab::listen(at, chosen).await.map_err(failed)?;
-    let got = listener.local_addr().map_err(failed)?;
-    Ok(Some((listener, got)))
+    let address = listener.local_addr().map_err(failed)?;
+    let key = if address.ip().is_loopback() { None } else { Some(token()?) };
+    Ok(Some((listener, Door { address, key })))
 }
 
 /// Makes a folder of our own, for nobody else to look into.

@@ -28,8 +28,9 @@ pub(crate) struct Settings {
     pub(crate) downloads: PathBuf,
     /// Where the lab listens, `off` for nowhere.
     pub(crate) lab: Lab,
-    /// The lab may listen where others reach it. They then read everything,
-    /// the seed that the queue's tickets follow from included.
+    /// The lab may listen where others reach it. Everybody then sees its page
+    /// and its counters; whoever has the link with the key reads everything, the
+    /// seed that the queue's tickets follow from included.
     pub(crate) lab_public: bool,
     /// Readers of the lab's live tape at once; the next ones are sent away.
     pub(crate) lab_readers: u32,

@@ -21,7 +21,7 @@ use self::cast::{CLIENTS, Member};
 pub(crate) use self::summary::Summary;
 use self::table::Table;
 use crate::exit::{Exit, Failure, said};
-use crate::lab::{self, Hub, Live, Page, Readers, Traces};
+use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
 use crate::progress::Voice;
 use crate::signal::Signals;
 
@@ -53,7 +53,7 @@ pub(crate) enum Outcome {
 /// Runs it to its end and sums up.
 pub(crate) async fn run(
     plan: &Plan,
-    listener: Option<TcpListener>,
+    lab: Option<(TcpListener, Door)>,
     mut signals: Signals,
 ) -> Result<Summary, Failure> {
     let files = cast::make_files(&plan.folder.join("shared"))?;
@@ -66,9 +66,9 @@ pub(crate) async fn run(
         handles.push((member.name, Driver::start(options(plan, member)).await?));
     }
     let (done, finished) = oneshot::channel::<()>();
-    let server = listener.map(|listener| {
+    let server = lab.map(|(listener, door)| {
         let until = async { drop(finished.await) };
-        tokio::spawn(lab::serve(listener, Arc::new(hub(plan, &handles)), until))
+        tokio::spawn(lab::serve(listener, Arc::new(hub(plan, &handles, &door)), until))
     });
 
     let (tell, mut outcomes) = mpsc::channel(64);
@@ -184,7 +184,7 @@ fn options(plan: &Plan, member: &Member) -> Options {
     }
 }
 
-fn hub(plan: &Plan, handles: &[(&'static str, Handle)]) -> Hub {
+fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
     let live = |(name, handle): &(&'static str, Handle)| Live {
         id: (*name).to_owned(),
         name: (*name).to_owned(),
@@ -197,7 +197,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)]) -> Hub {
         page: Page::new(plan.www.clone()),
         token: plan.token.clone(),
         readers: Readers::new(plan.readers),
-        address: None,
+        door: Some(door.clone()),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use servent_core::node::Command;
 use servent_core::queue::server::Windows;
 
-use super::{Hub, Live, guard};
+use super::{Hub, Live, door, guard};
 
 /// The most cards one answer holds.
 const MOST_CARDS: u32 = 10_000;
@@ -23,15 +23,19 @@ pub(super) struct Window {
     count: Option<u32>,
 }
 
-/// `GET /api/info`: what is here.
-pub(super) async fn info(State(hub): State<Arc<Hub>>) -> Json<Value> {
+/// `GET /api/info`: what is here. Who may not read it is shown a page with
+/// nothing to follow.
+pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Json<Value> {
+    let (name, version) = (&hub.name, env!("CARGO_PKG_VERSION"));
+    if !door::may_read(&hub, &headers) {
+        return Json(json!({ "name": name, "version": version, "live": false, "locked": true }));
+    }
     let servents: Vec<Value> =
         hub.servents.iter().map(|s| json!({ "id": s.id, "name": s.name })).collect();
     Json(json!({
-        "name": hub.name,
-        "version": env!("CARGO_PKG_VERSION"),
+        "name": name,
+        "version": version,
         "live": !hub.servents.is_empty(),
-        "lab": hub.address,
         "servents": servents,
         "traces": hub.traces.list().into_keys().collect::<Vec<_>>(),
     }))

@@ -24,7 +24,7 @@ use super::{Hub, api};
 /// Answers until it is dropped.
 pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
     let router = Router::new()
-        .route("/info", get(api::info))
+        .route("/lab", get(lab))
         .route("/status", get(api::status))
         .route("/rescan", post(rescan))
         .route("/shares", post(share).delete(unshare))
@@ -46,6 +46,11 @@ fn servent(hub: &Hub) -> Result<&Handle, Refused> {
 
 fn ended(why: RunError) -> Refused {
     (StatusCode::SERVICE_UNAVAILABLE, why.to_string())
+}
+
+/// `GET /lab`: what a reader of the lab opens; `null` where there is none.
+async fn lab(State(hub): State<Arc<Hub>>) -> Json<Option<String>> {
+    Json(hub.door.as_ref().map(super::Door::url))
 }
 
 /// `POST /rescan`: every servent looks at its shared folders again, soon.

@@ -3,6 +3,7 @@
 
 mod api;
 mod control;
+mod door;
 mod guard;
 mod listener;
 mod metrics;
@@ -16,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -25,6 +26,7 @@ use servent::driver::Handle;
 use tokio::net::TcpListener;
 
 pub(crate) use self::control::serve as control;
+pub(crate) use self::door::Door;
 pub(crate) use self::page::Page;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
@@ -47,7 +49,7 @@ pub(crate) struct Hub {
     /// Who may follow the tape.
     pub(crate) readers: Readers,
     /// Where the page is, if it is.
-    pub(crate) address: Option<SocketAddr>,
+    pub(crate) door: Option<Door>,
 }
 
 /// A servent that runs in this process.
@@ -92,23 +94,29 @@ pub(crate) async fn serve(
 }
 
 fn router(hub: Arc<Hub>) -> Router {
-    Router::new()
-        .route("/", get(index))
-        .route("/{*name}", get(file))
-        .route("/api/info", get(api::info))
+    let known = Router::new()
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
         .route("/api/queue", get(api::queue))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))
+        .layer(middleware::from_fn_with_state(Arc::clone(&hub), door::check));
+    Router::new()
+        .route("/", get(index))
+        .route("/{*name}", get(file))
+        .route("/api/info", get(api::info))
+        .merge(known)
         .route("/api/command", post(api::command))
         .route("/metrics", get(metrics::metrics))
         .layer(middleware::from_fn(guard::guard))
         .with_state(hub)
 }
 
-async fn index(hub: State<Arc<Hub>>) -> Response {
+async fn index(hub: State<Arc<Hub>>, given: Query<door::Given>) -> Response {
+    if let Some(answer) = door::welcome(&hub, given) {
+        return answer;
+    }
     if !hub.page.exists() {
         return Html(page::MISSING).into_response();
     }

@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use program::{Place, Running, Wire, assert_same, complains, finish, lab_get, noise};
+use serde_json::Value;
 
 #[test]
 fn a_folder_that_cannot_be_read() {
@@ -45,15 +46,61 @@ fn a_lab_for_strangers_unless_it_is_wanted() {
     for at in ["0.0.0.0:0", "[::]:0", "192.0.2.7:6380"] {
         let share = ["share", "shared", "--state", "s", "--listen", "127.0.0.1:0", "--lab", at];
         let refused = place.run(&share);
-        complains(&refused, 2, &format!("the lab on {at} would show everything"));
+        complains(&refused, 2, &format!("the lab on {at} would show its counters"));
         assert!(String::from_utf8_lossy(&refused.stderr).contains("--lab-public"));
-        complains(&place.run(&["lab", "--listen", at]), 2, "would show everything");
-        complains(&place.run(&["demo", "--lab", at, "--seconds", "1"]), 2, "would show everything");
-        complains(&place.run(&["lab", "--set", &format!("lab={at}")]), 2, "would show everything");
+        complains(&place.run(&["lab", "--listen", at]), 2, "would show its counters");
+        complains(
+            &place.run(&["demo", "--lab", at, "--seconds", "1"]),
+            2,
+            "would show its counters",
+        );
+        complains(
+            &place.run(&["lab", "--set", &format!("lab={at}")]),
+            2,
+            "would show its counters",
+        );
     }
-    let running = place.sharing(&["--lab", "0.0.0.0:0", "--lab-public"]);
-    let port = running.lab.unwrap().port();
-    assert_eq!(lab_get(([127, 0, 0, 1], port).into(), "/api/info").status, 200);
+}
+
+#[test]
+fn a_lab_that_others_reach_wants_its_key() {
+    let place = Place::new();
+    place.share("a", 10);
+    let trace = ["--trace", "run.sqlog"];
+    let running = place.sharing(&[&["--lab", "0.0.0.0:0", "--lab-public"][..], &trace].concat());
+    let at = SocketAddr::from(([127, 0, 0, 1], running.lab.unwrap().port()));
+    let key = running.lab_key.as_deref().expect("a link with a key");
+    let get = |target: &str, headers: &[&str]| {
+        Wire::connect(at).get(target, &[&["Connection: close"], headers].concat())
+    };
+    for open in ["/", "/api/info", "/metrics"] {
+        assert_eq!(get(open, &[]).status, 200, "{open}");
+    }
+    let info = get("/api/info", &[]).json();
+    assert_eq!((&info["live"], &info["traces"]), (&Value::Bool(false), &Value::Null), "{info}");
+    let secrets = ["/api/tape", "/api/traces", "/api/traces/run.sqlog", "/api/view", "/api/status"];
+    for closed in secrets.iter().chain(&["/?key=0123456789abcdef0123456789abcdef", "/api/queue"]) {
+        let reply = get(closed, &["Cookie: servent-lab=0123"]);
+        assert_eq!((reply.status, reply.header("set-cookie")), (403, None), "{closed}");
+    }
+    // The link leads to the page and leaves a cookie, and that opens the rest.
+    let entered = get(&format!("/?key={key}"), &[]);
+    assert_eq!((entered.status, entered.header("location")), (303, Some("/")));
+    let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap();
+    let cookie = format!("Cookie: other=1; {cookie}");
+    for open in secrets.iter().filter(|open| **open != "/api/tape") {
+        assert_eq!(get(open, &[&cookie]).status, 200, "{open}");
+    }
+    assert_eq!(get("/api/info", &[&cookie]).json()["live"], Value::Bool(true));
+    // Whoever may read may not change anything.
+    let mut wire = Wire::connect(at);
+    wire.send(&format!(
+        "POST /api/command HTTP/1.1\r\nHost: {at}\r\n{cookie}\r\nContent-Length: 0\r\n\r\n"
+    ));
+    assert_eq!(wire.reply().status, 403);
+    // `servent lab` of this machine shows the same link.
+    let said = place.run(&["lab", "--state", "state"]);
+    assert!(String::from_utf8_lossy(&said.stdout).contains(key));
 }
 
 #[test]

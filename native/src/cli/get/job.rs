@@ -188,7 +188,7 @@ fn hub(handle: &Handle) -> Arc<Hub> {
         page: Page::new(None),
         token: String::new(),
         readers: Readers::new(0),
-        address: None,
+        door: None,
     })
 }
 

@@ -73,7 +73,9 @@ impl Place {
         running.at = running.event("listening")["at"].as_str().unwrap().parse().unwrap();
         if !extra.contains(&"off") {
             let url = running.event("lab")["url"].as_str().unwrap().to_owned();
-            running.lab = url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().ok();
+            let (at, rest) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+            running.lab = at.parse().ok();
+            running.lab_key = rest.strip_prefix("?key=").map(str::to_owned);
         }
         running.event("hashed");
         running
@@ -101,6 +103,8 @@ pub(crate) struct Running {
     seen: Vec<String>,
     pub(crate) at: SocketAddr,
     pub(crate) lab: Option<SocketAddr>,
+    /// What a lab that others reach wants to see.
+    pub(crate) lab_key: Option<String>,
 }
 
 impl Running {
@@ -115,7 +119,8 @@ impl Running {
                 }
             }
         });
-        Self { child, lines, seen: Vec::new(), at: SocketAddr::from(([0; 4], 0)), lab: None }
+        let at = SocketAddr::from(([0; 4], 0));
+        Self { child, lines, seen: Vec::new(), at, lab: None, lab_key: None }
     }
 
     /// The next line of standard output for which `wanted` holds.
