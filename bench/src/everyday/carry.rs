@@ -31,10 +31,11 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
 fn ours(dir: &Path) -> Result<f64> {
     let at = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.to_string();
     let mut receive = program(dir)?;
-    receive.args(["receive", "-q", "--yes", "--listen", &at, "-o", "ours", "--state", "to"]);
+    receive
+        .args(["receive", "-q", "--open", "--yes", "--listen", &at, "-o", "ours", "--state", "to"]);
     let mut receiver = receive.spawn()?;
     let mut send = program(dir)?;
-    send.args(["send", "-q", &at, "film", "--state", "from"]);
+    send.args(["send", "--open", "-q", &at, "film", "--state", "from"]);
     let took = seconds(send);
     let began = now();
     let ended = receiver.wait()?;

@@ -1,6 +1,7 @@
 //! Questions to whoever sits at the terminal.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use servent_core::text::Lines;
@@ -14,16 +15,18 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// Whoever sits there, if the terminal is free to be asked.
+    /// Whoever sits there and sees questions. Standard input may be what is to
+    /// be sent, so it is the terminal itself that is read.
     pub(crate) fn present() -> Option<Self> {
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() {
             return None;
         }
+        let terminal = File::open("/dev/tty").ok()?;
         let (send, lines) = channel(1);
         // A read of a terminal cannot be called off, so it has a thread that
         // ends with the program.
         std::thread::spawn(move || {
-            for line in io::stdin().lock().lines().map_while(Result::ok) {
+            for line in BufReader::new(terminal).lines().map_while(Result::ok) {
                 if send.blocking_send(line).is_err() {
                     return;
                 }

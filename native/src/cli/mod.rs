@@ -3,6 +3,7 @@
 mod access_log;
 mod amount;
 mod ask;
+mod code;
 mod completions;
 mod config_cmd;
 mod control;

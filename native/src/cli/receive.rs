@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{Entry, Inbox, Place, ReceiveError, Transfer, Writers, total};
+use servent::transfer::{Code, Door, Entry, Inbox, Place, ReceiveError, Transfer, Writers, total};
 use servent::unicast::{Endpoint, Options};
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
 use super::Common;
 use super::ask::Person;
+use super::code::{self, Given};
 use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
@@ -34,10 +35,17 @@ const NAMES: usize = 10;
 /// once, and folders keep their tree. A file is called NAME.part until it has
 /// arrived whole and checked; nothing is overwritten. What is there already,
 /// whole or in part, is not sent again.
+///
+/// It shows a code of three words, to be told to whoever is to send. Without it
+/// nobody can send, or read and change what is sent; a few wrong ones are
+/// refused, then all for a minute.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent receive -o inbox/                 every sender's files and folders, each asked about
-  servent receive -o inbox/ --yes           without asking
+  servent receive -o inbox/ --yes           without asking whoever knows the code
+  SERVENT_CODE=ocean-pepper-violin servent receive -o inbox/
+                                            a code of your own
+  servent receive -o inbox/ --open --yes    whatever anybody sends
   servent receive -o song.ogg               one file
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
@@ -55,6 +63,12 @@ pub(crate) struct Arguments {
     /// Take whatever is sent without asking.
     #[arg(short, long)]
     yes: bool,
+    /// Make a code, or take this one; then nothing is asked where there is no
+    /// terminal. Others on this machine can read what is written here.
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, conflicts_with_all = ["open", "code_file"])]
+    code: Option<Option<String>>,
+    #[command(flatten)]
+    given: Given,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -68,21 +82,41 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let aside = matches!(place, Place::Output);
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), aside);
     let once = arguments.once || !matches!(place, Place::Folder(_));
-    let person = if arguments.yes { None } else { Some(person()?) };
-    let receiver =
-        Receiver { place, once, herald, person, writers: Arc::default(), begun: Arc::default() };
+    let typed = arguments.code.as_ref();
+    let code = arguments.given.code(typed.and_then(Option::as_deref))?;
+    let person = match Person::present() {
+        person if !arguments.yes && person.is_some() => person,
+        None if !arguments.yes && code.is_none() && typed.is_none() => return Err(nobody()),
+        _ => None,
+    };
+    let (door, made) = door(code, arguments.given.open)?;
+    let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
+    let receiver = Receiver { place, once, herald, person, door, writers, begun };
     let runtime = runtime()?;
-    let done = runtime.block_on(receiver.run(arguments.listen, options));
+    let done = runtime.block_on(receiver.run(arguments.listen, made, options));
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
 }
 
-/// Whom to ask before anything is written.
-fn person() -> Result<Person, Failure> {
-    Person::present().ok_or_else(|| {
-        Failure::usage("there is no terminal on which to ask whether to take what is sent")
-            .next("add --yes to take it without asking")
-    })
+/// Who may come in, and the code to show if it is a new one.
+fn door(given: Option<Code>, open: bool) -> Result<(Door, Option<Code>), Failure> {
+    if open {
+        return Ok((Door::open(), None));
+    }
+    match given {
+        Some(code) => Ok((Door::locked(code), None)),
+        None => {
+            let code = code::random()?;
+            Ok((Door::locked(code.clone()), Some(code)))
+        }
+    }
+}
+
+/// There is nobody to ask before anything is written.
+fn nobody() -> Failure {
+    Failure::usage("there is no terminal on which to ask whether to take what is sent").next(
+        "add --code to take it from whoever knows the code, or --yes to take it without asking",
+    )
 }
 
 fn place(output: Option<&Path>) -> Result<Place, Failure> {
@@ -112,29 +146,38 @@ struct Receiver {
     herald: Herald,
     /// Who is asked; nobody, when all is taken.
     person: Option<Person>,
+    door: Arc<Door>,
     writers: Arc<Writers>,
     /// How many transfers have begun.
     begun: Arc<AtomicU64>,
 }
 
 impl Receiver {
-    async fn run(self, listen: Option<SocketAddr>, options: Options) -> Result<(), Failure> {
+    async fn run(
+        self,
+        listen: Option<SocketAddr>,
+        made: Option<Code>,
+        options: Options,
+    ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let endpoint = Arc::new(listening(listen, options).await?);
         let at = endpoint.local_addr();
-        self.herald.tell(
-            &json!({ "event": "listening", "address": at }),
-            &format!("listening on UDP {at}"),
-        );
+        let made = made.map(|code| code.to_string());
+        let listening = json!({ "event": "listening", "address": at, "code": made });
+        self.herald.tell(&listening, &format!("listening on UDP {at}"));
+        if let Some(code) = made {
+            self.herald.show(&format!("the code is {code}: tell it to whoever is to send"));
+        }
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
         let ended = loop {
             let room = greeted.len() + running.len() < SENDERS;
             tokio::select! {
                 Some(connection) = endpoint.accept(), if room => {
-                    greeted.spawn(Transfer::hello(connection));
+                    let (door, peer) = (Arc::clone(&self.door), connection.peer());
+                    greeted.spawn(async move { (peer, Transfer::hello(connection, &door).await) });
                 }
-                Some(Ok(hello)) = greeted.join_next() => {
-                    self.begin(hello, &mut running, &endpoint);
+                Some(Ok((peer, hello))) = greeted.join_next() => {
+                    self.begin(peer, hello, &mut running, &endpoint);
                 }
                 Some(Ok(ended)) = running.join_next() => {
                     if self.once {
@@ -160,6 +203,7 @@ impl Receiver {
     /// Takes a transfer on, or tells its sender why not.
     fn begin(
         &self,
+        peer: SocketAddr,
         hello: Result<Transfer, ReceiveError>,
         running: &mut JoinSet<Result<(), Failure>>,
         endpoint: &Arc<Endpoint>,
@@ -173,6 +217,14 @@ impl Receiver {
             Ok(transfer) => {
                 let alone = running.is_empty();
                 running.spawn(self.clone().take(transfer, Arc::clone(endpoint), alone));
+            }
+            Err(
+                why @ (ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses),
+            ) => {
+                let why = why.to_string();
+                let fact = json!({ "event": "turned_away", "from": peer, "why": why });
+                self.herald
+                    .tell(&fact, &format!("{peer} was turned away, nothing was taken: {why}"));
             }
             Err(why) => {
                 let why = why.to_string();

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{Offer, OfferError, SendFailure, Sender, Told};
+use servent::transfer::{Code, Offer, OfferError, SendFailure, Sender, Told};
 use servent::unicast::Options;
 use servent_core::text::Shown;
 use tokio::net::lookup_host;
 
 use super::Common;
+use super::code::Given;
 use super::start::runtime;
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
@@ -28,8 +29,11 @@ use crate::signal::Signals;
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
   servent send 10.0.0.7 docs/ photos/ a.txt folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
-  servent send 127.0.0.1 big --loss 5%      lose 5 % on purpose and see it repaired
-  servent send 127.0.0.1 big --loss 5% --profile unicast3
+  SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
+                                            without a question
+  servent send 127.0.0.1 big --open --loss 5%
+                                            lose 5 % on purpose and see it repaired
+  servent send 127.0.0.1 big --open --loss 5% --profile unicast3
                                             the same with the design's fixed timing
   servent send HOST song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
@@ -40,6 +44,11 @@ pub(crate) struct Arguments {
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
+    /// The code that the receiver shows; better asked for than written here.
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
+    code: Option<String>,
+    #[command(flatten)]
+    given: Given,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -52,7 +61,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
     let offer = offer(&arguments.files, &herald)?;
     let runtime = runtime()?;
-    let done = runtime.block_on(send(&arguments.to, &offer, options, &herald));
+    let done = runtime.block_on(async {
+        let code = arguments.given.or_asked(arguments.code.as_deref()).await?;
+        send(&arguments.to, &offer, code.as_ref(), options, &herald).await
+    });
     runtime.shutdown_background(); // A read of standard input may never return.
     done
 }
@@ -79,7 +91,13 @@ fn offer(files: &[PathBuf], herald: &Herald) -> Result<Offer, Failure> {
     Ok(offer)
 }
 
-async fn send(to: &str, offer: &Offer, options: Options, herald: &Herald) -> Result<(), Failure> {
+async fn send(
+    to: &str,
+    offer: &Offer,
+    code: Option<&Code>,
+    options: Options,
+    herald: &Herald,
+) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let peer = resolve(to).await?;
     let any: SocketAddr = match peer {
@@ -104,7 +122,7 @@ async fn send(to: &str, offer: &Offer, options: Options, herald: &Herald) -> Res
     );
     let sender = Sender::over(connection);
     let outcome = tokio::select! {
-        outcome = sender.send(offer, |told: Told| tally.told("sent", told)) => {
+        outcome = sender.send(offer, code, |told: Told| tally.told("sent", told)) => {
             outcome.map_err(|why| failed(why, peer, tally.bytes(), &sender))
         }
         () = signals.first() => {
@@ -156,6 +174,10 @@ fn failed(why: SendFailure, peer: SocketAddr, length: Option<u64>, sender: &Send
         SendFailure::Refused { begun: true, why } => {
             let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
             Failure::new(Exit::Failed, what)
+        }
+        SendFailure::WrongCode => {
+            Failure::new(Exit::Failed, format!("the code is not that of {peer}, which took nothing"))
+                .next("look at the code that the receiver shows, and send it again")
         }
         SendFailure::Read { path, why } => Failure::file("read", &path, &why),
         SendFailure::Foreign => {

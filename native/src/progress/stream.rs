@@ -40,6 +40,16 @@ impl Herald {
         }
     }
 
+    /// Something that people must see, however quiet; a program has it in a
+    /// fact.
+    pub(crate) fn show(&self, sentence: &str) {
+        match self.voice {
+            Voice::Json => {}
+            Voice::Terminal => _ = self.bars.println(Lines(sentence).to_string()),
+            _ => _ = writeln!(std::io::stderr(), "{}", Lines(sentence)),
+        }
+    }
+
     /// Something on the way that only a program wants to know.
     pub(crate) fn fact(&self, fact: &Value) {
         if self.voice == Voice::Json {

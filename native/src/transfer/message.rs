@@ -3,7 +3,7 @@
 //!
 //! | byte | from | then |
 //! |---|---|---|
-//! | 0 hello | sender | version (1) |
+//! | 0 hello | sender | version (1), its half of a meeting, if it has a code |
 //! | 1 data | sender | bytes of the file under way |
 //! | 2 end | sender | length (8) and SHA-256 (32) of the whole file |
 //! | 3 alive | both | nothing: more is to come, there is none yet |
@@ -20,10 +20,12 @@
 //! | 20 from | receiver | entry (4), from where on (8) |
 //! | 21 kept | receiver | entry (4): it has its name |
 //! | 22 there | receiver | entry (4): all of it is there already |
+//! | 23 meeting | receiver | its half of the meeting |
 //!
 //! The sender offers everything, the receiver says which of it seems to be
 //! there, the sender proves that it is the same, and what is missing follows,
-//! file by file. A name ending in `/` is a folder.
+//! file by file. A name ending in `/` is a folder. After a meeting (`secret`)
+//! every message is sealed.
 
 use servent_core::unicast::Payload;
 
@@ -44,7 +46,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// What one side tells the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    Hello,
+    Hello { meeting: Vec<u8> },
     Data(Payload),
     End { length: u64, sum: [u8; 32] },
     Alive,
@@ -61,6 +63,7 @@ pub(super) enum Message {
     From { entry: u32, from: u64 },
     Kept { entry: u32 },
     There { entry: u32 },
+    Meeting { told: Vec<u8> },
 }
 
 impl Message {
@@ -71,7 +74,7 @@ impl Message {
             [&[kind][..], &entry.to_be_bytes(), &number.to_be_bytes()].concat()
         };
         match self {
-            Self::Hello => vec![0, VERSION],
+            Self::Hello { meeting } => [&[0, VERSION], &meeting[..]].concat(),
             Self::Data(bytes) => [&[DATA], &bytes[..]].concat(),
             Self::End { length, sum } => [&[2][..], &length.to_be_bytes(), sum].concat(),
             Self::Alive => vec![3],
@@ -97,6 +100,7 @@ impl Message {
             Self::From { entry, from } => numbered(20, *entry, *from),
             Self::Kept { entry } => [&[21][..], &entry.to_be_bytes()].concat(),
             Self::There { entry } => [&[22][..], &entry.to_be_bytes()].concat(),
+            Self::Meeting { told } => [&[23], &told[..]].concat(),
         }
     }
 
@@ -105,7 +109,7 @@ impl Message {
         let (kind, mut rest) = payload.split_first()?;
         let words = |rest: &[u8]| text(&String::from_utf8_lossy(rest)).to_owned();
         Some(match kind {
-            0 if rest == [VERSION] => Self::Hello,
+            0 => Self::Hello { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
             &DATA => Self::Data(payload.slice(1..)),
             2 => Self::End { length: long(&mut rest)?, sum: rest.try_into().ok()? },
             3 => Self::Alive,
@@ -125,6 +129,7 @@ impl Message {
             20 => Self::From { entry: short(&mut rest)?, from: long(&mut rest)? },
             21 => Self::Kept { entry: short(&mut rest)? },
             22 => Self::There { entry: short(&mut rest)? },
+            23 => Self::Meeting { told: rest.to_vec() },
             _ => return None,
         })
     }
@@ -162,7 +167,8 @@ mod tests {
     fn all() -> Vec<Message> {
         let entry = |name: &str, length| Entry { name: name.into(), length };
         vec![
-            Message::Hello,
+            Message::Hello { meeting: Vec::new() },
+            Message::Hello { meeting: vec![7; 33] },
             Message::Data(Payload::from_static(b"abc")),
             Message::End { length: 3, sum: [9; 32] },
             Message::Alive,
@@ -179,6 +185,7 @@ mod tests {
             Message::From { entry: 1, from: 5 },
             Message::Kept { entry: 1 },
             Message::There { entry: 1 },
+            Message::Meeting { told: vec![8; 33] },
         ]
     }
 

@@ -3,11 +3,16 @@
 //! receiver answers when that is what arrived. What the receiver has already,
 //! whole or in part, is not sent again once the sender has proved that it is
 //! the same.
+//!
+//! With a [`Code`] that both sides know, nobody else can take part, read or
+//! change anything: messages are sealed one by one (`secret`), above the
+//! unicast, whose own numbers and acknowledgements stay as they are.
 
 mod inbox;
 mod message;
 mod offer;
 mod receive;
+mod secret;
 mod send;
 mod talk;
 mod target;
@@ -18,6 +23,7 @@ use std::path::PathBuf;
 pub use self::inbox::{Inbox, Place};
 pub use self::offer::{Entry, Offer, OfferError, total};
 pub use self::receive::{ReceiveError, Transfer, refuse};
+pub use self::secret::{Code, CodeError, Door};
 pub use self::send::{SendFailure, Sender};
 pub use self::writers::Writers;
 

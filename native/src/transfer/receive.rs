@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::inbox::{Candidate, Inbox, There};
 use super::message::Message;
 use super::offer::{ENTRIES, Entry, NAMES};
+use super::secret::{Door, Meeting, Refused};
 use super::talk::{Silence, Talk};
 use super::target::{Target, blocking, digest, digest_of};
 use super::writers::{Writer, Writers};
@@ -38,6 +39,15 @@ pub enum ReceiveError {
     /// It cannot be written.
     #[error("cannot write: {0}")]
     Write(io::Error),
+    /// It does not know the code, and nothing was taken.
+    #[error("it does not know the code")]
+    WrongCode,
+    /// One side has a code and the other has none.
+    #[error("one side has a code, the other has none")]
+    OneCode,
+    /// Too many have tried wrong codes.
+    #[error("there were too many wrong codes")]
+    Guesses,
     /// It is no transfer of this version.
     #[error("it sends something that is no transfer of this version")]
     Foreign,
@@ -48,6 +58,24 @@ impl From<Silence> for ReceiveError {
         match silence {
             Silence::Gone(why) => Self::Gone(why),
             Silence::Foreign => Self::Foreign,
+            Silence::WrongCode => Self::WrongCode,
+        }
+    }
+}
+
+impl ReceiveError {
+    /// What a sender is told of it that has offered nothing yet.
+    fn refusal(&self, door: &Door) -> Option<&'static str> {
+        match self {
+            Self::Foreign => Some("that is no transfer of this version"),
+            // It cannot be read there, and shows by that.
+            Self::WrongCode => Some("the code is wrong"),
+            Self::OneCode if door.code().is_some() => {
+                Some("it wants the code that it shows: send without --open")
+            }
+            Self::OneCode => Some("it takes what comes without a code: send with --open"),
+            Self::Guesses => Some("there were too many wrong codes; try again in a minute"),
+            _ => None,
         }
     }
 }
@@ -88,13 +116,17 @@ async fn fail(talk: &Talk, why: &str) {
 }
 
 impl Transfer {
-    /// Waits for what a connection offers.
+    /// Waits for what a connection offers, if the door opens to it.
     ///
     /// # Errors
-    /// It offers nothing.
-    pub async fn hello(connection: Connection) -> Result<Self, ReceiveError> {
+    /// It offers nothing, or does not come in.
+    pub async fn hello(connection: Connection, door: &Door) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
-        match offered(&talk).await {
+        let met = match meet(&talk, door).await {
+            Ok(()) => offered(&talk, door).await,
+            Err(why) => Err(why),
+        };
+        match met {
             Ok(entries) => {
                 let talk = Arc::new(talk);
                 let writer = Writer::new(Arc::clone(&talk));
@@ -103,8 +135,8 @@ impl Transfer {
                 Ok(Self { talk, writer, entries, candidates, begun, whole, received, open })
             }
             Err(why) => {
-                if matches!(why, ReceiveError::Foreign) {
-                    fail(&talk, "that is no transfer of this version").await;
+                if let Some(refusal) = why.refusal(door) {
+                    fail(&talk, refusal).await;
                 }
                 Err(why)
             }
@@ -314,8 +346,20 @@ impl Transfer {
         if begun != from {
             return Err(ReceiveError::Foreign);
         }
-        let of = of.clone();
-        let target = inbox.with(move |inbox| inbox.begin(&of, found, from)).await?;
+        let begin = || {
+            let (of, found) = (of.clone(), found.clone());
+            inbox.with(move |inbox| inbox.begin(&of, found, from))
+        };
+        let target = match (begin().await, found.path()) {
+            // A dead sender's last words were heard since the proof.
+            (Err(ReceiveError::Write(why)), Some(part))
+                if why.kind() == io::ErrorKind::AlreadyExists
+                    && inbox.writers().take_over(&part).await =>
+            {
+                begin().await?
+            }
+            (target, _) => target?,
+        };
         if let Some(part) = target.part() {
             inbox.writers().enter(part, &self.writer);
         }
@@ -375,14 +419,35 @@ async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
     }
 }
 
-/// What a sender offers.
-async fn offered(talk: &Talk) -> Result<Vec<Entry>, ReceiveError> {
-    if next(talk).await? != Message::Hello {
-        return Err(ReceiveError::Foreign);
+/// Lets a sender in, or not. Whether its code is right shows at the next thing
+/// it says.
+async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
+    let Message::Hello { meeting } = next(talk).await? else { return Err(ReceiveError::Foreign) };
+    match door.code() {
+        Some(code) if !meeting.is_empty() => {
+            let knocked = door.knock(talk.connection.peer().ip());
+            knocked.map_err(|Refused| ReceiveError::Guesses)?;
+            let (ours, told) = Meeting::new(code, false);
+            let keys = ours.finish(&meeting).ok_or(ReceiveError::Foreign)?;
+            talk.put(&Message::Meeting { told }).await?;
+            talk.seal(keys).await;
+            Ok(())
+        }
+        None if meeting.is_empty() => Ok(()),
+        _ => Err(ReceiveError::OneCode),
     }
-    let (mut all, mut names) = (Vec::new(), 0);
+}
+
+/// What a sender offers.
+async fn offered(talk: &Talk, door: &Door) -> Result<Vec<Entry>, ReceiveError> {
+    let (mut all, mut names, mut known) = (Vec::new(), 0, door.code().is_none());
     loop {
-        match next(talk).await? {
+        let message = next(talk).await?;
+        if !known {
+            known = true;
+            door.opened(talk.connection.peer().ip());
+        }
+        match message {
             Message::Offer(entries) => {
                 names += entries.iter().map(|entry| entry.name.len()).sum::<usize>();
                 all.extend(entries);

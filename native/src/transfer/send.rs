@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _};
 use super::message::{CHUNK, DATA, Message};
 use super::offer::{Entry, Offer};
 use super::receive::number;
+use super::secret::{Code, Meeting, TAG};
 use super::talk::{Silence, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, Told};
@@ -53,6 +54,9 @@ pub enum SendFailure {
         /// What the system said.
         why: io::Error,
     },
+    /// The codes of both sides differ.
+    #[error("the code is wrong")]
+    WrongCode,
     /// It answers, and speaks something else.
     #[error("the other side is no receiver of this version")]
     Foreign,
@@ -85,7 +89,7 @@ enum Start {
 impl Sender {
     /// What is sent goes over this connection.
     #[must_use]
-    pub const fn over(connection: Connection) -> Self {
+    pub fn over(connection: Connection) -> Self {
         Self { talk: Talk::over(connection) }
     }
 
@@ -96,13 +100,20 @@ impl Sender {
     }
 
     /// Sends everything the receiver does not have, and waits for its word
-    /// that it has the same bytes.
+    /// that it has the same bytes. Without a code everybody on the way can
+    /// read it.
     ///
     /// # Errors
     /// Why it has not.
-    pub async fn send(&self, offer: &Offer, mut told: impl FnMut(Told)) -> Result<(), SendFailure> {
+    pub async fn send(
+        &self,
+        offer: &Offer,
+        code: Option<&Code>,
+        mut told: impl FnMut(Told),
+    ) -> Result<(), SendFailure> {
         let (there, pending) = (BTreeMap::new(), BTreeMap::new());
         let mut sending = Sending { talk: &self.talk, offer, there, pending, begun: false };
+        sending.meet(code).await?;
         tokio::select! {
             done = sending.all(&mut told) => done?,
             silence = self.talk.stay() => return Err(failure(&self.talk, silence)),
@@ -133,8 +144,24 @@ impl Sending<'_> {
         self.whole(told).await
     }
 
+    /// Says hello, and makes a secret of the code.
+    async fn meet(&self, code: Option<&Code>) -> Result<(), SendFailure> {
+        let Some(code) = code else {
+            return self.put(&Message::Hello { meeting: Vec::new() }).await;
+        };
+        let (ours, meeting) = Meeting::new(code, true);
+        self.put(&Message::Hello { meeting }).await?;
+        match self.next().await? {
+            Message::Meeting { told } => {
+                let keys = ours.finish(&told).ok_or(SendFailure::Foreign)?;
+                self.talk.seal(keys).await;
+                Ok(())
+            }
+            other => Err(self.early(other)),
+        }
+    }
+
     async fn offer(&self) -> Result<(), SendFailure> {
-        self.put(&Message::Hello).await?;
         let (mut part, mut bytes) = (Vec::new(), 0);
         for entry in self.offer.entries() {
             bytes += entry.name.len();
@@ -341,7 +368,7 @@ impl Sending<'_> {
 /// there is no room for more.
 async fn chunk(from: &mut (impl AsyncRead + Unpin), room: u64) -> io::Result<Payload> {
     let most = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
-    let mut chunk = BytesMut::with_capacity(most + 1);
+    let mut chunk = BytesMut::with_capacity(most + 1 + TAG);
     chunk.extend([DATA]);
     while chunk.len() <= most {
         let mut rest = (&mut *from).take((most + 1 - chunk.len()) as u64);
@@ -362,6 +389,7 @@ fn shorter() -> io::Error {
 fn failure(talk: &Talk, silence: Silence) -> SendFailure {
     match silence {
         Silence::Foreign => SendFailure::Foreign,
+        Silence::WrongCode => SendFailure::WrongCode,
         Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Nobody,
         Silence::Gone(why) => SendFailure::Gone { why },
     }

@@ -1,10 +1,13 @@
-//! What is said over one connection, message by message.
+//! What is said over one connection, message by message, in the open or
+//! sealed.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use servent_core::unicast::Payload;
 
 use super::message::Message;
+use super::secret::Half;
 use crate::unicast::{Connection, Lost, SendError};
 
 /// How often each side says that it is there, whatever else it does.
@@ -13,6 +16,25 @@ const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// One side of a transfer.
 pub(super) struct Talk {
     pub(super) connection: Connection,
+    said: tokio::sync::Mutex<Said>,
+    heard: Mutex<Heard>,
+}
+
+/// What is said.
+#[derive(Default)]
+struct Said {
+    seal: Option<Half>,
+    /// Sealed, and not yet handed to the connection, because whoever said it
+    /// did not wait. It goes before what is said next: the other side counts.
+    unsent: Option<Payload>,
+}
+
+/// What is heard.
+#[derive(Default)]
+struct Heard {
+    seal: Option<Half>,
+    /// Something sealed was opened: the other side knows the code.
+    known: bool,
 }
 
 /// What came instead of a message.
@@ -20,13 +42,22 @@ pub(super) struct Talk {
 pub(super) enum Silence {
     /// The other side is gone.
     Gone(Lost),
-    /// It says what this version does not know.
+    /// It says what this version does not know, or what somebody changed.
     Foreign,
+    /// It does not know the code.
+    WrongCode,
 }
 
 impl Talk {
-    pub(super) const fn over(connection: Connection) -> Self {
-        Self { connection }
+    pub(super) fn over(connection: Connection) -> Self {
+        Self { connection, said: Default::default(), heard: Mutex::default() }
+    }
+
+    /// From now on everything is sealed, both ways.
+    pub(super) async fn seal(&self, (said, heard): (Half, Half)) {
+        self.said.lock().await.seal = Some(said);
+        let mut into = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        *into = Heard { seal: Some(heard), known: false };
     }
 
     /// Says something.
@@ -36,6 +67,20 @@ impl Talk {
 
     /// Says what is encoded already.
     pub(super) async fn put_bytes(&self, bytes: Payload) -> Result<(), Silence> {
+        let mut said = self.said.lock().await;
+        if let Some(unsent) = said.unsent.clone() {
+            self.hand_over(unsent).await?;
+            said.unsent = None;
+        }
+        let Some(seal) = &mut said.seal else { return self.hand_over(bytes).await };
+        let sealed = seal.seal(bytes).ok_or(Silence::Foreign)?;
+        said.unsent = Some(sealed.clone());
+        self.hand_over(sealed).await?;
+        said.unsent = None;
+        Ok(())
+    }
+
+    async fn hand_over(&self, bytes: Payload) -> Result<(), Silence> {
         self.connection.send(bytes).await.map_err(|error| match error {
             SendError::Lost(why) => Silence::Gone(why),
             SendError::TooLong { .. } => Silence::Foreign,
@@ -56,10 +101,22 @@ impl Talk {
     /// The next thing the other side says. Dropped while it waits, nothing is
     /// lost.
     pub(super) async fn next(&self) -> Result<Message, Silence> {
-        match self.connection.recv().await {
-            Err(why) => Err(Silence::Gone(why)),
-            Ok(None) => Err(Silence::Gone(Lost::Abandoned)),
-            Ok(Some(payload)) => Message::parse(&payload).ok_or(Silence::Foreign),
-        }
+        let payload = match self.connection.recv().await {
+            Err(why) => return Err(Silence::Gone(why)),
+            Ok(None) => return Err(Silence::Gone(Lost::Abandoned)),
+            Ok(Some(payload)) => payload,
+        };
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let payload = match &mut heard.seal {
+            None => payload,
+            Some(seal) => match seal.open(payload) {
+                Some(opened) => opened,
+                None if heard.known => return Err(Silence::Foreign),
+                None => return Err(Silence::WrongCode),
+            },
+        };
+        heard.known = true;
+        drop(heard);
+        Message::parse(&payload).ok_or(Silence::Foreign)
     }
 }

@@ -42,7 +42,7 @@ fn weigh(folder: &Path) -> (u64, usize) {
 }
 
 fn receiver(place: &Place, at: &str) -> Running {
-    let receive = ["receive", "--yes", "--json", "--listen", at, "-o", "in/"];
+    let receive = ["receive", "--open", "--yes", "--json", "--listen", at, "-o", "in/"];
     let mut running = Running::start(place.servent(&[&receive[..], &FAST].concat()));
     running.event("listening");
     running
@@ -50,7 +50,7 @@ fn receiver(place: &Place, at: &str) -> Running {
 
 /// Sends everything and says how much of it had to be carried.
 fn send(place: &Place, at: &str) -> Result<u64, String> {
-    let send = ["send", at, "album", "--json"];
+    let send = ["send", "--open", at, "album", "--json"];
     let mut command = place.servent(&[&send[..], &FAST].concat());
     let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     if !output.status.success() {
@@ -83,7 +83,7 @@ fn a_folder_whose_sender_is_killed_is_gone_on_with() {
     let at = format!("127.0.0.1:{}", free_port());
     let _receiver = receiver(&place, &at);
     for _ in 0..KILLS {
-        let sender = Running::start(place.servent(&["send", &at, "album", "--json"]));
+        let sender = Running::start(place.servent(&["send", "--open", &at, "album", "--json"]));
         pause(moment(400));
         sender.kill();
     }

@@ -34,12 +34,12 @@ fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let receive = ["receive", "--yes", "--listen", &at];
+    let receive = ["receive", "--open", "--yes", "--listen", &at];
     // What arrives goes through a pipe: that is not what is cramped.
     let mut receiver = side(!of_sender, &receive).spawn().unwrap();
     let mut pipe = receiver.stdout.take().unwrap();
     let copying = std::thread::spawn(move || std::io::copy(&mut pipe, &mut &out).unwrap());
-    let sender = side(of_sender, &["send", &at, "film"]).spawn().unwrap();
+    let sender = side(of_sender, &["send", "--open", &at, "film"]).spawn().unwrap();
     let sent = finish(sender);
     copying.join().unwrap();
     receiver.stdout = Some(empty());

@@ -66,8 +66,8 @@ fn under_way(place: &Place) -> [Child; 2] {
         let mut command = place.servent(&[arguments, &fast].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let receiver = start(&["receive", "--once", "--yes", "--listen", &at, "-o", "in/"]);
-    [start(&["send", &at, "film"]), receiver]
+    let receiver = start(&["receive", "--once", "--open", "--yes", "--listen", &at, "-o", "in/"]);
+    [start(&["send", "--open", &at, "film"]), receiver]
 }
 
 /// Kills one side of a transfer at some instant. The other ends by itself: as

@@ -6,6 +6,7 @@ mod program;
 mod swarm_program;
 
 mod carried_folder;
+mod code;
 mod elsewhere;
 mod folders;
 mod full_disk;

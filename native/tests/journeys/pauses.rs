@@ -18,10 +18,11 @@ fn a_pipe_whose_reader_sleeps_for_long_loses_nothing() {
     // Every interval is a twentieth: a break of ten seconds is one of two
     // hundred, and a connection would expire after six.
     let fast = ["--set", "unicast.time_scale=20", "-q"];
-    let mut receive = place.servent(&[&["receive", "--yes", "--listen", &at][..], &fast].concat());
+    let mut receive =
+        place.servent(&[&["receive", "--open", "--yes", "--listen", &at][..], &fast].concat());
     let mut receiver = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = receiver.stdout.take().unwrap();
-    let mut send = place.servent(&[&["send", &at, "film"][..], &fast].concat());
+    let mut send = place.servent(&[&["send", "--open", &at, "film"][..], &fast].concat());
     let sender = send.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
 
     let mut arrived = vec![0; 1 << 20];

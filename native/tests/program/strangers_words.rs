@@ -175,7 +175,8 @@ fn status_shows_what_neighbours_call_themselves() {
 
 /// Receives one file called so, sent by another process; what both said.
 fn transferred(place: &Place, name: &str, more: &[&str]) -> (Output, Output) {
-    let receive = ["receive", "--yes", "--listen", "127.0.0.1:0", "-o", "inbox/", "--once"];
+    let receive =
+        ["receive", "--open", "--yes", "--listen", "127.0.0.1:0", "-o", "inbox/", "--once"];
     let mut receive = place.servent(&[&receive[..], more].concat());
     let mut receive = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Where it listens is the first thing it says, byte by byte so that the
@@ -192,7 +193,7 @@ fn transferred(place: &Place, name: &str, more: &[&str]) -> (Output, Output) {
     let line = String::from_utf8(line).unwrap();
     let at = &line[line.find("127.0.0.1:").expect("where it listens")..];
     let at = at.trim_end().trim_end_matches(['"', '}', ',']).split('"').next().unwrap();
-    let sent = place.run(&[&["send", at, name][..], more].concat());
+    let sent = place.run(&[&["send", "--open", at, name][..], more].concat());
     assert!(sent.status.success(), "{sent:?}");
     (sent, finish(receive))
 }

@@ -154,12 +154,14 @@ fn the_tapes_of_messages_under_loss() {
     let place = Place::new();
     let bytes = noise(200_000);
     std::fs::write(place.path("song.ogg"), &bytes).unwrap();
-    let receive = ["receive", "--yes", "--listen", "127.0.0.1:0", "-o", "in/", "--once", "--json"];
+    let receive =
+        ["receive", "--open", "--yes", "--listen", "127.0.0.1:0", "-o", "in/", "--once", "--json"];
     let lossy = ["--loss", "5%", "--trace"];
     let receive = [&receive[..], &lossy, &["receive.sqlog"]].concat();
     let mut receiving = Running::start(place.servent(&receive));
     let at = receiving.event("listening")["address"].as_str().unwrap().to_owned();
-    let sent = place.run(&[&["send", &at, "song.ogg"], &lossy[..], &["send.sqlog"]].concat());
+    let sent =
+        place.run(&[&["send", "--open", &at, "song.ogg"], &lossy[..], &["send.sqlog"]].concat());
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(receiving.ended().code(), Some(0));
     assert_same(&place.path("in/song.ogg"), &bytes);

@@ -103,7 +103,8 @@ async fn a_peer_that_never_answers_ends_the_connection() {
 
 /// A receiver into the folder `in`, which it makes, and where it listens.
 fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
-    let mut arguments = vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--yes"];
+    let mut arguments =
+        vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--open", "--yes"];
     arguments.extend(extra);
     let mut running = Running::start(place.servent(&arguments));
     let at = running.event("listening")["address"].as_str().unwrap().to_owned();
@@ -116,7 +117,7 @@ fn at_loopback() -> String {
 
 /// A sender whose standard input is ours.
 fn piping(place: &Place, to: &str, extra: &[&str]) -> Child {
-    let mut arguments = vec!["send", to, "-"];
+    let mut arguments = vec!["send", "--open", to, "-"];
     arguments.extend(extra);
     let mut command = place.servent(&arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -130,8 +131,17 @@ fn a_file_arrives_identical_with_and_without_loss() {
     std::fs::write(place.path("song.ogg"), &bytes).unwrap();
     for (loss, profile) in [("0%", "adaptive"), ("5%", "adaptive"), ("0%", "unicast3")] {
         let (running, at) = receiving(&place, &["--once", "--loss", loss, "--seed", "7"]);
-        let sent =
-            place.run(&["send", &at, "song.ogg", "--loss", loss, "--profile", profile, "--json"]);
+        let sent = place.run(&[
+            "send",
+            "--open",
+            &at,
+            "song.ogg",
+            "--loss",
+            loss,
+            "--profile",
+            profile,
+            "--json",
+        ]);
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
         let told = String::from_utf8(sent.stdout).unwrap();
         let told: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
@@ -152,7 +162,7 @@ fn several_senders_at_once_each_get_a_file() {
             let (folder, bytes) = (place.path(&format!("{n}")), noise(400_000 + n));
             std::fs::create_dir(&folder).unwrap();
             std::fs::write(folder.join("a.bin"), &bytes).unwrap();
-            let mut command = place.servent(&["send", &at, &format!("{n}/a.bin"), "-q"]);
+            let mut command = place.servent(&["send", "--open", &at, &format!("{n}/a.bin"), "-q"]);
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
             (format!("{n}"), bytes, command.spawn().unwrap())
         })
@@ -181,7 +191,7 @@ fn twenty_senders_at_once_each_get_a_file() {
         .map(|n| {
             let bytes = noise(30_000 + 1_000 * n);
             std::fs::write(place.path(&format!("{n}.bin")), &bytes).unwrap();
-            let mut command = place.servent(&["send", &at, &format!("{n}.bin"), "-q"]);
+            let mut command = place.servent(&["send", "--open", &at, &format!("{n}.bin"), "-q"]);
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
             (bytes, command.spawn().unwrap())
         })
@@ -202,7 +212,7 @@ fn the_texts_own_profile_repairs_what_is_lost_too() {
     std::fs::write(place.path("small"), &bytes).unwrap();
     let letter = ["--profile", "unicast3", "--loss", "5%", "--mtu", "1200", "--seed", "3"];
     let (running, at) = receiving(&place, &[&["--once"][..], &letter[..]].concat());
-    let sent = place.run(&[&["send", &at, "small", "--json"][..], &letter[..]].concat());
+    let sent = place.run(&[&["send", "--open", &at, "small", "--json"][..], &letter[..]].concat());
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     let told: Value =
         serde_json::from_str(String::from_utf8(sent.stdout).unwrap().lines().last().unwrap())
@@ -221,7 +231,8 @@ fn what_was_traced_happens_again() {
     let bytes = noise(200_000);
     std::fs::write(place.path("song.ogg"), &bytes).unwrap();
     let (running, at) = receiving(&place, &["--once", "--loss", "5%", "--trace", "in.sqlog"]);
-    let sent = place.run(&["send", &at, "song.ogg", "--loss", "5%", "--trace", "out.sqlog"]);
+    let sent =
+        place.run(&["send", "--open", &at, "song.ogg", "--loss", "5%", "--trace", "out.sqlog"]);
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     assert!(running.end().success());
     assert_same(&place.path("in/song.ogg"), &bytes);
@@ -243,7 +254,7 @@ fn what_was_traced_happens_again() {
     let replayed = place.run(&["replay", "in.sqlog"]);
     assert!(!replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stdout));
     complains(
-        &place.run(&["send", &at_loopback(), "song.ogg", "--trace", "no/such/t"]),
+        &place.run(&["send", "--open", &at_loopback(), "song.ogg", "--trace", "no/such/t"]),
         4,
         "no/such/t",
     );
@@ -253,7 +264,7 @@ fn what_was_traced_happens_again() {
 fn pipes_on_both_sides_carry_a_stream() {
     let place = Place::new();
     let at = UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap().to_string();
-    let mut receive = place.servent(&["receive", "--listen", &at, "-q", "--yes"]);
+    let mut receive = place.servent(&["receive", "--listen", &at, "-q", "--open", "--yes"]);
     let receiver = receive.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let receiver = std::thread::spawn(move || finish(receiver));
     let bytes = noise(1_500_000);
@@ -271,7 +282,7 @@ fn nobody_there_is_said_with_advice() {
     let silent = UdpSocket::bind(LOOPBACK).unwrap();
     let at = silent.local_addr().unwrap().to_string();
     std::fs::write(place.path("a"), "a").unwrap();
-    let output = place.run(&["send", &at, "a", "--set", "unicast.unreachable=500ms"]);
+    let output = place.run(&["send", "--open", &at, "a", "--set", "unicast.unreachable=500ms"]);
     complains(&output, 3, &format!("nobody answers at {at}"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("servent receive"));
 }
@@ -417,13 +428,32 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
     std::fs::write(place.path("there"), "x").unwrap();
     complains(&place.run(&["receive", "-o", "there"]), 4, "there is there already");
     complains(&place.run(&["receive", "-o", "there/in/"]), 4, "cannot make there/in/");
-    complains(&place.run(&["send", "127.0.0.1", "missing"]), 4, "cannot read missing");
-    complains(&place.run(&["send", "127.0.0.1", "there", "-"]), 2, "standard input");
-    complains(&place.run(&["receive", "-o", "in/"]), 2, "add --yes");
-    complains(&place.run(&["send", "127.0.0.1", "there", "--mtu", "100"]), 2, "100 bytes");
-    complains(&place.run(&["send", "no.such.host.invalid", "there"]), 3, "no.such.host.invalid");
+    complains(&place.run(&["send", "--open", "127.0.0.1", "missing"]), 4, "cannot read missing");
+    complains(&place.run(&["send", "--open", "127.0.0.1", "there", "-"]), 2, "standard input");
+    complains(&place.run(&["receive", "-o", "in/"]), 2, "add --code");
+    complains(&place.run(&["receive", "--open", "-o", "in/"]), 2, "no terminal");
+    complains(&place.run(&["send", "127.0.0.1", "there"]), 2, "there is no code");
+    complains(&place.run(&["send", "127.0.0.1", "there", "--code", "1234"]), 2, "too short");
+    complains(
+        &place.run(&["send", "127.0.0.1", "there", "--code-file", "no"]),
+        4,
+        "the code in no",
+    );
+    complains(
+        &place.run(&["send", "--open", "127.0.0.1", "there", "--mtu", "100"]),
+        2,
+        "100 bytes",
+    );
+    complains(
+        &place.run(&["send", "--open", "no.such.host.invalid", "there"]),
+        3,
+        "no.such.host.invalid",
+    );
     let taken = UdpSocket::bind(LOOPBACK).unwrap();
     let at = taken.local_addr().unwrap().to_string();
-    complains(&place.run(&["receive", "--yes", "--listen", &at]), 6, "in use");
-    assert_eq!(place.run(&["send", "127.0.0.1", "there", "--loss", "all"]).status.code(), Some(2));
+    complains(&place.run(&["receive", "--open", "--yes", "--listen", &at]), 6, "in use");
+    assert_eq!(
+        place.run(&["send", "--open", "127.0.0.1", "there", "--loss", "all"]).status.code(),
+        Some(2)
+    );
 }

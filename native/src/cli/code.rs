@@ -1,0 +1,83 @@
+//! Where the code of `send` and `receive` comes from.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use servent::transfer::Code;
+
+use super::ask::Person;
+use crate::exit::{Exit, Failure, said};
+
+/// The environment variable that holds it.
+const VARIABLE: &str = "SERVENT_CODE";
+
+/// The code as files and variables give it. On the command line others could
+/// read it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the code")]
+pub(crate) struct Given {
+    /// Read the code from this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "open")]
+    code_file: Option<PathBuf>,
+    /// No code: anybody may take part, and everybody on the way can read it.
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+impl Given {
+    /// The code of the command line, a file or the environment, in this order.
+    pub(crate) fn code(&self, typed: Option<&str>) -> Result<Option<Code>, Failure> {
+        if self.open {
+            return Ok(None);
+        }
+        if let Some(typed) = typed {
+            tracing::warn!(
+                "everybody on this machine can read the command line and so the code: \
+                 SERVENT_CODE or --code-file keeps it to you"
+            );
+            return code(typed, "--code").map(Some);
+        }
+        if let Some(file) = &self.code_file {
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|e| Failure::file("read the code in", file, &e))?;
+            return code(&text, &file.display().to_string()).map(Some);
+        }
+        match std::env::var(VARIABLE) {
+            Ok(text) => code(&text, VARIABLE).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The code of a sender: given, or typed at the terminal.
+    pub(crate) async fn or_asked(&self, typed: Option<&str>) -> Result<Option<Code>, Failure> {
+        let given = self.code(typed)?;
+        if self.open || given.is_some() {
+            return Ok(given);
+        }
+        let answer = match Person::present() {
+            Some(person) => person.ask("the code that the receiver shows:").await,
+            None => None,
+        };
+        let Some(answer) = answer else {
+            return Err(Failure::usage("there is no code, and no terminal on which to ask for it")
+                .next(
+                    "put what the receiver shows into SERVENT_CODE or a --code-file, \
+                 or say --open on both sides to do without",
+                ));
+        };
+        code(&answer, "what was typed").map(Some)
+    }
+}
+
+/// A new code.
+pub(crate) fn random() -> Result<Code, Failure> {
+    Code::random()
+        .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", said(&e))))
+}
+
+fn code(text: &str, from: &str) -> Result<Code, Failure> {
+    Code::typed(text).map_err(|why| {
+        let from = Path::new(from).display();
+        Failure::usage(format!("{from}: {why}"))
+    })
+}

@@ -1,0 +1,152 @@
+//! Who may try a code, and how often.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+use servent_core::address::owner;
+use servent_core::time::{Duration, Instant};
+
+use super::Code;
+use crate::clock::Clock;
+
+/// Wrong codes of one address in a row, and how soon it may try once more.
+const OF_ONE: Limit = Limit { most: 5, every: Duration::from_secs(60) };
+/// Wrong codes of everybody together.
+const OF_ALL: Limit = Limit { most: 30, every: Duration::from_secs(10) };
+/// Addresses that are remembered.
+const ADDRESSES: usize = 1_024;
+
+/// What a sender needs to come in: the code, or nothing.
+pub struct Door {
+    code: Option<Code>,
+    clock: Clock,
+    guesses: Mutex<Guesses>,
+}
+
+/// Why nobody looks at a guess.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transfer) struct Refused;
+
+impl Door {
+    /// A door that opens to whoever knows the code.
+    #[must_use]
+    pub fn locked(code: Code) -> Self {
+        Self { code: Some(code), ..Self::open() }
+    }
+
+    /// A door that opens to everybody.
+    #[must_use]
+    pub fn open() -> Self {
+        Self { code: None, clock: Clock::new(), guesses: Mutex::default() }
+    }
+
+    pub(in crate::transfer) const fn code(&self) -> Option<&Code> {
+        self.code.as_ref()
+    }
+
+    /// Counts a guess before it is looked at.
+    pub(in crate::transfer) fn knock(&self, ip: IpAddr) -> Result<(), Refused> {
+        self.guesses().take(self.clock.now(), owner(ip))
+    }
+
+    /// The guess was right, and counts no longer.
+    pub(in crate::transfer) fn opened(&self, ip: IpAddr) {
+        self.guesses().give_back(owner(ip));
+    }
+
+    fn guesses(&self) -> std::sync::MutexGuard<'_, Guesses> {
+        self.guesses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// So many at once, and one more each time so much has passed.
+struct Limit {
+    most: u64,
+    every: Duration,
+}
+
+/// Guesses against a limit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    wrong: u64,
+    since: Instant,
+}
+
+impl Count {
+    /// Forgets what is long ago.
+    fn fade(&mut self, now: Instant, limit: &Limit) {
+        let every = limit.every.as_micros();
+        let forgotten = now.since(self.since).as_micros() / every;
+        self.wrong = self.wrong.saturating_sub(forgotten);
+        self.since = match self.wrong {
+            0 => now,
+            _ => Instant::from_micros(self.since.as_micros() + forgotten * every),
+        };
+    }
+}
+
+#[derive(Debug, Default)]
+struct Guesses {
+    all: Count,
+    each: BTreeMap<IpAddr, Count>,
+}
+
+impl Guesses {
+    fn take(&mut self, now: Instant, who: IpAddr) -> Result<(), Refused> {
+        self.all.fade(now, &OF_ALL);
+        self.each.retain(|_, count| {
+            count.fade(now, &OF_ONE);
+            count.wrong > 0
+        });
+        let one = self.each.get(&who).map_or(0, |count| count.wrong);
+        let full = one == 0 && self.each.len() >= ADDRESSES;
+        if one >= OF_ONE.most || self.all.wrong >= OF_ALL.most || full {
+            return Err(Refused);
+        }
+        self.all.wrong += 1;
+        self.each.entry(who).or_insert(Count { wrong: 0, since: now }).wrong += 1;
+        Ok(())
+    }
+
+    fn give_back(&mut self, who: IpAddr) {
+        self.all.wrong = self.all.wrong.saturating_sub(1);
+        if let Some(count) = self.each.get_mut(&who) {
+            count.wrong = count.wrong.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(n: u8) -> IpAddr {
+        [10, 0, 0, n].into()
+    }
+
+    #[test]
+    fn guesses_are_few_and_come_back_with_time() {
+        let mut guesses = Guesses::default();
+        let at = Instant::from_secs;
+        for _ in 0..5 {
+            assert_eq!(guesses.take(at(100), ip(1)), Ok(()));
+        }
+        assert_eq!(guesses.take(at(159), ip(1)), Err(Refused));
+        assert_eq!(guesses.take(at(159), ip(2)), Ok(()), "others are not to blame");
+        assert_eq!(guesses.take(at(160), ip(1)), Ok(()));
+        assert_eq!(guesses.take(at(160), ip(1)), Err(Refused));
+        guesses.give_back(ip(1));
+        assert_eq!(guesses.take(at(160), ip(1)), Ok(()), "a right one does not count");
+    }
+
+    #[test]
+    fn many_addresses_have_few_guesses_together() {
+        let mut guesses = Guesses::default();
+        let tried =
+            (0..200).filter(|n| guesses.take(Instant::from_secs(1), ip(*n)).is_ok()).count();
+        assert_eq!(tried, 30);
+        assert!(guesses.take(Instant::from_secs(11), ip(201)).is_ok());
+        assert!(guesses.take(Instant::from_secs(11), ip(202)).is_err());
+    }
+}

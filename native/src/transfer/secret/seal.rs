@@ -1,0 +1,137 @@
+//! From a code to two keys, and messages under them.
+//!
+//! SPAKE2 makes of a code that both know a key that nobody else does, and lets
+//! whoever does not know the code try one guess for each meeting. HKDF makes a
+//! key for each direction of it. Messages arrive in order and exactly once, so
+//! their number is the nonce: it is never sent, and never used twice, because
+//! each meeting has keys of its own.
+
+use bytes::BytesMut;
+use chacha20poly1305::aead::AeadInOut as _;
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
+use hkdf::Hkdf;
+use servent_core::unicast::Payload;
+use sha2::Sha256;
+use spake2::{Ed25519Group, Identity, Password, Spake2};
+
+use super::Code;
+
+/// Bytes that a message is longer once it is sealed.
+pub(in crate::transfer) const TAG: usize = 16;
+const SENDER: &[u8] = b"servent transfer 2 sender";
+const RECEIVER: &[u8] = b"servent transfer 2 receiver";
+
+/// One side of a meeting, before it has heard the other.
+pub(in crate::transfer) struct Meeting {
+    state: Spake2<Ed25519Group>,
+    sender: bool,
+}
+
+/// One direction.
+pub(in crate::transfer) struct Half {
+    cipher: ChaCha20Poly1305,
+    /// Messages so far.
+    count: u64,
+}
+
+impl Meeting {
+    /// Begins, with what the other side is to be told.
+    pub(in crate::transfer) fn new(code: &Code, sender: bool) -> (Self, Vec<u8>) {
+        let (password, ours, theirs) =
+            (Password::new(code.bytes()), Identity::new(SENDER), Identity::new(RECEIVER));
+        let begin = if sender { Spake2::start_a } else { Spake2::start_b };
+        let (state, told) = begin(&password, &ours, &theirs);
+        (Self { state, sender }, told)
+    }
+
+    /// The halves to send and to receive with; `None` when that is no answer.
+    /// Whether the codes were the same shows when something is opened.
+    pub(in crate::transfer) fn finish(self, told: &[u8]) -> Option<(Half, Half)> {
+        let key = self.state.finish(told).ok()?;
+        let keys = Hkdf::<Sha256>::new(None, &key);
+        let half = |whose: &[u8]| {
+            let mut key = [0; 32];
+            keys.expand(whose, &mut key).ok()?;
+            Some(Half { cipher: ChaCha20Poly1305::new(&key.into()), count: 0 })
+        };
+        let (sender, receiver) = (half(SENDER)?, half(RECEIVER)?);
+        Some(if self.sender { (sender, receiver) } else { (receiver, sender) })
+    }
+}
+
+impl Half {
+    /// Seals the next message; `None` after the last number there is.
+    pub(in crate::transfer) fn seal(&mut self, message: Payload) -> Option<Payload> {
+        let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        let nonce = self.next()?;
+        self.cipher.encrypt_in_place(&nonce.into(), b"", &mut bytes).ok()?;
+        Some(bytes.freeze())
+    }
+
+    /// Opens the next message; `None` when the other side did not seal it.
+    pub(in crate::transfer) fn open(&mut self, message: Payload) -> Option<Payload> {
+        let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        let nonce = self.next()?;
+        self.cipher.decrypt_in_place(&nonce.into(), b"", &mut bytes).ok()?;
+        Some(bytes.freeze())
+    }
+
+    fn next(&mut self) -> Option<[u8; 12]> {
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(&self.count.to_be_bytes());
+        self.count = self.count.checked_add(1)?;
+        Some(nonce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meet(ours: &str, theirs: &str) -> [(Half, Half); 2] {
+        let [ours, theirs] = [ours, theirs].map(|code| Code::typed(code).unwrap());
+        let (sender, a) = Meeting::new(&ours, true);
+        let (receiver, b) = Meeting::new(&theirs, false);
+        [sender.finish(&b).unwrap(), receiver.finish(&a).unwrap()]
+    }
+
+    #[test]
+    fn who_knows_the_code_is_understood_and_nobody_else() {
+        let [(mut out, _), (_, mut into)] = meet("ocean-pepper-violin", "Ocean pepper violin");
+        let text = Payload::from_static(b"the same words again");
+        let sealed: Vec<Payload> = (0..3).map(|_| out.seal(text.clone()).unwrap()).collect();
+        assert!(sealed.iter().all(|it| it.len() == text.len() + TAG && !it.starts_with(b"the")));
+        assert!(sealed[0] != sealed[1], "a nonce is never used twice");
+        for it in &sealed {
+            assert_eq!(into.open(it.clone()), Some(text.clone()));
+        }
+        let [(mut out, _), (_, mut into)] = meet("ocean-pepper-violin", "ocean-pepper-viola");
+        assert_eq!(into.open(out.seal(text).unwrap()), None);
+    }
+
+    #[test]
+    fn what_was_changed_left_out_or_sent_back_is_not_opened() {
+        let fresh = || meet("ocean-pepper-violin", "ocean-pepper-violin");
+        let text = || Payload::from_static(b"words");
+        let [(mut out, _), (_, mut into)] = fresh();
+        let mut changed = out.seal(text()).unwrap().to_vec();
+        changed[2] ^= 1;
+        assert_eq!(into.open(changed.into()), None);
+        let [(mut out, _), (_, mut into)] = fresh();
+        out.seal(text()).unwrap();
+        assert_eq!(into.open(out.seal(text()).unwrap()), None, "one was left out");
+        let [(mut out, mut back), _] = fresh();
+        assert_eq!(back.open(out.seal(text()).unwrap()), None, "it is our own");
+        let [(mut out, _), _] = fresh();
+        let [_, (_, mut into)] = fresh();
+        assert_eq!(into.open(out.seal(text()).unwrap()), None, "it is of another meeting");
+    }
+
+    #[test]
+    fn what_is_no_answer_makes_no_keys() {
+        let code = Code::typed("ocean-pepper-violin").unwrap();
+        for told in [&b""[..], b"S", &[b'S'; 33], &[0xff; 40]] {
+            assert!(Meeting::new(&code, true).0.finish(told).is_none(), "{told:?}");
+        }
+    }
+}
