@@ -11,10 +11,10 @@ import { VIEWS } from '#lab/views.js';
 const SHEET = /** @type {[string, string[]][]} */ ([
   ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
-  ['branch', ['B']], ['undo', ['U']], ['search', ['/']], ['link', ['C']], ['sheet', ['?']],
+  ['branch', ['B']], ['undo', ['U']], ['search', ['/']], ['future', ['H']], ['link', ['C']], ['sheet', ['?']],
 ]);
 
-/** @typedef {{copyLink: () => void, search: () => void, view: (id: string) => void}} Deeds */
+/** @typedef {{copyLink: () => void, future: () => void, search: () => void, view: (id: string) => void}} Deeds */
 
 /**
  * @param {Session} session
@@ -63,6 +63,7 @@ function deedOf(event, session, deeds) {
     v: () => session.setMode(session.mode === 'compare' ? 'single' : 'compare'),
     b: () => session.nextBranch(),
     u: () => session.parentBranch(),
+    h: deeds.future,
     c: deeds.copyLink,
     '/': deeds.search,
   };

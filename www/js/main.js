@@ -8,6 +8,7 @@ import { load } from '#lab/core.js';
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { acceptDrops, openTape, pick, save } from '#lab/files.js';
 import { Fold } from '#lab/fold.js';
+import { hide, isHidden } from '#lab/future.js';
 import { listen, sheet } from '#lab/keys.js';
 import { Live, info } from '#lab/live.js';
 import { openMenu } from '#lab/panels/menu.js';
@@ -72,7 +73,7 @@ class ServentLab extends HTMLElement {
     session.addEventListener('view', () => this.#showView());
     session.addEventListener('struck', () => this.#struck());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
-    listen(session, { copyLink: () => this.#copyLink(), search: () => this.#search(), view: (id) => this.#goTo(id) });
+    listen(session, { copyLink: () => this.#copyLink(), future: () => this.#hideFuture(!isHidden()), search: () => this.#search(), view: (id) => this.#goTo(id) });
     acceptDrops(session);
     addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#openHash(); });
   }
@@ -165,11 +166,12 @@ class ServentLab extends HTMLElement {
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
     this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
+    this.futureButton = tool('future', 'eye', () => this.#hideFuture(!isHidden()));
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), KINDS.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
-        this.projector, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
+        this.projector, this.futureButton, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
     const title = new Fold('story', this.story, {}, this.named = el('span'));
@@ -194,6 +196,7 @@ class ServentLab extends HTMLElement {
   /** What to show first: a link's moment, a servent at work, or the first story. */
   async #begin() {
     this.#showTheme();
+    this.#hideFuture(recall('future') === 'hidden');
     const about = await info();
     if (location.hash.length > 1 && await this.#openHash()) return undefined;
     this.session.setView(await viewOf(firstView.id));
@@ -273,6 +276,20 @@ class ServentLab extends HTMLElement {
     setAttr(this.projector, 'aria-pressed', String(projecting()));
     this.track.redraw();
     this.session.emit('theme');
+    this.session.touch();
+  }
+
+  /** Nothing on the page knows more than the clock, or all that is known is shown again. @param {boolean} on */
+  #hideFuture(on) {
+    hide(on);
+    remember('future', on ? 'hidden' : 'shown');
+    setAttr(this.futureButton, 'aria-pressed', String(on));
+    const label = t(on ? 'tool.future.hidden' : 'tool.future');
+    setAttr(this.futureButton, 'aria-label', label);
+    setAttr(this.futureButton, 'title', label);
+    this.track.redraw();
+    this.session.emit('theme');
+    this.session.emit('future');
     this.session.touch();
   }
 

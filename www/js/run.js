@@ -43,7 +43,8 @@ export class Run {
     const known = this.raw.count();
     if (this.#endOf !== known) {
       this.#endOf = known;
-      this.#end = this.record(known - 1).at * AFTERGLOW;
+      // In whole microseconds: the clock has no others, and must be able to get there.
+      this.#end = Math.floor(this.record(known - 1).at * AFTERGLOW);
     }
     return Math.min(horizon, Math.max(this.#end, this.now));
   }

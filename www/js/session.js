@@ -119,6 +119,7 @@ export class Session extends EventTarget {
     // A story told in two variants is told side by side.
     this.mode = this.view.variants(found.scenario, true).length ? 'compare' : this.mode === 'compare' ? 'single' : this.mode;
     this.openScenario(found.scenario, { preset: id });
+    this.view.opened?.(this);
     return true;
   }
 

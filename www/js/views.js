@@ -21,6 +21,7 @@ import { queue } from '#lab/queue/view.js';
  * @property {(tape: import('#servent').Tape) => Run} [fromTape] the tape of a servent, where it can be shown
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
+ * @property {(session: Session) => void} [opened] a story was opened: what it is about can be selected
  * @property {(run: any) => [string, string][]} outcomes totals of a run at its cursor: which, and how much
  * @property {(session: Session) => [string, string, number?][]} facts of the selection; with a share of one, as a bar too
  * @property {(session: Session) => Node|null} sign of the selection, beside its name

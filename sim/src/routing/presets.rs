@@ -4,7 +4,8 @@ use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
 #[doc(hidden)]
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
+    include_str!("presets/round-and-back.json"),
     include_str!("presets/ring.json"),
     include_str!("presets/cycles.json"),
     include_str!("presets/way-back.json"),

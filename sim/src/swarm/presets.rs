@@ -26,8 +26,8 @@ fn honest(count: u32) -> Group {
 #[must_use]
 pub fn all() -> Vec<Scenario> {
     vec![
-        free_piece(),
         two_for_one(),
+        free_piece(),
         deadlock(),
         rarest_first(),
         firewalls(),

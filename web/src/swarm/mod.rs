@@ -133,6 +133,19 @@ impl Swarm {
         give(&Totals::of(self.lab.borrow().world()))
     }
 
+    /// What a client may still take, as a sum, at the cursor; `undefined` while
+    /// the coordinator does not know it.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
+    pub fn ledger(&self, client: u32) -> Answer {
+        let lab = self.lab.borrow();
+        lab.known(client)?;
+        let sum = numbers::sum(lab.world(), client);
+        sum.map_or(Ok(JsValue::UNDEFINED), |sum| give(&sum))
+    }
+
     /// How a transfer was chosen, by the number of its record; `undefined`
     /// when that is no assignment.
     ///

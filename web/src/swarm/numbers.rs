@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use servent_core::id::ConnId;
 use servent_core::swarm::Event as Told;
 use servent_sim::Timeline;
-use servent_sim::swarm::{Event, Swarm, client_of};
+use servent_sim::swarm::{Event, Swarm, World, client_of, name};
 
 /// What a record rests on.
 pub(super) fn of(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
@@ -26,8 +26,12 @@ pub(super) fn of(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
 
 /// What a client may still take, as a sum (SW-10), when the record was made.
 fn ledger(timeline: &Timeline<Swarm>, i: u64, client: ConnId) -> Option<Value> {
-    let world = timeline.world_at(Some(i));
-    let standing = world.standing(client_of(client))?;
+    sum(&timeline.world_at(Some(i)), client_of(client))
+}
+
+/// The same for a client of a world as it stands.
+pub(super) fn sum(world: &World, client: u32) -> Option<Value> {
+    let standing = world.standing(client)?;
     let (ratio, _) = world.manager().pace(0)?;
     let config = &world.scenario().swarm;
     // As in `servent_core::swarm::credit`: the free piece grows with the ratio.
@@ -37,7 +41,7 @@ fn ledger(timeline: &Timeline<Swarm>, i: u64, client: ConnId) -> Option<Value> {
     let earned = standing.uploads * u64::from(ratio) / 1_000;
     let taken = (free + standing.grants + earned) as i64 - standing.credit;
     Some(json!({
-        "key": "ledger", "name": servent_sim::swarm::name(client_of(client)), "free": free,
+        "key": "ledger", "name": name(client), "free": free,
         "granted": standing.grants, "uploads": standing.uploads, "ratio": ratio,
         "earned": earned, "taken": taken, "credit": standing.credit,
     }))

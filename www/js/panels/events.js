@@ -1,6 +1,7 @@
 /** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
 import { announce, el, setText } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
+import { isHidden } from '#lab/future.js';
 import { Finder, kindOf } from '#lab/search.js';
 import { t, tell } from '#lab/strings.js';
 
@@ -34,7 +35,7 @@ export class EventTable extends HTMLElement {
       const row = /** @type {Element} */ (e.target).closest('tr');
       if (row?.dataset.seq) session.seekEvent(Number(row.dataset.seq));
     });
-    for (const type of ['frame', 'known', 'faults']) session.addEventListener(type, () => this.update());
+    for (const type of ['frame', 'known', 'faults', 'future']) session.addEventListener(type, () => this.update());
     session.addEventListener('view', () => {
       this.#centered = false;
       this.#shape = '';
@@ -70,10 +71,11 @@ export class EventTable extends HTMLElement {
     if (wanted && this.#foundFor !== key) {
       const done = this.#finder.look(run, wanted, `${session.branch}|${this.#runs}`, LOOK_MS, FOUND);
       this.#found = this.#finder.found;
-      if (done) this.#foundFor = key;
+      if (done && !isHidden()) this.#foundFor = key;
       else session.touch();
     } else if (!wanted) this.#found = null;
-    const total = this.#found?.length ?? run.count;
+    if (isHidden()) this.#found &&= this.#found.filter(({ seq }) => seq < run.index);
+    const total = this.#found?.length ?? (isHidden() ? run.index : run.count);
     setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
     const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * parseFloat(getComputedStyle(this).getPropertyValue('--row'));
     if ((session.playing || !this.#centered) && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
@@ -84,7 +86,7 @@ export class EventTable extends HTMLElement {
     }
     const from = Math.max(0, Math.min(total - 1, Math.floor(this.frame.scrollTop / row) - MARGIN));
     const rows = Math.ceil((this.frame.clientHeight || 480) / row) + 2 * MARGIN;
-    const records = this.#found ? this.#found.slice(from, from + rows) : run.records(from, rows, '');
+    const records = this.#found ? this.#found.slice(from, from + rows) : run.records(from, Math.min(rows, total - from), '');
     const below = Math.max(0, total - from - records.length) * row;
     // Rows that stay are left alone, so that a click on one is never lost
     // while the future is still being found out.

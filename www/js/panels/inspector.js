@@ -1,6 +1,7 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
 import { el, fill, setAttr, setText } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
+import { isHidden } from '#lab/future.js';
 import { clauseButton } from '#lab/panels/clause.js';
 import { reason, t, tell } from '#lab/strings.js';
 import { show, tree } from '#lab/panels/tree.js';
@@ -127,7 +128,8 @@ export class LabInspector extends HTMLElement {
     this.#list(view.facts(session));
     const seq = view.event?.(session) ?? null;
     // What the selection is about may be known already, though it lies ahead.
-    if (seq !== null) this.#why(seq);
+    if (seq !== null && (!isHidden() || seq < run.index)) this.#why(seq);
+    else if (seq !== null) fill(this.about);
   }
 
   /** Why the selection came to be: its own rule, or that of the nearest cause that has one. @param {number} seq */

@@ -1,6 +1,7 @@
 /** `<routing-pane>`: one network, or two beside each other on one clock. */
 import { el, setAttr, setText } from '#lab/dom.js';
 import { count } from '#lab/format.js';
+import { told } from '#lab/future.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { Outcomes } from '#lab/outcomes.js';
 import { t } from '#lab/strings.js';
@@ -165,11 +166,12 @@ export class RoutingPane extends HTMLElement {
 
   /** What can be followed. @param {RoutingRun} run */
   #offer(run) {
-    const choices = `${run.generation}|${run.searches.length}|${run.searches.at(-1)?.at}|${this.follow}`;
+    const searches = run.searches.filter(({ at }) => told(at, run.now));
+    const choices = `${run.generation}|${searches.length}|${searches.at(-1)?.at}|${this.follow}`;
     if (choices === this.#choices) return;
     this.#choices = choices;
     const option = (/** @type {string} */ value, /** @type {string} */ text) => el('option', { value, text, selected: value === String(this.follow) });
-    const list = run.searches.slice(0, 100);
+    const list = searches.slice(0, 100);
     const known = typeof this.follow !== 'number' || this.follow < 0 || list.some((s) => s.guid === this.follow);
     this.choice.replaceChildren(option('newest', t('follow.newest')), ...list.map((s) => option(String(s.guid), searchName(run, s))),
       known ? '' : option(String(this.follow), t('follow.other', { n: Number(this.follow) + 1 })), option('-1', t('follow.none')));

@@ -1,5 +1,6 @@
 /** What things in the network are called, in a few words and in a sentence. */
 import { clock, count } from '#lab/format.js';
+import { told } from '#lab/future.js';
 import { known, t } from '#lab/strings.js';
 import { KINDS } from '#lab/routing/look.js';
 
@@ -48,6 +49,7 @@ export function title(run, { kind, i }) {
 export function fateWords(run, i) {
   const { fate, due } = run.flights;
   const at = clock(due[i] - run.origin);
+  if (!told(due[i], run.now)) return t('fate.flying', { at });
   if (fate[i] === 0) return t('fate.flying', { at });
   if (fate[i] === 1) return t('fate.forwarded', { at });
   if (fate[i] === 2) return t('fate.local', { at });

@@ -1,5 +1,6 @@
 /** How far the swarm is, against what no swarm can beat: two curves, and between them what was lost. */
 
+import { isHidden } from '#lab/future.js';
 import { t } from '#lab/strings.js';
 
 /** @import { SwarmRun } from './run.js' */
@@ -18,7 +19,7 @@ export function paintChart(canvas, run, colours, { now, end }) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const scale = Math.min(2, devicePixelRatio || 1);
   if (!width || !height) return;
-  const shape = [run.progress, colours, width, height, scale, end, Math.round(((now - run.origin) / Math.max(1, end - run.origin)) * width * scale)];
+  const shape = [isHidden(), run.progress, colours, width, height, scale, end, Math.round(((now - run.origin) / Math.max(1, end - run.origin)) * width * scale)];
   const before = drawn.get(canvas);
   if (before && shape.every((part, i) => part === before[i])) return;
   drawn.set(canvas, shape);
@@ -42,6 +43,12 @@ export function paintChart(canvas, run, colours, { now, end }) {
     for (let i = 0; i < many; i += 1) ctx.lineTo(x(at[back ? many - 1 - i : i]), y(of[back ? many - 1 - i : i]));
   };
   // What lies between is what was lost.
+  ctx.save();
+  if (isHidden()) {
+    ctx.beginPath();
+    ctx.rect(0, 0, x(now), height);
+    ctx.clip();
+  }
   ctx.beginPath();
   curve(ideal, done.length);
   curve(done, done.length, true);
@@ -50,8 +57,9 @@ export function paintChart(canvas, run, colours, { now, end }) {
   ctx.fill();
   ctx.fillStyle = colours.loss;
   ctx.fill();
+  ctx.restore();
   // What is still to come is paler.
-  for (const [from, to, alpha] of [[0, x(now), 1], [x(now), width, 0.35]]) {
+  for (const [from, to, alpha] of isHidden() ? [[0, x(now), 1]] : [[0, x(now), 1], [x(now), width, 0.35]]) {
     ctx.save();
     ctx.beginPath();
     ctx.rect(from, 0, to - from, height);

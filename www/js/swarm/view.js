@@ -6,7 +6,7 @@ import { t } from '#lab/strings.js';
 import { swarm as strings } from '#lab/strings/swarm.js';
 import { fitting, form } from '#lab/swarm/form.js';
 import { funnelOf } from '#lab/swarm/funnel.js';
-import { action, flowOf, gesturesOf, runOf, selectionOf } from '#lab/swarm/gestures.js';
+import { action, clientOf, flowOf, gesturesOf, runOf, selectionOf } from '#lab/swarm/gestures.js';
 import { SwarmRun } from '#lab/swarm/run.js';
 import { SOURCE } from '#lab/swarm/grid.js';
 import { signs } from '#lab/swarm/signs.js';
@@ -18,6 +18,8 @@ import '#lab/swarm/pane.js';
 
 /** Stories do not change. @type {any[]|undefined} */
 let stories;
+/** The story in which the ledger is watched. */
+const COUNTED = 'two-for-one';
 const POLICIES = /** @type {T.SwarmPolicy[]} */ (['seed2004', 'adaptive']);
 /** How long the future is looked into for what a link has selected: so many times so many milliseconds. */
 const [AHEAD, SLICE_MS] = [20, 20];
@@ -54,12 +56,13 @@ function clientFacts(run, node) {
       [t('fact.quarantined'), String(counters.quarantined)],
     ];
   }
+  const ledger = run.source.ledger(node);
   return [
     [t('fact.mode'), t(row.active ? 'mode.active' : row.firewalled ? 'mode.walled' : 'mode.passive')],
     [t('fact.role'), t(`habit.${row.role}`)],
     [t('fact.holds'), t('fact.holds.of', { have: row.have, of: run.pieces })],
     [t('fact.ratio.own'), t('fact.ratio.own.of', row)],
-    [t('fact.credit'), t('fact.credit.of', row)],
+    [t('fact.credit'), ledger ? t('numbers.ledger', ledger) : t('fact.credit.of', row)],
     [t('fact.now'), brief(row, true)],
     [t('fact.rate'), row.rate > 0 ? `${bytes(row.rate)}/s` : t('fact.rate.none')],
     [t('fact.running'), t('fact.running.of', row)],
@@ -82,6 +85,11 @@ export const swarm = {
     return ways.map((/** @type {{policy: T.SwarmPolicy}} */ { policy }) => ({ name: t(`policy.${policy}`), scenario: { ...scenario, swarm: { ...scenario.swarm, policy } } }));
   },
   pane: () => el('swarm-pane'),
+  // The story is about a sum: that of the first client is shown.
+  opened(session) {
+    const run = runOf(session);
+    if (run && session.preset === COUNTED) session.select(clientOf(run, 0, 0));
+  },
   outcomes(run) {
     const { counters, copies } = /** @type {SwarmRun} */ (run);
     return [

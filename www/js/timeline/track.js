@@ -1,6 +1,7 @@
 /** `<time-track>`: the density of events over time, a slider over it, pins and branches below. */
 import { el, icon, setAttr } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
+import { isHidden, told } from '#lab/future.js';
 import { known, t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
@@ -103,7 +104,9 @@ export class TimeTrack extends HTMLElement {
     const canvas = this.canvas;
     if (!run || !canvas) return;
     const width = canvas.clientWidth;
-    const shape = `${width}|${length}|${this.session?.branch}|${document.documentElement.dataset.theme}`;
+    // What lies ahead is cut off at the clock, where it is hidden.
+    const seen = isHidden() ? ((run.now - run.origin) / length) * width : width;
+    const shape = `${width}|${length}|${this.session?.branch}|${document.documentElement.dataset.theme}|${Math.round(seen)}`;
     if ((shape === this.#drawn && run.count === this.#known) || width === 0) return;
     // While the future is being found out the line grows a few times a second.
     const wait = shape === this.#drawn ? this.#at + GROW_MS - performance.now() : 0;
@@ -126,12 +129,12 @@ export class TimeTrack extends HTMLElement {
     const wanted = Math.max(1, Math.floor(width / 4));
     const whole = (run.horizon - run.origin) / length;
     const bins = [...run.density(Math.round(wanted * whole))].slice(0, wanted);
-    const most = Math.log1p(Math.max(1, ...bins));
+    const most = Math.log1p(Math.max(1, ...bins.slice(0, Math.ceil((seen / width) * bins.length))));
     ctx.fillStyle = style.outlineColor;
     ctx.fillRect(0, height - 1, width, 1);
     ctx.fillStyle = style.color;
     bins.forEach((n, i) => {
-      if (n === 0) return;
+      if (n === 0 || (i / bins.length) * width > seen) return;
       const tall = Math.max(2, (Math.log1p(n) / most) * (height - 6));
       ctx.fillRect((i / bins.length) * width, height - tall, width / bins.length - 1, tall);
     });
@@ -142,7 +145,7 @@ export class TimeTrack extends HTMLElement {
     const run = this.session?.run;
     if (!run) return;
     const width = this.pins.clientWidth || 1;
-    const pins = run.pins();
+    const pins = run.pins().filter(({ at }) => told(at, run.now));
     const shape = `${width}|${length}|${pins.map((p) => p.seq).join()}`;
     if (shape === this.#pinShape) return;
     this.#pinShape = shape;

@@ -1,6 +1,7 @@
 /** `<time-transport>`: play, step, speed, the clock, and what the state is worth. */
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { clock, times } from '#lab/format.js';
+import { isHidden } from '#lab/future.js';
 import { t } from '#lab/strings.js';
 
 /** @import { Session } from '../session.js' */
@@ -48,7 +49,7 @@ export class TimeTransport extends HTMLElement {
     }
     setText(this.speed, times(session.speed));
     setText(this.clock, clock(run.now - run.origin));
-    setText(this.event, t('time.event', { i: run.index, n: run.count }));
+    setText(this.event, t(isHidden() ? 'time.event.hidden' : 'time.event', { i: run.index, n: run.count }));
     setText(this.digest, t('time.digest', { digest: run.digest }));
     this.#judge();
     this.live.hidden = !session.live;

@@ -1,5 +1,6 @@
 /** What lies behind the pictures: the instants in the gutter, the folds, the present. */
 import { clock, span } from '#lab/format.js';
+import { told } from '#lab/future.js';
 import { t } from '#lab/strings.js';
 import { firstFrom } from '#lab/unicast/axis.js';
 
@@ -24,7 +25,7 @@ export function backdrop(ctx, look) {
   instants(ctx, look, from);
   ctx.font = `550 ${colours.size}px ${colours.font}`;
   for (const fold of axis.folds) {
-    if (fold.bottom < top || fold.top > top + height) continue;
+    if (fold.bottom < top || fold.top > top + height || !told(fold.to, look.now)) continue;
     const middle = (fold.top + fold.bottom) / 2;
     ctx.fillStyle = colours.sunken;
     ctx.fillRect(gutter, fold.top + 4, width, fold.bottom - fold.top - 8);
@@ -49,7 +50,7 @@ function instants(ctx, { axis, top, height, gutter, colours, origin, logical, no
   let last = -Infinity;
   for (let i = Math.max(0, firstFrom(axis.at, from) - 3); i < axis.at.length; i += 1) {
     const y = axis.y[i];
-    if (y > top + height + 20) break;
+    if (y > top + height + 20 || !told(axis.at[i], now)) break;
     if (y - last < APART) continue;
     last = y;
     ctx.fillStyle = colours.line;

@@ -1,4 +1,5 @@
 /** One unicast on the canvas: lifelines, arrows, brackets, ticks, margins. */
+import { isHidden, told } from '#lab/future.js';
 import { firstFrom } from '#lab/unicast/axis.js';
 import { colourOf, cross, head, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
@@ -107,6 +108,7 @@ export class Lane {
     let best = null;
     let least = NEAR_PX;
     for (const arrow of this.sight(look)) {
+      if (!told(arrow.sent, look.now)) continue;
       const { x0, y0, x1, y1 } = this.line(arrow, look.axis);
       const part = Math.min(1, Math.max(0, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / ((x1 - x0) ** 2 + (y1 - y0) ** 2)));
       const away = Math.hypot(x - x0 - part * (x1 - x0), y - y0 - part * (y1 - y0));
@@ -119,6 +121,13 @@ export class Lane {
   paint(ctx, look) {
     const { axis, top, height, now, colours } = look;
     const [from, to] = [axis.to(top - 20), axis.to(top + height + 20)];
+    ctx.save();
+    if (isHidden()) {
+      // Nothing below the present: what flies is drawn as far as it has come.
+      ctx.beginPath();
+      ctx.rect(this.x, top - 20, this.width, Math.max(0, axis.of(now) - top + 20));
+      ctx.clip();
+    }
     const sides = { axis, from, to, until: now, colours };
     if (this.margins && this.left.width > 0) stairs(ctx, this.margins, { ...this.left, ...sides });
     if (this.margins && this.right.width > 0) bitmap(ctx, this.margins, { ...this.right, ...sides });
@@ -131,6 +140,7 @@ export class Lane {
     for (const { arrow, kind } of sorted) this.#arrow(ctx, arrow, kind, look);
     this.#labels(ctx, sorted.reverse(), look);
     this.#marks(ctx, look, from, to);
+    ctx.restore();
   }
 
   /** @param {T.Arrow} arrow */

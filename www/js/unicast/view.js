@@ -31,7 +31,7 @@ function arrowFacts(arrow, run) {
     [t('fact.way'), t('fact.way.of', { from: name(arrow.from), to: name(arrow.to), n: arrow.n })],
     [t('fact.carries'), cargo(arrow)],
     [t('fact.sent'), clock(arrow.sent - run.origin)],
-    [t('fact.fate'), fate(arrow, run.origin)],
+    [t('fact.fate'), fate(arrow, run.origin, run.now)],
     [t('fact.bytes'), String(arrow.bytes)],
   ];
 }

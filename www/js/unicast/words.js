@@ -1,5 +1,6 @@
 /** What an arrow is, in a word on the picture and in a sentence beside it. */
 import { clock } from '#lab/format.js';
+import { told } from '#lab/future.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
@@ -51,8 +52,9 @@ export const label = (arrow) => joined(arrow.blocks).map((block) => part(block, 
 /** What it carries. @param {T.Arrow} arrow */
 export const cargo = (arrow) => joined(arrow.blocks).map((block) => part(block, false)).join('; ') || t('label.empty');
 
-/** What became of it. @param {T.Arrow} arrow @param {number} origin */
-export function fate(arrow, origin) {
+/** What became of it. @param {T.Arrow} arrow @param {number} origin @param {number} [now] */
+export function fate(arrow, origin, now = Infinity) {
+  if (!told(arrow.at ?? arrow.due, now)) return t('fate.flying');
   if (arrow.fate === 'lost') return t(`fate.lost.${arrow.why ?? 'chance'}`);
   if (arrow.fate === 'flying' || arrow.at === null) return t('fate.flying');
   return t(arrow.why === 'delay' ? 'fate.late' : 'fate.arrived', { at: clock(arrow.at - origin) });
@@ -61,5 +63,5 @@ export function fate(arrow, origin) {
 /** The whole story of an arrow in a sentence. @param {T.Arrow} arrow @param {import('./run.js').UnicastRun} run */
 export function sentence(arrow, run) {
   const name = (/** @type {number} */ id) => run.node(id)?.name ?? '';
-  return t('arrow.sentence', { from: name(arrow.from), to: name(arrow.to), n: arrow.n, at: clock(arrow.sent - run.origin), cargo: cargo(arrow), fate: fate(arrow, run.origin), copy: arrow.copy_of !== null });
+  return t('arrow.sentence', { from: name(arrow.from), to: name(arrow.to), n: arrow.n, at: clock(arrow.sent - run.origin), cargo: cargo(arrow), fate: fate(arrow, run.origin, run.now), copy: arrow.copy_of !== null });
 }
