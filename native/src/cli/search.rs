@@ -1,6 +1,7 @@
 //! `servent search`: asks an overlay and prints what it answers.
 
 mod browse;
+mod group;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,6 +19,7 @@ use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
+use self::group::{Files, Sort};
 use super::control::Control;
 use super::lan::Lan;
 use super::start::{TraceFlag, make, runtime};
@@ -34,7 +36,8 @@ const CACHED: usize = 16;
 
 /// Ask an overlay for files; prints hits as they come in.
 ///
-/// Every word has to be in the name; `urn:sha1:` asks for one file by its hash.
+/// Every word has to be in the name, in any order; three letters or more stand
+/// for every word that begins with them. `urn:sha1:` asks for one file by its hash.
 /// Each line ends with what `servent get`
 /// takes. Ends when nothing new has come for a while, or with Ctrl-C.
 /// `--browse` asks a single servent for everything it shares instead.
@@ -43,6 +46,7 @@ const CACHED: usize = 16;
   servent search gnutella protocol               through the servent that runs here, or
                                                  others it has heard of before
   servent search gnutella protocol --peer 10.0.0.7:6346
+  servent search ogg --sort sources              each file once, with everybody who has it
   servent search ogg --lan                       in the local network
   servent search ogg --peer 10.0.0.7:6346 --json --wait 30
   servent search --browse 10.0.0.7:6346          everything that one servent shares")]
@@ -62,6 +66,10 @@ pub(crate) struct Arguments {
     /// End when nothing new has come for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
+    /// Print nothing before the end, then every file once, with all its
+    /// sources, in this order.
+    #[arg(long, value_name = "ORDER", conflicts_with = "browse")]
+    sort: Option<Sort>,
     #[command(flatten)]
     trace: TraceFlag,
     /// Print one JSON object a line.
@@ -143,11 +151,19 @@ async fn search(
     let quiet = Duration::from_secs(arguments.wait);
     let (peers, lan, quiet) = (&arguments.peer, arguments.lan, (quiet, quiet));
     let asking = Asking { words, peers, lan, quiet, voice };
+    let mut files = Files::default();
     let mut show = |hit: Hit, through| {
-        print(line(&hit, through, voice))?;
+        match arguments.sort {
+            Some(_) => files.add(&hit, through),
+            None => print(line(&hit, through, voice))?,
+        }
         Ok(ControlFlow::Continue(()))
     };
-    match ask(config, asking, &mut show).await? {
+    let ended = ask(config, asking, &mut show).await?;
+    if let Some(sort) = arguments.sort {
+        print(files.lines(sort, voice))?;
+    }
+    match ended {
         Ended::Quiet(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
             .next("try other words, another --peer, or a longer --wait")),
         _ => Ok(()),

@@ -252,3 +252,17 @@ fn an_independent_decoder_reads_a_real_run() {
     }
     assert_eq!(run.field("gnutella && _ws.malformed", "frame.number"), [""; 0]);
 }
+
+#[test]
+fn beginnings_of_words_find_a_file_once_with_all_who_have_it() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("folder-near")).unwrap();
+    std::fs::write(place.path("folder-near").join("the rare thing.bin"), noise(SIZE)).unwrap();
+    let [_near, middle, far] = line(&place, &[]);
+    program::until("both are found", || {
+        let found = search(&place, middle.at, &["thi", "rar", "--sort", "sources"]);
+        let [file] = &found[..] else { return false };
+        let get = file["get"].as_str().unwrap();
+        file["sources"] == 2 && get.starts_with("urn:sha1:") && get.contains(&far.at.to_string())
+    });
+}

@@ -1,12 +1,19 @@
 //! Which of our files have a word in their names, or a hash.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Bound;
 
 use crate::id::{FileIndex, Sha1};
 use crate::wire::gnutella::words;
+
+/// Letters of a word from which on it stands for longer ones, too: keyword
+/// tables of neighbours know no shorter beginnings (RT-14).
+const SHORTEST_BEGINNING: usize = 3;
+/// Words that one beginning may stand for.
+const LONGER_WORDS: usize = 64;
 
 /// Files by the words of their names.
 #[derive(Debug, Clone, Default)]
@@ -54,14 +61,35 @@ impl Index {
         self.files.keys().map(String::as_str)
     }
 
-    /// The files that have all words of a query, in order, at most so many.
+    /// The files that have all words of a query, or words that begin with them,
+    /// at most so many.
     pub(super) fn find(&self, criteria: &str, most: usize) -> Vec<FileIndex> {
-        let lists: Option<Vec<_>> = words(criteria).map(|word| self.files.get(&word)).collect();
-        let Some(lists) = lists else { return Vec::new() };
+        let wanted: Vec<Vec<&Vec<FileIndex>>> = words(criteria).map(|w| self.with(&w)).collect();
         // The rarest word leads.
-        let Some(rare) = lists.iter().min_by_key(|list| list.len()) else { return Vec::new() };
-        let all = |index: &&FileIndex| lists.iter().all(|list| list.binary_search(index).is_ok());
-        rare.iter().filter(all).take(most).copied().collect()
+        let files = |lists: &&Vec<&Vec<FileIndex>>| lists.iter().map(|list| list.len()).sum();
+        let rare = wanted.iter().min_by_key(|lists| -> usize { files(lists) });
+        let has = |lists: &Vec<&Vec<FileIndex>>, index: &FileIndex| {
+            lists.iter().any(|list| list.binary_search(index).is_ok())
+        };
+        let mut found = BTreeSet::new();
+        for index in rare.into_iter().flatten().copied().flatten() {
+            if found.len() >= most {
+                break;
+            }
+            if wanted.iter().all(|lists| has(lists, index)) {
+                found.insert(*index);
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// The files with a word, and those with words that begin with it.
+    fn with(&self, word: &str) -> Vec<&Vec<FileIndex>> {
+        let long = word.chars().count() >= SHORTEST_BEGINNING;
+        let begin =
+            |(known, _): &(&String, _)| known.as_str() == word || (long && known.starts_with(word));
+        let from = self.files.range::<str, _>((Bound::Included(word), Bound::Unbounded));
+        from.take_while(begin).take(LONGER_WORDS).map(|(_, files)| files).collect()
     }
 
     /// All files, in order, at most so many.
@@ -83,6 +111,10 @@ mod tests {
         assert_eq!(index.find("SONG some", 9), [FileIndex(1), FileIndex(3)]);
         assert_eq!(index.find("song", 1), [FileIndex(1)]);
         assert_eq!(index.find("song mp3", 9), [FileIndex(3)]);
+        assert_eq!(index.find("oth son", 9), [FileIndex(1)], "beginnings, in any order");
+        assert_eq!(index.find("son", 9), [FileIndex(1), FileIndex(3)]);
+        assert_eq!(index.find("so", 9), [], "two letters are a word of their own");
+        assert_eq!(index.find("ong", 9), [], "that is no beginning");
         assert_eq!((index.find("song film", 9), index.find(" . ", 9)), (Vec::new(), Vec::new()));
         let sha1 = Sha1([7; 20]);
         assert!(index.put(FileIndex(3), "renamed.mp3", None));

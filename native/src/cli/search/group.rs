@@ -1,0 +1,151 @@
+//! Hits by file: who has the same hash has the same file, and is one of its
+//! sources.
+
+use std::net::SocketAddr;
+
+use clap::ValueEnum;
+use serde_json::json;
+use servent_core::id::Sha1;
+use servent_core::node::Hit;
+use servent_core::text::Shown;
+
+use super::locator;
+use crate::progress::{Voice, bytes, count};
+
+/// By what files are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Sort {
+    /// Most sources first.
+    Sources,
+    /// By name.
+    Name,
+    /// Largest first.
+    Size,
+}
+
+/// A file and who has it.
+struct Found {
+    name: String,
+    size: u64,
+    sha1: Option<Sha1>,
+    /// What `get` takes for each source, and where it can be asked directly.
+    sources: Vec<(String, Option<SocketAddr>)>,
+}
+
+/// All files found so far.
+#[derive(Default)]
+pub(super) struct Files(Vec<Found>);
+
+impl Files {
+    /// One more hit, and the neighbour that knows the way to it.
+    pub(super) fn add(&mut self, hit: &Hit, through: Option<SocketAddr>) {
+        let source = (locator(hit, through), Some(hit.at).filter(|_| !hit.push));
+        let same = |file: &&mut Found| file.sha1.is_some() && file.sha1 == hit.sha1;
+        match self.0.iter_mut().find(same) {
+            Some(file) => file.sources.push(source),
+            None => {
+                let (name, size, sha1) = (hit.name.clone(), hit.size, hit.sha1);
+                self.0.push(Found { name, size, sha1, sources: vec![source] });
+            }
+        }
+    }
+
+    /// All of them, sorted, a line each.
+    pub(super) fn lines(mut self, sort: Sort, voice: Voice) -> String {
+        let name = |file: &Found| file.name.to_lowercase();
+        match sort {
+            Sort::Name => self.0.sort_by_key(name),
+            Sort::Size => self.0.sort_by_key(|file| (std::cmp::Reverse(file.size), name(file))),
+            Sort::Sources => {
+                let most = |file: &Found| std::cmp::Reverse(file.sources.len());
+                self.0.sort_by_key(|file| (most(file), name(file)));
+            }
+        }
+        self.0.iter().map(|file| file.line(voice)).collect()
+    }
+}
+
+impl Found {
+    /// What `servent get` takes for all of its sources together.
+    fn get(&self) -> String {
+        let direct: Vec<String> =
+            self.sources.iter().filter_map(|(_, at)| Some(at.as_ref()?.to_string())).collect();
+        match (self.sha1, &self.sources[..]) {
+            (Some(sha1), [_, _, ..]) if !direct.is_empty() => {
+                format!("urn:sha1:{sha1} {}", direct.join(" "))
+            }
+            (Some(sha1), [(one, None), ..]) => format!("{one} urn:sha1:{sha1}"),
+            (_, [(one, _), ..]) => one.clone(),
+            (_, []) => String::new(),
+        }
+    }
+
+    fn line(&self, voice: Voice) -> String {
+        let sha1 = self.sha1.map(|sha1| format!("urn:sha1:{sha1}"));
+        let Self { name, size, sources, .. } = self;
+        if voice == Voice::Json {
+            let each: Vec<&String> = sources.iter().map(|(get, _)| get).collect();
+            let fact = json!({
+                "event": "file", "name": name, "bytes": size, "sha1": sha1,
+                "sources": sources.len(), "get": self.get(), "each": each,
+            });
+            return format!("{fact}\n");
+        }
+        let many = count(sources.len() as u64, "source");
+        format!("{:>10}  {many:>10}  {}  {}\n", bytes(*size), Shown(name), self.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use servent_core::id::{FileIndex, Guid};
+
+    use super::*;
+
+    fn hit(name: &str, size: u64, sha1: Option<u8>, at: &str, push: bool) -> Hit {
+        Hit {
+            search: 1,
+            at: at.parse().unwrap(),
+            index: FileIndex(7),
+            name: name.into(),
+            size,
+            sha1: sha1.map(|n| Sha1([n; 20])),
+            servent: Guid([1; 16]),
+            push,
+            busy: false,
+            hops: 2,
+            from: [9, 9, 9, 9].into(),
+            through: None,
+            proxies: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_same_hash_is_one_file_and_files_are_sorted() {
+        let sorted = |sort| {
+            let mut files = Files::default();
+            for (name, size, sha1, at, push) in [
+                ("b", 30, None, "1.1.1.1:1", false),
+                ("b", 30, None, "2.2.2.2:2", false),
+                ("C", 10, Some(0), "1.1.1.1:1", false),
+                ("other name", 10, Some(0), "3.3.3.3:3", false),
+                ("C", 10, Some(0), "4.4.4.4:4", true),
+                ("a", 20, None, "1.1.1.1:1", false),
+            ] {
+                files.add(&hit(name, size, sha1, at, push), None);
+            }
+            let lines = files.lines(sort, Voice::Json);
+            let read = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
+            lines.lines().map(read).collect::<Vec<_>>()
+        };
+        let names = |sort| -> Vec<String> {
+            sorted(sort).iter().map(|file| file["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(Sort::Name), ["a", "b", "b", "C"], "without a hash nobody knows");
+        assert_eq!(names(Sort::Size), ["b", "b", "a", "C"]);
+        let first = &sorted(Sort::Sources)[0];
+        let urn = "urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        assert_eq!((first["sources"].as_u64(), first["sha1"].as_str()), (Some(3), Some(urn)));
+        assert_eq!(first["get"], format!("{urn} 1.1.1.1:1 3.3.3.3:3"));
+    }
+}
