@@ -107,7 +107,7 @@ impl Counters {
             Limit::ReaderRate => &self.limit_reader_rate,
             Limit::Pipeline => &self.limit_pipeline,
             Limit::Backlog => &self.limit_backlog,
-            Limit::Garbage => &self.limit_other,
+            Limit::Garbage | Limit::Knocks => &self.limit_other,
         }
     }
 

@@ -245,6 +245,9 @@ impl Download {
         }
         let Some(source) = self.by_hash(at) else { return };
         if let Some(no) = self.add(source, cx) {
+            if let Some(src) = self.sources.get_mut(&no) {
+                src.told = true;
+            }
             cx.fx.event(Event::Source { fetch: self.id, at });
             self.client(no, client::Input::Want, cx);
         }

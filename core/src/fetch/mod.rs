@@ -88,6 +88,13 @@ impl Fetches {
         }
     }
 
+    /// True when nobody but other sources says that there is one.
+    pub(crate) fn is_told_by_others(&self, at: SocketAddr) -> bool {
+        let all = self.downloads.values().flat_map(|download| download.sources.values());
+        let mut there = all.filter(|src| src.at() == at).peekable();
+        there.peek().is_some() && there.all(|src| src.told)
+    }
+
     /// What the downloads look like, by number.
     #[must_use]
     pub fn view(&self) -> Vec<FetchView> {

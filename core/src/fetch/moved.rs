@@ -10,6 +10,7 @@ use alloc::string::String;
 use super::cx::Cx;
 use super::download::{Download, State};
 use super::{Answer, Event, Output, Source, SourceTrouble};
+use crate::address::plausible;
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
 
@@ -41,6 +42,8 @@ impl Download {
         let to = to.filter(|to| !known(to));
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.away = false;
+        // Who is far away must not send us into our own network.
+        let to = to.filter(|to| plausible(to.at.ip(), src.at().ip()));
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
         src.source = to;
         (src.otherwise, src.failures) = (false, 0);

@@ -17,6 +17,8 @@ use crate::wire::thex::ThexUri;
 #[derive(Debug, Clone)]
 pub(super) struct Src {
     pub(super) source: Source,
+    /// Another source told of it, not the user.
+    pub(super) told: bool,
     /// It came to us by `GIV` and cannot be dialed.
     pub(super) pushed: bool,
     /// What it was asked for first it does not answer: it is asked for the
@@ -132,6 +134,7 @@ impl Src {
         let place = crate::queue::client::Config { time_scale: config.time_scale, ..config.place };
         Self {
             source,
+            told: false,
             pushed: false,
             otherwise: false,
             local: None,

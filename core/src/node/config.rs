@@ -103,6 +103,13 @@ pub struct Limits {
     pub pipeline: u32,
     /// Unsent reply bytes of one connection.
     pub backlog: u64,
+    /// Dials to one target in a row that a stranger named and that led to
+    /// nobody; then it is left alone for a while.
+    pub knocks_per_target: u32,
+    /// The same for all targets of one address; a /64 network of IPv6 is one.
+    pub knocks_per_ip: u32,
+    /// The same for all, within ten seconds.
+    pub knocks: u32,
     /// Files on one page of the list for browsers.
     pub index_page: u32,
     /// Other holders of a file that are remembered.
@@ -126,6 +133,9 @@ impl Default for Limits {
             reader_window: Duration::from_secs(120),
             pipeline: 8,
             backlog: 256 * 1024,
+            knocks_per_target: 8,
+            knocks_per_ip: 32,
+            knocks: 512,
             index_page: 200,
             alternates: 32,
             alternates_told: 10,

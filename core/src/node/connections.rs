@@ -12,6 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
+use super::gate::Gate;
 use super::{ConnEvent, Effects, Limit, Limits, Output, tell};
 use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
@@ -221,17 +222,19 @@ pub(super) struct Connections {
     conns: BTreeMap<ConnId, Box<Conn>>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
+    gate: Gate,
     dialed: u64,
 }
 
 impl Connections {
     /// None.
-    pub(super) const fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
             conns: BTreeMap::new(),
             per_owner: BTreeMap::new(),
             due: BTreeMap::new(),
+            gate: Gate::default(),
             dialed: 0,
         }
     }
@@ -279,7 +282,32 @@ impl Connections {
         conn
     }
 
-    /// Asks the host to connect; false when a limit forbids it.
+    /// Asks the host to connect to somebody a stranger named; false when a limit
+    /// forbids it.
+    pub(super) fn knock(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        (to, purpose): (SocketAddr, Purpose),
+        fx: &mut Effects,
+    ) -> bool {
+        if self.has_room() && !self.gate.lets(now, to, &self.limits) {
+            tell(fx, ConnEvent::Limit { conn, limit: Limit::Knocks });
+            return false;
+        }
+        self.dial(conn, to, purpose, fx)
+    }
+
+    /// Whoever is at the other end is what it was called: it may be called as
+    /// often as strangers like.
+    pub(super) fn answered(&mut self, conn: ConnId) {
+        if let Some(state) = self.conns.get(&conn) {
+            self.gate.answered(state.peer);
+        }
+    }
+
+    /// Asks the host to connect to somebody our user named; false when a limit
+    /// forbids it.
     pub(super) fn dial(
         &mut self,
         conn: ConnId,

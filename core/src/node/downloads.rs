@@ -87,7 +87,12 @@ impl Downloads {
             };
             match wanted {
                 fetch::Output::Dial { conn, to } => {
-                    if !cx.io.dial(conn, to, Purpose::Fetch, cx.fx) {
+                    let dials = if self.engine.is_told_by_others(to) {
+                        cx.io.knock(cx.now, conn, (to, Purpose::Fetch), cx.fx)
+                    } else {
+                        cx.io.dial(conn, to, Purpose::Fetch, cx.fx)
+                    };
+                    if !dials {
                         let why = DialError::NoDescriptor;
                         self.handle(cx, fetch::Input::DialFailed { conn, why });
                     }
@@ -206,6 +211,9 @@ impl Downloads {
                 Ok(Some((head, used))) => {
                     state.keep_unread(bytes, used);
                     cx.tell(ConnEvent::Response { conn, status: head.status });
+                    if matches!(head.status, 200 | 206 | 503) {
+                        cx.io.answered(conn);
+                    }
                     self.handle(cx, fetch::Input::Head { conn, head });
                 }
                 Err(_) => return self.not_a_reply(cx, conn),

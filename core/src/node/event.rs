@@ -141,6 +141,8 @@ pub enum Limit {
     Backlog,
     /// Not a protocol we speak.
     Garbage,
+    /// Dials that strangers named and that led to nobody.
+    Knocks,
 }
 
 /// What the world around a node does to it: a fault, or its end.

@@ -31,6 +31,7 @@ mod cx;
 mod datagrams;
 mod downloads;
 mod event;
+mod gate;
 mod hits;
 mod http;
 mod io;

@@ -10,6 +10,7 @@ mod swarm_nodes;
 mod browse;
 mod datagrams;
 mod fetch;
+mod gate;
 mod guard;
 mod host_contract;
 mod hostile;

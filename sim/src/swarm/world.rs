@@ -33,7 +33,7 @@ const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9))
 const KNOCK: Duration = Duration::from_secs(3);
 
 /// Where a client listens when it is told to.
-const PORT: u16 = 1_000;
+const PORT: u16 = 6_346;
 
 /// Something that will happen.
 #[derive(Debug, Clone)]

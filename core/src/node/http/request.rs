@@ -88,6 +88,9 @@ impl Http {
         }
         // Old servents that we called ourselves leave the host out.
         let called = !conn.0.is_multiple_of(2);
+        if called {
+            cx.io.answered(conn);
+        }
         let reply = match (target, found) {
             _ if !called && !head.names_one_host() => {
                 writer.short((400, "Bad Request"), Form::CLOSE)

@@ -300,6 +300,7 @@ impl Overlay {
         wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
             self.hosts.tried(at, true);
+            cx.io.answered(conn);
         }
         let mut neighbour = neighbour(offer, &ours);
         neighbour.listen = neighbour.listen.filter(|at| may_knock(*at, peer.ip()));

@@ -56,6 +56,11 @@ impl Hosts {
         self.list.len()
     }
 
+    /// True of somebody the user named.
+    pub(super) fn is_named(&self, at: SocketAddr) -> bool {
+        self.list.iter().any(|host| host.named && host.at == at)
+    }
+
     /// Learns of somebody; the one heard of first makes room.
     pub(super) fn learn(
         &mut self,

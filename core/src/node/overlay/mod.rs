@@ -282,7 +282,12 @@ impl Overlay {
             self.ask_cache(cx, at);
         }
         let conn = cx.io.number();
-        if cx.io.dial(conn, at, Purpose::Neighbour, cx.fx) {
+        let calls = if self.hosts.is_named(at) {
+            cx.io.dial(conn, at, Purpose::Neighbour, cx.fx)
+        } else {
+            cx.io.knock(cx.now, conn, (at, Purpose::Neighbour), cx.fx)
+        };
+        if calls {
             self.wires.insert(conn, Wire::calling(at));
         }
     }

@@ -75,7 +75,7 @@ impl Overlay {
     fn ask_next(&mut self, cx: &mut Cx<'_>, http: &Http, mut ask: Ask) {
         while let Some(proxy) = ask.left.pop() {
             let conn = cx.io.number();
-            if cx.io.dial(conn, canonical(proxy), Purpose::Proxy, cx.fx) {
+            if cx.io.knock(cx.now, conn, (canonical(proxy), Purpose::Proxy), cx.fx) {
                 self.asks.insert(conn, ask);
                 return;
             }
@@ -141,6 +141,7 @@ impl Overlay {
         }
         if status.is_some_and(|status| (200..300).contains(&status)) {
             self.asks.remove(&conn);
+            cx.io.answered(conn);
             cx.close(conn, false, "the proxy passes the push on");
         } else {
             self.close(cx, http, conn, false, "the proxy does not know the servent");

@@ -72,7 +72,13 @@ impl<'a> Cx<'a> {
         super::head_limits(&self.limits)
     }
 
-    /// Connects, unless a limit forbids it.
+    /// Connects to a peer that the coordinator named, unless a limit forbids it.
+    pub(super) fn knock(&mut self, to: SocketAddr) -> Option<ConnId> {
+        let conn = self.io.number();
+        self.io.knock(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
+    }
+
+    /// Connects to our coordinator, unless a limit forbids it.
     pub(super) fn dial(&mut self, to: SocketAddr) -> Option<ConnId> {
         let conn = self.io.number();
         self.io.dial(conn, to, Purpose::Swarm, self.fx).then_some(conn)

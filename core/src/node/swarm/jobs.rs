@@ -120,7 +120,7 @@ impl Jobs {
     fn dial(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
         let work = self.running.get_mut(&job)?;
         let to = work.to?;
-        let Some(conn) = cx.dial(to) else { return self.broken(job, Reason::Connect, 0) };
+        let Some(conn) = cx.knock(to) else { return self.broken(job, Reason::Connect, 0) };
         work.conn = Some(conn);
         let step = AskedStep::Dialing { job };
         peers.insert(conn, Role::Asked(Asked { to, step, keep: true }));
@@ -272,12 +272,14 @@ impl Jobs {
         // Behind any other answer there is no body that we would read.
         asked.keep = head.content_length() == Some(0) && head.keep_alive();
         work.conn = None;
+        let took = took.filter(|_| (200..300).contains(&head.status));
+        if took.is_some() {
+            cx.io.answered(conn);
+        }
         peers.release(conn, cx);
         match took {
-            Some(took) if (200..300).contains(&head.status) => {
-                self.end(job, Outcome::Whole { hash: None, took })
-            }
-            _ => self.broken(job, Reason::Data, 0),
+            Some(took) => self.end(job, Outcome::Whole { hash: None, took }),
+            None => self.broken(job, Reason::Data, 0),
         }
     }
 
@@ -309,6 +311,7 @@ impl Jobs {
         cx: &mut Cx<'_>,
     ) {
         if peers.asked(conn).is_some() {
+            cx.io.answered(conn);
             peers.release(conn, cx);
         } else {
             reply(conn, 201, peers, cx);

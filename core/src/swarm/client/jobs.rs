@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use super::io::{Event, Ignored, Job, Outcome, Output};
 use super::{Client, Effects};
-use crate::address::plausible;
+use crate::address::{may_knock, plausible};
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{About, Completed, Hash, Message, Method, Reason, Span, Transfer};
@@ -31,12 +31,21 @@ pub(super) enum Doing {
     Serve { conn: ConnId, begun: bool },
 }
 
+/// Where a source may listen that is a plain web server.
+const WEB: [u16; 2] = [80, 443];
+
 impl Client {
     /// The coordinator says whom to connect to. The address must be one it
-    /// can honestly know: nobody makes us knock at doors of our own network.
+    /// can honestly know: nobody makes us knock at doors of our own network, or
+    /// at a service of a system.
     pub(super) fn ordered(&mut self, now: Instant, order: Transfer, fx: &mut Effects) {
         let Transfer { about, port, method, hash } = order;
-        let honest = self.coordinator.is_some_and(|by| plausible(about.peer, by));
+        let peer = SocketAddr::new(about.peer, port);
+        let source = about.peer_id.is_empty();
+        let honest = self.coordinator.is_some_and(|by| match source {
+            true if WEB.contains(&port) => plausible(about.peer, by),
+            _ => may_knock(peer, by),
+        });
         let known = self.file(&about.url);
         let piece = known.and_then(|at| Some((at, self.files[at].piece_of(about.span)?)));
         let why = match piece {
@@ -50,7 +59,6 @@ impl Client {
             self.report(about, None, Some(Reason::Data), (None, None), fx);
             return;
         };
-        let peer = SocketAddr::new(about.peer, port);
         match method {
             Method::Get => {
                 if self.files[at].have.contains(piece) {
@@ -59,7 +67,7 @@ impl Client {
                     fx.output(Output::Send(Message::Provide { url, span }));
                     return;
                 }
-                let (url, span, source) = (about.url.clone(), about.span, about.peer_id.is_empty());
+                let (url, span) = (about.url.clone(), about.span);
                 let job = self.receive(now, about, (at, piece, hash), fx);
                 let piece_span = self.files[at].span(piece);
                 fx.event(Event::Receiving { job, piece, from: Some(peer), source });

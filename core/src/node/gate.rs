@@ -1,0 +1,157 @@
+//! The one gate for connections that a stranger has us make: to a client of
+//! the line, to somebody who wants a push, to a proxy, a neighbour, another
+//! holder of a file, a peer of a swarm.
+//!
+//! Whoever is dialed and turns out to be what it was called costs nothing.
+//! Dials that lead to nobody are counted, for each target, for all targets of
+//! one address and in all; whoever has too many of them is left alone for a
+//! while, and longer each time. So nobody can make us knock at somebody's door
+//! again and again, or at one door after the other.
+
+use alloc::collections::BTreeMap;
+use core::net::{IpAddr, SocketAddr};
+
+use super::Limits;
+use crate::address::{canonical, owner};
+use crate::time::{Duration, Instant};
+
+/// How long a target is left alone at first; each further dial doubles it.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The longest it is left alone, and how long dials to it are remembered.
+const LONGEST: Duration = Duration::from_secs(300);
+/// Targets that are remembered.
+const TABLE: usize = 4_096;
+/// The time over which dials in all are counted.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Dials that led to nobody yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Vain {
+    count: u32,
+    last: Instant,
+    /// Not before.
+    until: Instant,
+}
+
+impl Vain {
+    fn refuses(&self, now: Instant) -> bool {
+        now < self.until
+    }
+
+    /// One more.
+    fn count(&mut self, now: Instant, most: u32) {
+        if now.since(self.last) >= LONGEST {
+            self.count = 0;
+        }
+        self.count = self.count.saturating_add(1);
+        self.last = now;
+        if let Some(over) = self.count.checked_sub(most) {
+            let pause = PAUSE.ratio(1 << over.min(16), 1).min(LONGEST);
+            self.until = now + pause;
+        }
+    }
+}
+
+/// Dials that strangers named, and led to nobody yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gate {
+    targets: BTreeMap<SocketAddr, Vain>,
+    owners: BTreeMap<IpAddr, Vain>,
+    /// In the present window, and since when that is.
+    all: (Instant, u32),
+}
+
+impl Gate {
+    /// Counts a dial, or refuses it.
+    pub(super) fn lets(&mut self, now: Instant, to: SocketAddr, limits: &Limits) -> bool {
+        let (to, owner) = (canonical(to), owner(to.ip()));
+        if now.since(self.all.0) >= WINDOW {
+            self.all = (now, 0);
+        }
+        self.forget(now);
+        let full = self.all.1 >= limits.knocks || self.targets.len() >= TABLE;
+        let refuses = |vain: Option<&Vain>| vain.is_some_and(|vain| vain.refuses(now));
+        if full || refuses(self.targets.get(&to)) || refuses(self.owners.get(&owner)) {
+            return false;
+        }
+        self.all.1 += 1;
+        self.targets.entry(to).or_default().count(now, limits.knocks_per_target);
+        self.owners.entry(owner).or_default().count(now, limits.knocks_per_ip);
+        true
+    }
+
+    /// Somebody is what it was called: a servent, a client, a peer.
+    pub(super) fn answered(&mut self, from: SocketAddr) {
+        let from = canonical(from);
+        if let Some(vain) = self.targets.remove(&from) {
+            let owner = owner(from.ip());
+            if let Some(all) = self.owners.get_mut(&owner) {
+                all.count = all.count.saturating_sub(vain.count);
+                all.until = Instant::ZERO;
+            }
+            self.all.1 = self.all.1.saturating_sub(vain.count);
+        }
+    }
+
+    /// Forgets whom nobody has named for long, when there are many.
+    fn forget(&mut self, now: Instant) {
+        if self.targets.len() >= TABLE {
+            self.targets.retain(|_, vain| now.since(vain.last) < LONGEST);
+            self.owners.retain(|_, vain| now.since(vain.last) < LONGEST);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of a dial every `pause` go out in `length`.
+    fn knocks(
+        gate: &mut Gate,
+        (length, pause): (Duration, Duration),
+        mut to: impl FnMut(u64) -> SocketAddr,
+    ) -> usize {
+        let steps = length.as_micros() / pause.as_micros();
+        let at = |n: u64| Instant::from_secs(1_000) + pause.ratio(n, 1);
+        (0..steps).filter(|n| gate.lets(at(*n), to(*n), &Limits::default())).count()
+    }
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const OFTEN: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn one_target_is_left_alone_longer_each_time() {
+        let limits = Limits::default();
+        let once = knocks(&mut Gate::default(), (MINUTE, OFTEN), |_| ([81, 1, 2, 3], 6346).into());
+        let most = limits.knocks_per_target as usize + 6;
+        assert!((limits.knocks_per_target as usize..=most).contains(&once), "{once} in a minute");
+        let many = knocks(&mut Gate::default(), (MINUTE, OFTEN), |n| {
+            ([81, 1, 2, 3], 1_024 + n as u16).into()
+        });
+        let most = limits.knocks_per_ip as usize + 6;
+        assert!(many <= most, "{many} at one address in a minute");
+        let network = |n: u64| ([0x2001, 0xdb8, 0, 0, 0, 0, 0, n as u16], 6346).into();
+        let many = knocks(&mut Gate::default(), (MINUTE, OFTEN), network);
+        assert!(many <= most, "{many} in one network in a minute");
+    }
+
+    #[test]
+    fn all_together_are_few() {
+        let anybody =
+            |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();
+        let ten = Duration::from_secs(10);
+        let all = knocks(&mut Gate::default(), (ten, Duration::from_millis(1)), anybody);
+        assert_eq!(all, Limits::default().knocks as usize);
+    }
+
+    #[test]
+    fn who_answers_may_be_called_as_often_as_anybody_likes() {
+        let (mut gate, to) = (Gate::default(), ([81, 1, 2, 3], 6346).into());
+        for n in 0..10_000 {
+            assert!(gate.lets(Instant::from_micros(n), to, &Limits::default()));
+            gate.answered(to);
+        }
+        assert!(gate.targets.is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! What strangers can make a node connect to.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
+use servent_core::node::swarm::{self, SwarmFile};
+use servent_core::node::{Command, Config, DialError, Input, Node, Output, Restored};
+use servent_core::swarm::client;
+use servent_core::time::{Duration, Instant};
+use servent_core::wire::pdtp::url_of;
+
+/// A client of a coordinator that names targets, nobody of whom is there.
+struct Misled {
+    node: Node,
+    now: Instant,
+    coordinator: SocketAddr,
+    line: Option<servent_core::id::ConnId>,
+    knocks: BTreeMap<SocketAddr, usize>,
+}
+
+impl Misled {
+    fn new() -> Self {
+        let client = client::Config { id: "".into(), ..client::Config::default() };
+        let swarm = swarm::Config { client: Some(client), ..swarm::Config::default() };
+        let node = Node::new(Config { swarm, ..Config::default() }, 7);
+        let coordinator = "80.1.2.3:6086".parse().unwrap();
+        let (now, knocks) = (Instant::from_secs(1), BTreeMap::new());
+        let mut misled = Self { node, now, coordinator, line: None, knocks };
+        misled.give(Input::Start(Restored::default()));
+        let (file, url, coordinator) = (SwarmFile(1), url_of("film"), vec![coordinator]);
+        let want = swarm::Command::Want { file, url, coordinator, sha256: None };
+        misled.give(Input::Command(Command::Swarm(want)));
+        misled
+            .hear(r#"["tell_info",{"url":"pdtp://swarm/film","size":16384000,"chunkSize":16384}]"#);
+        misled
+    }
+
+    fn give(&mut self, input: Input) {
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            let mut fx: FxOf<Node> = Fx::new();
+            self.node.handle(self.now, input, &mut fx);
+            for effect in fx.drain() {
+                let Effect::Output(Output::Dial { conn, to }) = effect else { continue };
+                if to == self.coordinator {
+                    self.line = Some(conn);
+                    let local = "81.9.9.9:40000".parse().unwrap();
+                    inputs.push(Input::Dialed { conn, local });
+                } else {
+                    *self.knocks.entry(to).or_default() += 1;
+                    inputs.push(Input::DialFailed { conn, why: DialError::Unreachable });
+                }
+            }
+        }
+    }
+
+    /// The coordinator says something.
+    fn hear(&mut self, text: &str) {
+        let length = u16::try_from(text.len()).unwrap().to_be_bytes();
+        let data = [&length[..], text.as_bytes()].concat();
+        self.give(Input::Bytes { conn: self.line.unwrap(), data });
+    }
+
+    /// 350 orders within seven seconds, as one did.
+    fn ordered(&mut self, target: impl Fn(usize) -> (String, u16)) {
+        for n in 0..350 {
+            let ((peer, port), from) = (target(n), n % 1_000 * 16_384);
+            let range = format!(r#"{{"min":{from},"max":{}}}"#, from + 16_383);
+            self.hear(&format!(
+                r#"["transfer",{{"peer":"{peer}","port":{port},"method":"GET","url":"pdtp://swarm/film","range":{range},"peer_id":"other"}}]"#
+            ));
+            self.now += Duration::from_millis(20);
+        }
+    }
+
+    fn knocks(&self) -> usize {
+        self.knocks.values().sum()
+    }
+}
+
+#[test]
+fn a_coordinator_cannot_have_us_knock_at_one_target_again_and_again() {
+    let mut misled = Misled::new();
+    misled.ordered(|_| ("81.1.2.3".into(), 6_346));
+    assert!((1..=12).contains(&misled.knocks()), "{:?}", misled.knocks);
+}
+
+#[test]
+fn nor_at_one_port_of_an_address_after_the_other() {
+    let mut misled = Misled::new();
+    misled.ordered(|n| ("81.1.2.3".into(), 2_000 + n as u16));
+    assert!((1..=36).contains(&misled.knocks()), "{}", misled.knocks());
+}
+
+#[test]
+fn nor_at_a_service_or_within_our_own_network() {
+    for (peer, port) in
+        [("81.1.2.3", 22), ("81.1.2.3", 25), ("127.0.0.1", 6_346), ("10.0.0.1", 6_346)]
+    {
+        let mut misled = Misled::new();
+        misled.ordered(|_| (peer.into(), port));
+        assert_eq!(misled.knocks(), 0, "{peer}:{port}");
+    }
+}
