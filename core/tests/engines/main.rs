@@ -27,6 +27,7 @@ mod routing_contract;
 mod routing_peers;
 mod routing_scenarios;
 mod swarm_contract;
+mod swarm_liars;
 mod unicast_contract;
 mod unicast_ends;
 mod unicast_loss;

@@ -144,6 +144,8 @@ pub enum Ignored {
     File,
     /// More at once than agreed.
     TooMany,
+    /// A peer whose pieces were wrong three times.
+    Liar,
     /// Only clients say that.
     NotACoordinators,
 }

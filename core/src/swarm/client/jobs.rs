@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::io::{Event, Ignored, Job, Outcome, Output};
+use super::liars::Giver;
 use super::{Client, Effects};
 use crate::address::{may_knock, plausible};
 use crate::id::ConnId;
@@ -51,12 +52,14 @@ impl Client {
         let why = match piece {
             _ if !honest => Some(Ignored::Address),
             None => Some(Ignored::File),
+            _ if method == Method::Get && self.liars.has(&about) => Some(Ignored::Liar),
             _ if self.jobs.len() >= self.config.jobs as usize => Some(Ignored::TooMany),
             _ => None,
         };
         let (Some((at, piece)), None) = (piece, why) else {
             fx.event(Event::Ignored { why: why.unwrap_or(Ignored::File) });
-            self.report(about, None, Some(Reason::Data), (None, None), fx);
+            let reason = if why == Some(Ignored::Liar) { Reason::Hash } else { Reason::Data };
+            self.report(about, None, Some(reason), (None, None), fx);
             return;
         };
         match method {
@@ -196,10 +199,12 @@ impl Client {
         if expected == Some(found) {
             self.keep(at, piece, fx);
         } else {
+            let mut giver = Giver::of(&about);
             if expected.is_some() {
+                giver.take().into_iter().for_each(|giver| self.liars.blame(giver));
                 fx.event(Event::Wrong { piece });
             }
-            self.files[at].judged.insert(piece, found);
+            self.files[at].judged.insert(piece, giver);
         }
         self.report(about, Some(found), None, (None, Some(took)), fx);
         self.finish(at, fx);
@@ -217,13 +222,12 @@ impl Client {
     pub(super) fn judged(&mut self, url: &str, span: Span, ok: bool, fx: &mut Effects) {
         let Some(at) = self.file(url) else { return };
         let Some(piece) = self.files[at].piece_of(span) else { return };
-        if self.files[at].judged.remove(&piece).is_none() {
-            return;
-        }
+        let Some(giver) = self.files[at].judged.remove(&piece) else { return };
         if ok {
             self.keep(at, piece, fx);
             self.finish(at, fx);
         } else {
+            giver.into_iter().for_each(|giver| self.liars.blame(giver));
             fx.event(Event::Wrong { piece });
         }
     }

@@ -9,6 +9,7 @@
 mod config;
 mod io;
 mod jobs;
+mod liars;
 mod peers;
 mod talk;
 
@@ -20,11 +21,12 @@ use core::net::IpAddr;
 pub use self::config::Config;
 pub use self::io::{Event, Ignored, Input, Job, Outcome, Output, Request};
 use self::jobs::{Doing, Running};
+use self::liars::{Giver, Liars};
 use self::peers::{Allowed, Waiting};
 use super::bits::Bits;
 use crate::engine::{Engine, Fx};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Hash, Span, Text};
+use crate::wire::pdtp::{Extensions, Span, Text};
 
 /// A file it downloads or offers.
 #[derive(Debug, Clone)]
@@ -36,9 +38,9 @@ struct File {
     /// Pieces that are here and right.
     have: Bits,
     held: u32,
-    /// Pieces whose digest the coordinator has to judge, with what they were
-    /// reported as.
-    judged: BTreeMap<u32, Hash>,
+    /// Pieces whose digest the coordinator has to judge, with who is to blame
+    /// when it is wrong.
+    judged: BTreeMap<u32, Option<Giver>>,
     /// All of it is here from the beginning.
     whole: bool,
     done: bool,
@@ -82,6 +84,7 @@ pub struct Client {
     queue: VecDeque<u32>,
     waiting: Vec<Waiting>,
     allowed: VecDeque<Allowed>,
+    liars: Liars,
 }
 
 type Effects = Fx<Output, Event>;
@@ -143,6 +146,7 @@ impl Client {
             queue: VecDeque::new(),
             waiting: Vec::new(),
             allowed: VecDeque::new(),
+            liars: Liars::new(),
         }
     }
 

@@ -40,6 +40,10 @@ impl Client {
             self.refuse(&request, NOT_FOUND, fx);
             return;
         }
+        if request.method == Method::Put && self.liars.has(&about(&request)) {
+            self.refuse(&request, FORBIDDEN, fx);
+            return;
+        }
         let fits = |allowed: &Allowed| {
             let about = &allowed.about;
             (&about.peer_id, &about.url, about.span)

@@ -1,0 +1,49 @@
+//! Peers whose pieces were wrong: who failed us often enough is not asked any
+//! more, whatever the coordinator orders.
+
+use alloc::collections::BTreeMap;
+use core::net::IpAddr;
+
+use crate::wire::pdtp::{About, Text};
+
+/// Wrong pieces of one peer after which it is not asked again.
+const WRONG: u32 = 3;
+/// Peers that are remembered; the number is only reached by somebody who makes
+/// them up.
+const REMEMBERED: usize = 1_024;
+
+/// Who gave a piece: an address and an id, so that nobody is blamed for a
+/// neighbour behind the same address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Giver(IpAddr, Text);
+
+impl Giver {
+    /// The other side of a transfer; `None` for a source, which the
+    /// coordinator answers for.
+    pub(super) fn of(about: &About) -> Option<Self> {
+        (!about.peer_id.is_empty()).then(|| Self(about.peer, about.peer_id.clone()))
+    }
+}
+
+/// Wrong pieces, by who gave them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Liars(BTreeMap<Giver, u32>);
+
+impl Liars {
+    /// Nobody.
+    pub(super) const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// A piece was wrong.
+    pub(super) fn blame(&mut self, giver: Giver) {
+        if self.0.len() < REMEMBERED || self.0.contains_key(&giver) {
+            *self.0.entry(giver).or_default() += 1;
+        }
+    }
+
+    /// True of somebody who is not asked any more.
+    pub(super) fn has(&self, about: &About) -> bool {
+        Giver::of(about).and_then(|giver| self.0.get(&giver)).is_some_and(|wrong| *wrong >= WRONG)
+    }
+}
