@@ -96,7 +96,7 @@ const PAGE = {
   'lane.beyond': (a) => `The last ${count(a.n)} are not sorted into lanes.`,
   'card.menu': (a) => `What can happen to ${a.name}`,
   'outcomes': 'What it comes to',
-  'outcome.served': 'served',
+  'outcome.served': 'got a slot',
   'outcome.served.long': 'Slots that were given',
   'outcome.waits': 'waits',
   'outcome.waits.of': (a) => `half ≤ ${a.median}, longest ${a.most}`,

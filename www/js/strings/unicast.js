@@ -55,7 +55,7 @@ export const unicast = {
   'outcome.datagrams.long': 'Datagrams that both ends sent, acknowledgements included',
   'outcome.lost': 'lost',
   'outcome.lost.long': 'Datagrams that never arrived',
-  'outcome.again': 'sent again',
+  'outcome.again': 'again',
   'outcome.again.long': 'Datagrams with messages that had been sent before',
   'profile.unicast3': 'unicast3',
   'profile.adaptive': 'adaptive',
