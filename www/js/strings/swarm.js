@@ -25,7 +25,7 @@ const REFUSALS = {
   unknown_transfer: 'there is no such transfer', above_hard_limit: 'that is more than anybody may have', too_soon: 'the port changed a moment ago', silent: 'it did not register in time', full: 'there are too many already',
 };
 /** @type {Record<string, string>} */
-const IGNORED = { address: 'nobody could honestly be there', file: 'the file is none of its own', too_many: 'that is more at once than agreed', not_a_coordinators: 'only clients say that' };
+const IGNORED = { address: 'nobody could honestly be there', file: 'the file is none of its own', too_many: 'that is more at once than agreed', not_a_coordinators: 'only clients say that', liar: 'who is to give the piece has sent three wrong ones' };
 /** @type {Record<string, string>} */
 const HABITS = { honest: 'does what it should', free_rider: 'takes and never gives', corrupt: 'sends wrong bytes', liar: 'says that nothing ever came', silent: 'never says how anything ended' };
 
