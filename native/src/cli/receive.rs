@@ -1,18 +1,23 @@
 //! `servent receive`: what `servent send` sends, to files or to a pipe.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{Code, Door, Entry, Inbox, Place, ReceiveError, Transfer, Writers, total};
+use servent::transfer::{
+    Code, Door, Entry, Inbox, Place, Quota, ReceiveError, Transfer, Writers, refuse, total,
+};
 use servent::unicast::{Endpoint, Options};
+use servent_core::address::owner;
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
 use super::Common;
+use super::amount::size;
 use super::ask::Person;
 use super::code::{self, Given};
 use super::start::{address, runtime};
@@ -23,6 +28,8 @@ use crate::signal::Signals;
 
 /// Senders at once; others wait until one is done.
 const SENDERS: usize = 64;
+/// Senders of one address at once, so that nobody takes all places.
+const SENDERS_EACH: usize = 32;
 /// Names of an offer that are shown.
 const NAMES: usize = 10;
 
@@ -69,6 +76,11 @@ pub(crate) struct Arguments {
     code: Option<Option<String>>,
     #[command(flatten)]
     given: Given,
+    /// With a folder: the most it may hold, what is there already included;
+    /// such as 500M or 64G, which is what it is otherwise.
+    #[arg(long, value_name = "BYTES", value_parser = size, default_value_t = Quota::LIMIT,
+          hide_default_value = true)]
+    inbox_limit: u64,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -90,8 +102,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         _ => None,
     };
     let (door, made) = door(code, arguments.given.open)?;
+    let quota = match &place {
+        Place::Folder(folder) => Some(Arc::new(Quota::new(folder.clone(), arguments.inbox_limit))),
+        Place::Output | Place::File(_) => None,
+    };
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
-    let receiver = Receiver { place, once, herald, person, door, writers, begun };
+    let seats = Seats::default();
+    let receiver = Receiver { place, once, herald, person, door, quota, writers, begun, seats };
     let runtime = runtime()?;
     let done = runtime.block_on(receiver.run(arguments.listen, made, options));
     runtime.shutdown_background(); // A write to a full pipe may never return.
@@ -147,9 +164,49 @@ struct Receiver {
     /// Who is asked; nobody, when all is taken.
     person: Option<Person>,
     door: Arc<Door>,
+    /// How much the folder may hold.
+    quota: Option<Arc<Quota>>,
     writers: Arc<Writers>,
     /// How many transfers have begun.
     begun: Arc<AtomicU64>,
+    seats: Seats,
+}
+
+/// How many senders each address has.
+#[derive(Clone, Default)]
+struct Seats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
+
+/// One of them; free again when it is dropped.
+struct Seat(Seats, IpAddr);
+
+impl Seats {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for somebody, if its address has not too many.
+    fn take(&self, peer: SocketAddr) -> Option<Seat> {
+        let owner = owner(peer.ip());
+        let mut all = self.all();
+        let taken = all.entry(owner).or_default();
+        if *taken >= SENDERS_EACH {
+            return None;
+        }
+        *taken += 1;
+        Some(Seat(self.clone(), owner))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut all = self.0.all();
+        if let Some(taken) = all.get_mut(&self.1) {
+            *taken -= 1;
+            if *taken == 0 {
+                all.remove(&self.1);
+            }
+        }
+    }
 }
 
 impl Receiver {
@@ -174,10 +231,16 @@ impl Receiver {
             tokio::select! {
                 Some(connection) = endpoint.accept(), if room => {
                     let (door, peer) = (Arc::clone(&self.door), connection.peer());
-                    greeted.spawn(async move { (peer, Transfer::hello(connection, &door).await) });
+                    if let Some(seat) = self.seats.take(peer) {
+                        greeted.spawn(async move {
+                            (peer, seat, Transfer::hello(connection, &door).await)
+                        });
+                    } else {
+                        tokio::spawn(refuse(connection, "your address sends too much at once"));
+                    }
                 }
-                Some(Ok((peer, hello))) = greeted.join_next() => {
-                    self.begin(peer, hello, &mut running, &endpoint);
+                Some(Ok((peer, seat, hello))) = greeted.join_next() => {
+                    self.begin(peer, (seat, hello), &mut running, &endpoint);
                 }
                 Some(Ok(ended)) = running.join_next() => {
                     if self.once {
@@ -204,7 +267,7 @@ impl Receiver {
     fn begin(
         &self,
         peer: SocketAddr,
-        hello: Result<Transfer, ReceiveError>,
+        (seat, hello): (Seat, Result<Transfer, ReceiveError>),
         running: &mut JoinSet<Result<(), Failure>>,
         endpoint: &Arc<Endpoint>,
     ) {
@@ -216,7 +279,11 @@ impl Receiver {
             }
             Ok(transfer) => {
                 let alone = running.is_empty();
-                running.spawn(self.clone().take(transfer, Arc::clone(endpoint), alone));
+                let take = self.clone().take(transfer, Arc::clone(endpoint), alone);
+                running.spawn(async move {
+                    let _seat = seat; // Until the transfer is over.
+                    take.await
+                });
             }
             Err(
                 why @ (ReceiveError::WrongCode | ReceiveError::OneCode | ReceiveError::Guesses),
@@ -243,11 +310,13 @@ impl Receiver {
         let (peer, entries) = (transfer.peer(), transfer.entries().to_vec());
         let title = title(&entries, "a stream");
         let inbox = Inbox::new(self.place.clone(), Arc::clone(&self.writers));
+        let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
             transfer.refuse(why).await;
             let what = format!("{} from {peer} was not taken: {why}", Shown(&title));
             return Err(Failure::new(Exit::Failed, what));
         }
+        self.fits(&transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
         let mut tally = Tally::new(&self.herald, &entries, title.clone(), peer);
         self.herald.tell(
@@ -270,6 +339,26 @@ impl Receiver {
         let counters = alone.then(|| endpoint.counters().since(&before));
         tally.result(("received", "received from"), counters.as_ref());
         Ok(())
+    }
+
+    /// Refuses what the folder has no room for.
+    async fn fits(
+        &self,
+        transfer: &Transfer,
+        entries: &[Entry],
+        title: &str,
+    ) -> Result<(), Failure> {
+        let (Some(quota), (_, Some(bytes))) = (self.quota.clone(), total(entries)) else {
+            return Ok(()); // Whatever is longer than the room is cut off there.
+        };
+        if tokio::task::spawn_blocking(move || quota.has_room(bytes)).await.unwrap_or(false) {
+            return Ok(());
+        }
+        transfer.refuse("the receiver has no room for it").await;
+        let peer = transfer.peer();
+        let what = format!("{} from {peer} was not taken: the folder is full", Shown(title));
+        Err(Failure::new(Exit::Disk, what)
+            .next("take something out of it, or allow more with --inbox-limit"))
     }
 
     /// Shows what is offered and asks, when there is somebody to ask.

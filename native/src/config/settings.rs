@@ -218,7 +218,7 @@ impl Default for Settings {
             user: None,
             password_file: None,
             www: None,
-            unicast: unicast::Config::default(),
+            unicast: unicast::Config { prove: true, ..unicast::Config::default() },
             swarm: swarm::Config::default(),
             node: node::Config {
                 queue: queue::Config { policy: queue::Policy::Adaptive, ..Default::default() },

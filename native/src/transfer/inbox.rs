@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::offer::Entry;
+use super::quota::Quota;
 use super::target::{NAMES, Target, numbered, part_of};
 use super::writers::Writers;
 use crate::driver::downloads::safe_path;
@@ -29,6 +30,7 @@ pub struct Inbox {
     /// Names that other files of this transfer have.
     taken: BTreeSet<PathBuf>,
     pub(super) writers: Arc<Writers>,
+    pub(super) quota: Option<Arc<Quota>>,
 }
 
 /// A name for a file, and what is there by that name.
@@ -67,7 +69,13 @@ impl Inbox {
     /// What transfers at once have in common is in `writers`.
     #[must_use]
     pub const fn new(place: Place, writers: Arc<Writers>) -> Self {
-        Self { place, taken: BTreeSet::new(), writers }
+        Self { place, taken: BTreeSet::new(), writers, quota: None }
+    }
+
+    /// No more is written than a quota has room for.
+    #[must_use]
+    pub fn limited(self, quota: Option<Arc<Quota>>) -> Self {
+        Self { quota, ..self }
     }
 
     /// Whether this can be put there at all, and else why not.

@@ -11,6 +11,7 @@
 mod inbox;
 mod message;
 mod offer;
+mod quota;
 mod receive;
 mod secret;
 mod send;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 
 pub use self::inbox::{Inbox, Place};
 pub use self::offer::{Entry, Offer, OfferError, total};
+pub use self::quota::Quota;
 pub use self::receive::{ReceiveError, Transfer, refuse};
 pub use self::secret::{Code, CodeError, Door};
 pub use self::send::{SendFailure, Sender};

@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::inbox::{Candidate, Inbox, There};
 use super::message::Message;
 use super::offer::{ENTRIES, Entry, NAMES};
+use super::quota::Quota;
 use super::secret::{Door, Meeting, Refused};
 use super::talk::{Silence, Talk};
 use super::target::{Target, blocking, digest, digest_of};
@@ -161,10 +162,11 @@ impl Transfer {
         self.received
     }
 
-    /// The file that is not whole.
+    /// The file that is not whole, if anything of it is there.
     #[must_use]
     pub fn part(&self) -> Option<PathBuf> {
-        Some(self.open.as_ref()?.target.part()?.to_owned())
+        let open = self.open.as_ref().filter(|open| open.length > 0)?;
+        Some(open.target.part()?.to_owned())
     }
 
     /// Tells the sender that it is not wanted.
@@ -225,6 +227,7 @@ impl Transfer {
         told: &mut impl FnMut(Told),
     ) -> Result<(), ReceiveError> {
         self.survey(inbox).await?;
+        let quota = inbox.quota();
         loop {
             match self.next().await? {
                 Message::Proof { entry, length, sum } => {
@@ -236,6 +239,9 @@ impl Transfer {
                 }
                 Message::Data(bytes) => {
                     let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
+                    if let Some(quota) = &quota {
+                        quota.take(bytes.len() as u64).map_err(ReceiveError::Write)?;
+                    }
                     open.hash.update(&bytes);
                     open.target.write(&bytes).await.map_err(ReceiveError::Write)?;
                     open.length += bytes.len() as u64;
@@ -393,6 +399,18 @@ impl Transfer {
     }
 }
 
+/// A part in which nothing is would only be left lying about.
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take().filter(|open| open.length == 0)
+            && let Some(part) = open.target.part()
+            && let Err(why) = std::fs::remove_file(part)
+        {
+            tracing::warn!(part = %part.display(), %why, "an empty part stays");
+        }
+    }
+}
+
 /// The inbox of a transfer, for what blocks.
 struct Shelf(Arc<Mutex<Inbox>>);
 
@@ -409,6 +427,10 @@ impl Shelf {
 
     fn writers(&self) -> Arc<Writers> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).writers)
+    }
+
+    fn quota(&self) -> Option<Arc<Quota>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).quota.clone()
     }
 }
 

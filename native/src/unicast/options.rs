@@ -30,7 +30,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            config: Config::default(),
+            config: Config { prove: true, ..Config::default() },
             loss: Loss::NONE,
             seed: 1,
             backlog: 128,

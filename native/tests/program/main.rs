@@ -24,3 +24,4 @@ mod swarm_hostile;
 mod tapes;
 mod trace;
 mod unicast;
+mod unicast_strangers;

@@ -31,7 +31,7 @@ impl Datagrams {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen,
-            config: Config::default(),
+            config: Config { prove: true, ..Config::default() },
             loss: Loss::NONE,
             seed: 1,
             backlog: 128,
