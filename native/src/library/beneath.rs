@@ -95,4 +95,23 @@ mod tests {
         }
         assert!(root.open_file(Path::new("sub")).is_err(), "a folder is no file");
     }
+
+    #[test]
+    fn what_was_put_in_place_of_a_file_is_not_opened_and_nobody_waits_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "shared").unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        assert!(root.open_file(Path::new("file")).is_ok());
+        fs::remove_file(at("file")).unwrap();
+        // Opened as files are, a pipe would wait for somebody who writes.
+        assert!(std::process::Command::new("mkfifo").arg(at("file")).status().unwrap().success());
+        assert!(root.open_file(Path::new("file")).is_err(), "a pipe");
+        fs::remove_file(at("file")).unwrap();
+        symlink("/dev/zero", at("file")).unwrap();
+        assert!(root.open_file(Path::new("file")).is_err(), "a device");
+        fs::remove_file(at("file")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("file")).unwrap();
+        assert!(root.open_file(Path::new("file")).is_err(), "a socket");
+    }
 }

@@ -276,3 +276,15 @@ fn what_is_unknown_beside_a_value_is_skipped_and_what_is_missing_is_named() {
         assert!(why.contains("`servent:input`"), "{why}");
     }
 }
+
+#[test]
+fn nesting_without_end_and_huge_numbers_are_refused_at_little_cost() {
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let depth = 100_000;
+        let deep = alloc::format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        let line = alloc::format!(r#"{{"name":"servent:input","data":{{"us":5,"later":{deep}}}}}"#);
+        assert!(qlog::parse(line.as_bytes()).is_err());
+    }
+    let huge = r#"{"name":"servent:input","data":{"us":18446744073709551616,"input":{"closed":{"conn":2}}}}"#;
+    assert!(qlog::parse(huge.as_bytes()).is_err());
+}
