@@ -440,11 +440,11 @@ fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, length: Option<u
     let (title, why) = (Shown(title), Shown(&why));
     let what = format!("{title} from {peer} is not whole: {why}; {have}{of} had arrived");
     let failure = Failure::new(exit, what);
-    match transfer.part() {
-        Some(part) => failure.next(format!(
-            "what had arrived is in {}; sent again, only the rest travels",
-            part.display()
-        )),
+    match transfer.part().map(|part| format!("what had arrived is in {}", part.display())) {
+        Some(part) if length.is_some() => {
+            failure.next(format!("{part}; sent again, only the rest travels"))
+        }
+        Some(part) => failure.next(part),
         None => failure,
     }
 }

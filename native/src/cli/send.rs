@@ -104,7 +104,7 @@ async fn send(
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    let endpoint = bind(any, options).await?;
+    let endpoint = bind(any, Options { only: Some(peer), ..options }).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));
@@ -164,6 +164,10 @@ fn failed(why: SendFailure, peer: SocketAddr, length: Option<u64>, sender: &Send
                 "start `servent receive` there, and let UDP port {} through every firewall on the way",
                 peer.port()
             )),
+        SendFailure::Closed => {
+            Failure::new(Exit::Network, format!("nobody listens at UDP {peer}"))
+                .next("start `servent receive` there, or name the port it listens on")
+        }
         SendFailure::Gone { why } => {
             let what = format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
             Failure::new(Exit::Network, what).next(again)

@@ -165,8 +165,8 @@ fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
 
 /// Binds the socket of the datagrams.
 fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
-    let Datagrams { listen: at, loss, seed, .. } = *options;
-    let socket = Socket::bind(at, loss, seed).map_err(|why| match why.kind() {
+    let Datagrams { listen: at, only, loss, seed, .. } = *options;
+    let socket = Socket::bind((at, only), loss, seed).map_err(|why| match why.kind() {
         std::io::ErrorKind::AddrInUse => StartError::UdpPortInUse { at },
         _ => StartError::Udp { at, why },
     })?;

@@ -32,6 +32,9 @@ pub enum SendFailure {
     /// Nobody has ever answered.
     #[error("nobody answers")]
     Nobody,
+    /// Its system says that nobody listens at that port.
+    #[error("nobody listens there")]
+    Closed,
     /// The receiver was there, and is no longer.
     #[error("the receiver is gone: {why}")]
     Gone {
@@ -390,6 +393,7 @@ fn failure(talk: &Talk, silence: Silence) -> SendFailure {
     match silence {
         Silence::Foreign => SendFailure::Foreign,
         Silence::WrongCode => SendFailure::WrongCode,
+        Silence::Gone(Lost::Refused) => SendFailure::Closed,
         Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Nobody,
         Silence::Gone(why) => SendFailure::Gone { why },
     }

@@ -33,8 +33,8 @@ impl Endpoint {
     /// # Errors
     /// The address cannot be had.
     pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
-        let Options { config, loss, seed, backlog, trace, close_deadline } = options;
-        let datagrams = Datagrams { listen: at, config, loss, seed, backlog, close_deadline };
+        let Options { only, config, loss, seed, backlog, trace, close_deadline } = options;
+        let datagrams = Datagrams { listen: at, only, config, loss, seed, backlog, close_deadline };
         let options = driver::Options {
             name: String::from("unicast"),
             datagrams: Some(datagrams),

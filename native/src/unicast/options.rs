@@ -1,5 +1,6 @@
 //! What an endpoint can be told.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use servent_core::unicast::Config;
@@ -10,6 +11,8 @@ use crate::tape::TraceFile;
 /// How an endpoint is to work.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The only peer there will be: that nobody listens there is known sooner.
+    pub only: Option<SocketAddr>,
     /// The protocol's own limits and intervals.
     pub config: Config,
     /// Datagrams thrown away on purpose, in both directions.
@@ -30,6 +33,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            only: None,
             config: Config { prove: true, ..Config::default() },
             loss: Loss::NONE,
             seed: 1,

@@ -288,6 +288,16 @@ fn nobody_there_is_said_with_advice() {
 }
 
 #[test]
+fn a_port_where_nobody_listens_is_said_long_before_silence_would_be() {
+    let place = Place::new();
+    let at = UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap().to_string();
+    std::fs::write(place.path("a"), "a").unwrap();
+    // Silence alone would outlast the test.
+    let output = place.run(&["send", "--open", &at, "a", "--set", "unicast.unreachable=600s"]);
+    complains(&output, 3, &format!("nobody listens at UDP {at}"));
+}
+
+#[test]
 fn a_receiver_that_is_killed_is_noticed_and_what_arrived_is_named() {
     let place = Place::new();
     let (mut running, at) = receiving(&place, &[]);

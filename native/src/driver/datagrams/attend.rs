@@ -9,7 +9,7 @@ use servent_core::node::{Command, Input, Message};
 use servent_core::time::Instant;
 use servent_core::unicast::{Refusal, Room, Side};
 
-use super::{Closing, Loop, Lost, Messaging, Pipe};
+use super::{Closing, Loop, Lost, Messaging, Pipe, REFUSED};
 
 /// Messages in one input: enough of them that the input itself costs nothing,
 /// few enough that their list stays in the processor's cache.
@@ -204,16 +204,26 @@ impl Messaging {
         }
     }
 
+    /// Notes who has never answered and refuses us.
+    pub(super) fn look_at_refusals(&mut self, now: Instant) {
+        if !self.socket.take_refused() || now.since(*self.closed.get_or_insert(now)) < REFUSED {
+            return;
+        }
+        let book = self.shared.book();
+        let mute = book.pipes.values().filter(|pipe| pipe.lock().acknowledged == 0);
+        self.silent.extend(mute.map(|pipe| (pipe.peer, Lost::Refused)));
+    }
+
     /// Ends the connections with peers that do not answer.
     pub(super) fn give_up_on_the_silent(&mut self, now: Instant, node: &mut Loop) {
-        for peer in mem::take(&mut self.silent) {
+        for (peer, why) in mem::take(&mut self.silent) {
             self.counters.unreachable += 1;
             for side in [Side::Sender, Side::Receiver] {
                 self.forget(now, peer, side, node);
             }
             self.assign();
             if let Some(pipe) = self.pipe(peer) {
-                pipe.end(Lost::Unreachable);
+                pipe.end(why);
                 self.remove(&pipe);
             }
         }

@@ -11,6 +11,9 @@ pub enum Lost {
     /// No word from the peer for as long as the configuration allows.
     #[error("the peer does not answer")]
     Unreachable,
+    /// The peer's system says that nobody listens there.
+    #[error("nobody listens at that port")]
+    Refused,
     /// The peer ended its half and did not have everything any more.
     #[error("the peer gave up before everything had arrived")]
     Abandoned,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use servent_core::engine::{Effect, Engine as _};
 use servent_core::node::{ConnEvent, Event, Input, Message, Output};
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, Conn, Ending, Refusal, Side};
 
 pub use self::counters::Counters;
@@ -32,6 +32,9 @@ pub(crate) use self::pipe::{Closing, Pipe};
 pub(crate) use self::shared::Shared;
 use super::turn::Loop;
 use crate::net::udp::{Socket, Train};
+
+/// Whoever refuses us for so long does so for good; it may be about to start.
+const REFUSED: Duration = Duration::from_secs(2);
 
 /// System calls that receive, in one turn.
 const READS: usize = 4;
@@ -48,8 +51,10 @@ pub(super) struct Messaging {
     arrived: Vec<(SocketAddr, Conn, Vec<Message>)>,
     /// Peers heard in this turn: their acknowledgements may have moved.
     heard: Vec<SocketAddr>,
-    /// Peers that do not answer.
-    silent: Vec<SocketAddr>,
+    /// Peers that do not answer, and how that shows.
+    silent: Vec<(SocketAddr, Lost)>,
+    /// Since when the only peer's system says that nobody listens there.
+    closed: Option<Instant>,
     /// An empty outbox. Kept for its memory alone.
     spare: VecDeque<Message>,
     /// The messages the node gave back.
@@ -73,6 +78,7 @@ impl Messaging {
             arrived: Vec::new(),
             heard: Vec::new(),
             silent: Vec::new(),
+            closed: None,
             spare: VecDeque::new(),
             refused: None,
             writable: Vec::new(),
@@ -105,6 +111,7 @@ impl Messaging {
         }
         self.assign();
         self.note_acknowledged(node);
+        self.look_at_refusals(now);
         self.give_up_on_the_silent(now, node);
         self.look_at_queued(now, node);
         if node.endpoint().is_some_and(|it| it.poll_timeout().is_some_and(|(at, _)| at <= now)) {
@@ -175,7 +182,7 @@ impl Messaging {
     fn event(&mut self, event: unicast::Event) {
         use unicast::Event as E;
         match event {
-            E::PeerUnreachable { peer, .. } => self.silent.push(peer),
+            E::PeerUnreachable { peer, .. } => self.silent.push((peer, Lost::Unreachable)),
             E::Undelivered { peer, from, to, .. } => {
                 if let Some(pipe) = self.pipe(peer) {
                     pipe.lock().numbers.push((from, to));

@@ -12,6 +12,9 @@ use crate::net::udp::Loss;
 pub struct Datagrams {
     /// The address; port 0 takes any free one, `[::]` takes IPv4 too.
     pub listen: SocketAddr,
+    /// The only peer there will be. Then its system can tell when nobody
+    /// listens there.
+    pub only: Option<SocketAddr>,
     /// The protocol's own limits and intervals.
     pub config: Config,
     /// Datagrams thrown away on purpose, in both directions.
@@ -31,6 +34,7 @@ impl Datagrams {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen,
+            only: None,
             config: Config { prove: true, ..Config::default() },
             loss: Loss::NONE,
             seed: 1,

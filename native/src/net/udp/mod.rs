@@ -62,12 +62,17 @@ pub(crate) struct Socket {
     /// Their bytes.
     waiting: usize,
     complained: bool,
+    refused: bool,
     pub(crate) counters: SocketCounters,
 }
 
 impl Socket {
     /// Must be called inside a runtime.
-    pub(crate) fn bind(at: SocketAddr, loss: Loss, seed: u64) -> io::Result<Self> {
+    pub(crate) fn bind(
+        (at, only): (SocketAddr, Option<SocketAddr>),
+        loss: Loss,
+        seed: u64,
+    ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
         if at.is_ipv6() {
             raw.set_only_v6(!at.ip().is_unspecified())?;
@@ -76,6 +81,9 @@ impl Socket {
         let _ = raw.set_recv_buffer_size(KERNEL_BUFFER);
         let _ = raw.set_send_buffer_size(KERNEL_BUFFER);
         raw.bind(&at.into())?;
+        if let Some(peer) = only {
+            raw.connect(&peer.into())?; // Only then the system tells of refusals.
+        }
         let state = UdpSocketState::new((&raw).into())?;
         let udp = UdpSocket::from_std(raw.into())?;
         let local = udp.local_addr()?;
@@ -92,6 +100,7 @@ impl Socket {
             outward: VecDeque::new(),
             waiting: 0,
             complained: false,
+            refused: false,
             counters: SocketCounters::default(),
         })
     }
@@ -135,6 +144,7 @@ impl Socket {
             Ok(count) => count,
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => return false,
             Err(why) => {
+                self.refused |= why.kind() == io::ErrorKind::ConnectionRefused;
                 // Such as an answer of a router to something sent before.
                 tracing::debug!(%why, "receive");
                 return true;
@@ -179,6 +189,12 @@ impl Socket {
             self.spent.pop_front(); // Whoever holds it frees it.
         }
         BytesMut::zeroed(BUFFER)
+    }
+
+    /// Whether the only peer's system has said that nobody listens there, since
+    /// this was asked last.
+    pub(crate) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
     }
 
     /// Counts a datagram that is none of ours.
@@ -287,6 +303,10 @@ impl Socket {
     /// A datagram the system refuses is a lost one; the first is told.
     fn failed(&mut self, count: usize, why: &io::Error) {
         self.counters.send_failed += count as u64;
+        if why.kind() == io::ErrorKind::ConnectionRefused {
+            self.refused = true;
+            return;
+        }
         if quinn_udp::is_msg_size_err(why) {
             self.counters.too_big += count as u64;
         }
@@ -376,8 +396,8 @@ mod tests {
     #[tokio::test]
     async fn trains_of_many_arrive_as_they_were_cut() {
         let any = || ([127, 0, 0, 1], 0).into();
-        let mut here = Socket::bind(any(), Loss::NONE, 1).unwrap();
-        let mut there = Socket::bind(any(), Loss::NONE, 1).unwrap();
+        let mut here = Socket::bind((any(), None), Loss::NONE, 1).unwrap();
+        let mut there = Socket::bind((any(), None), Loss::NONE, 1).unwrap();
         let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
         here.send(there.local(), 300, data.clone());
         while !here.is_flushed() {
