@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::offer::Entry;
 use super::quota::Quota;
-use super::target::{NAMES, Target, numbered, part_of};
+use super::target::{Begun, NAMES, Target, numbered, part_of};
 use super::writers::Writers;
 use crate::driver::downloads::safe_path;
 
@@ -149,10 +149,10 @@ impl Inbox {
         &mut self,
         entry: &Entry,
         mut at: Candidate,
-        from: u64,
+        (from, begun): (u64, Option<&Begun>),
     ) -> io::Result<Target> {
         if let Some(name) = at.name.as_deref().filter(|_| at.there != There::Nothing) {
-            match Target::again(name, from) {
+            match Target::again(name, from, begun) {
                 // Somebody else's transfer was faster, and nothing is lost.
                 Err(_) if from == 0 => {}
                 other => return other,

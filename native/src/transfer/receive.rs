@@ -16,13 +16,16 @@ use super::offer::{ENTRIES, Entry, NAMES};
 use super::quota::Quota;
 use super::secret::{Door, Meeting, Refused};
 use super::talk::{Silence, Talk};
-use super::target::{Target, blocking, digest, digest_of};
-use super::writers::{Writer, Writers};
+use super::target::{Begun, Target, blocking, digest, whole};
+use super::writers::{LOOK_EVERY, Writer, Writers};
 use super::{Carried, Told};
 use crate::unicast::{Connection, Lost};
 
 /// A sender that says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How often a part that somebody seems to write to is tried.
+const TRIES: u32 = 10;
 
 /// Why a transfer did not arrive whole.
 #[derive(Debug, Error)]
@@ -89,7 +92,7 @@ pub struct Transfer {
     /// What may be there of each entry.
     candidates: Vec<Option<Candidate>>,
     /// What was proved to be there: its length, and its digest so far.
-    begun: BTreeMap<usize, (u64, Sha256)>,
+    begun: BTreeMap<usize, (u64, Begun)>,
     /// Entries that are whole.
     whole: usize,
     received: u64,
@@ -226,6 +229,7 @@ impl Transfer {
         inbox: &Shelf,
         told: &mut impl FnMut(Told),
     ) -> Result<(), ReceiveError> {
+        inbox.writers().join(&self.writer).await;
         self.survey(inbox).await?;
         let quota = inbox.quota();
         loop {
@@ -295,8 +299,13 @@ impl Transfer {
         let found = self.candidates.get(at).cloned().flatten();
         let found = found.filter(|found| found.there != There::Nothing);
         let found = found.ok_or(ReceiveError::Foreign)?;
-        let digest = self.digest(inbox, &found, length).await.map_err(ReceiveError::Write)?;
-        let Some(hash) = digest.filter(|hash| hash.clone().finalize()[..] == sum) else {
+        if let Some(grown) = self.grown(inbox, &found, &of, length).await? {
+            self.has(at, &grown).await?;
+            self.candidates[at] = Some(grown);
+            return Ok(());
+        }
+        let digest = self.digest(&found, length).await.map_err(ReceiveError::Write)?;
+        let Some(begun) = digest.filter(|begun| begun.hash.clone().finalize()[..] == sum) else {
             let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
             self.has(at, &next).await?;
             if next.there == There::Nothing {
@@ -312,30 +321,37 @@ impl Transfer {
             told(Told::There(Carried { entry: at, length, carried: 0, sum, file: found.name }));
             return Ok(());
         }
-        self.begun.insert(at, (length, hash));
+        self.begun.insert(at, (length, begun));
         Ok(self.talk.put(&Message::From { entry, from: length }).await?)
     }
 
-    /// The digest of what is there, if nobody else is about to change it.
-    async fn digest(
+    /// Takes a part over from a sender that is dead; what is there then, when
+    /// its last words have made that more.
+    async fn grown(
         &self,
         inbox: &Shelf,
         found: &Candidate,
+        of: &Entry,
         length: u64,
-    ) -> io::Result<Option<Sha256>> {
+    ) -> Result<Option<Candidate>, ReceiveError> {
+        let (There::Part(_), Some(path)) = (found.there, found.path()) else { return Ok(None) };
+        if !inbox.writers().take_over(&path).await {
+            return Ok(None);
+        }
+        // It may have got its name meanwhile; that shows when it is compared.
+        let now = blocking(move || Ok(std::fs::symlink_metadata(path).map_or(0, |at| at.len())));
+        let now = now.await.map_err(ReceiveError::Write)?;
+        let more = now > length && of.length.is_some_and(|whole| now <= whole);
+        Ok(more.then(|| Candidate { there: There::Part(now), ..found.clone() }))
+    }
+
+    /// The digest of what is there, if nobody else is about to change it.
+    async fn digest(&self, found: &Candidate, length: u64) -> io::Result<Option<Begun>> {
         let Some(path) = found.path() else { return Ok(None) };
         if found.there == There::Whole {
-            return blocking(move || digest_of(std::fs::File::open(path)?, length)).await;
+            return blocking(move || whole(&path, length)).await;
         }
-        let look = || {
-            let path = path.clone();
-            blocking(move || digest(&path, length))
-        };
-        let digest = match look().await {
-            Ok(None) if inbox.writers().take_over(&path).await => look().await,
-            digest => digest,
-        };
-        match digest {
+        match blocking(move || digest(&path, length)).await {
             // Somebody else's transfer has finished it.
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
             digest => digest,
@@ -348,27 +364,33 @@ impl Transfer {
         let (Some(found), Some(of)) = (found, self.entries.get(at)) else {
             return Err(ReceiveError::Foreign);
         };
-        let (begun, hash) = self.begun.remove(&at).unwrap_or_default();
-        if begun != from {
+        let (length, begun) = self.begun.remove(&at).unzip();
+        if length.unwrap_or(0) != from {
             return Err(ReceiveError::Foreign);
         }
         let begin = || {
-            let (of, found) = (of.clone(), found.clone());
-            inbox.with(move |inbox| inbox.begin(&of, found, from))
+            let (of, found, begun) = (of.clone(), found.clone(), begun.clone());
+            inbox.with(move |inbox| inbox.begin(&of, found, (from, begun.as_ref())))
         };
-        let target = match (begin().await, found.path()) {
-            // A dead sender's last words were heard since the proof.
-            (Err(ReceiveError::Write(why)), Some(part))
-                if why.kind() == io::ErrorKind::AlreadyExists
-                    && inbox.writers().take_over(&part).await =>
-            {
-                begin().await?
+        let mut tries = 0;
+        let target = loop {
+            match (begin().await, found.path()) {
+                // A file that was written to is free only when the last of that
+                // is on the disk.
+                (Err(ReceiveError::Write(why)), Some(part))
+                    if why.kind() == io::ErrorKind::AlreadyExists && tries < TRIES =>
+                {
+                    tries += 1;
+                    inbox.writers().take_over(&part).await;
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                (target, _) => break target?,
             }
-            (target, _) => target?,
         };
         if let Some(part) = target.part() {
             inbox.writers().enter(part, &self.writer);
         }
+        let hash = begun.map(|begun| begun.hash).unwrap_or_default();
         self.open = Some(Open { entry: at, from, length: from, hash, target });
         Ok(())
     }

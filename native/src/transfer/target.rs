@@ -4,7 +4,7 @@
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -21,6 +21,16 @@ pub(super) const NAMES: u32 = 1_000;
 const LARGE: u64 = 1 << 20;
 /// Bytes read at once.
 const READ: usize = 1 << 16;
+
+/// The beginning of a part, and how the file looked when it was read.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    pub(super) hash: Sha256,
+    stamp: Stamp,
+}
+
+/// Length and time of the last change.
+type Stamp = (u64, i64, i64);
 
 /// An open file.
 pub(super) struct Target {
@@ -49,10 +59,22 @@ impl Target {
 
     /// The part of an earlier transfer, to be gone on with after its first
     /// bytes.
-    pub(super) fn again(name: &Path, from: u64) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// They are not those that were compared any more: until it is locked,
+    /// another transfer may write to it.
+    pub(super) fn again(name: &Path, from: u64, begun: Option<&Begun>) -> io::Result<Self> {
         let part = part_of(name);
-        let mut file = open(OpenOptions::new().write(true), &part)?;
+        let mut file = open(OpenOptions::new().read(true).write(true), &part)?;
         lock(&file)?;
+        if let Some(begun) = begun.filter(|begun| stamp(&file).ok() != Some(begun.stamp)) {
+            let now = digest_of(file.try_clone()?, from)?;
+            if now.is_none_or(|now| now.finalize() != begun.hash.clone().finalize()) {
+                let what =
+                    format!("another transfer has changed {}; send it again", part.display());
+                return Err(io::Error::other(what));
+            }
+        }
         file.set_len(from)?;
         file.seek(io::SeekFrom::End(0))?;
         Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
@@ -116,17 +138,29 @@ pub(super) fn numbered(path: &Path, n: u32) -> PathBuf {
 
 /// The digest of the first bytes of a file, begun; `None` when somebody
 /// writes to it, or it is shorter. Blocks.
-pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Sha256>> {
+pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Begun>> {
     let file = open(OpenOptions::new().read(true), path)?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(why)) => return Err(why),
         Ok(()) => {}
     }
-    digest_of(file, length)
+    let stamp = stamp(&file)?;
+    Ok(digest_of(file, length)?.map(|hash| Begun { hash, stamp }))
+}
+
+fn stamp(file: &fs::File) -> io::Result<Stamp> {
+    let about = file.metadata()?;
+    Ok((about.len(), about.mtime(), about.mtime_nsec()))
 }
 
 /// The same of whatever a path leads to, written to or not.
+pub(super) fn whole(path: &Path, length: u64) -> io::Result<Option<Begun>> {
+    let file = fs::File::open(path)?;
+    let stamp = stamp(&file)?;
+    Ok(digest_of(file, length)?.map(|hash| Begun { hash, stamp }))
+}
+
 pub(super) fn digest_of(file: fs::File, length: u64) -> io::Result<Option<Sha256>> {
     let (mut hash, mut left) = (Sha256::new(), file.take(length));
     let mut buffer = vec![0; READ];
