@@ -9,6 +9,8 @@ mod config_cmd;
 mod control;
 mod demo;
 mod downloads;
+#[cfg(test)]
+mod examples_tests;
 mod get;
 mod lab_cmd;
 mod lan;

@@ -29,9 +29,9 @@ use crate::exit::{Exit, Failure};
   servent sim rush-hour --seed 7 --json
   servent sim rush-hour --sweep 100     a hundred seeds; the first that fails is told
   servent sim lose-last                 messages over datagrams, one of them lost
-  servent sim random-unicast --sweep 100 drawn ones: every seed is another scenario
+  servent sim random-unicast --sweep 100  drawn ones: every seed is another scenario
   servent sim flooder                   an overlay of routers, one of them hostile
-  servent sim random-routing --sweep 100 drawn overlays
+  servent sim random-routing --sweep 100  drawn overlays
   servent sim deadlock                  a swarm under the rules of 2004
   servent sim deadlock --policy adaptive
   servent sim random-swarm --sweep 100 --settle   drawn swarms; all must finish
