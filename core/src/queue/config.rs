@@ -67,6 +67,15 @@ pub struct Config {
     /// How long a slot waits for the next range on the same connection after
     /// one that did not reach the end of the file (AQ-9).
     pub continue_hold: Duration,
+    /// Bytes that one turn of an adaptive server has for small files: whoever takes
+    /// file after file on one connection gets the next one in the same slot, as
+    /// long as they are no more than this together. 0: a turn is one file (QA-7).
+    pub turn_bytes: u64,
+    /// How long such a turn may last; a file that is asked for later belongs to the
+    /// next turn.
+    pub turn_time: Duration,
+    /// How long a slot waits for the next file of a turn on the same connection.
+    pub turn_hold: Duration,
     /// Ranges one stay in a slot may have; then it goes to the end of the
     /// line, so that nobody stays for ever by never asking for the end.
     pub ranges_per_slot: u32,
@@ -113,6 +122,9 @@ impl Default for Config {
             slot_reserve_contested: Duration::from_secs(5),
             entitled_reserve: Duration::from_secs(60),
             continue_hold: Duration::from_secs(5),
+            turn_bytes: 4 << 20,
+            turn_time: Duration::from_secs(30),
+            turn_hold: Duration::from_millis(500),
             ranges_per_slot: 65_536,
             slot_breaks: 3,
             calls: 2,

@@ -19,6 +19,7 @@ mod pq_client;
 mod pq_order;
 mod pq_wire;
 mod qa;
+mod qa_turns;
 mod rt;
 mod rt_peers;
 mod sw;

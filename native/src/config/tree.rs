@@ -19,6 +19,8 @@ pub(super) const DURATIONS: &[&str] = &[
     "queue.slot_reserve_contested",
     "queue.entitled_reserve",
     "queue.continue_hold",
+    "queue.turn_time",
+    "queue.turn_hold",
     "queue.call_spacing",
     "queue.hammer_pause",
     "fetch.dial_deadline",

@@ -45,7 +45,10 @@
 //! range that ends with the file but names both its ends (`-n` does too) is
 //! such another: players and swarms fetch the tail first, and AQ-9 knows no
 //! order of the pieces. Who takes pieces and then stays without a word costs
-//! the line one `continue_hold`. A transfer whose connection
+//! the line one `continue_hold`. An adaptive server counts a turn in bytes:
+//! whoever takes file after file on one connection keeps its slot for the next
+//! one, waited for `turn_hold` long, while all of them are within `turn_bytes`
+//! and `turn_time` (QA-7). A transfer whose connection
 //! broke keeps its slot `slot_reserve` long for its id, or for the same
 //! address and file (PQ-14); not so in Active Queueing, where hanging up is
 //! how a client says that it has lost interest.
@@ -90,7 +93,7 @@ mod turns;
 mod view;
 mod wheel;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::claims::Claims;
 use self::entry::Entry;
@@ -106,6 +109,7 @@ pub use self::view::{KeptView, PlaceView, UploadView, View};
 use self::wheel::Wheel;
 use super::{Config, Dialect, Event, Loss};
 use crate::engine::{Engine, Fx, FxOf, earlier};
+use crate::id::ConnId;
 use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -169,6 +173,9 @@ pub struct Server {
     /// Those in a slot, by order of arrival.
     uploads: BTreeMap<u64, Upload>,
     shares: Shares,
+    /// Connections on which a file was sent to its end: the next one there shows
+    /// that several are wanted.
+    served: BTreeSet<ConnId>,
     rate: Rate,
     holds: Holds,
     /// When places were called to come early, by arrival.
@@ -203,6 +210,7 @@ impl Server {
             claims: Claims::default(),
             uploads: BTreeMap::new(),
             shares: Shares::new(&config),
+            served: BTreeSet::new(),
             rate: Rate::default(),
             holds: Holds::default(),
             beckoned: BTreeMap::new(),
@@ -302,8 +310,14 @@ impl Engine for Server {
             }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Parted { conn } => self.parted(now, conn, fx),
-            Input::Broken { conn } => self.broken(now, conn, fx),
-            Input::Gone { conn } => self.gone(now, conn, fx),
+            Input::Broken { conn } => {
+                self.served.remove(&conn);
+                self.broken(now, conn, fx);
+            }
+            Input::Gone { conn } => {
+                self.served.remove(&conn);
+                self.gone(now, conn, fx);
+            }
             Input::Light { conn, peer } => self.light(now, conn, peer, fx),
             Input::Slots(slots) => {
                 self.config.slots = slots;

@@ -25,11 +25,13 @@ pub(super) struct Upload {
     taken: u64,
     /// Its transfer runs.
     running: bool,
+    /// A file is sent, and the slot waits for the next one of this turn.
+    between_files: bool,
 }
 
 impl Upload {
     pub(super) const fn new(entry: u32, since: Instant) -> Self {
-        Self { entry, since, ranges: 1, sent: 0, taken: 0, running: false }
+        Self { entry, since, ranges: 1, sent: 0, taken: 0, running: false, between_files: false }
     }
 }
 
@@ -59,11 +61,15 @@ impl Server {
         request: &Request,
         fx: &mut Effects,
     ) {
+        let fits = self.turn_has(now, at, request.bytes);
         let entry = &self.places.slab[at];
         let upload = self.uploads.get_mut(&entry.arrival).expect("whoever uploads has a slot");
         upload.ranges += 1;
         let parq = matches!(request.dialect, Dialect::Parq | Dialect::Parq11);
-        let keeps = parq || entry.file == request.file;
+        let keeps = match core::mem::take(&mut upload.between_files) {
+            true => fits,
+            false => parq || entry.file == request.file,
+        };
         if !keeps || upload.ranges > self.config.ranges_per_slot {
             self.end_upload(at, fx);
             return self.newcomer(now, request, fx);
@@ -135,12 +141,21 @@ impl Server {
             return;
         }
         self.progress(conn, self.places.slab[at].bytes);
-        if last {
+        // Whoever had a file before is likely to want another; where nobody waits,
+        // it gets that anyway.
+        let several = last && !self.served.insert(conn);
+        let between_files = several && self.length() > 0 && self.turn_has(now, at, 1);
+        if last && !between_files {
             return self.end_upload(at, fx);
         }
-        self.rests(self.places.slab[at].arrival);
+        let arrival = self.places.slab[at].arrival;
+        self.rests(arrival);
+        if let Some(upload) = self.uploads.get_mut(&arrival) {
+            upload.between_files = between_files;
+        }
         self.places.slab[at].phase = Phase::Pausing;
-        let until = now + self.config.continue_hold.scaled(self.config.time_scale);
+        let hold = if between_files { self.config.turn_hold } else { self.config.continue_hold };
+        let until = now + hold.scaled(self.config.time_scale);
         self.places.slab[at].deadline = until;
         self.wake_at(at, Some(until));
     }
@@ -182,6 +197,16 @@ impl Server {
         self.wake_at(at, Some(if adaptive { self.contested(now, until) } else { until }));
         self.save(at, fx);
         fx.event(Event::Reserved { ticket, until });
+    }
+
+    /// True when so many bytes more are within the turn of an entry: small files
+    /// share one, so that whoever wants many of them waits no longer for the same
+    /// bytes than whoever wants a large one (QA-7).
+    fn turn_has(&self, now: Instant, at: u32, bytes: u64) -> bool {
+        let Some(upload) = self.uploads.get(&self.places.slab[at].arrival) else { return false };
+        let long = now.since(upload.since) >= self.config.turn_time.scaled(self.config.time_scale);
+        let adaptive = self.config.policy == Policy::Adaptive;
+        adaptive && !long && self.taken(at).saturating_add(bytes) <= self.config.turn_bytes
     }
 
     /// Bytes that an entry has got in this stay in its slot.

@@ -33,6 +33,23 @@ pub struct Client {
     pub waits: bool,
 }
 
+impl Client {
+    /// What it asks.
+    pub fn request(&self) -> Request {
+        Request {
+            conn: self.conn,
+            peer: self.peer,
+            dialect: self.dialect,
+            file: self.file,
+            bytes: self.bytes,
+            ticket: self.ticket,
+            told: self.told,
+            callback: self.callback,
+            waits: self.waits,
+        }
+    }
+}
+
 /// What a client got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
@@ -105,18 +122,7 @@ impl Bench {
     }
 
     pub fn ask(&mut self, client: &mut Client) -> Got {
-        let request = Request {
-            conn: client.conn,
-            peer: client.peer,
-            dialect: client.dialect,
-            file: client.file,
-            bytes: client.bytes,
-            ticket: client.ticket,
-            told: client.told,
-            callback: client.callback,
-            waits: client.waits,
-        };
-        let outputs = self.input(Input::Request(request));
+        let outputs = self.input(Input::Request(client.request()));
         let mut answers = outputs.into_iter().filter_map(|output| match output {
             Output::Reply { conn, verdict } if conn == client.conn => Some(verdict_got(verdict)),
             Output::Hangup { conn, why } if conn == client.conn => Some(Got::HungUp(why)),
