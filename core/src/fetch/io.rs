@@ -32,7 +32,8 @@ pub enum Input {
     Listening(Option<SocketAddr>),
     /// The user wants a file; answered with [`Answer::Fetching`].
     Get(Get),
-    /// The user takes a download back.
+    /// The user takes a download back; of one that is whole, only that it is
+    /// told of.
     Cancel { fetch: FetchId },
     /// Ask all sources now, allowed or not.
     AskNow { fetch: FetchId },

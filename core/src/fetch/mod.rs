@@ -224,11 +224,13 @@ impl Fetches {
     fn wish(&mut self, wish: Input, now: Instant, fx: &mut FxOf<Self>) {
         match wish {
             Input::Get(get) => self.get(get, now, fx),
+            Input::Cancel { fetch } if self.is_done(fetch) => {
+                self.downloads.remove(&fetch);
+                self.due.remove(&fetch);
+            }
             Input::Cancel { fetch } => {
                 self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
-                if self.downloads.get(&fetch).is_some_and(|d| d.state != State::Done) {
-                    self.downloads.remove(&fetch);
-                }
+                self.downloads.remove(&fetch);
             }
             Input::AskNow { fetch } => self.sources(fetch, client::Input::AskNow, now, fx),
             Input::Sleep { fetch, length } => {
@@ -238,6 +240,10 @@ impl Fetches {
             Input::GoOn { fetch } => self.command(fetch, now, fx, Download::go_on),
             _ => {}
         }
+    }
+
+    fn is_done(&self, fetch: FetchId) -> bool {
+        self.downloads.get(&fetch).is_some_and(|d| d.state == State::Done)
     }
 
     /// A command about one download.

@@ -282,7 +282,8 @@ pub enum Command {
     /// Download; answered with [`Answer::Fetching`], later `Fetched`. A get
     /// whose name and SHA-1 (or sources) equal a remembered one goes on with it.
     Get(Get),
-    /// Give a download up and forget it.
+    /// Give a download up and forget it and its bytes. One that is whole is only
+    /// told of no more; its file stays.
     Cancel { fetch: FetchId },
     /// Ask all sources of a download now, allowed or not.
     AskNow { fetch: FetchId },

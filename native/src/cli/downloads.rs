@@ -80,13 +80,19 @@ struct Resume {
     which: Numbers,
 }
 
-/// Give downloads up, and what has come of them.
+/// Give downloads up and delete what has come of them; whole ones only leave
+/// the list, and their files stay.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  servent downloads remove 3")]
+  servent downloads remove 3
+  servent downloads remove --done                tidy up the list")]
 struct Remove {
-    #[command(flatten)]
-    which: Numbers,
+    /// The numbers `servent downloads` shows.
+    #[arg(value_name = "ID", required_unless_present = "done")]
+    numbers: Vec<u32>,
+    /// All that are whole.
+    #[arg(long)]
+    done: bool,
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
@@ -100,9 +106,15 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
                 print(if list.json { format!("{all}\n") } else { table(&all) })
             }
             Action::Add(add) => begin(&control, add, common.quiet).await,
-            Action::Pause(which) => each(&control, which, "pause").await,
-            Action::Resume(resume) => each(&control, &resume.which, "resume").await,
-            Action::Remove(remove) => each(&control, &remove.which, "remove").await,
+            Action::Pause(which) => each(&control, &which.numbers, "pause").await,
+            Action::Resume(resume) => each(&control, &resume.which.numbers, "resume").await,
+            Action::Remove(remove) => {
+                let mut numbers = remove.numbers.clone();
+                if remove.done {
+                    numbers.extend(whole(&control.get("/downloads").await?));
+                }
+                each(&control, &numbers, "remove").await
+            }
         }
     })
 }
@@ -137,8 +149,15 @@ async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
     Ok(Get { name: wanted.file_name(), sha1, sources })
 }
 
-async fn each(control: &Control, which: &Numbers, what: &str) -> Result<(), Failure> {
-    for number in &which.numbers {
+/// The numbers of those that are whole.
+fn whole(all: &Value) -> impl Iterator<Item = u32> {
+    let all = all["downloads"].as_array().into_iter().flatten().map(|one| &one["download"]);
+    let whole = all.filter(|it| it["state"] == "done");
+    whole.filter_map(|it| u32::try_from(it["fetch"].as_u64()?).ok())
+}
+
+async fn each(control: &Control, numbers: &[u32], what: &str) -> Result<(), Failure> {
+    for number in numbers {
         let told = control.post(&format!("/downloads/{number}/{what}")).await;
         told.map_err(|failure| failure.next("`servent downloads` shows their numbers"))?;
     }

@@ -150,7 +150,7 @@ async fn change(
     let view = handle.view(1, 0).await.map_err(ended)?;
     match view.fetches.iter().find(|fetch| fetch.fetch == number) {
         None => Err((StatusCode::NOT_FOUND, format!("there is no download {number}"))),
-        Some(fetch) if fetch.state == "done" => {
+        Some(fetch) if fetch.state == "done" && what != "remove" => {
             Err((StatusCode::CONFLICT, format!("download {number} is whole already")))
         }
         Some(_) => {

@@ -171,13 +171,21 @@ fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
     assert!(told(&["downloads", "resume", "0"]).status.success());
     until("it is whole", || download(&here, 0).0 == "done");
     crate::program::assert_same(&here.path("mine/film"), &bytes);
-    complains(&told(&["downloads", "remove", "0"]), 2, "is whole already");
+    complains(&told(&["downloads", "pause", "0"]), 2, "is whole already");
 
     assert!(told(&["downloads", "add", &url]).status.success());
+    until("some of it is there", || here.path("mine/film.part").exists());
     assert!(told(&["downloads", "remove", "1"]).status.success());
-    let all = downloads(&here)["downloads"].as_array().unwrap().len();
-    assert_eq!(all, 1, "the whole one is still told");
+    let numbers = || {
+        let all = downloads(&here)["downloads"].as_array().unwrap().clone();
+        all.iter().map(|one| one["download"]["fetch"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(), [0], "the whole one is still told");
     assert!(!here.path("mine/film.part").exists() && running.at.port() > 0);
+    assert!(told(&["downloads", "remove", "--done"]).status.success());
+    assert_eq!(numbers(), [] as [u64; 0]);
+    crate::program::assert_same(&here.path("mine/film"), &bytes);
+    complains(&told(&["downloads", "remove", "0"]), 2, "there is no download 0");
     complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 2, "files, not folders");
 }
 
