@@ -143,6 +143,10 @@ pub enum SourceTrouble {
     /// sources, or where the line could be cut unseen.
     #[error("does not say how long its file is")]
     Endless,
+    /// Serves only who knows a name and a password (RFC 7235), and we said none
+    /// or wrong ones.
+    #[error("wants a name and a password")]
+    Private,
 }
 
 /// Why a download ended without its file.

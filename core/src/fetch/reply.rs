@@ -74,6 +74,7 @@ pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
                 (size, _) => Reply::Unsatisfiable { size: size.filter(|&s| s <= asked.largest) },
             }
         }
+        401 => Reply::Useless(SourceTrouble::Private),
         301 | 302 | 303 | 307 | 308 => Reply::Moved,
         404 | 410 => Reply::Useless(SourceTrouble::NotFound),
         429 | 503 => Reply::Told(Told::parse(head)),
@@ -254,6 +255,7 @@ mod tests {
     fn refusals_are_told_apart() {
         assert_eq!(reply(404, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::NotFound));
         assert_eq!(reply(403, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
+        assert_eq!(reply(401, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Private));
         assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Failing));
         assert_eq!(reply(100, "A: b", (0, 9), None), Reply::Interim);
         for elsewhere in [301, 302, 303, 307, 308] {

@@ -167,7 +167,7 @@ impl Config {
 }
 
 /// Variables that are no settings of this table.
-const OURS: [&str; 3] = ["SERVENT_CODE", "SERVENT_CONFIG", "SERVENT_LOG"];
+const OURS: [&str; 4] = ["SERVENT_CODE", "SERVENT_CONFIG", "SERVENT_LOG", "SERVENT_PASSWORD"];
 
 /// The setting that a variable which is none was most likely meant to be.
 fn slip<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

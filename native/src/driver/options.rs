@@ -9,7 +9,7 @@ use servent_core::node;
 
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
-use crate::net::Identity;
+use crate::net::{Credentials, Identity, Rate};
 use crate::store::{DamagedState, Durability};
 use crate::tape::TraceFile;
 
@@ -39,6 +39,8 @@ pub struct Options {
     /// Believe, for `https://`, only whom the certificates of this file vouch
     /// for; `None`: whom those of the system do.
     pub ca_file: Option<PathBuf>,
+    /// Said to servers that want to know who we are.
+    pub credentials: Option<Credentials>,
     /// Speak TLS with whoever comes, as this; `None`: with nobody.
     pub identity: Option<Identity>,
     /// Serve only who knows it.
@@ -48,8 +50,9 @@ pub struct Options {
     /// The same for the uploads of one address together; a /64 network of IPv6
     /// is one.
     pub upload_rate_per_peer: Option<u64>,
-    /// Bytes a second all downloads together may bring; `None`: no limit.
-    pub download_rate: Option<u64>,
+    /// What all downloads together may bring, and with them those of whoever
+    /// else has a clone of it; `None`: no limit.
+    pub download_rate: Option<Rate>,
     /// Coordinate a swarm, if the node is configured for that.
     pub coordinate: Option<Coordinate>,
     /// The node's dice; drawn by the system when `None`.
@@ -94,6 +97,7 @@ impl Options {
             download_dir: PathBuf::new(),
             tree: false,
             ca_file: None,
+            credentials: None,
             identity: None,
             password: None,
             state_dir: None,

@@ -8,23 +8,23 @@ use std::sync::Arc;
 use servent_core::id::ConnId;
 
 use super::Options;
-use crate::net::{Pace, Paces};
+use crate::net::{Pace, Paces, Rate};
 
-/// Bytes a second.
-#[derive(Debug, Clone, Copy)]
+/// What may be moved in a second.
+#[derive(Debug, Clone)]
 pub(super) struct Rates {
-    /// Of all uploads.
+    /// Bytes of all uploads.
     pub(super) up: Option<u64>,
-    /// Of all uploads of one person.
+    /// Bytes of all uploads of one person.
     pub(super) each: Option<u64>,
     /// Of all downloads.
-    pub(super) down: Option<u64>,
+    pub(super) down: Option<Rate>,
 }
 
 impl Rates {
-    pub(super) const fn of(options: &Options) -> Self {
+    pub(super) fn of(options: &Options) -> Self {
         let Options { upload_rate, upload_rate_per_peer, download_rate, .. } = options;
-        Self { up: *upload_rate, each: *upload_rate_per_peer, down: *download_rate }
+        Self { up: *upload_rate, each: *upload_rate_per_peer, down: download_rate.clone() }
     }
 }
 

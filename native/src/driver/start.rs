@@ -97,7 +97,7 @@ impl Driver {
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
-            trust: Arc::new(Trust::new(options.ca_file)),
+            trust: Arc::new(Trust::new(options.ca_file, options.credentials)),
         });
         let mut turns = Loop::new(super::turn::Parts {
             clock,

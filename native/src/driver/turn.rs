@@ -31,7 +31,7 @@ use crate::error::{RunError, StoreFailure};
 use crate::files::PartFile;
 use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
 use crate::net::caches::Caches;
-use crate::net::{Alarm, Body, Job, Outbox, Pace, Report, Reports, ServeFrom, dial};
+use crate::net::{Alarm, Body, Job, Outbox, Rate, Report, Reports, ServeFrom, dial};
 use crate::store::{Change, Durability, Store};
 use crate::tape::Tape;
 
@@ -87,7 +87,7 @@ pub(super) struct Loop {
     room: Arc<Semaphore>,
     people: People,
     password: Option<Arc<Password>>,
-    down: Option<Arc<Pace>>,
+    down: Option<Rate>,
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
     changes: Vec<Change>,
@@ -132,7 +132,7 @@ impl Loop {
             room: parts.room,
             people: People::new(up, each),
             password: parts.password.map(Arc::new),
-            down: down.map(|rate| Arc::new(Pace::new(rate))),
+            down,
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
@@ -487,7 +487,7 @@ impl Loop {
         (start, body): (u64, Body),
         early: Vec<u8>,
     ) {
-        let pace = self.down.clone();
+        let pace = self.down.clone().map(|rate| rate.0);
         let job = match part {
             Ok(part) => Job::Store { part, start, body, early, pace },
             Err(why) => Job::Refuse(why),

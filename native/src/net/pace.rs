@@ -1,4 +1,4 @@
-//! Upload rates: one for all uploads together, one for those of each person.
+//! Rates: of all uploads together, of those of each person, of downloads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,6 +40,18 @@ impl Pace {
         *spent = (*spent).max(now.saturating_sub(CATCH_UP))
             + Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX));
         spent.saturating_sub(now)
+    }
+}
+
+/// Bytes a second that may be moved by whoever has a clone of it, together.
+#[derive(Debug, Clone)]
+pub struct Rate(pub(crate) Arc<Pace>);
+
+impl Rate {
+    /// So many bytes a second, at least 1.
+    #[must_use]
+    pub fn new(bytes_per_second: u64) -> Self {
+        Self(Arc::new(Pace::new(bytes_per_second)))
     }
 }
 

@@ -65,9 +65,10 @@ impl Stream {
         &self.tcp
     }
 
-    /// Turns a request in absolute form into what leaves; begins TLS when it
-    /// is the first.
+    /// Turns a request into what leaves: one in absolute form begins TLS when it
+    /// is the first, and whoever wants to know who we are is told.
     pub(super) fn translate(&mut self, data: Vec<u8>) -> io::Result<Vec<u8>> {
+        let data = self.trust.introduce(data);
         let asked = self.secure.as_ref().is_none_or(|secure| lock(secure).host.is_some());
         let Some(rest) = data.strip_prefix(ASKS).filter(|_| asked) else {
             // Nothing plain may leave where we asked in private.

@@ -1,4 +1,5 @@
-//! Whom we believe when they say who they are: certificates, for `https://`.
+//! Whom we believe when they say who they are: certificates, for `https://`;
+//! and what we say of ourselves.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -8,6 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use tokio::sync::watch;
 
+use super::Credentials;
+
 /// The certificates that others are checked against, read when the first one
 /// is needed.
 #[derive(Debug)]
@@ -15,13 +18,24 @@ pub(crate) struct Trust {
     /// Only those of this file; otherwise the system's.
     file: Option<PathBuf>,
     config: OnceLock<Result<Arc<ClientConfig>, String>>,
+    /// What we say where a name and a password are wanted.
+    credentials: Option<Credentials>,
     /// Why somebody was not believed, the last time.
     refused: watch::Sender<Option<String>>,
 }
 
 impl Trust {
-    pub(crate) fn new(file: Option<PathBuf>) -> Self {
-        Self { file, config: OnceLock::new(), refused: watch::Sender::new(None) }
+    pub(crate) fn new(file: Option<PathBuf>, credentials: Option<Credentials>) -> Self {
+        let refused = watch::Sender::new(None);
+        Self { file, config: OnceLock::new(), credentials, refused }
+    }
+
+    /// A request with what we say of ourselves.
+    pub(super) fn introduce(&self, data: Vec<u8>) -> Vec<u8> {
+        match &self.credentials {
+            Some(credentials) => credentials.add(data),
+            None => data,
+        }
     }
 
     /// Begins to speak with whoever can prove to be `host`, with or without a

@@ -16,6 +16,7 @@ use super::error::SwarmError;
 use super::node_config;
 use crate::clock::Stopwatch;
 use crate::driver::{Driver, Handle, Options, Want};
+use crate::net::Rate;
 use crate::store::Durability;
 use crate::tape::TraceFile;
 
@@ -157,7 +158,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
         listen: options.listen.into_iter().collect(),
         node: node_config(Config { client: Some(client), ..Config::default() }),
         upload_rate: options.rates.0,
-        download_rate: options.rates.1,
+        download_rate: options.rates.1.map(Rate::new),
         durability: options.durability,
         trace: options.trace.clone(),
         rescan: None,

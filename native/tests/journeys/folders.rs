@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-use crate::program::{Place, Wire, complains, noise};
+use crate::program::{Place, Running, Wire, complains, noise, until};
 
 /// Files by their paths below a folder.
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -75,6 +75,46 @@ fn a_folder_of_a_servent_comes_with_its_tree() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("1 file, ") && said.contains("4 there already"), "{said}");
     assert_same(&read(&place.path("here/music")), &tree);
+}
+
+#[test]
+fn a_folder_is_known_without_its_slash_alone_and_in_a_list() {
+    let place = Place::new();
+    let tree = music(&place);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/shared/music", running.at);
+    let get = |what: &[&str]| place.run(&[&["get", &url][..], what, &["--state", "get"]].concat());
+    let output = get(&["-o", "here/"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("5 files, "), "{said}");
+    assert_same(&read(&place.path("here/music")), &tree);
+    // What is there already is completed, not refused.
+    std::fs::remove_file(place.path("here/music/C/song.ogg")).unwrap();
+    assert!(get(&["-o", "here/"]).status.success());
+    assert_same(&read(&place.path("here/music")), &tree);
+
+    let other = format!("http://{}/shared/other", running.at);
+    let output = get(&[&other, "-o", "all/"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("6 files, "), "{said}");
+    assert_same(&read(&place.path("all/music")), &tree);
+    assert_eq!(std::fs::read(place.path("all/other")).unwrap(), b"other");
+    complains(&get(&["-o", "-"]), 2, "does not fit into standard output");
+}
+
+#[test]
+fn the_status_shows_a_folder_on_its_way() {
+    let place = Place::new();
+    music(&place);
+    std::fs::write(place.path("shared/music/long"), noise(400_000)).unwrap();
+    let running = place.sharing(&["--lab", "off", "--limit-rate", "20k"]);
+    let url = format!("http://{}/shared/music/", running.at);
+    let _get = Running::start(place.servent(&["get", &url, "-o", "here", "--state", "state"]));
+    until("the folder is shown", || {
+        let shown = place.run(&["status", "--state", "state"]).stdout;
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        shown.contains("get, process ") && shown.contains("down  long")
+    });
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::program::{Place, assert_same, complains, finish, noise};
 
 /// Files of different lengths; their names and bytes.
@@ -50,6 +52,25 @@ fn a_list_is_downloaded_a_few_at_a_time() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("1 file, ") && said.contains("; 11 there already"), "{said}");
     assert_same(&place.path("here/file 07"), &files[7].1);
+}
+
+#[test]
+fn the_rate_of_a_command_is_that_of_all_its_downloads_together() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("shared")).unwrap();
+    let files: Vec<_> = ["a", "b"].iter().map(|name| (name.to_string(), noise(200_000))).collect();
+    for (name, bytes) in &files {
+        std::fs::write(place.path("shared").join(name), bytes).unwrap();
+    }
+    let running = place.sharing(&[]);
+    std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
+    let get = ["get", "-i", "list.txt", "-o", "here/", "--limit-rate", "200k", "--json"];
+    let output = place.run(&[&get[..], &["--state", "get"]].concat());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let total = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let total = total.into_iter().find(|fact| fact["event"] == "total").expect(&said);
+    // With what may be caught up on, which is a fifth of a second.
+    assert!(total["files"] == 2 && total["rate"].as_u64().unwrap() < 240_000, "{total}");
 }
 
 #[test]

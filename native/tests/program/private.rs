@@ -1,8 +1,10 @@
 //! Shares that not everybody may read along.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use crate::program::{Place, assert_same, complains};
+use data_encoding::BASE64;
+
+use crate::program::{Place, assert_same, complains, finish};
 
 fn curl(arguments: &[&str]) -> Output {
     Command::new("curl").args(["-sS", "--max-time", "60"]).args(arguments).output().unwrap()
@@ -99,4 +101,38 @@ fn who_does_not_know_the_password_learns_nothing() {
     let log = std::fs::read_to_string(place.path("log")).unwrap();
     assert_eq!(log.lines().filter(|line| line.contains(" 401 ")).count(), 3, "{log}");
     assert!(!log.contains("sesame"), "{log}");
+}
+
+#[test]
+fn get_says_who_it_is_and_tells_nobody_else() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 300_000);
+    std::fs::write(place.path("secret"), "open: sesame\n").unwrap();
+    let running = place.sharing(&["--lab", "off", "--user", "ann", "--password-file", "secret"]);
+    let (film, folder) =
+        (format!("http://{}/shared/film", running.at), format!("http://{}/shared/", running.at));
+    let get = |what: &[&str], password: Option<&str>| {
+        let mut get = place.servent(&[&["get", "--state", "get"], what].concat());
+        get.envs(password.map(|password| ("SERVENT_PASSWORD", password)));
+        finish(get.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let trace = ["--trace", "run.sqlog"];
+    let whole =
+        get(&[&[&film, "--user", "ann", "--password-file", "secret"], &trace[..]].concat(), None);
+    assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stderr));
+    assert_same(&place.path("film"), &bytes);
+    // A trace is made to be passed on.
+    let tape = std::fs::read(place.path("run.sqlog")).unwrap();
+    let words = BASE64.encode(b"ann:open: sesame");
+    assert!(!tape.windows(words.len()).any(|part| part == words.as_bytes()));
+    assert!(place.run(&["replay", "run.sqlog"]).status.success());
+
+    let all = get(&[&folder, "--user", "ann", "-o", "copy"], Some("open: sesame"));
+    assert!(all.status.success(), "{}", String::from_utf8_lossy(&all.stderr));
+    assert_same(&place.path("copy/film"), &bytes);
+    complains(&get(&[&film, "-o", "no"], None), 3, "say who you are with --user NAME");
+    complains(&get(&[&folder, "-o", "none"], None), 3, "say who you are with --user NAME");
+    let wrong = get(&[&film, "-o", "no", "--user", "ann"], Some("open"));
+    complains(&wrong, 3, "wants a name and a password");
+    complains(&get(&[&film, "-o", "no", "--user", "ann"], None), 2, "there is no password");
 }

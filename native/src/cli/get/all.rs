@@ -8,9 +8,10 @@ use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _};
 use serde_json::json;
 use servent::Clock;
+use servent_core::time::Instant;
 
 use super::folder::Folder;
-use super::job::Job;
+use super::job::{Ended, Job};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
@@ -19,37 +20,46 @@ use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
 pub(super) struct All {
     pub(super) jobs: Vec<Job>,
     pub(super) folders: Vec<Folder>,
-    pub(super) voice: Voice,
-    /// More than one was asked for.
-    pub(super) several: bool,
+    voice: Voice,
+    several: bool,
     /// Files that are there already.
     pub(super) there: u64,
-}
-
-impl Default for All {
-    fn default() -> Self {
-        Self {
-            jobs: Vec::new(),
-            folders: Vec::new(),
-            voice: Voice::Quiet,
-            several: false,
-            there: 0,
-        }
-    }
+    clock: Clock,
+    begun: Instant,
 }
 
 impl All {
+    /// Nothing yet. `several`: more than one was asked for.
+    pub(super) fn new(voice: Voice, several: bool) -> Self {
+        let clock = Clock::new();
+        let begun = clock.now();
+        Self { jobs: Vec::new(), folders: Vec::new(), voice, several, there: 0, clock, begun }
+    }
+
     /// Runs all downloads, so many at a time; what fails does not stop the
     /// others.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<(), Failure> {
         if let (false, [job], []) = (self.several, &self.jobs[..], &self.folders[..]) {
-            return job.run(config, &Bars::new(self.voice)).await.map(|_| ());
+            let Ended::Folder(folder) = job.run(config, &Bars::new(self.voice)).await? else {
+                return Ok(());
+            };
+            return self.folders(&[&*folder], config, parallel, Total::default()).await;
         }
-        let clock = Clock::new();
-        let begun = clock.now();
-        let mut total = self.files(config, parallel).await;
-        total.there += self.there;
-        for folder in &self.folders {
+        let mut found = Vec::new();
+        let total = self.files(config, parallel, &mut found).await;
+        let folders: Vec<&Folder> = self.folders.iter().chain(&found).collect();
+        self.folders(&folders, config, parallel, total).await
+    }
+
+    /// The folders, one after the other; then what became of all.
+    async fn folders(
+        &self,
+        folders: &[&Folder],
+        config: &Config,
+        parallel: usize,
+        mut total: Total,
+    ) -> Result<(), Failure> {
+        for folder in folders {
             if total.exit == Some(Exit::Interrupted) {
                 break;
             }
@@ -62,12 +72,13 @@ impl All {
                 }
             }
         }
-        total.tell(self.voice, per_second(total.bytes, clock.now().since(begun)));
+        total.there += self.there;
+        total.tell(self.voice, per_second(total.bytes, self.clock.now().since(self.begun)));
         total.verdict()
     }
 
-    /// The single files.
-    async fn files(&self, config: &Config, parallel: usize) -> Total {
+    /// The single files. Some may turn out to be folders.
+    async fn files(&self, config: &Config, parallel: usize, found: &mut Vec<Folder>) -> Total {
         let bars = Bars::named(self.voice);
         let stopped = Cell::new(false);
         let mut total = Total::default();
@@ -77,7 +88,10 @@ impl All {
             .buffer_unordered(parallel);
         while let Some((job, outcome)) = running.next().await {
             match outcome {
-                Ok(bytes) => total.add(&Total { whole: 1, bytes, ..Total::default() }),
+                Ok(Ended::File(bytes)) => {
+                    total.add(&Total { whole: 1, bytes, ..Total::default() });
+                }
+                Ok(Ended::Folder(folder)) => found.push(*folder),
                 Err(failure) => {
                     bars.failed(&job.name(), &failure.to_string());
                     stopped.set(stopped.get() || failure.exit == Exit::Interrupted);

@@ -2,12 +2,12 @@
 //! any web server by following their links.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use servent::driver::{Driver, Options};
 use servent_core::node::{Get, Source};
 
 use super::batch::{Batch, Ended, News};
+use super::job::Way;
 use super::links::{Base, Link};
 use super::told;
 use crate::config::Config;
@@ -45,7 +45,7 @@ pub(super) async fn crawl(
     config: &Config,
     base: &Base,
     source: &Source,
-    ca_file: Option<PathBuf>,
+    way: &Way,
 ) -> Result<Found, Failure> {
     let spool = config.settings.state.join("get");
     let spool =
@@ -58,7 +58,9 @@ pub(super) async fn crawl(
         download_dir: spool.path().to_path_buf(),
         node,
         tape: true,
-        ca_file,
+        ca_file: way.ca_file.clone(),
+        credentials: way.credentials.clone(),
+        download_rate: way.rate.clone(),
         ..Options::without_folders()
     };
     let handle = Driver::start(options).await?;

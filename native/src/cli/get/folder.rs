@@ -10,10 +10,11 @@ use servent_core::node::{Get, Source};
 use super::all::Total;
 use super::batch::{Batch, Ended, News};
 use super::crawl::{Found, crawl};
-use super::job::{not_started, state_of};
+use super::job::{Way, hub, not_started, state_of};
 use super::links::Base;
 use super::source::Place;
 use super::told;
+use crate::cli::control::Server;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -26,9 +27,7 @@ pub(super) struct Folder {
     pub(super) place: Place,
     /// The folder to make.
     pub(super) to: PathBuf,
-    pub(super) ca_file: Option<PathBuf>,
-    /// Bytes a second it may take.
-    pub(super) rate: Option<u64>,
+    pub(super) way: Way,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -40,7 +39,7 @@ impl Folder {
         make(&config.settings.state.join("get"))?;
         let source = self.place.resolve(None).await?;
         let found = tokio::select! {
-            found = crawl(config, &self.base, &source, self.ca_file.clone()) => found?,
+            found = crawl(config, &self.base, &source, &self.way) => found?,
             () = signals.first() => return Err(self.stopped()),
         };
         let mut total = Total { failed: found.troubles.len() as u64, ..Total::default() };
@@ -57,6 +56,7 @@ impl Folder {
         make(&state)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
+        let control = Server::start(&state, hub(&handle))?;
         let mut batch = Batch::new(&handle, &self.to);
         let outcome = tokio::select! {
             outcome = self.fetch(&mut batch, (found, &source), parallel, &mut total) => outcome,
@@ -65,6 +65,7 @@ impl Folder {
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
         signals.end_at_next();
+        drop(control);
         handle.stop().await?;
         outcome?;
         if total.failed == 0 {
@@ -127,8 +128,9 @@ impl Folder {
             listen: vec![super::job::listen(None, &[])],
             download_dir: self.to.clone(),
             tree: true,
-            ca_file: self.ca_file.clone(),
-            download_rate: self.rate,
+            ca_file: self.way.ca_file.clone(),
+            credentials: self.way.credentials.clone(),
+            download_rate: self.way.rate.clone(),
             node,
             durability: config.settings.durability,
             tape: true,

@@ -9,18 +9,21 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use servent::driver::{Driver, Handle, Options};
 use servent::error::{StartError, StoreFailure};
-use servent::{Clock, DamagedState};
-use servent_core::fetch::FetchFailure;
+use servent::{Clock, Credentials, DamagedState, Rate};
+use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::trace::Event;
 use sha1::Digest as _;
 use tokio::sync::broadcast::channel;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
+use super::folder::Folder;
+use super::links::Base;
 use super::push::Pushing;
-use super::source::Wanted;
+use super::source::{Place, Wanted};
 use super::stdout::Pour;
 use super::told::{self, Troubles};
 use crate::cli::control::Server;
@@ -39,11 +42,20 @@ pub(super) struct Job {
     /// A folder that is only there until the bytes are on standard output.
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
-    pub(super) ca_file: Option<PathBuf>,
-    /// Bytes a second it may take.
-    pub(super) rate: Option<u64>,
+    pub(super) way: Way,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
+}
+
+/// How all downloads of one command come.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    /// Whom to believe, other than the system does.
+    pub(super) ca_file: Option<PathBuf>,
+    /// Who we say we are.
+    pub(super) credentials: Option<Credentials>,
+    /// What they may bring in a second, together.
+    pub(super) rate: Option<Rate>,
 }
 
 /// A download as it ended well.
@@ -51,6 +63,21 @@ struct Whole {
     fetch: FetchId,
     size: u64,
     sha1: Option<Sha1>,
+}
+
+/// What came of following a download.
+enum Followed {
+    Whole(Whole),
+    /// It is a folder.
+    Folder(Base, Place),
+}
+
+/// What one download was.
+pub(super) enum Ended {
+    /// A file of so many bytes.
+    File(u64),
+    /// A folder, which is to be downloaded as one.
+    Folder(Box<Folder>),
 }
 
 /// What a download calls itself where it is asked how it goes.
@@ -107,16 +134,17 @@ impl Job {
             durability: config.settings.durability,
             trace: config.settings.trace_file(),
             tape: true,
-            ca_file: self.ca_file.clone(),
-            download_rate: self.rate,
+            ca_file: self.way.ca_file.clone(),
+            credentials: self.way.credentials.clone(),
+            download_rate: self.way.rate.clone(),
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
             ..Options::without_folders()
         }
     }
 
-    /// Downloads; how many bytes that were.
-    pub(super) async fn run(&self, config: &Config, bars: &Bars) -> Result<u64, Failure> {
+    /// Downloads.
+    pub(super) async fn run(&self, config: &Config, bars: &Bars) -> Result<Ended, Failure> {
         let mut signals = Signals::new()?;
         let name = self.name();
         let sources = self.sources().await?;
@@ -154,17 +182,32 @@ impl Job {
         signals.end_at_next();
         drop(control);
         handle.stop().await?;
-        let Whole { fetch, size, sha1 } = outcome?;
+        let followed = outcome?;
         if let Some(state) = state {
             // Nothing is left to go on with.
             let _ = std::fs::remove_dir_all(state);
         }
+        let Whole { fetch, size, sha1 } = match followed {
+            Followed::Whole(whole) => whole,
+            Followed::Folder(base, place) => return self.as_folder(base, place),
+        };
         if self.spool.is_none() {
             // Somebody may have made a file of this name meanwhile.
             let file = handle.path_of(fetch).unwrap_or_else(|| self.file.clone());
             told::report(self.voice, &file, size, sha1, self.wanted.sha1.is_some())?;
         }
-        Ok(size)
+        Ok(Ended::File(size))
+    }
+
+    /// The same download, as that of a folder.
+    fn as_folder(&self, base: Base, place: Place) -> Result<Ended, Failure> {
+        if self.spool.is_some() {
+            return Err(Failure::usage("a folder does not fit into standard output"));
+        }
+        let Self { way, damaged, voice, .. } = self;
+        let (to, way) = (self.file.clone(), way.clone());
+        let folder = Folder { base, place, to, way, damaged: *damaged, voice: *voice };
+        Ok(Ended::Folder(Box::new(folder)))
     }
 }
 
@@ -179,7 +222,7 @@ pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
 }
 
 /// What `servent status` is shown of it.
-fn hub(handle: &Handle) -> Arc<Hub> {
+pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
     let live = Live { id: NAME.into(), name: NAME.into(), handle: handle.clone() };
     Arc::new(Hub {
         name: "servent get".into(),
@@ -237,17 +280,20 @@ struct Following<'a> {
 
 impl Following<'_> {
     /// Gives the command and waits for its end.
-    async fn follow(&mut self, wish: Get) -> Result<Whole, Failure> {
-        let whole = self.fetch(wish).await?;
+    async fn follow(&mut self, wish: Get) -> Result<Followed, Failure> {
+        let whole = match self.fetch(wish).await? {
+            Followed::Whole(whole) => whole,
+            folder @ Followed::Folder(..) => return Ok(folder),
+        };
         if let Some(pour) = &mut self.pour {
             pour.upto(whole.size);
             pour.last();
             pour.ended().await?;
         }
-        Ok(whole)
+        Ok(Followed::Whole(whole))
     }
 
-    async fn fetch(&mut self, wish: Get) -> Result<Whole, Failure> {
+    async fn fetch(&mut self, wish: Get) -> Result<Followed, Failure> {
         let (clock, name) = (Clock::new(), wish.name.clone());
         let (mut ours, mut poured) = (None, 0);
         let handle = self.handle;
@@ -261,6 +307,12 @@ impl Following<'_> {
                 // What went wrong is told before the end it led to.
                 biased;
                 Some(Ok(record)) = records.next() => {
+                    if let Event::Fetch(fetch::Event::Moved { fetch, to, .. }) = &record.event
+                        && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
+                    {
+                        handle.command(Command::Cancel { fetch: *fetch }).await?;
+                        return Ok(Followed::Folder(base, place));
+                    }
                     if let Some((_, at, what)) = troubles.note(clock.now(), &record) {
                         self.progress.trouble(at, &what);
                     }
@@ -275,7 +327,7 @@ impl Following<'_> {
                     }
                     Ok(Answer::NoWay { .. }) => self.push.soon(),
                     Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
-                        return Ok(Whole { fetch, size: bytes, sha1 });
+                        return Ok(Followed::Whole(Whole { fetch, size: bytes, sha1 }));
                     }
                     Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
                     Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {

@@ -12,6 +12,7 @@ mod push;
 mod source;
 mod stdout;
 mod told;
+mod who;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -19,14 +20,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use servent::Rate;
 use servent_core::fetch;
 use servent_core::time;
 
 use self::all::All;
 use self::folder::Folder;
-use self::job::Job;
+use self::job::{Job, Way};
 pub(crate) use self::job::{NAME, states};
 pub(crate) use self::source::Wanted;
+use self::who::Who;
 use super::Common;
 use super::amount::rate;
 use super::start::{TraceFlag, address, make, runtime};
@@ -50,6 +53,7 @@ use crate::progress::Voice;
   servent get -i list.txt -o music/ --parallel 3
   servent get http://10.0.0.7:6346/Music/
   servent get https://example.org/pub/image.iso --ca-file company.pem
+  servent get http://10.0.0.7:6346/Private/ --user ann        asks for the password
   servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -
   servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
@@ -83,7 +87,7 @@ pub(crate) struct Arguments {
     /// Downloads at a time; the others wait their turn.
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN))]
     parallel: NonZeroUsize,
-    /// Bytes a second each download may bring, such as 500k or 2M.
+    /// Bytes a second all downloads together may bring, such as 500k or 2M.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate: Option<u64>,
     /// Be called back here; port 0 takes any free one.
@@ -92,6 +96,8 @@ pub(crate) struct Arguments {
     /// Believe, for https://, only whom the certificates of this file vouch for.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    who: Who,
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -126,8 +132,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
         runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
     }
+    let way = Way {
+        ca_file: arguments.ca_file.clone(),
+        credentials: runtime.block_on(arguments.who.credentials(&wanted))?,
+        rate: arguments.limit_rate.map(Rate::new),
+    };
     let several = wanted.len() > 1;
-    let mut all = All { voice, several, ..All::default() };
+    let mut all = All::new(voice, several);
     for wanted in wanted {
         if let Some(base) = &wanted.folder {
             if stdout {
@@ -135,9 +146,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             }
             let to = folder_to_make(&wanted, &config, arguments.output.as_deref())?;
             let (base, place) = (base.clone(), wanted.places[0].clone());
-            let (ca_file, damaged) = (arguments.ca_file.clone(), common.damaged());
-            let rate = arguments.limit_rate;
-            all.folders.push(Folder { base, place, to, ca_file, rate, damaged, voice });
+            let (way, damaged) = (way.clone(), common.damaged());
+            all.folders.push(Folder { base, place, to, way, damaged, voice });
             continue;
         }
         let (file, spool) = if stdout {
@@ -149,7 +159,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         } else {
             (destination(&wanted, &config, arguments.output.as_deref())?, None)
         };
-        if let Err(there) = absent(&file) {
+        // What is a folder here may be one there, to be completed.
+        if let Err(there) = absent(&file).or_else(|e| if file.is_dir() { Ok(()) } else { Err(e) }) {
             if !several {
                 return Err(there);
             }
@@ -166,8 +177,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("run one command for each, with a name of its own by -o"));
         }
         let (listen, damaged) = (arguments.listen, common.damaged());
-        let (ca_file, rate) = (arguments.ca_file.clone(), arguments.limit_rate);
-        all.jobs.push(Job { wanted, file, spool, listen, ca_file, rate, damaged, voice });
+        all.jobs.push(Job { wanted, file, spool, listen, way: way.clone(), damaged, voice });
     }
     runtime.block_on(all.run(&config, arguments.parallel.get()))
 }

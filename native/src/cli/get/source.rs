@@ -129,6 +129,25 @@ impl Wanted {
         self.folder.is_some()
     }
 
+    /// It as a folder, when its only source says so by sending us `to`: the same
+    /// name with a slash behind it, as web servers do.
+    pub(super) fn sent_to_folder(&self, to: &str) -> Option<(Base, Place)> {
+        let [Place { host, target: Some(target) }] = &self.places[..] else { return None };
+        let origin = format!("{SECURE}{host}");
+        let (scheme, path) = match target.strip_prefix(&origin) {
+            Some(path) => ("https", path),
+            None => ("http", &target[..]),
+        };
+        let bare = to.strip_suffix('/')?;
+        let same = bare == path || bare == format!("{scheme}://{host}{path}");
+        if !same || self.sha1.is_some() || path.contains(['?', '#']) {
+            return None;
+        }
+        let base = Base { scheme: scheme.into(), host: host.clone(), path: format!("{path}/") };
+        let place = Place { host: host.clone(), target: Some(base.target()) };
+        Some((base, place))
+    }
+
     /// Says what is missing, if anything.
     fn check(&self) -> Result<(), Failure> {
         if self.sha1.is_none() && self.places.iter().any(|p| p.target.is_none()) {
@@ -356,6 +375,28 @@ mod tests {
         let mut all = all(arguments, &[])?;
         assert_eq!(all.len(), 1, "{arguments:?}");
         Ok(all.remove(0))
+    }
+
+    #[test]
+    fn a_folder_without_its_slash_is_known_by_where_it_sends_us() {
+        let folder = |url: &str, to: &str| {
+            let one = parse(&[url]).unwrap();
+            one.sent_to_folder(to).map(|(base, place)| (base.path, place.target.unwrap()))
+        };
+        let plain = Some(("/a/m/".to_owned(), "/a/m/".to_owned()));
+        assert_eq!(folder("http://h:1/a/m", "/a/m/"), plain);
+        assert_eq!(folder("http://h:1/a/m", "http://h:1/a/m/"), plain);
+        let secure = Some(("/m/".to_owned(), "https://h/m/".to_owned()));
+        assert_eq!(folder("https://h/m", "https://h/m/"), secure);
+        for (url, to) in [
+            ("http://h/m", "/m"),
+            ("http://h/m", "/other/"),
+            ("http://h/m", "http://g/m/"),
+            ("https://h/m", "http://h/m/"),
+            ("http://h/m?x", "/m?x/"),
+        ] {
+            assert_eq!(folder(url, to), None, "{url} {to}");
+        }
     }
 
     #[test]

@@ -87,6 +87,10 @@ impl Troubles {
                 Failure::new(Exit::Network, format!("no source has the file{tried}"))
                     .next(format!("look what is shared there: {}", lists.join(" and ")))
             }
+            FetchFailure::NoSource if all(SourceTrouble::Private) => {
+                Failure::new(Exit::Network, format!("the share is private{tried}"))
+                    .next("say who you are with --user NAME; the password is asked for, or read from SERVENT_PASSWORD or --password-file")
+            }
             FetchFailure::NoSource => {
                 Failure::new(Exit::Network, format!("no source has the file{tried}"))
                     .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")

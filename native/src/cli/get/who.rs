@@ -1,0 +1,96 @@
+//! Who we say we are, where a share is private.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use servent::Credentials;
+
+use super::source::Wanted;
+use crate::cli::ask::Person;
+use crate::exit::{Exit, Failure};
+
+/// The environment variable that may hold the password.
+const VARIABLE: &str = "SERVENT_PASSWORD";
+
+/// A name, and where its password comes from. On the command line others could
+/// read it.
+#[derive(Debug, Args)]
+pub(super) struct Who {
+    /// Say this name and a password to the servers that are named here, where
+    /// they want to know. The password is in SERVENT_PASSWORD or --password-file,
+    /// or is asked for.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The first line of this file is the password.
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
+}
+
+impl Who {
+    /// What is said to the servers of these downloads; asks at the terminal for
+    /// what is missing.
+    pub(super) async fn credentials(
+        &self,
+        wanted: &[Wanted],
+    ) -> Result<Option<Credentials>, Failure> {
+        let Some(user) = &self.user else { return Ok(None) };
+        if user.contains(':') {
+            let what = format!("the name {user} has a colon in it, which no server understands");
+            return Err(Failure::usage(what));
+        }
+        let hosts = wanted.iter().flat_map(|one| one.places.iter().map(|place| place.host.clone()));
+        let password = self.password(user).await?;
+        Ok(Some(Credentials::new(user, &password, hosts)))
+    }
+
+    async fn password(&self, user: &str) -> Result<String, Failure> {
+        if let Some(file) = &self.password_file {
+            let text =
+                std::fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;
+            return Ok(text.lines().next().unwrap_or_default().to_owned());
+        }
+        if let Ok(password) = std::env::var(VARIABLE) {
+            return Ok(password);
+        }
+        let hidden = Hidden::begin();
+        let answer = match (Person::present(), &hidden) {
+            (Some(person), Some(_)) => person.ask(&format!("the password of {user}:")).await,
+            _ => None,
+        };
+        if hidden.is_some() {
+            let _ = writeln!(io::stderr()); // The line that was typed was not shown either.
+        }
+        answer.ok_or_else(|| {
+            Failure::new(
+                Exit::Usage,
+                "there is no password, and no terminal on which to ask for it",
+            )
+            .next("put it into SERVENT_PASSWORD, or name a file that has it with --password-file")
+        })
+    }
+}
+
+/// While this is there, the terminal does not show what is typed.
+struct Hidden {
+    terminal: std::fs::File,
+    before: rustix::termios::Termios,
+}
+
+impl Hidden {
+    fn begin() -> Option<Self> {
+        let terminal = std::fs::File::open("/dev/tty").ok()?;
+        let before = tcgetattr(&terminal).ok()?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Now, &silent).ok()?;
+        Some(Self { terminal, before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
+}
