@@ -16,8 +16,8 @@ pub enum Reach {
     World,
 }
 
-/// How far an address reaches; an IPv4 address in IPv6 clothes as far as
-/// without them.
+/// How far an address reaches. An IPv4-mapped IPv6 address counts as the IPv4
+/// address in it.
 pub const fn reach(ip: IpAddr) -> Reach {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
@@ -47,15 +47,16 @@ pub const fn reach(ip: IpAddr) -> Reach {
     }
 }
 
-/// The same address without the clothes IPv4 wears in IPv6, so that one servent
-/// has one.
+/// The same address, with an IPv4-mapped IPv6 address turned into the IPv4
+/// address in it, so that one servent has one address.
 pub(crate) const fn canonical(at: SocketAddr) -> SocketAddr {
     SocketAddr::new(at.ip().to_canonical(), at.port())
 }
 
-/// True when somebody at `teller` can honestly know somebody at `at`: never
-/// nobody, and who is only reached from nearby only from nearby. A stranger
-/// must not make us, or others, knock inside a network of ours.
+/// True when somebody at `teller` can honestly know somebody at `at`. An address
+/// that reaches nobody is never plausible, nor is one that reaches less far than
+/// the teller's own: a stranger must not make us, or others, dial into a network
+/// of ours.
 pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
     let there = reach(at);
     there != Reach::Nowhere && there >= reach(teller)

@@ -33,8 +33,9 @@ impl Alts {
     }
 }
 
-/// One address, with the default port when it names none; port 0 is none. An
-/// IPv4 address in IPv6 clothes is undressed, so that no address has two names.
+/// One address, with the default port when it names none; port 0 is no address.
+/// An IPv4-mapped IPv6 address becomes the IPv4 address in it, so that no address
+/// has two names.
 fn address(text: &str) -> Option<SocketAddr> {
     let at = match text.parse::<SocketAddr>() {
         Ok(at) => at,
