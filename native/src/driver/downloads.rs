@@ -3,12 +3,12 @@
 //! number is put into a name that is taken. What is in the way of the one name
 //! has nothing to do with the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
-use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, iter};
 
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -30,6 +30,8 @@ pub(crate) struct Downloads {
     durability: Durability,
     /// Names of the partial files, without `.part`.
     names: BTreeMap<FetchId, String>,
+    /// Those that have a name and no file yet.
+    fresh: BTreeSet<FetchId>,
     /// Names that were asked for.
     wanted: BTreeMap<FetchId, String>,
     open: BTreeMap<FetchId, Result<Arc<PartFile>, StoreError>>,
@@ -50,6 +52,7 @@ impl Downloads {
             tree,
             durability,
             names: BTreeMap::new(),
+            fresh: BTreeSet::new(),
             wanted: BTreeMap::new(),
             open: BTreeMap::new(),
             whole: Arc::default(),
@@ -96,8 +99,31 @@ impl Downloads {
             .map_or(0, |m| if m.is_file() { m.len() } else { 0 })
     }
 
-    /// Opens or makes a download's file. The change to remember comes before
-    /// the file: a name without a file does no harm.
+    /// Chooses the name of a download's file, unless it has one. It has to be
+    /// remembered before [`Downloads::allocate`] makes the file: a name without
+    /// a file does no harm, but a file whose name a crash made forgotten would
+    /// lie about for ever.
+    pub(crate) fn naming(&mut self, fetch: FetchId, name: &str) -> Option<Change> {
+        if self.names.contains_key(&fetch) {
+            return None;
+        }
+        let safe = self.safe(name);
+        self.wanted.entry(fetch).or_insert_with(|| safe.clone());
+        let free = (1_u32..)
+            .map(|n| if n == 1 { safe.clone() } else { number(&safe, n) })
+            .find(|name| self.is_free(name))?;
+        self.names.insert(fetch, free.clone());
+        self.fresh.insert(fetch);
+        Some(Change::Part(fetch, PartName { name: free, whole: false }))
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        let taken = fs::symlink_metadata(self.part_path(name)).is_ok();
+        !taken && self.names.values().all(|other| other != name)
+    }
+
+    /// Opens or makes a download's file. The change says what it is called,
+    /// should somebody have made one of the chosen name meanwhile.
     pub(crate) fn allocate(
         &mut self,
         fetch: FetchId,
@@ -105,11 +131,8 @@ impl Downloads {
         size: Option<u64>,
     ) -> Option<Change> {
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
-            let known = self.names.contains_key(&fetch);
-            let safe = self.safe(name);
-            self.wanted.entry(fetch).or_insert_with(|| safe.clone());
-            let name = self.names.entry(fetch).or_insert(safe).clone();
-            let opened = self.open_part(fetch, name, known);
+            self.naming(fetch, name);
+            let opened = self.open_part(fetch);
             self.open.insert(fetch, opened.map(Arc::new).map_err(|why| store_error(&why)));
         }
         if let (Some(Ok(part)), Some(size)) = (self.open.get(&fetch), size)
@@ -121,22 +144,24 @@ impl Downloads {
         Some(Change::Part(fetch, PartName { name, whole: false }))
     }
 
-    fn open_part(&mut self, fetch: FetchId, name: String, known: bool) -> io::Result<PartFile> {
+    fn open_part(&mut self, fetch: FetchId) -> io::Result<PartFile> {
+        let name = self.names.get(&fetch).cloned().unwrap_or_default();
         fs::create_dir_all(self.part_path(&name).parent().unwrap_or(&self.dir))?;
         let mut options = OpenOptions::new();
         let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
         options.read(true).write(true).custom_flags(nofollow);
-        let durability = self.durability;
-        if known {
+        if !self.fresh.contains(&fetch) {
             let file = options.create(true).open(self.part_path(&name))?;
-            return Ok(PartFile::new(file, durability));
+            return Ok(PartFile::new(file, self.durability));
         }
-        for n in 1_u32.. {
-            let numbered = if n == 1 { name.clone() } else { number(&name, n) };
-            match options.create_new(true).open(self.part_path(&numbered)) {
+        let wanted = self.wanted.get(&fetch).cloned().unwrap_or_else(|| name.clone());
+        let more = (2_u32..).map(|n| number(&wanted, n));
+        for name in iter::once(name).chain(more) {
+            match options.create_new(true).open(self.part_path(&name)) {
                 Ok(file) => {
-                    self.names.insert(fetch, numbered);
-                    return Ok(PartFile::new(file, durability));
+                    self.fresh.remove(&fetch);
+                    self.names.insert(fetch, name);
+                    return Ok(PartFile::new(file, self.durability));
                 }
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) => return Err(why),
@@ -213,6 +238,9 @@ impl Downloads {
         self.open.remove(&fetch);
         self.wanted.remove(&fetch);
         let name = self.names.remove(&fetch)?;
+        if self.fresh.remove(&fetch) {
+            return Some(Change::PartGone(fetch));
+        }
         if let Err(why) = fs::remove_file(self.part_path(&name))
             && why.kind() != io::ErrorKind::NotFound
         {

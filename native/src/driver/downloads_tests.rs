@@ -100,6 +100,31 @@ fn a_download_that_rests_goes_on_in_the_same_file() {
 }
 
 #[test]
+fn a_crash_before_the_name_is_remembered_or_right_after_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.bin.part"), "somebody's").unwrap();
+    let mut downloads = empty(dir.path());
+    let Some(Change::Part(fetch, named)) = downloads.naming(FetchId(1), "a.bin") else {
+        panic!("nothing is remembered");
+    };
+    assert!(downloads.naming(FetchId(1), "a.bin").is_none(), "once is enough");
+    let Some(Change::Part(_, other)) = downloads.naming(FetchId(2), "a.bin") else {
+        panic!("nothing is remembered");
+    };
+    assert_eq!((&named.name[..], &other.name[..]), ("a (2).bin", "a (3).bin"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is made before");
+    // It was remembered, and nothing more: the next start goes on with it.
+    let (parts, mut rows) = (vec![(fetch, named)], [fetch_row(Vec::new())]);
+    let (mut downloads, _) =
+        Downloads::restore((dir.path(), false), Durability::Process, parts, &mut rows);
+    downloads.allocate(fetch, "a.bin", Some(5)).unwrap();
+    downloads.part(fetch).unwrap().write_at(b"hello", 0).unwrap();
+    downloads.complete(fetch).unwrap();
+    assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");
+    assert_eq!(fs::read(dir.path().join("a.bin.part")).unwrap(), b"somebody's");
+}
+
+#[test]
 fn a_renaming_interrupted_by_a_crash_is_done_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), "whole").unwrap();

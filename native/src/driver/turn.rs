@@ -265,8 +265,14 @@ impl Loop {
                 ) => self.said.push(Effect::Output(output)),
                 Effect::Output(Output::Persist(op)) => self.changes.push(Change::Node(op)),
                 Effect::Output(output) => {
-                    if let Output::Complete { fetch } = output {
-                        self.changes.extend(self.downloads.completing(fetch));
+                    match &output {
+                        Output::Allocate { fetch, name, .. } => {
+                            self.changes.extend(self.downloads.naming(*fetch, name));
+                        }
+                        Output::Complete { fetch } => {
+                            self.changes.extend(self.downloads.completing(*fetch));
+                        }
+                        _ => {}
                     }
                     self.outputs.push(output);
                 }
