@@ -34,6 +34,7 @@ enum Command {
     Conformance(cmd::conformance::Args),
     Dist(cmd::dist::Args),
     Fuzz(cmd::fuzz::Args),
+    Soak(cmd::soak::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -46,6 +47,7 @@ fn main() -> std::process::ExitCode {
         Command::Conformance(args) => cmd::conformance::run(&args),
         Command::Dist(args) => cmd::dist::run(&args),
         Command::Fuzz(args) => cmd::fuzz::run(&args),
+        Command::Soak(args) => cmd::soak::run(&args),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -4,20 +4,6 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Place, assert_same, complains, finish, free_port, noise};
 
-/// The program with files of at most 100 KB, as on a full disk; the signal
-/// that comes with it is ignored, as a service manager may do.
-fn cramped(place: &Place, arguments: &[&str]) -> Command {
-    let command = place.servent(&[]);
-    let program = command.get_program().to_owned();
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]);
-    shell.arg(program).args(arguments);
-    shell.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
-    shell.current_dir(place.dir.path()).stdin(Stdio::null());
-    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
-    shell
-}
-
 /// Sends 2 MB; the trace of one side does not fit. How both ended, and what
 /// arrived.
 fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
@@ -28,11 +14,9 @@ fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
     let trace = ["--trace", "trace.sqlog", "-q"];
     let side = |traced: bool, arguments: &[&str]| {
         if traced {
-            return cramped(place, &[arguments, &trace].concat());
+            return piped(place.cramped(&[arguments, &trace].concat()));
         }
-        let mut command = place.servent(&[arguments, &["-q"]].concat());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        piped(place.servent(&[arguments, &["-q"]].concat()))
     };
     let receive = ["receive", "--open", "--yes", "--listen", &at];
     // What arrives goes through a pipe: that is not what is cramped.
@@ -48,6 +32,11 @@ fn sent_with_a_trace_that_does_not_fit(place: &Place, of_sender: bool) {
     assert!(other.status.success(), "{}", String::from_utf8_lossy(&other.stderr));
     complains(full, 4, "the trace is not whole");
     assert_same(&place.path("arrived"), &bytes);
+}
+
+fn piped(mut command: Command) -> Command {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 /// A pipe with nothing in it.

@@ -18,4 +18,5 @@ mod pauses;
 mod queue;
 mod several_downloads;
 mod slow_reader;
+mod soak;
 mod swarm_source;

@@ -6,5 +6,6 @@ pub(crate) mod demo;
 pub(crate) mod dist;
 pub(crate) mod fuzz;
 pub(crate) mod page;
+pub(crate) mod soak;
 pub(crate) mod test;
 pub(crate) mod tidy;
