@@ -238,7 +238,13 @@ impl Bench {
         self.world.answers(node)
     }
 
-    /// Everything that was recorded.
+    /// Takes everything that was recorded since this was called last, and keeps
+    /// it no more: for a bench that runs for long.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        core::mem::take(&mut self.records)
+    }
+
+    /// Everything that was recorded, and not taken yet.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records

@@ -19,7 +19,7 @@ use crate::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest it is left alone, and how long dials to it are remembered.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Targets that are remembered.
+/// Targets that are remembered, and addresses.
 const TABLE: usize = 4_096;
 /// The time over which dials in all are counted.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -59,6 +59,8 @@ pub(super) struct Gate {
     owners: BTreeMap<IpAddr, Vain>,
     /// In the present window, and since when that is.
     all: (Instant, u32),
+    /// When those were forgotten last that nobody names any more.
+    forgot: Instant,
 }
 
 impl Gate {
@@ -69,7 +71,7 @@ impl Gate {
             self.all = (now, 0);
         }
         self.forget(now);
-        let full = self.all.1 >= limits.knocks || self.targets.len() >= TABLE;
+        let full = self.all.1 >= limits.knocks || self.is_full();
         let refuses = |vain: Option<&Vain>| vain.is_some_and(|vain| vain.refuses(now));
         if full || refuses(self.targets.get(&to)) || refuses(self.owners.get(&owner)) {
             return false;
@@ -88,17 +90,28 @@ impl Gate {
             if let Some(all) = self.owners.get_mut(&owner) {
                 all.count = all.count.saturating_sub(vain.count);
                 all.until = Instant::ZERO;
+                if all.count == 0 {
+                    self.owners.remove(&owner);
+                }
             }
             self.all.1 = self.all.1.saturating_sub(vain.count);
         }
     }
 
-    /// Forgets whom nobody has named for long, when there are many.
+    fn is_full(&self) -> bool {
+        self.targets.len().max(self.owners.len()) >= TABLE
+    }
+
+    /// Forgets whom nobody has named for long; that walks the tables, so it is
+    /// seldom.
     fn forget(&mut self, now: Instant) {
-        if self.targets.len() >= TABLE {
-            self.targets.retain(|_, vain| now.since(vain.last) < LONGEST);
-            self.owners.retain(|_, vain| now.since(vain.last) < LONGEST);
+        let pause = if self.is_full() { PAUSE } else { LONGEST };
+        if now.since(self.forgot) < pause {
+            return;
         }
+        self.forgot = now;
+        self.targets.retain(|_, vain| now.since(vain.last) < LONGEST);
+        self.owners.retain(|_, vain| now.since(vain.last) < LONGEST);
     }
 }
 
@@ -152,6 +165,22 @@ mod tests {
             assert!(gate.lets(Instant::from_micros(n), to, &Limits::default()));
             gate.answered(to);
         }
-        assert!(gate.targets.is_empty());
+        assert!(gate.targets.is_empty() && gate.owners.is_empty());
+    }
+
+    #[test]
+    fn whom_nobody_names_any_more_is_forgotten() {
+        let mut gate = Gate::default();
+        let anybody =
+            |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();
+        let most = |gate: &Gate| gate.targets.len().max(gate.owners.len());
+        // As many as may be, then a trickle.
+        knocks(&mut gate, (MINUTE.ratio(4, 1), OFTEN), anybody);
+        assert_eq!(most(&gate), TABLE);
+        let later = Instant::from_secs(1_000) + LONGEST.ratio(2, 1);
+        for n in 0..100 {
+            assert!(gate.lets(later + MINUTE.ratio(n, 1), anybody(n), &Limits::default()));
+        }
+        assert!(most(&gate) <= 12, "{}", most(&gate));
     }
 }
