@@ -178,6 +178,7 @@ fn failed(why: SendFailure, peer: SocketAddr, length: Option<u64>, sender: &Send
         SendFailure::Refused { begun: true, why } => {
             let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
             Failure::new(Exit::Failed, what)
+                .next("once that is mended there, send it again: only what is missing travels")
         }
         SendFailure::WrongCode => {
             Failure::new(Exit::Failed, format!("the code is not that of {peer}, which took nothing"))

@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::kills::moment;
-use crate::program::{Place, Running, assert_same, finish, free_port, noise, pause};
+use crate::kills::Moments;
+use crate::program::{Place, Running, assert_same, finish, free_port, noise};
 
 /// Clocks that run fast, so that a receiver that is gone shows within seconds.
 const FAST: [&str; 2] = ["--set", "unicast.unreachable=3s"];
@@ -82,9 +82,10 @@ fn a_folder_whose_sender_is_killed_is_gone_on_with() {
     let files = album(&place);
     let at = format!("127.0.0.1:{}", free_port());
     let _receiver = receiver(&place, &at);
+    let mut moments = Moments::drawn();
     for _ in 0..KILLS {
         let sender = Running::start(place.servent(&["send", "--open", &at, "album", "--json"]));
-        pause(moment(400));
+        moments.wait(400);
         sender.kill();
     }
     arrives(&place, &at, &files);
@@ -95,11 +96,12 @@ fn a_folder_whose_receiver_is_killed_is_gone_on_with() {
     let place = Place::new();
     let files = album(&place);
     let at = format!("127.0.0.1:{}", free_port());
+    let mut moments = Moments::drawn();
     for _ in 0..KILLS {
         let receiver = receiver(&place, &at);
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| send(&place, &at));
-            pause(moment(400));
+            moments.wait(400);
             receiver.kill();
             if let Err(said) = sender.join().unwrap() {
                 assert!(said.contains("is gone") || said.contains("nobody answers"), "{said}");

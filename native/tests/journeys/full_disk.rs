@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::program::{Place, assert_same, complains, finish, free_port, noise};
+use crate::program::{Place, Running, assert_same, complains, finish, free_port, noise};
 
 /// Sends 2 MB; the trace of one side does not fit. How both ended, and what
 /// arrived.
@@ -51,4 +51,40 @@ fn empty() -> std::process::ChildStdout {
 fn a_trace_that_does_not_fit_on_the_disk_is_no_success() {
     sent_with_a_trace_that_does_not_fit(&Place::new(), true);
     sent_with_a_trace_that_does_not_fit(&Place::new(), false);
+}
+
+/// The folder that fills is a filesystem of one megabyte, in a mount namespace
+/// of its own; then it grows.
+#[test]
+fn a_full_inbox_is_said_on_both_sides_and_with_more_room_the_rest_comes() {
+    let place = Place::new();
+    let bytes = noise(2_000_000);
+    std::fs::write(place.path("film"), &bytes).unwrap();
+    std::fs::create_dir(place.path("in")).unwrap();
+    let at = format!("127.0.0.1:{}", free_port());
+    let program = place.servent(&[]).get_program().to_owned();
+    let receive = "\"$0\" receive --once --open --yes --json --listen $1 -o in/";
+    let script = format!(
+        "mount -t tmpfs -o size=1m none in && {{ {receive}; echo $? > code; \
+         mount -o remount,size=4m in && {receive} && cp in/* arrived; }}"
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["-rm", "sh", "-c", &script]).arg(program).arg(&at);
+    shell.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
+    shell.current_dir(place.dir.path()).stdin(Stdio::null());
+    let mut receiver = Running::start(shell);
+    receiver.event("listening");
+
+    let output = place.run(&["send", "--open", &at, "film", "-q"]);
+    complains(&output, 1, "could not keep it");
+    complains(&output, 1, "No space left");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("only what is missing travels"));
+    receiver.event("listening");
+    assert_eq!(std::fs::read_to_string(place.path("code")).unwrap(), "4\n");
+    let output = place.run(&["send", "--open", &at, "film", "-q"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let carried = receiver.event("received")["carried"].as_u64().unwrap();
+    assert!((1..1_500_000).contains(&carried), "{carried} bytes travelled the second time");
+    assert!(receiver.ended().success());
+    assert_same(&place.path("arrived"), &bytes);
 }

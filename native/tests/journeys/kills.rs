@@ -5,14 +5,30 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use servent_core::rng::Rng;
+
 use crate::program::{Place, Running, assert_same, finish, free_port, noise, pause, until};
 
 /// How often a side is killed.
 pub(crate) const TIMES: u32 = 20;
 
-/// Any time up to so many milliseconds.
-pub(crate) fn moment(most: u64) -> Duration {
-    Duration::from_millis(RandomState::new().hash_one(most) % most)
+/// The instants of the kills. A test that fails shows the seed that draws the
+/// same again.
+pub(crate) struct Moments(Rng);
+
+impl Moments {
+    pub(crate) fn drawn() -> Self {
+        let given = std::env::var("SERVENT_TEST_SEED").ok();
+        let seed = given
+            .map_or_else(|| RandomState::new().hash_one(()), |seed| seed.parse().expect("a seed"));
+        println!("the same instants again: SERVENT_TEST_SEED={seed}");
+        Self(Rng::new(seed))
+    }
+
+    /// Waits, up to so many milliseconds.
+    pub(crate) fn wait(&mut self, most: u64) {
+        pause(Duration::from_micros(self.0.below(most * 1_000)));
+    }
 }
 
 const SIZE: usize = 8_000_000;
@@ -24,9 +40,10 @@ fn a_get_that_is_killed_again_and_again_gets_its_file() {
     let server = place.sharing(&["--set", "upload_rate=2000000"]);
     let url = format!("http://{}/get/0/film", server.at);
     let get = ["get", &url, "-o", "film", "--state", "get", "--time-scale", "20"];
+    let mut moments = Moments::drawn();
     for _ in 0..TIMES {
         let running = Running::start(place.servent(&get));
-        pause(moment(400));
+        moments.wait(400);
         running.kill();
         if place.path("film").exists() {
             assert_same(&place.path("film"), &bytes);
@@ -47,8 +64,9 @@ fn a_get_whose_server_is_killed_again_and_again_gets_its_file() {
     let url = format!("http://{at}/get/0/film");
     let get = ["get", &url, "-o", "film", "--state", "get", "--time-scale", "20"];
     let mut running = Running::start(place.servent(&get));
+    let mut moments = Moments::drawn();
     for _ in 0..TIMES {
-        pause(moment(400));
+        moments.wait(400);
         server.kill();
         server = place.sharing(&slow);
     }
@@ -72,7 +90,7 @@ fn under_way(place: &Place) -> [Child; 2] {
 
 /// Kills one side of a transfer at some instant. The other ends by itself: as
 /// if nothing had been when that came too late, else with a sentence.
-fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8]) {
+fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8], moments: &mut Moments) {
     let [mut dies, other] = {
         let [sender, receiver] = under_way(place);
         if sender_dies { [sender, receiver] } else { [receiver, sender] }
@@ -82,7 +100,7 @@ fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8]) {
         // Of one that never spoke nobody can know that it died.
         until("it has begun", || whole.exists() || place.path("in/film.part").exists());
     }
-    pause(moment(500));
+    moments.wait(500);
     dies.kill().unwrap();
     dies.wait().unwrap();
     let output = finish(other);
@@ -101,13 +119,15 @@ fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8]) {
 }
 
 fn either_side_dies(sender_dies: bool) {
+    let moments = Moments::drawn();
     std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
+        for thread in 0..4 {
+            let mut moments = Moments(moments.0.fork("thread", thread));
+            scope.spawn(move || {
                 let (place, bytes) = (Place::new(), noise(4_000_000));
                 std::fs::write(place.path("film"), &bytes).unwrap();
                 for _ in 0..TIMES / 4 {
-                    one_side_dies(&place, sender_dies, &bytes);
+                    one_side_dies(&place, sender_dies, &bytes, &mut moments);
                     std::fs::remove_dir_all(place.path("in")).unwrap();
                 }
             });

@@ -1,7 +1,7 @@
 //! A swarm of 10 000 pieces, and `kill -9` on both sides of it.
 
-use super::kills::{TIMES, moment};
-use crate::program::{Place, Running, assert_same, free_port, pause};
+use super::kills::{Moments, TIMES};
+use crate::program::{Place, Running, assert_same, free_port};
 use crate::swarm_program::{client, coordinator_in_pieces, number};
 
 const PIECE: usize = 256;
@@ -20,8 +20,11 @@ fn sw_30_ten_thousand_pieces_go_on_whichever_side_is_killed_and_however_often() 
     // One that stays, one that is killed, and a coordinator that is, too.
     let mut stays = client(&place, server.at, "stays", &[]);
     let mut dies = client(&place, server.at, "dies", &[]);
+    // One that never found a coordinator would end, as it should.
+    stays.event("progress");
+    let mut moments = Moments::drawn();
     for turn in 0..TIMES {
-        pause(moment(500));
+        moments.wait(500);
         if turn % 2 == 0 {
             server.kill();
             server = serve(&place, &at).0;

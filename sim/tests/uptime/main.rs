@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const DAY: u64 = 24 * 60;
 const DAYS: u64 = 7;
 /// Minutes from one visitor to the next, and the longest that one stays.
-const EVERY: u64 = 12;
+const EVERY: u64 = 20;
 const STAY: u64 = 15;
 
 /// Bytes of memory that a node holds: what a copy of it takes.

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod bench;
+pub(crate) mod campaign;
 pub(crate) mod conformance;
 pub(crate) mod demo;
 pub(crate) mod dist;
