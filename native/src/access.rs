@@ -1,5 +1,4 @@
-//! Who asked for what, and what came of it: one record a request, made of the
-//! node's events.
+//! The access log: one record per request, made from the node's events.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,34 +14,35 @@ use servent_core::trace::Event;
 /// A request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Access {
-    /// When it came.
+    /// When the request arrived.
     pub at: Instant,
-    /// Who asked.
+    /// The client.
     pub peer: SocketAddr,
-    /// `GET`, `HEAD` and so on, as it came.
+    /// `GET`, `HEAD` and so on, as received.
     pub method: String,
-    /// What was asked for, as it came.
+    /// The request target, as received.
     pub target: String,
-    /// The range asked for, `-n` for the last n bytes.
+    /// The requested range, `-n` for the last n bytes.
     pub range: Option<String>,
-    /// The program that asks, in its own words.
+    /// The client's `User-Agent`.
     pub agent: Option<String>,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// Bytes of the file that were sent; `None` when it broke off midway.
+    /// Bytes of the file that were sent; `None` when the transfer was cut
+    /// short.
     pub bytes: Option<u64>,
-    /// From the request to its end.
+    /// Time from the request to the end of the response.
     pub took: Duration,
-    /// How long its place was waited for, when it got an upload slot.
+    /// How long it waited in the queue, if it got an upload slot.
     pub waited: Option<Duration>,
 }
 
-/// Puts records together, and gives each away as soon as it is whole.
+/// Assembles records, and sends each one as soon as it is complete.
 #[derive(Debug)]
 pub(crate) struct Watch {
     open: BTreeMap<ConnId, Open>,
     to: SyncSender<Access>,
-    /// Records the reader was too slow for.
+    /// Records dropped because the reader was too slow.
     lost: u64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Watch {
 #[derive(Debug)]
 struct Open {
     peer: SocketAddr,
-    /// The request that is being answered.
+    /// The request being answered.
     asked: Option<Access>,
     waited: Option<Duration>,
 }
@@ -60,7 +60,7 @@ impl Watch {
         Self { open: BTreeMap::new(), to, lost: 0 }
     }
 
-    /// Looks at what happened.
+    /// Processes an event.
     pub(crate) fn note(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Conn(event) => self.conn(now, event),
@@ -99,7 +99,7 @@ impl Watch {
                 let Some(asked) = &mut open.asked else { return };
                 asked.status = *status;
                 asked.waited = open.waited.take();
-                // What has no bytes of a file behind it is whole with its head.
+                // A response without bytes of a file is complete with its head.
                 if start == end || asked.method == "HEAD" {
                     self.end(now, *conn, Some(0));
                 }
@@ -113,7 +113,7 @@ impl Watch {
         }
     }
 
-    /// The request under way on that connection is over, if it was answered.
+    /// The current request on that connection has ended, if it was answered.
     fn end(&mut self, now: Instant, conn: ConnId, bytes: Option<u64>) {
         let asked = self.open.get_mut(&conn).and_then(|open| open.asked.take());
         let Some(mut access) = asked.filter(|asked| asked.status != 0) else { return };
@@ -194,7 +194,7 @@ mod tests {
         watch.conn(at(3), &reply(206, 10));
         watch.conn(at(4), &ConnEvent::Closed { conn: CONN });
         assert_eq!(records.try_recv().unwrap().bytes, None);
-        // Nothing was answered: nothing is told.
+        // Without a response there is no record.
         watch.conn(at(5), &ConnEvent::Closed { conn: CONN });
         assert!(records.try_recv().is_err());
     }

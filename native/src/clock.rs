@@ -1,12 +1,13 @@
-//! The only reader of the clock. Everybody else takes `now` as an argument.
+//! The only place that reads the clock. Everything else takes `now` as an
+//! argument.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use servent_core::time::Instant;
 
-/// Counts microseconds since the Unix epoch, and never backwards within a
-/// run: the wall clock is read once, from then on the steady clock.
+/// Microseconds since the Unix epoch that never go backwards within a run: the
+/// wall clock is read once, then the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: std::time::Instant,
@@ -28,15 +29,15 @@ impl Clock {
         Self { origin: std::time::Instant::now(), origin_us }
     }
 
-    /// The instant now.
+    /// The current instant.
     #[must_use]
     pub fn now(&self) -> Instant {
         let run = u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX);
         Instant::from_micros(self.origin_us.saturating_add(run))
     }
 
-    /// The same instant on the runtime's steady clock, for a sleep. Nothing
-    /// is decided by it: after the sleep the clock is asked again.
+    /// The same instant on the runtime's monotonic clock, for a sleep. It
+    /// decides nothing: after the sleep the clock is read again.
     pub(crate) fn wake_at(&self, at: Instant) -> tokio::time::Instant {
         let ahead = at.as_micros().saturating_sub(self.origin_us);
         let day = 24 * 3600 * 1_000_000;
@@ -46,7 +47,7 @@ impl Clock {
     }
 }
 
-/// A steady stopwatch for reports that must not come too often.
+/// A monotonic stopwatch for limiting how often something is reported.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch(std::time::Instant);
 

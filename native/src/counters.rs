@@ -1,5 +1,5 @@
-//! Numbers that only grow, counted from the node's events: nothing decides
-//! by them.
+//! Counters of the node's events, for display only: no decision depends on
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use servent_core::trace::Event;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// What has happened since the start.
+        /// Totals since the start.
         #[derive(Debug, Default)]
         pub(crate) struct Counters { $($(#[$doc])* pub(crate) $name: AtomicU64,)* }
 
@@ -37,13 +37,13 @@ counters! {
     downloads_done, downloads_failed, bytes_stored,
     /// Turns of the node's task.
     turns,
-    /// Inputs and timeouts given to the node.
+    /// Inputs and timeouts handled by the node.
     inputs,
     /// Transactions of the store.
     commits,
     /// Changes in them.
     changes,
-    /// Lines the trace file could not take.
+    /// Lines left out of the trace file.
     trace_lines_dropped,
 }
 

@@ -1,4 +1,4 @@
-//! What can keep a servent from starting or going on, in sentences that say
+//! What can keep a servent from starting or make it stop, as sentences that say
 //! what to do next.
 
 use std::io;
@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// Somebody else listens there.
+    /// Another program listens there.
     #[error("port {} on {} is in use: choose another with --listen, or stop what listens there", at.port(), at.ip())]
     PortInUse {
         /// Where we wanted to listen.
@@ -25,13 +25,13 @@ pub enum StartError {
         /// What the system said.
         why: io::Error,
     },
-    /// Somebody else has the UDP port.
+    /// Another program uses the UDP port.
     #[error("UDP port {} on {} is in use: choose another with --listen, or stop what listens there", at.port(), at.ip())]
     UdpPortInUse {
         /// Where we wanted to listen.
         at: SocketAddr,
     },
-    /// The system does not give us the UDP address.
+    /// The system does not let us use the UDP address.
     #[error("cannot use UDP address {at}: {why}")]
     Udp {
         /// Where we wanted to listen.
@@ -47,7 +47,7 @@ pub enum StartError {
         /// What the system said.
         why: io::Error,
     },
-    /// A folder of our own cannot be made or written.
+    /// A folder of ours cannot be created or written.
     #[error("cannot use the folder {}: {why}", path.display())]
     Folder {
         /// The folder.
@@ -55,13 +55,13 @@ pub enum StartError {
         /// What the system said.
         why: io::Error,
     },
-    /// The store said no.
+    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreFailure),
-    /// The system gives no random bytes: nothing drawn would be a secret.
+    /// The system has no random bytes, so no secret could be drawn.
     #[error("the system gives no random numbers: {0}")]
     Dice(#[source] io::Error),
-    /// The trace file cannot be made.
+    /// The trace file cannot be created.
     #[error("cannot write the trace {}: {why}", path.display())]
     Trace {
         /// The file.
@@ -77,17 +77,17 @@ impl StartError {
     }
 }
 
-/// Why something is not shared as the user wished.
+/// Why something could not be shared or unshared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ShareError {
     /// It cannot be opened.
     #[error(transparent)]
     Open(StartError),
-    /// It is not among what is shared.
+    /// It is not shared.
     #[error("{} is not shared", path.display())]
     NotShared {
-        /// What was named.
+        /// The path that was named.
         path: PathBuf,
         /// What is shared.
         shared: Vec<PathBuf>,
@@ -101,15 +101,15 @@ pub enum ShareError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreFailure {
-    /// Another servent works with this state.
+    /// Another servent uses this state.
     #[error("the state in {} is in use by another servent{}: stop it, or run a second one with a folder of its own (--state) and an address of its own (--listen)", path.display(), by(*pid))]
     Locked {
         /// The state folder.
         path: PathBuf,
-        /// Its process id, when it left one.
+        /// Its process id, if known.
         pid: Option<u32>,
     },
-    /// The file is not ours, or it is damaged.
+    /// The file is not a state of ours, or it is damaged.
     #[error("{} is damaged or no servent's state ({why}); it has not been touched: put a good copy in its place, or start with --put-damaged-aside to rename it and begin with an empty queue", path.display())]
     Damaged {
         /// The file.
@@ -122,12 +122,12 @@ pub enum StoreFailure {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         found: u32,
-        /// Ours.
+        /// The latest version this program knows.
         known: u32,
     },
-    /// The system said no.
+    /// An I/O error.
     #[error("cannot read or write the state {}: {why}", path.display())]
     Io {
         /// The file.
@@ -135,7 +135,7 @@ pub enum StoreFailure {
         /// What the system said.
         why: io::Error,
     },
-    /// The database said no.
+    /// The database refused a write.
     #[error("cannot write the state {}: {why}; nothing that was promised is lost, mend this and start again", path.display())]
     Write {
         /// The file.
@@ -149,17 +149,17 @@ fn by(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
 
-/// Why a running servent had to end.
+/// Why a running servent stopped.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Nothing can be promised any more, because nothing can be saved.
+    /// State can no longer be saved, so nothing can be promised.
     #[error(transparent)]
     Store(#[from] StoreFailure),
-    /// It ended in peace, and its trace is not whole.
+    /// It stopped normally, but its trace is incomplete.
     #[error("the trace is not whole: {0}")]
     Trace(io::Error),
-    /// The task that owns the node is gone: a bug, or it was aborted.
+    /// The node's task is gone: a bug, or it was aborted.
     #[error("the servent ended unexpectedly")]
     Gone,
 }

@@ -1,5 +1,5 @@
 //! How the program ends: one sentence, what to do next, and an exit code that
-//! a script can tell apart.
+//! scripts can tell apart.
 
 use std::fmt;
 use std::io;
@@ -8,15 +8,15 @@ use std::path::Path;
 /// The exit codes, as `servent help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did not work, for a reason that has no code of its own.
+    /// A failure without a code of its own.
     Failed = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// Nobody could be reached, or everybody refused.
+    /// No peer could be reached, or all refused.
     Network = 3,
     /// A folder or file cannot be read or written, or the disk is full.
     Disk = 4,
-    /// The bytes, the trace or the run are not what they should be.
+    /// The bytes, the trace or the run do not verify.
     Unverified = 5,
     /// Another program listens on the port.
     PortInUse = 6,
@@ -42,9 +42,9 @@ Exit codes:
   8    a state file, trace or scenario that cannot be understood
   130  stopped by the user before it was done";
 
-/// What the standard library writes before the number of a system's error.
+/// What the standard library puts before the number of a system error.
 const OS_ERROR: &str = " (os error ";
-/// What it writes before the reason why a name has no address.
+/// What it puts before the reason why a name did not resolve.
 const LOOKUP: &str = "failed to lookup address information: ";
 
 /// What went wrong and what to do next.
@@ -76,7 +76,7 @@ impl Failure {
             .mend(error)
     }
 
-    /// Adds what the user can do about what the system said.
+    /// Adds advice that depends on the system's error.
     pub(crate) fn mend(self, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => self.next("check the path"),
@@ -88,7 +88,7 @@ impl Failure {
     }
 }
 
-/// A sentence without the numbers the system gives its errors.
+/// A sentence without the numbers of system errors.
 fn without_number(mut text: String) -> String {
     while let Some(from) = text.find(OS_ERROR) {
         let number = text[from + OS_ERROR.len()..].find(')');
@@ -98,8 +98,8 @@ fn without_number(mut text: String) -> String {
     text
 }
 
-/// What the system said, without its error number and without the name of the
-/// call that failed.
+/// The system's message, without its error number and without the name of the
+/// failed call.
 pub(crate) fn said(error: &io::Error) -> String {
     let text = without_number(error.to_string());
     let mut text = text.strip_prefix(LOOKUP).unwrap_or(&text).to_owned();

@@ -1,5 +1,5 @@
 //! The servent as a library: the driver that hosts the core's node on real
-//! sockets, files and time. The program is made of it.
+//! sockets, files and time. The program is built on it.
 
 mod access;
 mod clock;

@@ -1,4 +1,4 @@
-//! The `servent` program: commands around the library's driver.
+//! The `servent` program: its commands, built on the library's driver.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

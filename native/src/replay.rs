@@ -1,4 +1,4 @@
-//! Re-executing a tape from a file.
+//! Replaying a tape from a file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,14 +8,14 @@ use servent_core::trace::qlog;
 use servent_core::trace::replay::Replay;
 pub use servent_core::trace::replay::Report;
 
-/// Bytes read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 4 << 20;
-/// A line longer than this is no line of a tape.
+/// A longer line cannot be a line of a tape.
 const LINE: usize = 64 << 20;
 
-/// Runs the node of a tape again and says whether it did the same. A tape
-/// that is damaged, cut short or of another version is no error: the report
-/// says so.
+/// Replays a tape and reports whether the node did the same. A tape that is
+/// damaged, truncated or of another version is not an error: the report says
+/// so.
 #[must_use]
 pub fn bytes(tape: &[u8]) -> Report {
     let mut replay = Replay::new();
@@ -23,11 +23,11 @@ pub fn bytes(tape: &[u8]) -> Report {
     replay.report().clone()
 }
 
-/// Runs the node of a tape again and says whether it did the same.
+/// Replays a tape and reports whether the node did the same.
 ///
 /// # Errors
-/// The file cannot be read. A tape that is damaged, cut short or of another
-/// version is no error: the report says so.
+/// The file cannot be read. A tape that is damaged, truncated or of another
+/// version is not an error: the report says so.
 pub fn file(path: &Path) -> io::Result<Report> {
     let mut file = File::open(path)?;
     let mut replay = Replay::new();

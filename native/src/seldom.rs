@@ -1,13 +1,13 @@
-//! Warnings that strangers can cause are told seldom.
+//! Rate limit for warnings that strangers can cause.
 
 use servent_core::time::{Duration, Instant};
 
 use crate::Clock;
 
-/// The least time between two of one kind.
+/// The shortest time between two warnings of one kind.
 const BETWEEN: Duration = Duration::from_secs(10);
 
-/// Counts what is not told every time.
+/// Counts the occurrences of a warning.
 #[derive(Debug, Default)]
 pub struct Seldom {
     told: Option<(Clock, Instant)>,
@@ -15,8 +15,8 @@ pub struct Seldom {
 }
 
 impl Seldom {
-    /// It happened once more. When it is time to tell it: how often it
-    /// happened untold before.
+    /// Counts an occurrence. When it is time for a warning: how many
+    /// occurrences before this one were not reported.
     pub fn tell(&mut self) -> Option<u64> {
         let early = match &self.told {
             Some((clock, at)) => clock.now().since(*at) < BETWEEN,

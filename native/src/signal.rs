@@ -1,18 +1,18 @@
-//! Ctrl-C and its relatives.
+//! Ctrl-C and similar signals.
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{Exit, Failure, said};
 
-/// Resolves at the first SIGINT or SIGTERM. From then on a second one ends
-/// the program at once, in case saving takes longer than patience.
+/// Resolves at the first SIGINT or SIGTERM. After that a second one ends the
+/// program at once, in case the user does not want to wait for saving.
 pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 impl Signals {
-    /// Takes the signals over; to be called before anything is promised.
+    /// Installs the handlers; to be called before anything is promised.
     pub(crate) fn new() -> Result<Self, Failure> {
         let take = |kind| {
             signal(kind).map_err(|e| {
@@ -25,7 +25,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the first one.
+    /// Waits for the first signal.
     pub(crate) async fn first(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -33,7 +33,7 @@ impl Signals {
         }
     }
 
-    /// Ends the program at the next one.
+    /// Ends the program at the next signal.
     pub(crate) fn end_at_next(mut self) {
         tokio::spawn(async move {
             self.first().await;

@@ -1,9 +1,10 @@
 //! The tape of a running servent: to a file, and kept in memory for the lab.
 //!
-//! Memory never holds the node's task up, and the file only where that is
-//! wanted. What the file cannot take in time is left out and an explicit gap
-//! says so; what memory does not hold any more likewise. A file that is as long
-//! as it may be ends in such a gap: what strangers send cannot fill the disk.
+//! Memory never makes the node's task wait, and the file only where that is
+//! wanted. Lines that the file cannot take in time are left out, and an
+//! explicit gap says so; likewise for lines that memory no longer holds. A file
+//! that has reached its limit ends in such a gap: what strangers send cannot
+//! fill the disk.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,32 +22,32 @@ use servent_core::trace::tape::{Start, Writer};
 use servent_core::trace::{Event, Record, qlog};
 use tokio::sync::broadcast;
 
-/// Turns that may wait for the file.
+/// Turns that may wait to be written to the file.
 const FILE_TURNS: usize = 4_096;
-/// The same where the node waits for the file.
+/// The same when the node waits for the file.
 const FILE_TURNS_AWAITED: usize = 4;
 /// Bytes of lines kept in memory.
 const MEMORY: usize = if cfg!(test) { 64 << 10 } else { 64 << 20 };
-/// Lines and records a slow listener may be behind.
+/// Lines and records a slow subscriber may be behind.
 const BEHIND: usize = 16_384;
 
-/// The lines so far and a subscription to those that follow.
+/// The lines so far and a subscription to later ones.
 pub type Joined = (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>);
 
-/// A file for the tape. Only its owner may read it.
+/// A trace file. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Bytes it may have; 0 for no limit. The run goes on when it is full, and
-    /// a gap at its end says so.
+    /// The longest it may become, in bytes; 0 for no limit. When it is full the
+    /// run goes on, and a gap at its end says so.
     pub limit: u64,
-    /// Wait for it when it is slow, rather than leave lines out.
+    /// Wait for a slow file instead of leaving lines out.
     pub waits: bool,
 }
 
 impl TraceFile {
-    /// Bytes a file may have unless somebody says otherwise.
+    /// The default limit of a file in bytes.
     pub const LIMIT: u64 = 1 << 30;
 }
 
@@ -56,7 +57,7 @@ impl From<PathBuf> for TraceFile {
     }
 }
 
-/// Lines in memory, for those who join late.
+/// Lines in memory, for late subscribers.
 #[derive(Debug)]
 pub(crate) struct Memory {
     kept: Mutex<Kept>,
@@ -65,9 +66,9 @@ pub(crate) struct Memory {
 
 #[derive(Debug)]
 struct Kept {
-    /// Header and start: kept whatever happens.
+    /// Header and start: always kept.
     head: Vec<Arc<str>>,
-    /// Says that lines after the head are missing.
+    /// The gap that stands for missing lines after the head.
     gap: Option<Arc<str>>,
     lines: VecDeque<Arc<str>>,
     bytes: usize,
@@ -90,26 +91,26 @@ impl Memory {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything so far, and what follows without a hole between.
+    /// Everything so far, and a subscription that continues without a gap.
     pub(crate) fn join(&self) -> Joined {
         let kept = self.kept();
         let lines = kept.head.iter().chain(&kept.gap).chain(&kept.lines).cloned().collect();
         (lines, kept.live.subscribe())
     }
 
-    /// The records from now on.
+    /// A subscription to records from now on.
     pub(crate) fn records(&self) -> broadcast::Receiver<Arc<Record>> {
         self.records.subscribe()
     }
 
-    /// True when lines had to go.
+    /// Adds lines; true when older ones had to be dropped.
     fn add(&self, lines: &[String]) -> bool {
         let mut kept = self.kept();
         for line in lines {
             let line: Arc<str> = Arc::from(line.as_str());
             kept.bytes += line.len();
             kept.lines.push_back(Arc::clone(&line));
-            let _ = kept.live.send(line); // Nobody may listen.
+            let _ = kept.live.send(line); // There may be no subscriber.
         }
         let mut lost = false;
         while kept.bytes > MEMORY
@@ -122,7 +123,7 @@ impl Memory {
     }
 }
 
-/// What the node's task writes to.
+/// The tape that the node's task writes.
 #[derive(Debug)]
 pub(crate) struct Tape {
     writer: Writer,
@@ -135,18 +136,18 @@ pub(crate) struct Tape {
 struct FileTape {
     turns: SyncSender<Vec<String>>,
     thread: JoinHandle<std::io::Result<()>>,
-    /// The node's task waits for it.
+    /// The node's task waits for the file.
     waits: bool,
     missing: u64,
-    /// Bytes it may still take; `None` once it is full.
+    /// Bytes the file may still take; `None` once it is full.
     room: Option<u64>,
 }
 
 impl Tape {
-    /// Begins a tape to a file, to memory, or both; `None` for neither.
+    /// Begins a tape in a file, in memory, or both; `None` for neither.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub(crate) fn begin(
         at: Instant,
         start: Start,
@@ -168,26 +169,26 @@ impl Tape {
         self.memory.clone()
     }
 
-    /// The node is about to be given an input.
+    /// Records an input about to be handled.
     pub(crate) fn input(&mut self, at: Instant, input: &Input) {
         self.writer.input(at, input, &mut self.lines);
     }
 
-    /// The node's timers are about to run.
+    /// Records a timeout about to be handled.
     pub(crate) fn timeout(&mut self, at: Instant) {
         self.writer.timeout(at, &mut self.lines);
     }
 
-    /// That led to these effects.
+    /// Records the effects of the last input or timeout.
     pub(crate) fn effects(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
         for record in self.writer.effects(at, effects, &mut self.lines) {
             if let Some(memory) = &self.memory {
-                let _ = memory.records.send(Arc::new(record)); // Nobody may listen.
+                let _ = memory.records.send(Arc::new(record)); // There may be no subscriber.
             }
         }
     }
 
-    /// Hands the turn's lines on; says how many the file could not take.
+    /// Passes on the turn's lines; returns how many the file could not take.
     pub(crate) fn turn(&mut self, at: Instant) -> u64 {
         let lines = std::mem::take(&mut self.lines);
         if lines.is_empty() {
@@ -203,7 +204,7 @@ impl Tape {
         self.file.as_mut().map_or(0, |file| file.add(at, lines, &self.writer))
     }
 
-    /// Ends the tape whole and waits until the file has it.
+    /// Ends the tape and waits until all of it is in the file.
     pub(crate) fn end(mut self, at: Instant) -> std::io::Result<()> {
         self.writer.checkpoint(at, &mut self.lines);
         let lines = std::mem::take(&mut self.lines);
@@ -214,7 +215,7 @@ impl Tape {
         let lines = file.after_gap(at, lines, &self.writer);
         let FileTape { turns, thread, room, .. } = file;
         if room.is_some() {
-            let _ = turns.send(lines); // A writer that is gone tells why below.
+            let _ = turns.send(lines); // If the writer is gone, the error follows below.
         }
         drop(turns);
         thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the trace writer failed")))
@@ -266,16 +267,16 @@ impl FileTape {
         }
     }
 
-    /// Says at the end of the file that it is full.
+    /// Writes at the end of the file that it is full.
     fn fill(&mut self, at: Instant, writer: &Writer) {
         self.room = None;
         let mut gap = Vec::new();
         writer.clone().gap(at, "the file is as long as --trace-limit lets it be", &mut gap);
-        let _ = self.turns.send(gap); // A writer that is gone tells why at the end.
+        let _ = self.turns.send(gap); // If the writer is gone, `end` reports why.
         tracing::warn!("the trace file is full; what happens from now on is not in it");
     }
 
-    /// The next lines for the file, after a word about those that are missing.
+    /// The next lines for the file, after a gap record if lines are missing.
     fn after_gap(&self, at: Instant, lines: Vec<String>, writer: &Writer) -> Vec<String> {
         if self.missing == 0 {
             return lines;
@@ -288,14 +289,14 @@ impl FileTape {
     }
 }
 
-/// A tape holds the seed and every ticket: nobody else may read it. A file
-/// that is there keeps the rights its owner gave it.
+/// A tape contains the seed and every ticket, so nobody else may read it. An
+/// existing file keeps its permissions.
 fn private(path: &Path) -> std::io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// Writes turn by turn; flushes whenever there is nothing more to write, so
-/// that the file is good to read while the servent runs.
+/// Writes turn by turn; flushes whenever the queue is empty, so that the file
+/// can be read while the servent runs.
 fn write(mut file: BufWriter<File>, turns: &Receiver<Vec<String>>) -> std::io::Result<()> {
     loop {
         let lines = match turns.try_recv() {

@@ -1,4 +1,4 @@
-//! Who plays in the demo, and the files they want.
+//! The clients of the demo and the files they download.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) struct Member {
     pub(crate) dialect: Dialect,
     /// Which of [`FILES`] it wants.
     pub(crate) file: usize,
-    /// How long after the beginning of a round it comes.
+    /// How long after the start of a round it connects.
     pub(crate) after: Duration,
 }
 
@@ -33,8 +33,8 @@ const fn member(name: &'static str, dialect: Dialect, file: usize, after_ms: u64
     Member { name, dialect, file, after: Duration::from_millis(after_ms) }
 }
 
-/// In order of arrival. Only one is passive: passive clients are told apart
-/// by their address, and here everybody has the same.
+/// In order of arrival. Only one is passive: passive clients are distinguished
+/// by their address, and here all have the same one.
 pub(crate) const CLIENTS: [Member; 7] = [
     member("anna", Dialect::Parq, 0, 0),
     member("bela", Dialect::Active, 1, 300),
@@ -45,7 +45,7 @@ pub(crate) const CLIENTS: [Member; 7] = [
     member("newcomer", Dialect::Parq, 0, 4_000),
 ];
 
-/// Names and sizes of what is shared.
+/// Names and sizes of the shared files.
 const FILES: [(&str, usize); 4] = [
     ("a song.flac", 1 << 20),
     ("a longer song.flac", 3 << 20),
@@ -53,7 +53,7 @@ const FILES: [(&str, usize); 4] = [
     ("notes.pdf", 512 << 10),
 ];
 
-/// Makes the shared files; their bytes are the same in every demo.
+/// Creates the shared files; their content is the same in every demo.
 pub(crate) fn make_files(folder: &Path) -> Result<Vec<SharedFile>, Failure> {
     let mut made = Vec::new();
     for (index, (name, size)) in FILES.iter().enumerate() {

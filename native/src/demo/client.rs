@@ -1,5 +1,5 @@
-//! One client of the demo: joins the line, fetches, compares, and waits for
-//! the next round.
+//! One client of the demo: queues, downloads, compares, and waits for the next
+//! round.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) struct Client {
     pub(crate) tell: mpsc::Sender<Outcome>,
 }
 
-/// Round after round, until the task is aborted or nobody listens.
+/// Runs round after round, until the task is aborted or nobody listens.
 pub(crate) async fn fetch_forever(client: Client) {
     for round in 1u64.. {
         tokio::time::sleep(client.member.after).await;
@@ -44,7 +44,7 @@ impl Client {
         match self.wait_for(name).await {
             Ok(bytes) => {
                 let right = same_bytes(&path, &self.file.path).await;
-                // The next rounds need the room.
+                // The next rounds need the disk space.
                 let _ = tokio::fs::remove_file(&path).await;
                 Outcome::Fetched { who, bytes, right }
             }
@@ -73,7 +73,7 @@ impl Client {
     }
 }
 
-/// Compares two small files byte by byte: independent of every hash.
+/// Compares two small files byte by byte, independently of any hash.
 async fn same_bytes(a: &Path, b: &Path) -> bool {
     match tokio::try_join!(tokio::fs::read(a), tokio::fs::read(b)) {
         Ok((a, b)) => a == b,

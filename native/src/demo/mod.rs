@@ -25,7 +25,7 @@ use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
 use crate::progress::Voice;
 use crate::signal::Signals;
 
-/// How the demo is to run.
+/// Options of the demo.
 pub(crate) struct Plan {
     /// Ends by itself after this long.
     pub(crate) length: Option<Duration>,
@@ -33,24 +33,24 @@ pub(crate) struct Plan {
     pub(crate) time_scale: u32,
     /// Upload slots of the busy servent.
     pub(crate) slots: u32,
-    /// Bytes a second it uploads.
+    /// The uploader's rate limit in bytes per second.
     pub(crate) rate: u64,
     /// Where files, state and traces go.
     pub(crate) folder: PathBuf,
     pub(crate) www: Option<PathBuf>,
     pub(crate) voice: Voice,
     pub(crate) token: String,
-    /// Who may follow the tapes at once.
+    /// How many readers may follow the tapes at once.
     pub(crate) readers: u32,
 }
 
-/// What a client has to say about one download.
+/// What a client reports about one download.
 pub(crate) enum Outcome {
     Fetched { who: &'static str, bytes: u64, right: bool },
     Failed { who: &'static str, why: String },
 }
 
-/// Runs it to its end and sums up.
+/// Runs the demo to its end and sums up.
 pub(crate) async fn run(
     plan: &Plan,
     lab: Option<(TcpListener, Door)>,
@@ -103,7 +103,7 @@ pub(crate) async fn run(
     Ok(summary)
 }
 
-/// Follows the tape of the uploader until the time is up.
+/// Follows the uploader's tape until the time is up.
 async fn watch(
     plan: &Plan,
     uploader: &Handle,
@@ -146,7 +146,8 @@ fn trace_of(plan: &Plan, name: &str) -> PathBuf {
     plan.folder.join("traces").join(format!("{name}.sqlog"))
 }
 
-/// One machine plays everybody, so limits per address must not bite.
+/// All clients share one machine and address, so limits per address must not
+/// apply.
 fn node(plan: &Plan) -> node::Config {
     let mut config = node::Config::default();
     config.queue.time_scale = plan.time_scale;
@@ -201,7 +202,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
     }
 }
 
-/// Makes the folders of a demo.
+/// Creates the folders of a demo.
 pub(crate) fn make_folders(root: &Path) -> Result<(), Failure> {
     for name in ["shared", "traces"] {
         let folder = root.join(name);

@@ -15,23 +15,23 @@ use super::Outcome;
 /// The figures of a demo.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Summary {
-    /// Downloads that came to their end.
+    /// Downloads that ended.
     pub(crate) transfers: u64,
     /// Their bytes.
     pub(crate) bytes: u64,
     /// Those that hash to the file asked for and equal it byte by byte.
     pub(crate) verified: u64,
-    /// Every position a client was told.
+    /// Every queue position that a client was told.
     pub(crate) positions: BTreeSet<u32>,
-    /// Milliseconds from the end of an upload to the beginning of the next
-    /// one while somebody waited.
+    /// Milliseconds from the end of an upload to the start of the next one,
+    /// while a client was waiting.
     pub(crate) handover_gaps_ms: Vec<u64>,
-    /// Slot time used, of the slot time there was while somebody waited, in
-    /// parts of a thousand.
+    /// Slot time used as a share of the slot time available while a client was
+    /// waiting, in thousandths.
     pub(crate) utilisation_permille: u64,
-    /// Places lost, by reason.
+    /// Places in the queue that were lost, by reason.
     pub(crate) lost_places: BTreeMap<String, u64>,
-    /// What the replay of the busy servent's trace said.
+    /// The result of replaying the busy servent's trace.
     pub(crate) replay: String,
     /// What went wrong.
     pub(crate) errors: Vec<String>,
@@ -41,13 +41,13 @@ pub(crate) struct Summary {
     load: Load,
 }
 
-/// The line and the slots as the records tell them.
+/// The queue and the slots according to the records.
 #[derive(Debug, Default)]
 struct Load {
     at: Option<Instant>,
     waiting: BTreeSet<String>,
     busy: BTreeSet<String>,
-    /// When slots became free that nobody has taken since.
+    /// When the slots that are free now became free.
     freed: Vec<Instant>,
     used_us: u64,
     wanted_us: u64,
@@ -58,19 +58,19 @@ impl Summary {
         Self { slots: u64::from(slots), ..Self::default() }
     }
 
-    /// Takes a line of the tape.
+    /// Processes a line of the tape.
     pub(crate) fn line(&mut self, line: &str) {
         if let Ok(Line::Record(record)) = qlog::parse(line.as_bytes()) {
             self.record(&record);
         }
     }
 
-    /// Lines were lost, so what is said of slots is not sure any more.
+    /// Lines were lost, so the slot figures are no longer reliable.
     pub(crate) fn lost_lines(&mut self, lines: u64) {
         self.errors.push(format!("{lines} lines of the tape were missed"));
     }
 
-    /// Takes what a client said.
+    /// Processes a client's report.
     pub(crate) fn outcome(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Fetched { who, bytes, right } => {
@@ -122,7 +122,7 @@ impl Summary {
         }
     }
 
-    /// Runs the trace again.
+    /// Replays the trace.
     pub(crate) fn replay(&mut self, trace: &Path) {
         match std::fs::read(trace) {
             Ok(bytes) => {
@@ -140,7 +140,7 @@ impl Summary {
         }
     }
 
-    /// The middle of the hand-over gaps.
+    /// The median of the hand-over gaps.
     pub(crate) fn median_gap_ms(&self) -> Option<u64> {
         let mut gaps = self.handover_gaps_ms.clone();
         gaps.sort_unstable();

@@ -1,4 +1,4 @@
-//! The uploader's table in the terminal: who has a slot, who stands in line.
+//! The uploader's table in the terminal: who has a slot, who is waiting.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use servent_core::time::Instant;
 use super::{Outcome, Summary};
 use crate::progress::{Voice, bytes};
 
-/// A live table on a terminal, a line for each download elsewhere.
+/// A live table on a terminal, one line per download elsewhere.
 pub(crate) struct Table {
     voice: Voice,
     clock: Clock,
@@ -30,7 +30,7 @@ impl Table {
         Self { voice, clock, bar }
     }
 
-    /// Tells the end of a download.
+    /// Reports the end of a download.
     pub(crate) fn say(&self, outcome: &Outcome) {
         let text = match outcome {
             Outcome::Fetched { who, bytes: size, right: true } => {
@@ -46,7 +46,7 @@ impl Table {
         }
     }
 
-    /// Draws the table anew.
+    /// Redraws the table.
     pub(crate) fn draw(&self, view: &NodeView, summary: &Summary) {
         if let Some(bar) = &self.bar {
             bar.set_message(table(self.clock.now(), view, summary));

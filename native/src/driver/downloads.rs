@@ -1,7 +1,6 @@
-//! The files downloads are written to: `NAME.part` in the download folder
-//! until they are whole, then `NAME`. Nothing that exists is overwritten: a
-//! number is put into a name that is taken. What is in the way of the one name
-//! has nothing to do with the other.
+//! The files that downloads are written to: `NAME.part` in the download folder
+//! until they are complete, then `NAME`. Nothing that exists is overwritten: a
+//! name that is taken gets a number. The two names are checked independently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -18,14 +17,14 @@ use servent_core::node::{PartRow, StoreError};
 use crate::files::{PartFile, store_error};
 use crate::store::{Change, Durability, PartName};
 
-/// Bytes of a name, so that what we append still fits.
+/// Longest file name in bytes, so that our suffixes still fit.
 const NAME_BYTES: usize = 200;
 
-/// All downloads' files.
+/// The files of all downloads.
 #[derive(Debug)]
 pub(crate) struct Downloads {
     dir: PathBuf,
-    /// Slashes in names make folders.
+    /// Slashes in names create folders.
     tree: bool,
     durability: Durability,
     /// Names of the partial files, without `.part`.
@@ -39,8 +38,8 @@ pub(crate) struct Downloads {
 }
 
 impl Downloads {
-    /// Takes up what the store remembers: finishes renamings a crash
-    /// interrupted, and takes ranges out of `fetches` whose bytes are gone.
+    /// Restores what the store remembers: completes renames that a crash
+    /// interrupted, and removes from `fetches` the ranges whose bytes are gone.
     pub(crate) fn restore(
         (dir, tree): (&Path, bool),
         durability: Durability,
@@ -81,7 +80,7 @@ impl Downloads {
         (downloads, changes)
     }
 
-    /// Where finished downloads are, to look up from elsewhere.
+    /// Where finished downloads are, for lookups from other threads.
     pub(crate) fn whole(&self) -> Arc<Mutex<BTreeMap<FetchId, PathBuf>>> {
         Arc::clone(&self.whole)
     }
@@ -100,9 +99,9 @@ impl Downloads {
     }
 
     /// Chooses the name of a download's file, unless it has one. It has to be
-    /// remembered before [`Downloads::allocate`] makes the file: a name without
-    /// a file does no harm, but a file whose name a crash made forgotten would
-    /// lie about for ever.
+    /// saved before [`Downloads::allocate`] creates the file: a name without a
+    /// file does no harm, but a file whose name was lost in a crash would never
+    /// be removed.
     pub(crate) fn naming(&mut self, fetch: FetchId, name: &str) -> Option<Change> {
         if self.names.contains_key(&fetch) {
             return None;
@@ -122,8 +121,8 @@ impl Downloads {
         !taken && self.names.values().all(|other| other != name)
     }
 
-    /// Opens or makes a download's file. The change says what it is called,
-    /// should somebody have made one of the chosen name meanwhile.
+    /// Opens or creates a download's file. The change contains its name if a
+    /// file of the chosen name has appeared meanwhile.
     pub(crate) fn allocate(
         &mut self,
         fetch: FetchId,
@@ -176,7 +175,7 @@ impl Downloads {
     }
 
     /// What to remember so that a crash before [`Downloads::complete`] is
-    /// made good by [`Downloads::restore`].
+    /// repaired by [`Downloads::restore`].
     pub(crate) fn completing(&self, fetch: FetchId) -> Option<Change> {
         let name = self.names.get(&fetch)?.clone();
         Some(Change::Part(fetch, PartName { name, whole: true }))
@@ -214,14 +213,14 @@ impl Downloads {
         }
     }
 
-    /// Closes the file of a download that has ended for now; it keeps its
-    /// name and is opened again when the download goes on.
+    /// Closes the file of a download that has paused; the download keeps its
+    /// name, and the file is opened again when it resumes.
     pub(crate) fn rest(&mut self, fetch: FetchId) {
         self.open.remove(&fetch);
     }
 
-    /// The same for one that nobody had: a file nothing was written to is not
-    /// left lying about.
+    /// The same for a download that found no source: a file that nothing was
+    /// written to is removed.
     pub(crate) fn rest_without(&mut self, fetch: FetchId) {
         self.rest(fetch);
         if let Some(name) = self.names.get(&fetch) {
@@ -232,7 +231,7 @@ impl Downloads {
         }
     }
 
-    /// Forgets a download that nobody wants or whose bytes are wrong, and
+    /// Forgets a download that was cancelled or whose content is wrong, and
     /// removes its file.
     pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<Change> {
         self.open.remove(&fetch);
@@ -250,19 +249,19 @@ impl Downloads {
     }
 }
 
-/// Renames without ever replacing something.
+/// Renames without ever replacing an existing file.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {
-            fs::hard_link(from, to)?; // Refuses an existing name, as we want.
+            fs::hard_link(from, to)?; // Fails if the name exists, as we want.
             fs::remove_file(from)
         }
         other => Ok(other?),
     }
 }
 
-/// A path below some folder, whatever a stranger called it: each part is what
-/// a file may be called.
+/// A path below some folder, whatever the remote called it: each component
+/// becomes a valid file name.
 #[must_use]
 pub fn safe_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty()).map(safe_name);
@@ -270,7 +269,7 @@ pub fn safe_path(path: &str) -> String {
     if path.is_empty() { safe_name("") } else { path }
 }
 
-/// One component of a path, whatever a stranger called the file.
+/// One valid path component, whatever the remote called the file.
 pub(crate) fn safe_name(name: &str) -> String {
     let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
     let mut safe = String::new();

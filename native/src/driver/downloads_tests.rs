@@ -64,7 +64,7 @@ fn a_part_of_somebody_elses_does_not_change_the_name_of_the_whole() {
     let saved = downloads.completing(FetchId(1)).unwrap();
     let Change::Part(fetch, part) = saved else { panic!("{saved:?}") };
     assert_eq!((part.name.as_str(), part.whole), ("a (2).bin", true));
-    // A crash now; the renaming is done at the next start, to the same name.
+    // A crash now: the next start completes the rename, to the same name.
     drop(downloads);
     let parts = vec![(fetch, part)];
     Downloads::restore(
@@ -85,7 +85,7 @@ fn a_download_that_rests_goes_on_in_the_same_file() {
     downloads.part(FetchId(1)).unwrap().write_at(b"hel", 0).unwrap();
     downloads.rest(FetchId(1));
     assert_eq!(downloads.part(FetchId(1)).unwrap_err(), StoreError::Failed);
-    // One that got nothing leaves nothing, and may still go on.
+    // One that received nothing leaves no file, and may still go on.
     downloads.allocate(FetchId(2), "b.bin", Some(5)).unwrap();
     downloads.rest_without(FetchId(2));
     assert!(!dir.path().join("b.bin.part").exists());

@@ -31,64 +31,64 @@ use crate::tape::{Joined, Memory};
 /// What a handle asks of the node's task.
 #[derive(Debug)]
 pub(crate) enum Control {
-    /// Give this to the node.
+    /// Pass this command to the node.
     Command(Command),
-    /// What does the node look like?
+    /// Report the node's view.
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
-    /// What does its queue look like, by lanes?
+    /// Report its queue, sorted into lanes.
     QueueByLanes { windows: Windows, reply: oneshot::Sender<QueueByLanes> },
-    /// What does its part in the overlay look like?
+    /// Report its part in the overlay.
     Neighbourhood { reply: oneshot::Sender<Option<Neighbourhood>> },
-    /// Take this file in a swarm; the answer is its number.
+    /// Download this file in a swarm; the reply is its number.
     Want { want: Want, reply: oneshot::Sender<SwarmFile> },
-    /// What does its part in swarms look like, with so many clients a file?
+    /// Report its part in swarms, with at most this many clients per file.
     Swarm { clients: u32, reply: oneshot::Sender<SwarmView> },
-    /// Copy what is remembered to this file.
+    /// Copy the stored state to this file.
     Export { to: PathBuf, reply: oneshot::Sender<Result<(), StoreFailure>> },
     /// End at once, as if killed.
     Abort,
 }
 
-/// A file to be taken in a swarm.
+/// A file to be downloaded in a swarm.
 #[derive(Debug, Clone)]
 pub struct Want {
-    /// The file to make.
+    /// The file to create.
     pub target: PathBuf,
     /// What the coordinator calls it.
     pub url: Text,
-    /// Where the coordinator may be; tried in order.
+    /// Addresses the coordinator may have; tried in order.
     pub coordinator: Vec<SocketAddr>,
-    /// What the whole must hash to, if that is known.
+    /// The expected SHA-256 of the whole file, if known.
     pub sha256: Option<Hash>,
 }
 
 /// A servent's part in the overlay.
 #[derive(Debug, Clone, Serialize)]
 pub struct Neighbourhood {
-    /// Its router.
+    /// Its router's view.
     #[serde(flatten)]
     pub router: RouterView,
-    /// How many others it knows, neighbours or not.
+    /// How many other hosts it knows, neighbours or not.
     pub hosts: usize,
 }
 
-/// A servent's queue at an instant: the line sorted into lanes.
+/// A servent's queue at one instant: the waiting requests sorted into lanes.
 #[derive(Debug, Clone, Serialize)]
 pub struct QueueByLanes {
-    /// When.
+    /// The instant.
     pub at: Instant,
-    /// The node; its cards are those inside the windows of the lanes.
+    /// The node; its requests are those inside the windows of the lanes.
     #[serde(flatten)]
     pub view: NodeView,
-    /// How many stand in which lane.
+    /// How many requests stand in each lane.
     pub lanes: LaneTotals,
 }
 
 /// How a servent ended; `None` while it runs.
 pub(crate) type Ended = Option<Result<(), Arc<RunError>>>;
 
-/// A running servent. Clones are the same servent; it is aborted when the
-/// last one goes.
+/// A running servent. Clones refer to the same servent; it is aborted when the
+/// last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Handle {
     pub(crate) control: mpsc::Sender<Control>,
@@ -96,7 +96,7 @@ pub struct Handle {
     pub(crate) shared: Arc<Outside>,
 }
 
-/// What can be looked at without asking the node's task.
+/// What can be read without asking the node's task.
 #[derive(Debug)]
 pub(crate) struct Outside {
     pub(crate) addrs: Vec<SocketAddr>,
@@ -115,7 +115,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Counts what happened.
+    /// Counts an event.
     pub(crate) fn note(&self, now: Instant, event: &Event) {
         self.counters.count(event);
         if let Some(access) = &self.access {
@@ -140,14 +140,14 @@ impl Handle {
         self.shared.addrs.first().copied()
     }
 
-    /// Every address it listens on, with the ports it really got.
+    /// Every address it listens on, with the actual ports.
     #[must_use]
     pub fn addrs(&self) -> Vec<SocketAddr> {
         self.shared.addrs.clone()
     }
 
-    /// Gives a command to the node. Its answers come through
-    /// [`Handle::answers`]; subscribe before.
+    /// Passes a command to the node. The answers come through
+    /// [`Handle::answers`]; subscribe first.
     ///
     /// # Errors
     /// The servent has ended.
@@ -155,14 +155,13 @@ impl Handle {
         self.control.send(Control::Command(command)).await.map_err(|_| RunError::Gone)
     }
 
-    /// The answers from now on.
+    /// Subscribes to answers from now on.
     #[must_use]
     pub fn answers(&self) -> broadcast::Receiver<Answer> {
         self.shared.answers.subscribe()
     }
 
-    /// What the node looks like, with `count` places of the line from
-    /// position `from`.
+    /// The node's view, with `count` places of its queue from position `from`.
     ///
     /// # Errors
     /// The servent has ended.
@@ -173,7 +172,7 @@ impl Handle {
         view.await.map_err(|_| RunError::Gone)
     }
 
-    /// Its queue, with those places of each lane.
+    /// Its queue by lanes, with the places inside `windows`.
     ///
     /// # Errors
     /// The servent has ended.
@@ -184,7 +183,7 @@ impl Handle {
         lanes.await.map_err(|_| RunError::Gone)
     }
 
-    /// Its part in the overlay; `None` when it takes none.
+    /// Its part in the overlay; `None` when it has none.
     ///
     /// # Errors
     /// The servent has ended.
@@ -195,8 +194,8 @@ impl Handle {
         view.await.map_err(|_| RunError::Gone)
     }
 
-    /// Takes a file in a swarm, or goes on with it. How that goes comes
-    /// through [`Handle::answers`]; subscribe before.
+    /// Downloads a file in a swarm, or resumes that download. Progress comes
+    /// through [`Handle::answers`]; subscribe first.
     ///
     /// # Errors
     /// The servent has ended.
@@ -207,7 +206,8 @@ impl Handle {
         file.await.map_err(|_| RunError::Gone)
     }
 
-    /// Its part in swarms, with so many clients of each file it coordinates.
+    /// Its part in swarms, with at most `clients` clients of each file it
+    /// coordinates.
     ///
     /// # Errors
     /// The servent has ended.
@@ -218,45 +218,46 @@ impl Handle {
         view.await.map_err(|_| RunError::Gone)
     }
 
-    /// What its coordinator has done and met, by reason.
+    /// What its coordinator has done and refused, by reason.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tape so far and the lines that follow, when it is kept in memory.
+    /// The tape so far and a subscription to later lines, when it is kept in
+    /// memory.
     #[must_use]
     pub fn tape(&self) -> Option<Joined> {
         self.shared.memory.as_ref().map(|memory| memory.join())
     }
 
-    /// The records from now on, when the tape is kept in memory.
+    /// Subscribes to records from now on, when the tape is kept in memory.
     #[must_use]
     pub fn records(&self) -> Option<broadcast::Receiver<Arc<Record>>> {
         self.shared.memory.as_ref().map(|memory| memory.records())
     }
 
-    /// How far the library has come.
+    /// The status of the shared library.
     #[must_use]
     pub fn library(&self) -> LibraryStatus {
         self.shared.library.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks at the shared folders again, soon.
+    /// Requests a new scan of the shared folders.
     pub fn rescan(&self) {
-        let _ = self.shared.library_asks.send(Ask::Walk); // A servent that has ended has nothing to scan.
+        let _ = self.shared.library_asks.send(Ask::Walk); // It may have ended.
     }
 
-    /// Shares one more folder or file from now on, over restarts too. When
+    /// Shares one more folder or file from now on, across restarts too. When
     /// this returns it is listed.
     ///
     /// # Errors
-    /// It is not there or cannot be read, or the servent has ended.
+    /// It does not exist or cannot be read, or the servent has ended.
     pub async fn share(&self, path: PathBuf) -> Result<Outcome, ShareError> {
         self.wish(|told| Ask::Share(path, told)).await
     }
 
-    /// Shares a folder or file no longer.
+    /// Stops sharing a folder or file.
     ///
     /// # Errors
     /// It was not shared, or the servent has ended.
@@ -266,14 +267,14 @@ impl Handle {
 
     async fn wish(&self, ask: impl FnOnce(Told) -> Ask) -> Result<Outcome, ShareError> {
         let (told, outcome) = oneshot::channel();
-        let _ = self.shared.library_asks.send(ask(told)); // Then nobody tells either.
+        let _ = self.shared.library_asks.send(ask(told)); // If it has ended, `told` is dropped.
         outcome.await.unwrap_or(Err(ShareError::Gone))
     }
 
-    /// Copies what it remembers to a file that must not be there, as it is now.
+    /// Copies its current state to a file that must not exist yet.
     ///
     /// # Errors
-    /// The system says no, or the servent has ended.
+    /// The file cannot be written, or the servent has ended.
     pub async fn export(&self, to: PathBuf) -> Result<(), RunError> {
         let (reply, done) = oneshot::channel();
         let ask = Control::Export { to, reply };
@@ -281,42 +282,42 @@ impl Handle {
         Ok(done.await.map_err(|_| RunError::Gone)??)
     }
 
-    /// Where downloads go.
+    /// The folder for downloads.
     #[must_use]
     pub fn download_dir(&self) -> &Path {
         &self.shared.download_dir
     }
 
-    /// Numbers that only grow, by name.
+    /// Monotonic counters, by name.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.shared.counters.snapshot()
     }
 
-    /// Why the disk refused something, the last time it did.
+    /// The most recent disk error, if any.
     #[must_use]
     pub fn disk_trouble(&self) -> Option<StoreError> {
         *self.shared.disk_trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until somebody of an `https://` URL could not prove who it is, and
-    /// says who and why.
+    /// Waits until the server of an `https://` URL fails to prove its identity,
+    /// and says which one and why.
     pub async fn distrust(&self) -> String {
         self.shared.trust.refused().await
     }
 
-    /// Where a finished download is.
+    /// The path of a finished download.
     #[must_use]
     pub fn path_of(&self, fetch: FetchId) -> Option<PathBuf> {
         let whole = self.shared.whole.lock().unwrap_or_else(PoisonError::into_inner);
         whole.get(&fetch).cloned()
     }
 
-    /// Stops: messages acknowledged, goodbye to peers, state saved, sockets
-    /// flushed. Waits for it.
+    /// Stops the servent and waits for that: messages are acknowledged, peers
+    /// are told, state is saved, sockets are flushed.
     ///
     /// # Errors
-    /// It had ended with an error, or saving failed.
+    /// The servent had ended with an error, or saving failed.
     pub async fn stop(&self) -> Result<(), Arc<RunError>> {
         if let Some(datagrams) = &self.shared.datagrams {
             datagrams.leave().await;
@@ -325,16 +326,16 @@ impl Handle {
         self.ended().await
     }
 
-    /// Ends it as `kill -9` would: nothing is said, nothing more is saved.
+    /// Ends it as `kill -9` would: peers are not told, nothing more is saved.
     pub async fn abort(&self) {
-        let _ = self.control.send(Control::Abort).await; // If it has ended, so be it.
+        let _ = self.control.send(Control::Abort).await; // If it has ended already, fine.
         let _ = self.ended().await;
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     ///
     /// # Errors
-    /// It had to end.
+    /// It ended because of an error.
     pub async fn ended(&self) -> Result<(), Arc<RunError>> {
         let mut ended = self.ended.clone();
         match ended.wait_for(Option::is_some).await {

@@ -1,4 +1,5 @@
-//! Hashing of downloads, aside: what the node is told of it comes as a report.
+//! Hashing of downloads on other threads; the result reaches the node as a
+//! report.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +23,7 @@ pub(super) fn whole(fetch: FetchId, part: Part, reports: Reports) {
     });
 }
 
-/// What `start..end` of a download is in its hash tree.
+/// The hash of `start..end` of a download in its hash tree.
 pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: Part, reports: Reports) {
     aside(fetch, part, reports, move |file| {
         let tth = Some(tree_hash_of(file, start, end)?);
@@ -30,8 +31,8 @@ pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: Part, report
     });
 }
 
-/// Reads a download where waiting does no harm. Nobody is told when the servent
-/// has ended.
+/// Reads a download on a thread that may block. The result is dropped if the
+/// servent has ended.
 fn aside(
     fetch: FetchId,
     part: Part,

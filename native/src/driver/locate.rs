@@ -1,4 +1,4 @@
-//! Where a URL leads: its host looked up, and what is to be asked there.
+//! Where a URL leads: resolves its host and says what to request there.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,14 +8,15 @@ use fluent_uri::{Uri, UriRef};
 use servent_core::node::Source;
 use tokio::net::{TcpStream, lookup_host};
 
-/// The longest wait for one of several addresses to take a connection.
+/// How long to try one of several addresses before the next.
 const TRY: Duration = Duration::from_secs(3);
 
-/// The address of `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`. Of several the first
-/// that takes a connection is meant, so that one server is asked once.
+/// The address of `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`. Of several, the
+/// first that accepts a connection is taken, so that one server is asked only
+/// once.
 ///
 /// # Errors
-/// It cannot be found, or has none.
+/// The host cannot be resolved, or has no address.
 pub async fn address_of(host: &str, port: u16) -> io::Result<SocketAddr> {
     let named = if has_port(host) { host.to_owned() } else { format!("{host}:{port}") };
     let found: Vec<SocketAddr> = lookup_host(named).await?.collect();
@@ -30,7 +31,7 @@ pub async fn address_of(host: &str, port: u16) -> io::Result<SocketAddr> {
     found.first().copied().ok_or_else(|| io::Error::other("it has no address"))
 }
 
-/// True when a port stands behind the host.
+/// True when the host is followed by a port.
 #[must_use]
 pub fn has_port(host: &str) -> bool {
     host.rsplit_once(':').is_some_and(|(name, port)| {
@@ -38,8 +39,8 @@ pub fn has_port(host: &str) -> bool {
     })
 }
 
-/// The source that another one sends us to, in the words of its `Location`.
-/// From `https://` nobody is sent to where others can read along.
+/// The source that a redirect's `Location` names. A redirect from `https://` to
+/// plain HTTP is not followed.
 pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
     let Place { secure, host, target } = resolve(from, to)?;
     let at = address_of(&host, if secure { 443 } else { 80 }).await.ok()?;

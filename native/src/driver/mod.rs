@@ -1,11 +1,11 @@
 //! The driver: hosts one [`Node`](servent_core::node::Node) on real sockets,
 //! files and time.
 //!
-//! One task owns the node and takes its inputs in turns: whatever has come in
-//! since the last turn, one reading of the clock for all of it. Timers that
-//! are due by that reading run first, so no flood can keep them waiting. What
-//! the node wants remembered in a turn is committed in one transaction before
-//! anything else it wants is carried out.
+//! One task owns the node and processes its inputs in turns: whatever has
+//! arrived since the last turn, with one reading of the clock for all of it.
+//! Timers that are due by that reading run first, so no flood can delay them.
+//! What the node wants remembered in a turn is committed in one transaction
+//! before anything else it wants is carried out.
 
 pub(crate) mod datagrams;
 pub(crate) mod downloads;

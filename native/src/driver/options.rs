@@ -1,4 +1,4 @@
-//! What a servent is started with.
+//! Options for starting a servent.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,46 +18,49 @@ use crate::tape::TraceFile;
 pub struct Options {
     /// Its name in traces.
     pub name: String,
-    /// Where to listen; port 0 takes any free one. Empty: nowhere.
+    /// Addresses to listen on; port 0 takes any free one. Empty: none.
     pub listen: Vec<SocketAddr>,
-    /// The address others reach us at, when it is not the first of `listen`.
+    /// The address at which others reach us, when it is not the first of
+    /// `listen`.
     pub announce: Option<SocketAddr>,
-    /// The folder of `state.redb`; made when it is not there. `None`: nothing
-    /// is remembered.
+    /// The folder of `state.redb`; created if missing. `None`: nothing is
+    /// remembered.
     pub state_dir: Option<PathBuf>,
-    /// Hear and send datagrams too.
+    /// Send and receive datagrams too.
     pub datagrams: Option<Datagrams>,
     /// Shared folders, and single shared files.
     pub shares: Vec<PathBuf>,
-    /// Where downloads go; made when the first one begins.
+    /// The folder for downloads; created when the first one begins.
     pub download_dir: PathBuf,
-    /// Slashes in the names of downloads make folders there. Otherwise they
-    /// are replaced, whoever named the file.
+    /// Slashes in the names of downloads create folders there. Otherwise they
+    /// are replaced.
     pub tree: bool,
-    /// The node. Its limit of connections is lowered to what the system allows.
+    /// The node's configuration. Its connection limit is lowered to what the
+    /// system allows.
     pub node: node::Config,
-    /// Believe, for `https://`, only whom the certificates of this file vouch
-    /// for; `None`: whom those of the system do.
+    /// For `https://`, trust only the certificates in this file; `None`: those
+    /// of the system.
     pub ca_file: Option<PathBuf>,
-    /// Said to servers that want to know who we are.
+    /// Credentials sent to servers that require a name and a password.
     pub credentials: Option<Credentials>,
-    /// Speak TLS with whoever comes, as this; `None`: with nobody.
+    /// Accept TLS connections with this identity; `None`: plain connections
+    /// only.
     pub identity: Option<Identity>,
-    /// Serve only who knows it.
+    /// Serve only clients that know this password.
     pub password: Option<Password>,
-    /// Bytes a second all uploads together may take; `None`: no limit.
+    /// Bytes per second for all uploads together; `None`: no limit.
     pub upload_rate: Option<u64>,
-    /// The same for the uploads of one address together; a /64 network of IPv6
-    /// is one.
+    /// The same for all uploads to one address together; a /64 network of IPv6
+    /// counts as one address.
     pub upload_rate_per_peer: Option<u64>,
-    /// What all downloads together may bring, and with them those of whoever
-    /// else has a clone of it; `None`: no limit.
+    /// Limit on all downloads together, shared with every other holder of a
+    /// clone of it; `None`: no limit.
     pub download_rate: Option<Rate>,
     /// Coordinate a swarm, if the node is configured for that.
     pub coordinate: Option<Coordinate>,
-    /// The node's dice; drawn by the system when `None`.
+    /// Seed of the node's random numbers; drawn from the system when `None`.
     pub seed: Option<u64>,
-    /// What a promise survives.
+    /// What kind of crash a promise survives.
     pub durability: Durability,
     /// What to do with a state that cannot be read.
     pub damaged_state: DamagedState,
@@ -65,10 +68,10 @@ pub struct Options {
     pub trace: Option<TraceFile>,
     /// Keep the tape in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
-    /// Give every request away when it is over; those there is no room for
-    /// are left out.
+    /// Send each finished request here; requests are dropped when the channel
+    /// is full.
     pub access: Option<SyncSender<Access>>,
-    /// Look at the shared folders again this often; `None`: only when asked.
+    /// Scan the shared folders again this often; `None`: only when asked.
     pub rescan: Option<Duration>,
 }
 

@@ -1,5 +1,5 @@
-//! Who may be served: one name and one password (RFC 7617), of which only the
-//! Argon2 hash is kept.
+//! Who may be served: checks one name and one password (RFC 7617), of which
+//! only the Argon2 hash is kept.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::net::{Report, Reports};
 
-/// Judgements at once: each costs what a guess is to cost.
+/// Checks at one time: each is expensive on purpose.
 const AT_ONCE: usize = 2;
 
 /// A name and the hash of a password.
@@ -28,8 +28,8 @@ impl Password {
     /// with `$argon2`.
     ///
     /// # Errors
-    /// The hash cannot be read, or there is no randomness to salt one of our
-    /// own; the sentence says which.
+    /// The hash cannot be read, or the system has no random bytes for a salt;
+    /// the sentence says which.
     pub fn new(user: &str, secret: &str) -> Result<Self, String> {
         let hash = if secret.starts_with("$argon2") {
             PasswordHash::new(secret).map_err(|why| format!("the hash cannot be read: {why}"))?;
@@ -41,13 +41,13 @@ impl Password {
         Ok(Self { user: user.to_owned(), hash })
     }
 
-    /// True for the words of somebody who knows both. Takes long on purpose.
+    /// True for credentials with the right name and password. Slow on purpose.
     fn admits(&self, words: &str) -> bool {
         let basic = words.split_once(' ').filter(|(kind, _)| kind.eq_ignore_ascii_case("basic"));
         let pair = basic.and_then(|(_, rest)| BASE64.decode(rest.trim().as_bytes()).ok());
         let Some(pair) = pair.and_then(|pair| String::from_utf8(pair).ok()) else { return false };
         let Some((user, password)) = pair.split_once(':') else { return false };
-        // Somebody else's name costs as much.
+        // A wrong name costs as much time as a wrong password.
         let known = PasswordHash::new(&self.hash).is_ok_and(|hash| {
             Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()
         });
@@ -55,7 +55,8 @@ impl Password {
     }
 }
 
-/// Judges somebody's words aside; nobody is right when no password is set.
+/// Checks credentials on another thread; they are never right when no password
+/// is set.
 pub(super) fn judge(password: Option<Arc<Password>>, conn: ConnId, words: String, to: Reports) {
     static ROOM: OnceLock<Semaphore> = OnceLock::new();
     tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! Who is at the other end of connections, for what is shared out by person:
-//! an address, or a /64 network of IPv6, is one.
+//! Who is at the other end of connections, for limits per person: an address,
+//! or a /64 network of IPv6, counts as one.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,12 +10,12 @@ use servent_core::id::ConnId;
 use super::Options;
 use crate::net::{Pace, Paces, Rate};
 
-/// What may be moved in a second.
+/// Rate limits.
 #[derive(Debug, Clone)]
 pub(super) struct Rates {
-    /// Bytes of all uploads.
+    /// Bytes per second of all uploads.
     pub(super) up: Option<u64>,
-    /// Bytes of all uploads of one person.
+    /// Bytes per second of all uploads to one person.
     pub(super) each: Option<u64>,
     /// Of all downloads.
     pub(super) down: Option<Rate>,
@@ -31,17 +31,18 @@ impl Rates {
 /// The upload rates of all connections.
 #[derive(Debug)]
 pub(super) struct People {
-    /// Of all together.
+    /// The limit on all of them together.
     all: Option<Arc<Pace>>,
-    /// Bytes a second of each person.
+    /// Bytes per second for each person.
     each: Option<u64>,
     conns: BTreeMap<ConnId, IpAddr>,
-    /// The rate of each person that is here, and on how many connections.
+    /// The limit of each connected person, and the number of that person's
+    /// connections.
     here: BTreeMap<IpAddr, (Arc<Pace>, u32)>,
 }
 
 impl People {
-    /// Bytes a second of all uploads together, and of those of each person.
+    /// From the bytes per second of all uploads together, and of each person.
     pub(super) fn new(all: Option<u64>, each: Option<u64>) -> Self {
         let all = all.map(|rate| Arc::new(Pace::new(rate)));
         Self { all, each, conns: BTreeMap::new(), here: BTreeMap::new() }
@@ -56,7 +57,7 @@ impl People {
         self.conns.insert(conn, who);
     }
 
-    /// It is over.
+    /// A connection ended.
     pub(super) fn went(&mut self, conn: ConnId) {
         let Some(who) = self.conns.remove(&conn) else { return };
         if let Some((_, conns)) = self.here.get_mut(&who) {
@@ -67,7 +68,7 @@ impl People {
         }
     }
 
-    /// The rates that an upload on a connection keeps to.
+    /// The rate limits that apply to an upload on a connection.
     pub(super) fn paces(&self, conn: ConnId) -> Paces {
         let own = self.conns.get(&conn).and_then(|who| self.here.get(who));
         Paces(self.all.iter().chain(own.map(|(pace, _)| pace)).cloned().collect())

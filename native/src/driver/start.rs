@@ -28,19 +28,19 @@ use crate::net::{Faith, REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Remembered, Store};
 use crate::tape::Tape;
 
-/// Connections the node is not told it may have, so that it can still answer
+/// Connections above the limit the node is told, so that it can still answer
 /// those it must refuse.
 const SPARE: u32 = 16;
 /// Commands that may wait for the node's task.
 const CONTROLS: usize = 64;
-/// Answers a slow listener may be behind.
+/// How many answers a slow subscriber may be behind.
 const ANSWERS: usize = 1_024;
 
 /// Starts servents.
 #[derive(Debug)]
 pub struct Driver;
 
-/// What came out of the folders.
+/// What was restored from the folders.
 struct Folders {
     store: Option<Store>,
     library: Library,
@@ -55,7 +55,7 @@ impl Driver {
     /// Starts a servent.
     ///
     /// # Errors
-    /// Anything it needs and cannot have; see [`StartError`].
+    /// Anything it needs and cannot get; see [`StartError`].
     pub async fn start(options: Options) -> Result<Handle, StartError> {
         let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
@@ -81,7 +81,7 @@ impl Driver {
             Some(dir) => Worker::start(folders.library, options.rescan, reports.clone())
                 .map_err(|why| StartError::folder(dir, why))?
                 .asker(),
-            None => Arc::new(channel().0), // Nothing is shared: nobody has to look.
+            None => Arc::new(channel().0), // Nothing is shared, so nothing is scanned.
         };
         caches.hear(&reports);
         let outside = Arc::new(Outside {
@@ -127,8 +127,8 @@ impl Driver {
     }
 }
 
-/// Host caches are asked over datagrams of the overlay's own, unless the node
-/// has datagrams for something else.
+/// Host caches are asked over sockets of their own, unless the node already has
+/// a datagram socket.
 async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
     if config.overlay.enabled && config.datagrams.is_none() {
         Caches::bind(addrs).await
@@ -137,7 +137,7 @@ async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
     }
 }
 
-/// Lets others in, on every socket.
+/// Accepts connections on every socket.
 fn accept_all(
     listeners: Vec<TcpListener>,
     room: &Arc<Semaphore>,
@@ -151,10 +151,10 @@ fn accept_all(
     }
 }
 
-/// Listens where it is to listen.
+/// Binds the listening sockets.
 fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
     listen::bind(&options.listen).map_err(|why| match why {
-        // Most often it is ourselves, started twice.
+        // Most often the user has started us twice.
         StartError::PortInUse { .. } => {
             let in_use = options.state_dir.as_deref().and_then(Store::in_use);
             in_use.map_or(why, StartError::from)
@@ -163,7 +163,7 @@ fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
     })
 }
 
-/// Binds the socket of the datagrams.
+/// Binds the datagram socket.
 fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
     let Datagrams { listen: at, only, loss, seed, .. } = *options;
     let socket = Socket::bind((at, only), loss, seed).map_err(|why| match why.kind() {
@@ -174,11 +174,11 @@ fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
     Ok(Box::new(Messaging::new(socket, options.config.clone(), shared)))
 }
 
-/// Others of the overlay that the servent of a state folder has heard of, the
-/// latest first, at most so many. The servent must not run.
+/// Hosts of the overlay that the servent of a state folder knows, most recent
+/// first, at most `most`. The servent must not be running.
 ///
 /// # Errors
-/// It runs, or its state cannot be read.
+/// It is running, or its state cannot be read.
 pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, StoreFailure> {
     if !Store::is_in(state_dir) {
         return Ok(Vec::new());
@@ -189,11 +189,11 @@ pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, Sto
     Ok(hosts.iter().map(|row| row.at).take(most).collect())
 }
 
-/// What was added to the shared folders of the servent of a state folder. The
-/// servent must not run.
+/// The shared folders added at run time to the servent of a state folder. The
+/// servent must not be running.
 ///
 /// # Errors
-/// It runs, or its state cannot be read.
+/// It is running, or its state cannot be read.
 pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
     if !Store::is_in(state_dir) {
         return Ok(Vec::new());
@@ -202,20 +202,20 @@ pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
     Ok(remembered.added)
 }
 
-/// Copies the state of a folder to a file that must not be there. The servent
-/// must not run; one that does is asked by [`Handle::export`].
+/// Copies the state in a folder to a file that must not exist yet. The servent
+/// must not be running; for a running one use [`Handle::export`].
 ///
 /// # Errors
-/// It runs, or the system says no.
+/// It is running, or the file cannot be written.
 pub fn export(state_dir: &Path, to: &Path) -> Result<(), StoreFailure> {
     Store::copy(state_dir, to)
 }
 
-/// Makes such a file the state of a folder. What was there is renamed, and where
-/// to is told. The servent must not run.
+/// Makes such a file the state in a folder. A state already there is renamed;
+/// the result says to what. The servent must not be running.
 ///
 /// # Errors
-/// It runs, or the file is no state.
+/// It is running, or the file is not a state.
 pub fn import(state_dir: &Path, from: &Path) -> Result<Option<PathBuf>, StoreFailure> {
     Store::adopt(state_dir, from)
 }
@@ -227,13 +227,13 @@ fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError>
     listeners.iter().map(local).collect()
 }
 
-/// The node's configuration as it follows from all options, its connections
-/// fitted to the descriptors there are.
+/// The node's configuration as all options together determine it, its
+/// connections limited by the available descriptors.
 fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     let mut config = options.node.clone();
     config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
     config.guarded |= options.password.is_some();
-    // Nobody who is called speaks TLS.
+    // Peers do not expect TLS on a connection they asked us to open.
     config.calls_back &= options.identity.is_none();
     let most = raise_descriptors().connections(config.queue.slots.min(1_024));
     let wanted = config.limits.connections.saturating_add(SPARE);
@@ -298,15 +298,16 @@ fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {
     Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?)
 }
 
-/// Dice nobody can guess.
+/// A seed that nobody can guess.
 ///
 /// # Errors
-/// The system has none.
+/// The system has no random bytes.
 fn random_seed() -> Result<u64, StartError> {
     seed_from(draw)
 }
 
-/// The tickets follow from the seed: without real dice there is no servent.
+/// Tickets are derived from the seed, so without real random bytes there is no
+/// servent.
 fn seed_from(draw: impl FnOnce(&mut [u8]) -> std::io::Result<usize>) -> Result<u64, StartError> {
     let mut seed = [0; 8];
     match draw(&mut seed) {

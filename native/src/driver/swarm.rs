@@ -1,10 +1,11 @@
-//! The files of swarms: those we are the source of, and those we take, which
-//! are called `NAME.part` until they are whole. Nothing that exists is
+//! The files of swarms: those we are the source of, and those we download,
+//! which are called `NAME.part` until they are complete. Nothing that exists is
 //! overwritten.
 //!
-//! Which pieces of a file are right is in the store, with their digests. A
-//! start believes only what it reads again on the disk: what was remembered
-//! and did not reach it, or was changed there, is fetched once more.
+//! The store remembers which pieces of a file are correct, with their digests.
+//! A start trusts only what it reads again from the disk: pieces that were
+//! remembered but did not reach the disk, or were changed there, are fetched
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -25,15 +26,15 @@ use crate::store::{Change, Durability, SwarmRows};
 /// What a coordinator is started with.
 #[derive(Debug, Clone)]
 pub struct Coordinate {
-    /// The files, and what their pieces are.
+    /// The files, and how they are divided into pieces.
     pub files: Vec<(PathBuf, FileSpec)>,
-    /// Pieces the source, and each other source, sends at once.
+    /// Pieces that the source, and each additional source, uploads at one time.
     pub slots: u32,
-    /// Other sources of the same files.
+    /// Additional sources of the same files.
     pub proxies: Vec<std::net::SocketAddr>,
 }
 
-/// A file we take.
+/// A file we download.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
@@ -56,7 +57,7 @@ fn part_path(target: &Path) -> PathBuf {
 }
 
 impl SwarmFiles {
-    /// Takes up what the store remembers; reads what is on the disk of it.
+    /// Restores what the store remembers and checks it against the disk.
     pub(crate) fn restore(durability: Durability, rows: &SwarmRows) -> (Self, Vec<Part>) {
         let (mut targets, mut parts) = (BTreeMap::new(), Vec::new());
         for (file, path) in &rows.targets {
@@ -86,8 +87,8 @@ impl SwarmFiles {
         file
     }
 
-    /// The number of a file we take, the one it had before if there was one;
-    /// what to remember of that.
+    /// The number of a file we download, the same as before if it had one, and
+    /// the change to remember.
     pub(crate) fn target(&mut self, path: &Path) -> (SwarmFile, Option<Change>) {
         if let Some((file, _)) = self.targets.iter().find(|(_, target)| target.path == path) {
             return (*file, None);
@@ -98,7 +99,7 @@ impl SwarmFiles {
         (file, Some(Change::SwarmTarget(file, path.to_owned())))
     }
 
-    /// Where bytes of a file are read from.
+    /// Where to read the bytes of a file from.
     pub(crate) fn reader(&self, file: SwarmFile) -> Result<ServeFrom, StoreError> {
         match self.sources.get(&file) {
             Some(source) => Ok(ServeFrom::Source(Arc::clone(source))),
@@ -106,12 +107,12 @@ impl SwarmFiles {
         }
     }
 
-    /// The file that is being taken.
+    /// The partial file of a download.
     pub(crate) fn part(&self, file: SwarmFile) -> Result<Arc<PartFile>, StoreError> {
         self.targets.get(&file).ok_or(StoreError::Failed)?.open.clone()
     }
 
-    /// Does what the node wants; what takes long, aside.
+    /// Carries out what the node wants; slow work runs on other threads.
     pub(crate) fn carry_out(&mut self, output: Output, reports: &Reports) {
         match output {
             Output::Allocate { file, size } => self.allocate(file, size),
@@ -144,7 +145,7 @@ impl SwarmFiles {
         }
     }
 
-    /// Opens or makes the file, as long as it will be.
+    /// Opens or creates the file at its full length.
     fn allocate(&mut self, file: SwarmFile, size: u64) {
         let Some(target) = self.targets.get_mut(&file) else { return };
         if target.open.is_err() {
@@ -164,7 +165,7 @@ impl SwarmFiles {
     }
 }
 
-/// A name that is taken is one we may not have.
+/// A name that is taken counts as one that cannot be created.
 fn complete_error(why: &io::Error) -> StoreError {
     match why.kind() {
         io::ErrorKind::AlreadyExists => StoreError::Denied,
@@ -172,7 +173,7 @@ fn complete_error(why: &io::Error) -> StoreError {
     }
 }
 
-/// Does something that takes long, and reports it to the node.
+/// Does slow work on another thread and reports the result to the node.
 fn aside(reports: &Reports, work: impl FnOnce() -> Input + Send + 'static) {
     let reports = reports.clone();
     tokio::task::spawn_blocking(move || {
@@ -181,7 +182,8 @@ fn aside(reports: &Reports, work: impl FnOnce() -> Input + Send + 'static) {
     });
 }
 
-/// Pieces whose bytes are on the disk as they were when they were right.
+/// Pieces whose bytes on the disk still have the digest they were verified
+/// with.
 fn there(
     target: &Path,
     part: &Part,
@@ -238,7 +240,7 @@ mod tests {
             SwarmFiles::restore(Durability::Process, &rows(&target, digests)).1[0].have.clone()
         };
         assert_eq!(have(&digests), [(0, 3)]);
-        // What never reached the disk, or was changed there, is not believed.
+        // What never reached the disk, or was changed there, is not trusted.
         file.write_all_at(b"x", 5).unwrap();
         assert_eq!(have(&digests), [(0, 1), (2, 3)]);
         file.set_len(9).unwrap();

@@ -1,4 +1,4 @@
-//! What the coordinator has done and met, counted from its events.
+//! What the coordinator has done and refused, counted from its events.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use servent_core::swarm::{Event, Failure, Limit, Pick, Refusal};
 /// Totals since the start, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Pieces given out, by how the uploader was found.
+    /// Pieces assigned, by how the uploader was found.
     pub assigned: BTreeMap<&'static str, u64>,
-    /// Transfers that ended early, by why.
+    /// Transfers that failed, by reason.
     pub failed: BTreeMap<&'static str, u64>,
-    /// Messages that were not obeyed, by why.
+    /// Messages that were refused, by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Limits that were reached.
     pub limits: BTreeMap<&'static str, u64>,
-    /// Times somebody was put into quarantine.
+    /// How often a client was quarantined.
     pub quarantined: u64,
 }
 
 impl Tally {
-    /// Counts what happened.
+    /// Counts an event.
     pub(crate) fn count(&mut self, event: &Event) {
         let (list, word) = match event {
             Event::Assigned { why, .. } => (&mut self.assigned, pick(*why)),
@@ -106,7 +106,7 @@ mod tests {
         }
         assert_eq!(tally.refused["id_taken"], 2);
         assert_eq!((tally.limits["per_address"], tally.quarantined), (1, 1));
-        // A tape and a counter call a reason by the same name.
+        // A tape and a counter use the same name for a reason.
         for why in [Refusal::NotAClients, Refusal::AboveHardLimit, Refusal::TooSoon] {
             assert_eq!(serde_json::to_value(why).unwrap(), refusal(why));
         }

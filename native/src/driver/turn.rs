@@ -37,12 +37,12 @@ use crate::tape::Tape;
 
 /// Reports taken in one turn.
 const TURN: usize = 256;
-/// How long sockets may take to flush after the node has stopped.
+/// How long flushing the sockets may take after the node has stopped.
 const STOP_WAIT: Duration = Duration::from_secs(3);
-/// How often the store is flushed to the disk while nobody waits for it.
+/// How often the store is flushed to disk when nobody is waiting for that.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
-/// What a loop is made of.
+/// The parts of a [`Loop`].
 pub(super) struct Parts {
     pub(super) clock: Clock,
     pub(super) node: Node,
@@ -69,11 +69,11 @@ pub(super) struct Loop {
     alarm: Alarm,
     node: Node,
     fx: FxOf<Node>,
-    /// `None` while its own code runs, and when nobody wants it any more.
+    /// `None` while its own code runs, and after the endpoint has ended.
     messaging: Option<Box<Messaging>>,
-    /// Who is asked for others of the overlay, when there is no messaging.
+    /// Host caches of the overlay, asked when there is no messaging.
     caches: Caches,
-    /// What the node said of datagrams, for `messaging`.
+    /// The node's effects about datagrams, for `messaging`.
     pub(super) said: Vec<Effect<Output, Event>>,
     store: Option<Store>,
     downloads: Downloads,
@@ -93,14 +93,14 @@ pub(super) struct Loop {
     changes: Vec<Change>,
     /// To be carried out after that.
     outputs: Vec<Output>,
-    /// To be told after that.
+    /// To be answered after that.
     wished: Vec<(Outcome, Told)>,
-    /// Connections whose bytes the node has been given in this turn.
+    /// Connections whose bytes were passed to the node in this turn.
     taken: Vec<ConnId>,
     stopped: bool,
 }
 
-/// Why a turn came about.
+/// Why a turn began.
 enum Woken {
     Reports,
     Control(Option<Control>),
@@ -146,7 +146,7 @@ impl Loop {
         turns
     }
 
-    /// Runs until stopped, aborted or unable to go on; tells `end` how.
+    /// Runs until stopped, aborted or unable to go on; `end` receives how.
     pub(super) async fn run(mut self, first: Vec<Input>, end: watch::Sender<Ended>) {
         let how = self.turns(first).await;
         let how = match (how, self.tape.take()) {
@@ -161,10 +161,10 @@ impl Loop {
             outbox.cut();
         }
         drop(self); // The store is closed before anybody is told.
-        let _ = end.send(Some(how.map_err(Arc::new))); // Nobody may wait.
+        let _ = end.send(Some(how.map_err(Arc::new))); // There may be no listener.
     }
 
-    /// True when it stopped in peace.
+    /// True when it stopped normally.
     async fn turns(&mut self, first: Vec<Input>) -> Result<bool, RunError> {
         let mut batch = Vec::with_capacity(TURN);
         let now = self.clock.now();
@@ -204,7 +204,7 @@ impl Loop {
             }
         };
         tokio::select! {
-            biased; // The timer is set only if there is nothing else.
+            biased; // The timer is set only if nothing else is ready.
             control = controlled.recv() => Woken::Control(control),
             _ = flush.tick() => Woken::Flush,
             _ = reported.recv_many(batch, TURN) => Woken::Reports,
@@ -213,7 +213,7 @@ impl Loop {
         }
     }
 
-    /// Runs the timers that are due by the clock.
+    /// Runs the timers that are due at `now`.
     fn timers(&mut self, now: Instant) {
         while self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
             if let Some(tape) = &mut self.tape {
@@ -224,7 +224,7 @@ impl Loop {
         }
     }
 
-    /// What the protocol of the datagrams looks like.
+    /// The state of the datagram protocol.
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
         self.node.datagrams()
     }
@@ -238,7 +238,8 @@ impl Loop {
         self.gather(now);
     }
 
-    /// Sorts what the node answered: known, to be saved, to be done.
+    /// Sorts the node's effects: answers, changes to save, outputs to carry
+    /// out.
     fn gather(&mut self, now: Instant) {
         add(&self.outside.counters.inputs, 1);
         if let Some(tape) = &mut self.tape {
@@ -280,7 +281,7 @@ impl Loop {
         }
     }
 
-    /// Saves what the turn promises, then carries it out.
+    /// Saves what the turn promises, then carries out the outputs.
     fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
         let counters = &self.outside.counters;
         add(&counters.turns, 1);
@@ -307,18 +308,19 @@ impl Loop {
         Ok(())
     }
 
-    /// Lets datagrams leave, and the socket go when everything is said.
+    /// Sends datagrams, and drops the endpoint when everything has been sent.
     fn end_datagrams(&mut self, now: Instant) {
         if let Some(mut messaging) = self.messaging.take()
             && !messaging.end_turn(now, self)
         {
             self.messaging = Some(messaging);
         }
-        self.said.clear(); // Left over when there is nobody to hear it.
+        self.said.clear(); // Left over when there is no endpoint.
     }
 
-    /// One transaction. With the stronger durability it waits for the disk,
-    /// and the runtime is told; what comes in meanwhile shares the next one.
+    /// Commits one transaction. With the stronger durability it waits for the
+    /// disk, and the runtime is told so; what arrives meanwhile shares the next
+    /// one.
     fn commit(&mut self) -> Result<(), StoreFailure> {
         if let Some(store) = &self.store {
             let waits = store.durability() == Durability::Power;
@@ -485,7 +487,7 @@ impl Loop {
         }
     }
 
-    /// What comes in on a connection goes to a download.
+    /// Writes the body received on a connection to a download.
     fn store(
         &self,
         conn: ConnId,
@@ -501,8 +503,8 @@ impl Loop {
         self.push(conn, job);
     }
 
-    /// What a coordinator is told first, so that nobody who comes finds it
-    /// without its files.
+    /// The coordinator's first inputs, so that no client finds it without its
+    /// files.
     pub(super) fn coordinate(&mut self, what: Option<Coordinate>) -> Vec<Input> {
         let Some(Coordinate { files, slots, proxies }) = what else { return Vec::new() };
         let mut commands = Vec::new();
@@ -535,7 +537,7 @@ impl Loop {
     fn answer(&mut self, answer: Answer) {
         match &answer {
             Answer::Failed { fetch, why } => match why {
-                // The node remembers these: the same command goes on with them.
+                // The node remembers these: the same command resumes them.
                 FetchFailure::NoSource => self.downloads.rest_without(*fetch),
                 FetchFailure::Disk => self.downloads.rest(*fetch),
                 FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
@@ -558,10 +560,10 @@ impl Loop {
             }
             _ => {}
         }
-        let _ = self.outside.answers.send(answer); // Nobody may listen.
+        let _ = self.outside.answers.send(answer); // There may be no subscriber.
     }
 
-    /// Flushes the store to the disk without anybody waiting for it.
+    /// Flushes the store to disk without making anybody wait.
     fn flush_aside(&self) {
         let Some(flusher) = self.store.as_ref().map(Store::flusher) else { return };
         tokio::task::spawn_blocking(move || {
@@ -571,7 +573,8 @@ impl Loop {
         });
     }
 
-    /// Lets the sockets flush what the node said last, bounded, and saves.
+    /// Lets the sockets flush what the node sent last, within a time limit, and
+    /// saves.
     async fn wind_up(&mut self, batch: &mut Vec<Report>) -> Result<(), RunError> {
         let deadline = self.clock.now();
         let deadline = self.clock.wake_at(deadline) + STOP_WAIT;

@@ -1,5 +1,5 @@
-//! Files that are read and written in parts: those being downloaded, those we
-//! are the source of, and the digests of their pieces.
+//! Files that are read and written in parts: downloads, files we are the source
+//! of, and the digests of their pieces.
 
 mod part;
 mod pieces;
@@ -15,7 +15,7 @@ pub(crate) use self::pieces::hash_span;
 pub use self::pieces::{CHUNK, Hashed, hash_file};
 pub(crate) use self::source::SourceFile;
 
-/// What the system's error means to the node.
+/// The node's error for a system error.
 pub(crate) fn store_error(why: &io::Error) -> StoreError {
     match Errno::from_io_error(why) {
         Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,

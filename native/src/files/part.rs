@@ -8,7 +8,7 @@ use servent_core::node::StoreError;
 use super::store_error;
 use crate::store::Durability;
 
-/// A download's file, open.
+/// An open partial download.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     file: File,
@@ -21,12 +21,12 @@ impl PartFile {
         Self { file, durability }
     }
 
-    /// Makes it so long.
+    /// Sets its length.
     pub(crate) fn set_size(&self, size: u64) -> Result<(), StoreError> {
         self.file.set_len(size).map_err(|why| store_error(&why))
     }
 
-    /// Cuts off what an earlier try has left behind the end.
+    /// Cuts off what an earlier attempt left beyond the end.
     pub(crate) fn not_longer_than(&self, size: u64) -> Result<(), StoreError> {
         let longer = self.file.metadata().is_ok_and(|meta| meta.len() > size);
         if longer { self.set_size(size) } else { Ok(()) }
@@ -42,7 +42,7 @@ impl PartFile {
         self.file.try_clone().map_err(|why| store_error(&why))
     }
 
-    /// True when what is reported as stored has to be on the disk.
+    /// True when what is reported as stored must be on the disk.
     pub(crate) fn must_settle(&self) -> bool {
         self.durability == Durability::Power
     }
@@ -52,8 +52,8 @@ impl PartFile {
         self.file.sync_data().map_err(|why| store_error(&why))
     }
 
-    /// Notices a full disk before anything is downloaded. The room is not
-    /// taken yet: how long a file is, a stranger says.
+    /// Detects a full disk before the download begins. The space is not
+    /// reserved: the size is only what a remote says.
     pub(crate) fn check_room(&self, size: u64) -> Result<(), StoreError> {
         let Ok(disk) = rustix::fs::fstatvfs(&self.file) else { return Ok(()) };
         let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));

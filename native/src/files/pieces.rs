@@ -8,23 +8,23 @@ use std::path::Path;
 use servent_core::wire::pdtp::Hash;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a piece unless told otherwise.
+/// The default size of a piece in bytes.
 pub const CHUNK: u64 = 256 * 1024;
-/// Bytes read at once.
+/// Bytes read at a time.
 const READ: usize = 256 * 1024;
 
-/// What a file is made of.
+/// The size and digests of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hashed {
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// The SHA-256 of every piece, in order.
+    /// The SHA-256 of each piece, in order.
     pub pieces: Vec<Hash>,
-    /// The SHA-256 of all of it.
+    /// The SHA-256 of the whole file.
     pub whole: Hash,
 }
 
-/// Reads a whole file, in pieces of so many bytes.
+/// Reads a whole file and digests it in pieces of `chunk` bytes.
 ///
 /// # Errors
 /// It cannot be read.
@@ -46,7 +46,7 @@ pub fn hash_file(path: &Path, chunk: u64) -> io::Result<Hashed> {
     Ok(Hashed { size, pieces, whole: Hash(whole.finalize().into()) })
 }
 
-/// The digest of `start..end`.
+/// The digest of the bytes `start..end`.
 pub(crate) fn hash_span(file: &File, start: u64, end: u64) -> io::Result<Hash> {
     let mut digest = Sha256::new();
     read(file, start, end, |bytes| digest.update(bytes))?;

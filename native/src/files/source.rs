@@ -1,4 +1,4 @@
-//! A file that others get from us in pieces.
+//! A file that others download from us in pieces.
 
 use std::fs::{File, Metadata};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use servent_core::node::StoreError;
 
 use super::store_error;
 
-/// A file we are the source of, as it was when its pieces were digested.
+/// A file we are the source of, as it was when its pieces were hashed.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     pub(crate) path: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct SourceFile {
 }
 
 impl SourceFile {
-    /// Opens it, if it still is the file that was digested.
+    /// Opens it, if it is still the file that was hashed.
     pub(crate) fn open(&self) -> Result<File, StoreError> {
         let file = File::open(&self.path).map_err(|why| store_error(&why))?;
         let same =

@@ -1,5 +1,5 @@
-//! Opening a shared file without ever leaving its folder, whatever links
-//! somebody put there, at any moment.
+//! Opening a shared file without ever leaving its folder, whatever symbolic
+//! links are put there at any moment.
 
 use std::fs::File;
 use std::io;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-/// How often to try again when the folder changes under our hands.
+/// How often to retry when the folder changes at the same time.
 const TRIES: u32 = 8;
 
-/// A shared folder, held open: renaming it does not lead us elsewhere.
+/// An open shared folder: renaming it does not lead us elsewhere.
 #[derive(Debug)]
 pub(crate) struct Root {
     dir: File,
@@ -27,13 +27,14 @@ impl Root {
         Ok(Self { dir: dir.into(), path })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a regular file of it. Links within the folder are followed,
-    /// links out of it are refused, and nothing but a file is opened.
+    /// Opens a regular file in it. Links that stay within the folder are
+    /// followed, links out of it are refused, and only regular files are
+    /// opened.
     pub(crate) fn open_file(&self, relative: &Path) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
@@ -52,8 +53,8 @@ impl Root {
         Ok(file)
     }
 
-    /// For systems without `openat2`: where the name leads is checked, and
-    /// that very place is opened without following another link at its end.
+    /// For systems without `openat2`: resolves the name, checks the result, and
+    /// opens that path without following a link at its end.
     fn open_checked(&self, relative: &Path, flags: OFlags) -> io::Result<File> {
         let place = self.path.join(relative).canonicalize()?;
         if !place.starts_with(&self.path) {
@@ -104,7 +105,7 @@ mod tests {
         let root = Root::open(dir.path()).unwrap();
         assert!(root.open_file(Path::new("file")).is_ok());
         fs::remove_file(at("file")).unwrap();
-        // Opened as files are, a pipe would wait for somebody who writes.
+        // A normal open of a pipe would wait for a writer.
         assert!(std::process::Command::new("mkfifo").arg(at("file")).status().unwrap().success());
         assert!(root.open_file(Path::new("file")).is_err(), "a pipe");
         fs::remove_file(at("file")).unwrap();

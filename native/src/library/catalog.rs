@@ -1,5 +1,4 @@
-//! What the library knows: what is shared, which files that are, and their
-//! hashes.
+//! The catalogue: what is shared, which files that includes, and their hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,29 +15,29 @@ use super::{Change, LibraryStatus, Outcome, ShareError, Shared};
 use crate::error::StartError;
 use crate::store::FileRow;
 
-/// Shared files.
+/// Limit of shared files.
 const MOST_FILES: usize = 200_000;
 
-/// What the library knows.
+/// The catalogue of shared files.
 #[derive(Debug)]
 pub(crate) struct Library {
     shares: Shares,
     remembered: BTreeMap<PathBuf, FileRow>,
     shared: BTreeMap<PathBuf, Arc<Shared>>,
     next: u32,
-    /// What the last walk found wrong.
+    /// The problems of the last scan.
     warned: BTreeSet<String>,
-    /// Bytes done of the file that is being hashed.
+    /// Bytes hashed so far of the current file.
     hashing: u64,
     status: Arc<Mutex<LibraryStatus>>,
 }
 
 impl Library {
-    /// Opens the shares, and what was `added` to them in an earlier run, and
-    /// walks them once.
+    /// Opens the shares, including what was `added` in an earlier run, and
+    /// scans them once.
     ///
     /// # Errors
-    /// A share that is not there or cannot be read.
+    /// A share that does not exist or cannot be read.
     pub(crate) fn open(
         shares: &[PathBuf],
         added: &[PathBuf],
@@ -59,17 +58,17 @@ impl Library {
         Ok((library, changes))
     }
 
-    /// Its progress, to read from elsewhere.
+    /// Its status, readable from other threads.
     pub(crate) fn status(&self) -> Arc<Mutex<LibraryStatus>> {
         Arc::clone(&self.status)
     }
 
-    /// What is to be watched for changes.
+    /// The places to watch for changes.
     pub(super) fn places(&self) -> impl Iterator<Item = (PathBuf, RecursiveMode)> {
         self.shares.present().iter().map(Share::watched)
     }
 
-    /// Walks and says what changed since the last walk.
+    /// Scans and returns what changed since the last scan.
     pub(super) fn rescan(&mut self) -> Vec<Change> {
         let missing = self.shares.look_for_absent();
         let mut walk = Walk::over(self.shares.present(), MOST_FILES);
@@ -104,12 +103,12 @@ impl Library {
     /// Shares one more folder or file from now on.
     ///
     /// # Errors
-    /// It is not there or cannot be read.
+    /// It does not exist or cannot be read.
     pub(super) fn share(&mut self, path: &Path) -> Result<Outcome, ShareError> {
         self.shares.add(path)
     }
 
-    /// Shares a folder or file no longer.
+    /// Stops sharing a folder or file.
     ///
     /// # Errors
     /// It was not shared.
@@ -117,8 +116,8 @@ impl Library {
         self.shares.remove(path)
     }
 
-    /// A file that is new or changed: its number stays, its hashes only when
-    /// size and time are the remembered ones.
+    /// Processes a new or changed file: it keeps its number, and its hashes
+    /// only if size and modification time are as remembered.
     fn meet(&mut self, path: &PathBuf, found: &Found) -> Shared {
         let known = self.remembered.get(path);
         let index = known.map_or_else(
@@ -166,7 +165,7 @@ impl Library {
     }
 
     /// Hashes one file; `None` when it changed meanwhile, cannot be read, or
-    /// `go_on` said no, which may do other things in between.
+    /// `go_on` returned false. `go_on` may do other work in between.
     pub(super) fn hash(
         &mut self,
         path: &PathBuf,
@@ -176,7 +175,7 @@ impl Library {
         let file = old.open().ok()?;
         let known = old.info.sha1.is_some();
         let hashes = hashes_of(&file, old.info.size, |n| {
-            // It counts as hashed when only the tree was missing.
+            // Not counted again when only the tree was missing.
             if !known {
                 self.hashing += n;
                 self.told().hashed_bytes += n;

@@ -8,11 +8,11 @@ use servent_core::id::{Sha1, Tth};
 use servent_core::thex::{Tree, TreeHasher};
 use sha1::Digest as _;
 
-/// Bytes read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The SHA-1 of a file. `progress` is told of every piece and may stop the
-/// work by answering `false`; the result is then `None`.
+/// The SHA-1 of a file. `progress` is called after every chunk and may stop the
+/// work by returning `false`; the result is then `None`.
 pub(crate) fn sha1_of(
     file: &File,
     mut progress: impl FnMut(u64) -> bool,
@@ -25,8 +25,8 @@ pub(crate) fn sha1_of(
     Ok(whole.then(|| Sha1(hasher.finalize().into())))
 }
 
-/// The same with its hash tree, in one reading. A file that has not `size`
-/// bytes has none: it changed.
+/// The SHA-1 and the hash tree, read in one pass. A file that is not `size`
+/// bytes long has none: it changed.
 pub(super) fn hashes_of(
     file: &File,
     size: u64,
@@ -42,10 +42,10 @@ pub(super) fn hashes_of(
     Ok(tree.map(|tree| (Sha1(hasher.finalize().into()), tree)))
 }
 
-/// What `start..end` of a file is in its hash tree.
+/// The hash of the bytes `start..end` of a file in its hash tree.
 ///
 /// # Errors
-/// It cannot be read, or has not so many bytes.
+/// It cannot be read, or is too short.
 pub(crate) fn tree_hash_of(file: &File, start: u64, end: u64) -> io::Result<Tth> {
     let mut tree = TreeHasher::of_piece(end - start);
     read(file, start, end, |bytes| {
@@ -56,8 +56,8 @@ pub(crate) fn tree_hash_of(file: &File, start: u64, end: u64) -> io::Result<Tth>
     Ok(tree.root())
 }
 
-/// Reads a part of a file, wherever another reader of it stands: handles of one
-/// file share their place in it. False when `each` did not want to go on.
+/// Reads a part of a file without moving its cursor, which other handles of the
+/// file share. False when `each` stopped it.
 fn read(
     file: &File,
     start: u64,

@@ -1,9 +1,9 @@
-//! The shared folders: which files there are, what their SHA-1 and their hash
-//! tree are, and how to open one again with the same care.
+//! The shared folders: which files they contain, their SHA-1 and hash tree, and
+//! how to reopen one safely.
 //!
-//! A thread of its own walks and hashes; the node's task learns of every
-//! change as a [`Change`]. Hashes are remembered by path, size and time of
-//! the last change, numbers in URLs by path.
+//! A separate thread scans and hashes; the node's task learns of every change
+//! as a [`Change`]. Hashes are remembered by path, size and modification time,
+//! numbers in URLs by path.
 
 mod beneath;
 mod catalog;
@@ -35,57 +35,58 @@ pub(crate) use self::worker::{Ask, Worker};
 use crate::error::ShareError;
 use crate::store::FileRow;
 
-/// What is known of a file's content.
+/// The known hashes of a file.
 type Hashes = (Option<Sha1>, Option<Arc<Tree>>);
 
 /// A shared file.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// What the node knows of it.
+    /// What the node knows about it.
     pub(crate) info: FileInfo,
     root: Arc<Root>,
     relative: PathBuf,
     mtime: i64,
 }
 
-/// A change of what is shared.
+/// A change in what is shared.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// New, changed, or its hash is known now.
+    /// New, changed, or newly hashed.
     Shared(Arc<Shared>, FileRow),
-    /// Not shared any more.
+    /// No longer shared.
     Gone(FileIndex),
-    /// Not even remembered any more.
+    /// No longer even remembered.
     Forgotten(PathBuf),
-    /// What the user wished is done: to be remembered, then told.
+    /// A request of the user is done: to be saved, then answered.
     Wished {
         /// The folder or file.
         path: PathBuf,
-        /// It is shared, or it is not.
+        /// True when it is shared now.
         shared: bool,
-        /// What became of it.
+        /// The outcome.
         outcome: Outcome,
-        /// Who waits to hear of it.
+        /// Where to send the answer.
         told: Told,
     },
 }
 
-/// What became of a wish to share something, or not to.
+/// The outcome of a request to share or unshare something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is done, and remembered over restarts.
+    /// Done, and remembered across restarts.
     Kept,
-    /// It is done, but what the servent is started with says otherwise.
+    /// Done until the next restart, because the configured shares say
+    /// otherwise.
     UntilRestart,
-    /// It was so before.
+    /// It was already so.
     AsBefore,
 }
 
-/// Who waits for the end of a wish.
+/// Where the outcome of such a request is sent.
 pub(crate) type Told = oneshot::Sender<Result<Outcome, ShareError>>;
 
-/// How far the library has come.
+/// The status of the library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LibraryStatus {
     /// Shared files.
@@ -94,9 +95,9 @@ pub struct LibraryStatus {
     pub bytes: u64,
     /// Files whose SHA-1 is known.
     pub hashed_files: u64,
-    /// Their bytes, and what is done of the one being hashed.
+    /// Their bytes, plus the bytes done of the file being hashed.
     pub hashed_bytes: u64,
-    /// What the last walk found wrong, at most 64 sentences.
+    /// The problems of the last scan, at most 64 sentences.
     pub warnings: Vec<String>,
 }
 
@@ -120,7 +121,7 @@ impl Shared {
         self.root.path().join(&self.relative)
     }
 
-    /// Opens it, if it still is the file the node was told of.
+    /// Opens it, if it is still the file the node was told about.
     pub(crate) fn open(&self) -> Result<File, StoreError> {
         let file = self.root.open_file(&self.relative).map_err(|why| match why.kind() {
             std::io::ErrorKind::PermissionDenied => StoreError::Denied,
@@ -129,7 +130,7 @@ impl Shared {
         if self.is(&file) { Ok(file) } else { Err(StoreError::Changed) }
     }
 
-    /// True when a walk has found it as it was.
+    /// True when a scan found it unchanged.
     fn still_is(&self, found: &Found) -> bool {
         (self.info.size, self.mtime, &self.info.name) == (found.size, found.mtime, &found.name)
     }
@@ -139,9 +140,9 @@ impl Shared {
     }
 }
 
-/// Equal keys mean equal content. Not from the SHA-1: that becomes known while
-/// clients already stand in line for the file, and a restart must find the key
-/// a stored place was taken with.
+/// Equal keys mean equal content. Not derived from the SHA-1: that becomes
+/// known while clients already queue for the file, and after a restart the key
+/// must be the one a saved place was taken with.
 fn key_of(found: &Found) -> FileKey {
     let path = found.root.path().join(&found.relative);
     let mut digest = Digest::default();

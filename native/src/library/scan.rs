@@ -1,4 +1,4 @@
-//! Walking the shared folders. Names only; what is in a file comes later.
+//! Scanning the shared folders. Only names and metadata; content is read later.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use super::beneath::Root;
 use crate::error::StartError;
 
-/// Folders inside folders.
+/// How deep folders may be nested.
 const DEPTH: usize = 64;
-/// Warnings kept of one walk.
+/// Warnings kept per scan.
 const WARNINGS: usize = 64;
 
 /// What the user shares: a folder, or one file of a folder.
@@ -29,14 +29,14 @@ pub(super) struct Share {
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) root: Arc<Root>,
-    /// What it is called in URLs: with the folders it is in.
+    /// Its name in URLs, including its folders.
     pub(super) name: String,
     pub(super) relative: PathBuf,
     pub(super) size: u64,
     pub(super) mtime: i64,
 }
 
-/// What a walk found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) files: Vec<Found>,
@@ -44,10 +44,10 @@ pub(super) struct Walk {
     linked: BTreeMap<Inode, Linked>,
 }
 
-/// A file of the disk, whatever its names are.
+/// A file on disk, independent of its names: device and inode.
 type Inode = (u64, u64);
 
-/// A file that has several names.
+/// A file with several names (hard links).
 #[derive(Debug)]
 struct Linked {
     names: u64,
@@ -60,7 +60,7 @@ impl Share {
     /// Opens what the user named.
     ///
     /// # Errors
-    /// It is not there or cannot be read.
+    /// It does not exist or cannot be read.
     pub(super) fn open(path: &Path) -> Result<Self, StartError> {
         let failed = |why| StartError::Share { path: path.to_owned(), why };
         let meta = fs::metadata(path).map_err(failed)?;
@@ -78,7 +78,7 @@ impl Share {
         Ok(Self { root: Arc::new(root), only: Some(name.into()) })
     }
 
-    /// The folder in which it can change, and whether what is below counts.
+    /// The folder to watch, and whether recursively.
     pub(super) fn watched(&self) -> (PathBuf, RecursiveMode) {
         let below = if self.only.is_none() {
             RecursiveMode::Recursive
@@ -88,7 +88,7 @@ impl Share {
         (self.root.path().to_owned(), below)
     }
 
-    /// Where it really is.
+    /// Its real path.
     pub(super) fn path(&self) -> PathBuf {
         let root = self.root.path();
         self.only.as_ref().map_or_else(|| root.to_owned(), |name| root.join(name))
@@ -96,7 +96,7 @@ impl Share {
 }
 
 impl Walk {
-    /// Finds at most `most` files, in the order of their names.
+    /// Finds at most `most` files, in order of their names.
     pub(super) fn over(shares: &[Share], most: usize) -> Self {
         let mut walk = Self::default();
         for share in shares {
@@ -180,7 +180,8 @@ impl Walk {
         }
     }
 
-    /// Whoever can write to a name elsewhere changes what is shared here.
+    /// Warns of files with hard links elsewhere: whoever can write to such a
+    /// name changes what is shared here.
     fn name_hard_links(&mut self) {
         let outside = self.linked.values().filter(|file| file.found < file.names);
         let (count, one) = (outside.clone().count(), outside.map(|file| &file.path).next());
@@ -200,12 +201,12 @@ impl Walk {
     }
 }
 
-/// Hidden files, and downloads that are not finished.
+/// True for hidden files and unfinished downloads.
 fn is_left_out(name: &str) -> bool {
     name.starts_with('.') || name.ends_with(".part")
 }
 
-/// Nanoseconds since the epoch of the last change.
+/// The modification time in nanoseconds since the epoch.
 pub(super) fn mtime(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }

@@ -1,4 +1,4 @@
-//! What the user shares, and what else was added while the servent ran.
+//! What the user shares: as configured, and as added while the servent ran.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use super::scan::Share;
 use super::{Outcome, ShareError};
 use crate::error::StartError;
 
-/// All of it.
+/// All shares.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    /// Walked in this order.
+    /// Scanned in this order.
     present: Vec<Share>,
-    /// What of it was named at the start, and is at the next one.
+    /// Those that are configured, and so present at the next start too.
     named: Vec<PathBuf>,
-    /// What was added and is not there now; it may come back.
+    /// Those that were added and are currently missing; they may come back.
     absent: Vec<PathBuf>,
 }
 
 impl Shares {
-    /// Opens what was named, and what was added in an earlier run.
+    /// Opens the configured shares and those added in an earlier run.
     ///
     /// # Errors
-    /// What was named is not there or cannot be read.
+    /// A configured share does not exist or cannot be read.
     pub(super) fn open(named: &[PathBuf], added: &[PathBuf]) -> Result<Self, StartError> {
         let mut shares = Self::default();
         for path in named {
@@ -34,12 +34,13 @@ impl Shares {
         Ok(shares)
     }
 
-    /// What is there.
+    /// The shares that are present.
     pub(super) fn present(&self) -> &[Share] {
         &self.present
     }
 
-    /// Looks whether what was absent has come; a sentence for each that has not.
+    /// Checks for shares that were missing; returns a sentence for each still
+    /// missing.
     pub(super) fn look_for_absent(&mut self) -> Vec<String> {
         let Self { present, absent, .. } = self;
         let mut missing = Vec::new();
@@ -59,7 +60,7 @@ impl Shares {
     /// Adds a folder or file.
     ///
     /// # Errors
-    /// It is not there or cannot be read.
+    /// It does not exist or cannot be read.
     pub(super) fn add(&mut self, path: &Path) -> Result<Outcome, ShareError> {
         let share = Share::open(path).map_err(ShareError::Open)?;
         let path = share.path();
@@ -71,7 +72,7 @@ impl Shares {
         Ok(Outcome::Kept)
     }
 
-    /// Takes a folder or file away; its path as it was opened.
+    /// Removes a folder or file; returns its path as it was opened.
     ///
     /// # Errors
     /// It was not shared.

@@ -40,7 +40,7 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     assert!(names(&changes).contains(&(0, called("b"))));
     assert!(!names(&changes).contains(&(0, called("a"))));
     assert_eq!(again.unhashed().len(), 2, "b is remembered");
-    // By an earlier version of this program, which knew no trees.
+    // Written by an earlier version of this program, which had no hash trees.
     let without = FileRow { tree: None, ..row.clone() };
     let (mut earlier, changes) = open(dir.path(), vec![(path.clone(), without)]);
     let told = |c: &Change| matches!(c, Change::Shared(s, _) if s.info.sha1 == Some(sha1));
@@ -102,7 +102,7 @@ fn what_is_added_is_shared_until_it_is_taken_away() {
     assert_eq!(names(&library.rescan()), BTreeSet::from([(1, "two/song".into())]));
     assert!(library.share(&at("three")).unwrap_err().to_string().starts_with("cannot share"));
 
-    // What was added and is not there at the next start may come back.
+    // An added share that is missing at the next start may come back.
     fs::rename(at("two"), at("away")).unwrap();
     let (mut library, changes) = Library::open(&[at("one")], &[at("two")], Vec::new()).unwrap();
     let warnings = library.status().lock().unwrap().warnings.clone();

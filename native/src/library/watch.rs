@@ -1,5 +1,5 @@
-//! Hearing of changes below the shared folders, so that they need not be
-//! walked again and again.
+//! Notifications of changes below the shared folders, so that they need not be
+//! scanned again and again.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,19 +14,19 @@ use servent_core::text::Lines;
 use super::Ask;
 use super::catalog::Library;
 
-/// Who hears of changes. What the system cannot watch (too many folders, a
-/// folder of another machine) is walked as before.
+/// Receives change notifications. What the system cannot watch (too many
+/// folders, a network file system) is scanned as before.
 pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
-    /// What is watched, and whether with what is below.
+    /// What is watched, and whether recursively.
     places: BTreeMap<PathBuf, RecursiveMode>,
-    /// All of it can be watched.
+    /// Everything is watched.
     whole: bool,
 }
 
 impl Watch {
-    /// Watches nothing yet; says what happens to `ask`, as long as somebody
-    /// else can ask too.
+    /// Watches nothing yet; sends changes to `ask`, as long as that has other
+    /// senders.
     pub(super) fn new(ask: Weak<Sender<Ask>>) -> Self {
         let told = move |event: Result<Event, notify::Error>| {
             if event.is_ok_and(|event| is_change(&event))
@@ -35,14 +35,15 @@ impl Watch {
                 let _ = ask.send(Ask::Changed); // Its thread may have ended.
             }
         };
-        // A link leads to what is shared anyway, or to what is not.
+        // The target of a link is either shared itself, and so watched, or not
+        // shared.
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(told, config);
         let watcher = watcher.inspect_err(|why| unwatched(Path::new("the shared folders"), why));
         Self { whole: watcher.is_ok(), watcher: watcher.ok(), places: BTreeMap::new() }
     }
 
-    /// Watches what is shared now, and nothing else.
+    /// Watches exactly what is shared now.
     pub(super) fn follow(&mut self, library: &Library) {
         let Some(watcher) = &mut self.watcher else { return };
         let wanted: BTreeMap<PathBuf, RecursiveMode> = library.places().collect();
@@ -65,14 +66,14 @@ impl Watch {
         }
     }
 
-    /// True when nothing can change without being heard of.
+    /// True when no change can go unnoticed.
     pub(super) const fn is_whole(&self) -> bool {
         self.whole
     }
 }
 
-/// True when it may change what is shared. Files that are being written are
-/// looked at when whoever writes them is done.
+/// True when the event may change what is shared. Files being written are
+/// looked at once their writer has closed them.
 fn is_change(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -82,7 +83,7 @@ fn is_change(event: &Event) -> bool {
     }
 }
 
-/// True for a new file that nobody writes: a link, of either kind.
+/// True for a new file that nobody writes to: a hard or symbolic link.
 fn is_whole(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| !meta.is_file() || meta.nlink() > 1)
 }

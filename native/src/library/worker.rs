@@ -1,4 +1,4 @@
-//! The library's thread: walk, tell what changed, hash what is new, sleep.
+//! The library's thread: scan, report changes, hash what is new, sleep.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,38 +11,38 @@ use super::watch::Watch;
 use super::{Change, Library, Outcome, Told};
 use crate::clock::Stopwatch;
 
-/// A rescan that nobody asked for.
+/// The interval when no periodic scan is wanted.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Changes are let come in for so long before they are looked at, and for so
-/// many times as long as the last walk took.
+/// How long to collect changes before scanning: at least the first value, and
+/// at least the duration of the last scan times the second.
 const SETTLE: (Duration, u32) = (Duration::from_millis(200), 10);
-/// How many times more seldom folders are walked whose changes are heard of.
+/// How many times less often watched folders are scanned.
 const SELDOM: u32 = 10;
 
-/// What the library's thread is asked for.
+/// A request to the library's thread.
 #[derive(Debug)]
 pub(crate) enum Ask {
-    /// Walk now.
+    /// Scan now.
     Walk,
     /// Something below a shared folder changed.
     Changed,
     /// Share one more folder or file.
     Share(PathBuf, Told),
-    /// Share one no longer.
+    /// Stop sharing one.
     Unshare(PathBuf, Told),
 }
 
-/// The running library. Its thread ends soon after the last asker and the
-/// receiver of its reports are gone.
+/// The running library. Its thread ends soon after the last sender of requests
+/// and the receiver of its reports are dropped.
 #[derive(Debug)]
 pub(crate) struct Worker {
     ask: Arc<Sender<Ask>>,
 }
 
 impl Worker {
-    /// Starts hashing, and walking again when something changed and when asked;
-    /// every `every` too where changes cannot be heard of. Without `every`
-    /// nobody listens.
+    /// Starts hashing, and scanning when something changed and on request;
+    /// every `every` as well where changes cannot be watched. Without `every`
+    /// nothing is watched.
     pub(crate) fn start<R: From<Change> + Send + 'static>(
         library: Library,
         every: Option<Duration>,
@@ -65,7 +65,7 @@ impl Worker {
         Ok(Self { ask })
     }
 
-    /// Where to ask.
+    /// Where to send requests.
     pub(crate) fn asker(&self) -> Arc<Sender<Ask>> {
         Arc::clone(&self.ask)
     }
@@ -76,13 +76,13 @@ struct Work<R> {
     watch: Option<Watch>,
     asked: Receiver<Ask>,
     reports: mpsc::Sender<R>,
-    /// How long the last walk took.
+    /// How long the last scan took.
     took: Duration,
-    /// Since the first change that was not looked at.
+    /// Time since the first change that has not been looked at.
     changed: Option<Stopwatch>,
-    /// How often the folders were walked.
+    /// The number of scans.
     walks: u64,
-    /// Nobody wants anything any more.
+    /// There are no senders or no receiver left.
     ended: bool,
 }
 
@@ -104,7 +104,7 @@ impl<R: From<Change>> Work<R> {
         }
     }
 
-    /// How long nothing has to be done.
+    /// How long there is nothing to do.
     fn pause(&self, every: Duration) -> Duration {
         let (least, times) = SETTLE;
         let heard = self.watch.as_ref().is_some_and(Watch::is_whole);
@@ -113,7 +113,7 @@ impl<R: From<Change>> Work<R> {
             .map_or(every, |since| (self.took * times).max(least).saturating_sub(since.elapsed()))
     }
 
-    /// Hashes what is not hashed, and does what is asked meanwhile.
+    /// Hashes what is not hashed, handling requests in between.
     fn hash_all(&mut self, library: &mut Library) {
         loop {
             let walks = self.walks;
@@ -132,7 +132,7 @@ impl<R: From<Change>> Work<R> {
         }
     }
 
-    /// Does what has been asked so far; false when nobody is there to ask.
+    /// Handles the requests so far; false when there are no senders left.
     fn attend_all(&mut self, library: &mut Library) -> bool {
         while !self.ended {
             match self.asked.try_recv() {

@@ -1,21 +1,21 @@
-//! A timer that rings on time: the runtime's own counts whole milliseconds,
-//! and on a fast path a round trip is a tenth of one.
+//! A precise timer: the runtime's own counts whole milliseconds, and on a fast
+//! path the round-trip time is a tenth of one.
 
 use std::time::Duration;
 
-/// From here on the runtime's timer is exact enough.
+/// For waits of at least this length the runtime's timer is precise enough.
 const NEAR: Duration = Duration::from_millis(50);
 
-/// Rings once, at an instant that may change all the time.
+/// A one-shot timer whose deadline may change all the time.
 pub(crate) struct Alarm(Option<system::Fine>);
 
 impl Alarm {
     /// Must be called inside a runtime.
     pub(crate) fn new() -> Self {
-        Self(system::Fine::new().ok()) // Without it the runtime's own will do.
+        Self(system::Fine::new().ok()) // Without it the runtime's timer will do.
     }
 
-    /// Waits so long; forever for `None`. May ring early.
+    /// Waits that long; forever for `None`. May return early.
     pub(crate) async fn ring(&self, after: Option<Duration>) {
         match (after, &self.0) {
             (None, _) => std::future::pending().await,
@@ -38,7 +38,7 @@ mod system {
     };
     use tokio::io::unix::AsyncFd;
 
-    /// The kernel's timer, as something to be polled.
+    /// The kernel's timer as a pollable descriptor.
     pub(super) struct Fine(AsyncFd<OwnedFd>);
 
     impl Fine {
@@ -60,7 +60,7 @@ mod system {
                 let Ok(mut ready) = self.0.readable().await else { return };
                 let mut rings = [0; 8];
                 match rustix::io::read(self.0.get_ref(), &mut rings) {
-                    // It rang for an instant that was set before this one.
+                    // It expired for a deadline that was set before this one.
                     Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
                     _ => {
                         ready.clear_ready();
@@ -77,7 +77,7 @@ mod system {
     use std::io;
     use std::time::Duration;
 
-    /// Where the system has nothing finer: the runtime's own.
+    /// Where the system has nothing finer: the runtime's timer.
     pub(super) struct Fine;
 
     impl Fine {
@@ -101,7 +101,8 @@ mod tests {
         let alarm = Alarm::new();
         for micros in [200, 100, 5_000, 60_000, 300] {
             let after = Duration::from_micros(micros);
-            // Given up before it rings, unless the machine is so busy that it does.
+            // Dropped before it expires, unless the machine is too busy for
+            // that.
             let early = alarm.ring(Some(Duration::from_millis(20)));
             let _ = tokio::time::timeout(Duration::from_millis(2), early).await;
             let watch = Stopwatch::start();

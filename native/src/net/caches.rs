@@ -1,5 +1,6 @@
-//! The sockets over which hosts are asked of caches, and told to whoever asks:
-//! on the ports where neighbours connect, as others expect.
+//! The UDP sockets for host caches: we ask caches for hosts over them and
+//! answer those who ask us, on the ports where neighbours connect, as the
+//! protocol expects.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,16 +12,16 @@ use tokio::net::UdpSocket;
 
 use super::{Report, Reports};
 
-/// The largest datagram that is looked at.
+/// The largest datagram that is read.
 const MOST: usize = 2_048;
 
-/// The sockets; none where nobody takes part in the overlay.
+/// The sockets; none without the overlay.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caches(Vec<Arc<UdpSocket>>);
 
 impl Caches {
-    /// Binds them beside these listeners. One that cannot be had is done
-    /// without: neighbours are found by other ways too.
+    /// Binds one beside each of these listeners. A socket that cannot be bound
+    /// is left out: neighbours are found in other ways too.
     pub(crate) async fn bind(listeners: &[SocketAddr]) -> Self {
         let beside = |at: &SocketAddr| match at {
             SocketAddr::V4(_) => Some(*at),
@@ -40,7 +41,7 @@ impl Caches {
         Self(sockets)
     }
 
-    /// Hears until the node's task ends.
+    /// Receives until the node's task ends.
     pub(crate) fn hear(&self, reports: &Reports) {
         for socket in &self.0 {
             tokio::spawn(hear(Arc::clone(socket), reports.clone()));
@@ -58,7 +59,7 @@ impl Caches {
 async fn hear(socket: Arc<UdpSocket>, reports: Reports) {
     let mut buffer = vec![0; MOST];
     loop {
-        // What is wrong with one peer is told of the socket; it goes on.
+        // An error about one peer is reported on the shared socket; keep going.
         let received = tokio::select! {
             received = socket.recv_from(&mut buffer) => received,
             () = reports.closed() => return,

@@ -13,14 +13,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::stream::Stream;
 use super::{Job, Outbox, Report, Reports};
 
-/// Bytes read at once where heads are expected.
+/// Bytes per read while message heads are expected.
 const READ: usize = 16 * 1024;
-/// A closing connection whose peer takes nothing for so long is cut.
+/// A closing connection whose peer accepts nothing for this long is cut.
 const FLUSH_STALL: Duration = Duration::from_secs(10);
-/// How long to wait for the peer's end after ours, so that unread bytes of
-/// the peer do not destroy our last reply on its way.
+/// How long to wait for the peer's FIN after ours. Closing with unread bytes
+/// would reset the connection and could destroy our last reply.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes to drop meanwhile.
+/// Bytes to discard meanwhile.
 const LINGER_BYTES: usize = 256 * 1024;
 
 thread_local! {
@@ -35,18 +35,18 @@ pub(super) struct Conn {
     pub(super) stream: Stream,
     pub(super) outbox: Arc<Outbox>,
     pub(super) reports: Reports,
-    /// What comes in is dropped.
+    /// Incoming bytes are discarded.
     pub(super) discard: bool,
-    /// Bytes were reported and the node has not taken them yet. Nothing is
-    /// read before it has, so what follows a head goes where the node says.
+    /// Bytes were reported and the node has not processed them yet. Until then
+    /// nothing is read, so that what follows a head goes where the node says.
     unread: bool,
-    /// The node was last told that something has not left. It counts on
-    /// being told when it has.
+    /// The node was last told that bytes are still unsent. It relies on being
+    /// told when they have been sent.
     behind: bool,
 }
 
-/// Moves bytes until the connection ends, then says so. `permit` is the
-/// connection's room in the descriptor limit.
+/// Moves bytes until the connection ends, then reports that. `permit` is the
+/// connection's share of the descriptor limit.
 pub(crate) async fn run(
     id: ConnId,
     stream: Stream,
@@ -92,7 +92,8 @@ impl Conn {
     /// Waits for a job or for bytes.
     async fn idle(&mut self) -> Result<(), End> {
         if self.unread {
-            // The news may have come while something else waited for news.
+            // The notification may have come while something else waited for
+            // one.
             if self.outbox.take_taken() {
                 self.unread = false;
             } else {
@@ -154,15 +155,15 @@ impl Conn {
         self.report_behind().await
     }
 
-    /// Says how much of what was asked for is still here.
+    /// Reports how many of the requested bytes are still unsent.
     async fn report_behind(&mut self) -> Result<(), End> {
         let bytes = self.outbox.bytes() as u64;
         self.behind = bytes > 0;
         self.report(Input::Backlog { conn: self.id, bytes }).await
     }
 
-    /// Waits until the peer takes more. Ends when the connection is cut, or
-    /// when it is closing and the peer takes nothing for too long.
+    /// Waits until the socket accepts more. Fails when the connection is cut,
+    /// or when it is closing and the peer accepts nothing for too long.
     pub(super) async fn writable(&self) -> Result<(), End> {
         loop {
             if self.outbox.is_cut() {
@@ -177,7 +178,7 @@ impl Conn {
         }
     }
 
-    /// Waits until nothing of what was written is still here.
+    /// Waits until everything written has been sent.
     pub(super) async fn flush(&self) -> Result<(), End> {
         while !self.stream.flush().map_err(|_| End)? {
             self.writable().await?;
@@ -185,7 +186,7 @@ impl Conn {
         Ok(())
     }
 
-    /// Hands an input to the node's task; waits while that is busy.
+    /// Passes an input to the node's task; waits while that is busy.
     pub(super) async fn report(&self, input: Input) -> Result<(), End> {
         self.reports.send(Report::Input(input)).await.map_err(|_| End)
     }
@@ -195,14 +196,14 @@ impl Conn {
         self.report(Input::DiskFailed { conn: self.id, why }).await
     }
 
-    /// Makes the coming close an abrupt one, which frees what the system
-    /// still holds for a peer that does not take it.
+    /// Makes the close abrupt (RST), which frees what the system still holds
+    /// for a peer that does not read it.
     fn reset(&self) -> End {
         let _ = self.stream.tcp().set_zero_linger();
         End
     }
 
-    /// Says that nothing more comes and waits a moment for the peer's end.
+    /// Ends our half (FIN) and waits briefly for the peer's.
     async fn goodbye(&mut self) -> End {
         self.stream.farewell();
         if self.flush().await.is_err() {

@@ -1,21 +1,21 @@
-//! Sending in whole packets.
+//! Sending full packets.
 //!
-//! The system hands a file to the socket sixteen pages at a time. On a line
-//! whose packets carry a little less than that, as over loopback, each piece
-//! would leave as one full packet and one tiny one: twice the packets, and a
-//! third of the speed.
+//! The system hands a file to the socket sixteen pages at a time. On a path
+//! whose packets carry slightly less than that, such as loopback, each batch
+//! would leave as one full packet and one tiny one: twice the packets and a
+//! third of the throughput.
 
 use std::os::fd::AsFd;
 
 use rustix::net::sockopt::set_tcp_cork;
 
-/// As long as this lives a socket sends full packets only. When it goes, what
-/// is left leaves at once.
+/// While this exists a socket sends full packets only. When it is dropped, the
+/// rest is sent at once.
 pub(crate) struct Cork<S: AsFd>(S);
 
 impl<S: AsFd> Cork<S> {
-    /// Holds back packets that are not full. Where that cannot be had nothing
-    /// but speed is lost.
+    /// Holds back partial packets. If the system cannot do that, only speed is
+    /// lost.
     pub(crate) fn new(stream: S) -> Self {
         let _ = set_tcp_cork(&stream, true);
         Self(stream)

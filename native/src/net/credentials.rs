@@ -1,14 +1,14 @@
-//! What we say of ourselves where a name and a password are wanted (RFC 7617).
+//! Our credentials for servers that require a name and a password (RFC 7617).
 //!
-//! They are put into a request when it leaves: so neither the node knows them,
-//! nor its state, nor a trace of what it did.
+//! They are put into a request when it is sent, so neither the node nor its
+//! state nor a trace contains them.
 
 use std::fmt;
 
 use data_encoding::BASE64;
 
-/// A name and a password, and the hosts they are for. Nobody else is told them,
-/// whoever else is asked for the same file.
+/// A name and a password, and the hosts they are for. No other source of the
+/// same file receives them.
 #[derive(Clone)]
 pub struct Credentials {
     hosts: Vec<String>,
@@ -23,7 +23,7 @@ impl Credentials {
         Self { hosts: hosts.into_iter().collect(), words }
     }
 
-    /// Adds them to what leaves, where that is a request to one of the hosts.
+    /// Adds them to outgoing bytes that are a request to one of the hosts.
     pub(super) fn add(&self, mut data: Vec<u8>) -> Vec<u8> {
         let request = data.starts_with(b"GET ") || data.starts_with(b"HEAD ");
         let named = data.split(|b| *b == b'\n').find_map(host_in);
@@ -37,7 +37,7 @@ impl Credentials {
     }
 }
 
-/// The host that a line of a head names.
+/// The host that a header line names.
 fn host_in(line: &[u8]) -> Option<&str> {
     let (name, value) = line.split_at_checked(5)?;
     let value = str::from_utf8(value).ok().map(str::trim);

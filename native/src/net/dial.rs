@@ -1,4 +1,4 @@
-//! Connecting out.
+//! Outgoing connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::stream::Stream;
 use super::{Outbox, Report, Reports, Trust, conn};
 
-/// How long a dial may take.
+/// How long connecting may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects, reports, and becomes the connection's task.
@@ -43,7 +43,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Ends when the node gives the dial up. Writes may already wait; they stay.
+/// Returns when the node gives up this connection. Queued writes stay queued.
 async fn cut(outbox: &Outbox) {
     while !outbox.is_cut() && !outbox.is_closing() {
         outbox.changed().await;

@@ -1,4 +1,4 @@
-//! Who we are to those who come: a certificate and its key, for `https://`.
+//! Our identity as a server: a certificate and its key, for `https://`.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ pub struct Identity {
     fingerprint: String,
 }
 
-/// Why there is none.
+/// Why there is no identity.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IdentityError {
@@ -32,7 +32,7 @@ pub enum IdentityError {
         /// What the system said.
         why: io::Error,
     },
-    /// What is in the files is no certificate with its key.
+    /// The files do not contain a certificate with its key.
     #[error("{} and {} are no certificate with its key: {why}", cert.display(), key.display())]
     Wrong {
         /// The file of the certificate.
@@ -45,11 +45,10 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// Reads a certificate, with those that vouch for it, and its key, both as
-    /// PEM.
+    /// Reads a certificate chain and its key, both as PEM.
     ///
     /// # Errors
-    /// They cannot be read, or do not belong together.
+    /// They cannot be read, or the key does not belong to the certificate.
     pub fn read(cert: &Path, key: &Path) -> Result<Self, IdentityError> {
         let wrong = |why: &dyn std::fmt::Display| {
             let (cert, key, why) = (cert.to_owned(), key.to_owned(), why.to_string());
@@ -71,12 +70,12 @@ impl Identity {
         Ok(Self { config: Arc::new(config), fingerprint })
     }
 
-    /// One of our own, for these names and addresses: made once and kept in
-    /// `folder`, so that its fingerprint stays. Gives the file of its
-    /// certificate too, by which others may know us.
+    /// A self-signed certificate for these names and addresses: created once
+    /// and kept in `folder`, so that its fingerprint stays the same. Also
+    /// returns the path of the certificate, which others may trust.
     ///
     /// # Errors
-    /// It cannot be made, written or read.
+    /// It cannot be created, written or read.
     pub fn self_made(folder: &Path, names: Vec<String>) -> Result<(Self, PathBuf), IdentityError> {
         let (cert, key) = (folder.join("tls-cert.pem"), folder.join("tls-key.pem"));
         if !(cert.exists() && key.exists()) {
@@ -90,7 +89,7 @@ impl Identity {
         Ok((Self::read(&cert, &key)?, cert))
     }
 
-    /// The SHA-256 of the certificate, as browsers show it.
+    /// The SHA-256 fingerprint of the certificate, as browsers show it.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -111,7 +110,7 @@ fn text(path: &Path) -> Result<Vec<u8>, IdentityError> {
     fs::read(path).map_err(|why| IdentityError::File { path: path.to_owned(), why })
 }
 
-/// For our eyes only.
+/// Writes a file that only its owner may read.
 fn write(path: &Path, text: &str) -> Result<(), IdentityError> {
     let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     let written = made.and_then(|mut file| file.write_all(text.as_bytes()));

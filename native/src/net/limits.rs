@@ -1,17 +1,17 @@
-//! File descriptors: as many as the system allows, and how many connections
-//! that leaves.
+//! File descriptors: raises the limit as far as the system allows, and says how
+//! many connections that leaves.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Connections of the lab at one time.
 pub const LAB_CONNECTIONS: u32 = 64;
-/// Descriptors kept for everything that is no connection of the node: the
-/// store, the trace, listeners, the lab, the runtime's own.
+/// Descriptors reserved for everything other than the node's connections: the
+/// store, the trace, listeners, the lab, the runtime.
 const RESERVED: u64 = 96 + LAB_CONNECTIONS as u64;
-/// More connections than this are not tried whatever the system allows.
+/// No more connections than this, whatever the system allows.
 const MOST: u64 = 1 << 20;
 
-/// What the process may open.
+/// The process's limit of open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
     /// The limit in force now.
@@ -19,7 +19,7 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// Connections that fit, when each of `files` transfers has a file open too.
+    /// Connections that fit, if each of `files` transfers also has a file open.
     #[must_use]
     pub fn connections(self, files: u32) -> u32 {
         let left = self.limit.saturating_sub(RESERVED).saturating_sub(u64::from(files));
@@ -27,7 +27,7 @@ impl Descriptors {
     }
 }
 
-/// Raises the limit of open descriptors as far as it goes without privilege.
+/// Raises the limit of open descriptors as far as possible without privileges.
 pub fn raise_descriptors() -> Descriptors {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

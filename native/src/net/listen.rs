@@ -17,16 +17,16 @@ use super::{Outbox, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
 
-/// Connections the system may hold for us before we accept them.
+/// Connections the system may queue before we accept them.
 const ACCEPT_QUEUE: i32 = 4_096;
-/// How long to wait when the system cannot give another descriptor.
+/// How long to wait when no descriptor is available.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Listens on every address. `[::]` takes IPv4 as well, unless an IPv4
-/// address with the same port is asked for too.
+/// Listens on every address. `[::]` accepts IPv4 as well, unless an IPv4
+/// address with the same port is requested too.
 ///
 /// # Errors
-/// The first address that cannot be had.
+/// The first address that cannot be bound.
 pub(crate) fn bind(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
     addrs
         .iter()
@@ -53,7 +53,7 @@ fn bind_one(at: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Hands out the even numbers of accepted connections.
+/// Assigns even connection numbers to accepted connections.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(AtomicU64);
 
@@ -63,16 +63,16 @@ impl Numbers {
     }
 }
 
-/// Whom we believe, and who we are to those who come.
+/// The certificates we trust, and our own identity as a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Faith {
     pub(crate) trust: Arc<Trust>,
-    /// Whoever comes speaks TLS; without it nobody does.
+    /// With it, accepted connections are TLS; without it, plain.
     pub(crate) identity: Option<Identity>,
 }
 
-/// Accepts until the node's task is gone. `room` bounds the connections in
-/// all; while there is none, the system's queue holds the newcomers.
+/// Accepts until the node's task ends. `room` limits the connections in total;
+/// while it is exhausted, new connections wait in the system's queue.
 pub(crate) async fn accept(
     listener: TcpListener,
     numbers: Arc<Numbers>,
@@ -126,7 +126,7 @@ async fn admit(
     true
 }
 
-/// An IPv4 address of a dual-stack socket is an IPv4 address.
+/// Turns an IPv4-mapped address of a dual-stack socket into the IPv4 address.
 fn canonical(peer: SocketAddr) -> SocketAddr {
     match peer.ip().to_canonical() {
         IpAddr::V4(v4) => SocketAddr::new(v4.into(), peer.port()),

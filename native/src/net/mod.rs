@@ -1,6 +1,6 @@
-//! Sockets. Every connection has one task that moves bytes and knows nothing
-//! of protocols: what comes in goes to the node's task as a [`Report`], what
-//! the node wants done comes back through the connection's [`Outbox`].
+//! Sockets. Every connection has one task that moves bytes and knows nothing of
+//! protocols: received bytes go to the node's task as a [`Report`], what the
+//! node wants done comes back through the connection's [`Outbox`].
 
 mod alarm;
 pub(crate) mod caches;
@@ -38,19 +38,19 @@ pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::receive::Body;
 pub(crate) use self::trust::Trust;
 
-/// What the tasks around the node's task tell it.
+/// What other tasks report to the node's task.
 #[derive(Debug)]
 pub(crate) enum Report {
-    /// Somebody connected.
+    /// A connection was accepted.
     Accepted { conn: ConnId, peer: SocketAddr, local: Option<SocketAddr>, outbox: Arc<Outbox> },
-    /// An input as it is.
+    /// An input, passed on unchanged.
     Input(Input),
     /// The library changed.
     Library(crate::library::Change),
 }
 
-/// Reports that may wait for the node's task; whoever has another one waits,
-/// and does not read from its socket meanwhile.
+/// Reports that may wait for the node's task. A task that has another one
+/// waits, and does not read from its socket meanwhile.
 pub(crate) const REPORTS: usize = 1_024;
 
 pub(crate) type Reports = tokio::sync::mpsc::Sender<Report>;

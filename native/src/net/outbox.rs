@@ -1,6 +1,6 @@
-//! What a connection's task has been asked to do: the way from the node's
-//! task to the socket. Pushing never waits; the length is bounded by what
-//! one connection can have in flight (see [`Outbox::push`]).
+//! The jobs of a connection's task, queued from the node's task to the socket.
+//! Pushing never waits; the length is limited by what one connection can have
+//! in flight (see [`Outbox::push`]).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,34 +12,34 @@ use super::receive::Body;
 use crate::files::{PartFile, SourceFile};
 use crate::library::Shared;
 
-/// Jobs one connection may have waiting. The node answers at most
+/// Limit of jobs queued on one connection. The node answers at most
 /// `Limits::pipeline` requests ahead, with at most two jobs each.
 const MAX_JOBS: usize = 1_024;
-/// Bytes of small writes one connection may have waiting; a hard stop above
-/// `Limits::backlog`, which the node enforces itself.
+/// Limit of bytes of small writes queued on one connection; a safety limit
+/// above `Limits::backlog`, which the node enforces itself.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Something for a connection's task to do, in order.
+/// A job for a connection's task; jobs are done in order.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Send these bytes.
     Write(Vec<u8>),
     /// Send a part of a file.
     Serve { file: ServeFrom, start: u64, end: u64, pace: Paces },
-    /// Write what comes in to a download.
+    /// Write the received body to a download.
     Store { part: Arc<PartFile>, start: u64, body: Body, early: Vec<u8>, pace: Option<Arc<Pace>> },
-    /// Say that a job cannot be done: its file is not there.
+    /// Report that a job cannot be done: its file is missing.
     Refuse(servent_core::node::StoreError),
-    /// Close once everything above is done.
+    /// Close once all earlier jobs are done.
     Close,
 }
 
-/// A file to send from; it is opened when its turn comes.
+/// A file to send from; it is opened when its job begins.
 #[derive(Debug, Clone)]
 pub(crate) enum ServeFrom {
     /// A shared file.
     Shared(Arc<Shared>),
-    /// A download as far as it has come.
+    /// The part of a download that is already there.
     Part(Arc<PartFile>),
     /// A file of a swarm we are the source of.
     Source(Arc<SourceFile>),
@@ -66,9 +66,10 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job. A connection that has more waiting than a correct node
-    /// ever asks for is cut. Writes in a row are one job: a turn may bring a
-    /// neighbour thousands of small messages before its task runs.
+    /// Adds a job. A connection with more queued than a correct node ever asks
+    /// for is cut. Consecutive writes are merged into one job: one turn may
+    /// produce thousands of small messages for a neighbour before its task
+    /// runs.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.state();
         if let Job::Write(data) = &job {
@@ -86,14 +87,14 @@ impl Outbox {
         self.wake.notify_one();
     }
 
-    /// The node has taken the bytes reported last, and everything it wants
-    /// done about them is in here: the next bytes may be read.
+    /// The node has processed the bytes reported last and has pushed all jobs
+    /// that follow from them: the next bytes may be read.
     pub(crate) fn taken(&self) {
         self.state().taken = true;
         self.wake.notify_one();
     }
 
-    /// Drops what is waiting and ends the connection at once.
+    /// Drops the queue and ends the connection at once.
     pub(crate) fn cut(&self) {
         let mut state = self.state();
         state.cut = true;
@@ -115,7 +116,7 @@ impl Outbox {
         job
     }
 
-    /// True once, after [`Outbox::taken`].
+    /// True once after each [`Outbox::taken`].
     pub(super) fn take_taken(&self) -> bool {
         std::mem::take(&mut self.state().taken)
     }
@@ -126,11 +127,11 @@ impl Outbox {
     pub(super) fn is_closing(&self) -> bool {
         self.state().closing
     }
-    /// Bytes of small writes waiting.
+    /// Bytes of small writes in the queue.
     pub(super) fn bytes(&self) -> usize {
         self.state().bytes
     }
-    /// Waits until something changed since the last wait.
+    /// Waits for a change since the last wait.
     pub(super) async fn changed(&self) {
         self.wake.notified().await;
     }

@@ -1,12 +1,13 @@
-//! Rates: of all uploads together, of those of each person, of downloads.
+//! Rate limits: for all uploads together, for those of each person, for
+//! downloads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
 
-/// What a line may catch up on after it had to wait for something else: a
-/// sleep that was too long, a peer that was not ready.
+/// How much a transfer may catch up after a wait of another kind: a timer that
+/// was late, a peer that was not ready.
 const CATCH_UP: Duration = Duration::from_millis(200);
 
 /// Hands out bytes at a steady rate, first come first served.
@@ -18,22 +19,23 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// So many bytes a second, at least 1.
+    /// A limit in bytes per second, at least 1.
     pub(crate) fn new(rate: u64) -> Self {
         Self { rate: rate.max(1), watch: Stopwatch::start(), spent: Mutex::default() }
     }
 
-    /// A piece that keeps the line smooth: a fiftieth of a second's worth.
+    /// A chunk size that keeps the flow smooth: what may be sent in a fiftieth
+    /// of a second.
     pub(crate) fn chunk(&self) -> u64 {
         (self.rate / 50).max(1_024)
     }
 
-    /// How long to rest after `bytes` have left.
+    /// How long to pause after `bytes` were sent.
     pub(crate) fn after(&self, bytes: u64) -> Duration {
         self.after_at(self.watch.elapsed(), bytes)
     }
 
-    /// The same, so long after the beginning.
+    /// The same, `now` after the start.
     fn after_at(&self, now: Duration, bytes: u64) -> Duration {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate);
@@ -43,34 +45,34 @@ impl Pace {
     }
 }
 
-/// Bytes a second that may be moved by whoever has a clone of it, together.
+/// A limit in bytes per second, shared by everybody who holds a clone of it.
 #[derive(Debug, Clone)]
 pub struct Rate(pub(crate) Arc<Pace>);
 
 impl Rate {
-    /// So many bytes a second, at least 1.
+    /// A limit in bytes per second, at least 1.
     #[must_use]
     pub fn new(bytes_per_second: u64) -> Self {
         Self(Arc::new(Pace::new(bytes_per_second)))
     }
 }
 
-/// The rates that one upload keeps to, all of them.
+/// The rate limits that apply to one upload.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Paces(pub(crate) Vec<Arc<Pace>>);
 
 impl Paces {
-    /// True when there is none.
+    /// True when there are none.
     pub(crate) fn is_free(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The largest piece that suits all, and `most`.
+    /// The largest chunk that suits all limits and `most`.
     pub(crate) fn chunk(&self, most: u64) -> u64 {
         self.0.iter().map(|pace| pace.chunk()).fold(most, u64::min)
     }
 
-    /// How long to rest after `bytes` have left.
+    /// How long to pause after `bytes` were sent.
     pub(crate) fn after(&self, bytes: u64) -> Duration {
         self.0.iter().map(|pace| pace.after(bytes)).max().unwrap_or_default()
     }
@@ -94,7 +96,7 @@ mod tests {
         let pace = Pace::new(1_000_000);
         let mut now = Duration::ZERO;
         for _ in 0..100 {
-            // Every timer is late.
+            // Assume that every timer is late.
             now += pace.after_at(now, 10_000) + 5 * MS;
         }
         assert!(now <= 1_006 * MS, "a megabyte took {now:?}");

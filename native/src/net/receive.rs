@@ -1,5 +1,5 @@
-//! Writing what comes in to a download, at its place in the file. Nothing
-//! more is read from the socket before it is written.
+//! Writing received bytes to a download, at their place in the file. Nothing
+//! more is read from the socket before they are written.
 
 use std::io;
 use std::sync::Arc;
@@ -13,40 +13,40 @@ use super::serve::REPORT_EVERY;
 use crate::clock::Stopwatch;
 use crate::files::PartFile;
 
-/// Bytes gathered for one write.
+/// Bytes collected for one write.
 const GATHER: usize = 256 * 1024;
 
-/// How it is told where a body ends.
+/// How the end of a body is recognised.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// It has so many bytes.
+    /// By its length in bytes.
     Sized(u64),
     /// By its last chunk.
     Chunks(Chunks),
-    /// By the connection's end; it may have so many bytes.
+    /// By the end of the connection; it may be at most this long.
     Line(u64),
 }
 
-/// What reading came to.
+/// The outcome of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
     More,
-    /// The peer said that nothing more comes.
+    /// The peer has ended its half.
     End,
     /// The connection broke.
     Broken,
 }
 
-/// What there is to write, and whether the body ends behind it.
+/// Bytes to write, and whether the body ends with them.
 struct Taken {
     data: Vec<u8>,
     whole: bool,
-    /// What came behind the body.
+    /// What was received after the body.
     unread: Vec<u8>,
 }
 
 impl Body {
-    /// Bytes to read next, when so many are stored.
+    /// How many bytes to read next, when `stored` are stored.
     fn room(&self, stored: u64, step: u64) -> usize {
         let room = match self {
             Self::Sized(length) => step.min(length - stored),
@@ -55,8 +55,8 @@ impl Body {
         usize::try_from(room).unwrap_or(GATHER)
     }
 
-    /// Takes what has come, when so many bytes are stored; `None` when it is no
-    /// such body.
+    /// Processes received bytes, when `stored` are stored; `None` when they are
+    /// not a valid body.
     fn take(&mut self, mut bytes: Vec<u8>, stored: u64, read: Read) -> Option<Taken> {
         match self {
             Self::Sized(length) => {
@@ -79,7 +79,7 @@ impl Body {
 }
 
 impl Conn {
-    /// Stores a body from `start` on, `early` first.
+    /// Stores a body from offset `start` on, beginning with `early`.
     pub(super) async fn store(
         &mut self,
         (part, pace): (Arc<PartFile>, Option<Arc<Pace>>),
@@ -89,7 +89,7 @@ impl Conn {
         let (mut at, mut reported) = (start, start);
         let mut watch = Stopwatch::start();
         let (mut buffer, mut read) = (early, Read::More);
-        // A line that is shaped takes small pieces when they are due.
+        // A rate-limited transfer reads small chunks when they are due.
         let step = pace.as_ref().map_or(GATHER as u64, |pace| pace.chunk().min(GATHER as u64));
         loop {
             let came = buffer.len() as u64;
@@ -99,7 +99,7 @@ impl Conn {
                 let written;
                 (buffer, written) = write_at(&part, buffer, at).await;
                 if let Err(why) = written {
-                    // What came before it is kept.
+                    // What was received before the error is kept.
                     if at > start && settle(&part).await.is_ok() {
                         self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
                     }
@@ -130,9 +130,8 @@ impl Conn {
         }
     }
 
-    /// Waits for bytes and reads as many as there are, up to `room`. Comes back
-    /// with nothing when something was asked, and soon when there is something
-    /// to report.
+    /// Waits for bytes and reads what is there, up to `room`. Returns with
+    /// nothing when a job arrived, and early when there is progress to report.
     async fn gather(&self, buffer: &mut Vec<u8>, room: usize, soon: bool) -> Result<Read, End> {
         buffer.clear();
         tokio::select! {

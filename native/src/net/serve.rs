@@ -1,6 +1,5 @@
-//! Sending a part of a file: from the page cache to the socket by the
-//! system, without passing through this program's memory; only what leaves
-//! inside TLS does.
+//! Sending a part of a file: the system moves it from the page cache to the
+//! socket without copying it through this program's memory, except inside TLS.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -19,12 +18,12 @@ use super::pace::Paces;
 use super::unacknowledged::unacknowledged;
 use crate::clock::Stopwatch;
 
-/// Bytes handed to the system in one call, so that one upload does not keep
-/// a worker from the others.
+/// Bytes handed to the system in one call, so that one upload does not keep a
+/// worker from the others.
 const CHUNK: u64 = 1 << 20;
-/// Bytes encrypted at once: what TLS keeps for a socket that is full.
+/// Bytes encrypted at a time: as much as TLS buffers for a full socket.
 const COPIED: usize = 32 << 10;
-/// At most so often, and at the end, progress is reported.
+/// How often progress is reported at most; it is also reported at the end.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 thread_local! {
@@ -43,7 +42,7 @@ impl ServeFrom {
 }
 
 impl Conn {
-    /// Sends `start..end`, reporting how far it has come.
+    /// Sends `start..end` and reports progress.
     pub(super) async fn serve(
         &mut self,
         from: ServeFrom,
@@ -63,7 +62,7 @@ impl Conn {
     }
 
     /// Sends a part of a file, or as much of it as could be read or was
-    /// wanted until the connection was cut.
+    /// accepted until the connection was cut.
     async fn pour(
         &self,
         file: &File,
@@ -73,7 +72,7 @@ impl Conn {
         let (mut at, mut reported) = (part.start, 0);
         let mut watch = Stopwatch::start();
         let chunk = pace.chunk(CHUNK);
-        // A line that is shaped sends small pieces when they are due.
+        // A rate-limited transfer sends small chunks when they are due.
         let _whole_packets = pace.is_free().then(|| Cork::new(&self.stream));
         while at < part.end {
             let most = chunk.min(part.end - at);
@@ -86,7 +85,8 @@ impl Conn {
                 Ok(_) if pace.is_free() => tokio::task::coop::consume_budget().await,
                 Ok(n) => self.rest(pace.after(n as u64)).await,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
-                    // The reader may be slow but alive: look what it takes.
+                    // The reader may be slow but alive: check what it has
+                    // acknowledged.
                     tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))?;
                 }
                 Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
@@ -108,7 +108,7 @@ impl Conn {
         Ok(Ok(()))
     }
 
-    /// Gives the socket bytes of the file that this program never sees.
+    /// Has the system send bytes of the file directly (`sendfile`).
     fn hand_over(&self, file: &File, at: &mut u64, most: u64) -> io::Result<usize> {
         self.stream.tcp().try_io(Interest::WRITABLE, || {
             let count = usize::try_from(most).unwrap_or(usize::MAX);
@@ -131,7 +131,7 @@ impl Conn {
         })
     }
 
-    /// Keeps to a rate, unless the connection is cut meanwhile.
+    /// Pauses to keep to a rate, unless the connection is cut meanwhile.
     pub(super) async fn rest(&self, pause: Duration) {
         let pause = tokio::time::sleep(pause);
         tokio::pin!(pause);

@@ -1,13 +1,14 @@
 //! The bytes of a connection, plain or inside TLS.
 //!
 //! The node asks for an `https://` URL as it would ask a proxy: with the whole
-//! URL in the request line (RFC 9112 §3.2.2). Here is that proxy: the first
-//! such request begins TLS with the host it names, and every one of them leaves
-//! as that host expects it. So what the node remembers of a download says that
-//! it is to be asked for in private, and nobody can take that away from it.
+//! URL in the request line (RFC 9112 §3.2.2). This module acts as that proxy:
+//! the first such request begins TLS with the host it names, and all of them
+//! are sent in the form that host expects. So what the node remembers of a
+//! download says that it must be fetched over TLS, and no redirect or restart
+//! can change that.
 //!
-//! Whoever comes to a servent with an identity speaks TLS from the first byte
-//! on.
+//! Connections accepted by a servent that has an identity are TLS from the
+//! first byte.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,7 +20,7 @@ use tokio::net::TcpStream;
 use super::identity::Identity;
 use super::trust::Trust;
 
-/// What such a request begins with.
+/// How such a request begins.
 const ASKS: &[u8] = b"GET https://";
 
 /// A connection's bytes.
@@ -30,10 +31,10 @@ pub(super) struct Stream {
 }
 
 struct Secure {
-    /// Whom we speak with; nobody who has a name came to us.
+    /// The host we connected to; `None` on an accepted connection.
     host: Option<String>,
     tls: Connection,
-    /// The peer has sent its end.
+    /// The peer has ended its half.
     ended: bool,
 }
 
@@ -42,7 +43,7 @@ impl Stream {
         Self { tcp, secure: None, trust }
     }
 
-    /// One that somebody else began, who is shown who we are.
+    /// An accepted connection, TLS if there is an identity.
     pub(super) fn accepted(
         tcp: TcpStream,
         trust: Arc<Trust>,
@@ -54,24 +55,24 @@ impl Stream {
         Ok(Self { tcp, secure, trust })
     }
 
-    /// True inside TLS: no byte may go past it.
+    /// True inside TLS: no byte may bypass it.
     pub(super) const fn is_secure(&self) -> bool {
         self.secure.is_some()
     }
 
     /// The socket, for what is the same with and without TLS, and for files
-    /// that leave plain.
+    /// sent in plain.
     pub(super) const fn tcp(&self) -> &TcpStream {
         &self.tcp
     }
 
-    /// Turns a request into what leaves: one in absolute form begins TLS when it
-    /// is the first, and whoever wants to know who we are is told.
+    /// Turns a request into the bytes to send: the first one in absolute form
+    /// begins TLS, and credentials are added where they belong.
     pub(super) fn translate(&mut self, data: Vec<u8>) -> io::Result<Vec<u8>> {
         let data = self.trust.introduce(data);
         let asked = self.secure.as_ref().is_none_or(|secure| lock(secure).host.is_some());
         let Some(rest) = data.strip_prefix(ASKS).filter(|_| asked) else {
-            // Nothing plain may leave where we asked in private.
+            // Nothing may be sent unencrypted where we asked for `https://`.
             return if self.secure.is_some() && asked {
                 Err(io::ErrorKind::InvalidInput.into())
             } else {
@@ -98,8 +99,8 @@ impl Stream {
         io::ErrorKind::ConnectionAborted.into()
     }
 
-    /// Waits until there may be something to read. What is still to leave
-    /// leaves meanwhile.
+    /// Waits until there may be something to read. Pending TLS output is sent
+    /// meanwhile.
     pub(super) async fn readable(&self) -> io::Result<()> {
         let Some(secure) = &self.secure else { return self.tcp.readable().await };
         loop {
@@ -119,7 +120,7 @@ impl Stream {
         }
     }
 
-    /// Waits until something may be written.
+    /// Waits until the socket may accept more.
     pub(super) async fn writable(&self) -> io::Result<()> {
         self.tcp.writable().await
     }
@@ -137,7 +138,8 @@ impl Stream {
         read
     }
 
-    /// Sends what is ready, as far as it fits; true when all has left.
+    /// Sends pending output as far as the socket accepts it; true when all of
+    /// it was sent.
     pub(super) fn flush(&self) -> io::Result<bool> {
         let Some(secure) = &self.secure else { return Ok(true) };
         let mut secure = lock(secure);
@@ -145,8 +147,8 @@ impl Stream {
         Ok(!secure.tls.wants_write())
     }
 
-    /// Says that nothing more comes, so that nobody takes a cut line for the
-    /// end.
+    /// Sends the TLS `close_notify` alert, so that the peer can tell the end
+    /// from a truncation.
     pub(super) fn farewell(&self) {
         if let Some(secure) = &self.secure {
             lock(secure).tls.send_close_notify();
@@ -171,7 +173,7 @@ impl AsFd for Stream {
 }
 
 impl Secure {
-    /// Sends what is ready, as far as it fits.
+    /// Sends pending output as far as the socket accepts it.
     fn flush(&mut self, tcp: &TcpStream) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut Now(tcp)) {
@@ -183,7 +185,7 @@ impl Secure {
         Ok(())
     }
 
-    /// Something was read from the socket and not from us.
+    /// Reads from the socket; true when there is decrypted data or the end.
     fn has_plain(&mut self) -> bool {
         self.ended
             || self
@@ -196,15 +198,15 @@ impl Secure {
         loop {
             match self.tls.reader().read(buffer) {
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                // An end without a word of farewell is an error: somebody may
-                // have cut the line.
+                // An end without `close_notify` is an error: the data may have
+                // been truncated.
                 other => return other,
             }
             if self.tls.read_tls(&mut Now(tcp))? == 0 {
                 self.ended = true;
             }
             let told = self.tls.process_new_packets();
-            // An alert that says why is worth sending.
+            // The peer should receive the alert that says why.
             self.flush(tcp)?;
             told.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
         }
@@ -215,7 +217,7 @@ fn lock(secure: &Mutex<Secure>) -> MutexGuard<'_, Secure> {
     secure.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A socket that is read and written without waiting.
+/// A socket that is read and written without blocking.
 struct Now<'a>(&'a TcpStream);
 
 impl io::Read for Now<'_> {

@@ -1,5 +1,5 @@
-//! Whom we believe when they say who they are: certificates, for `https://`;
-//! and what we say of ourselves.
+//! Trust for `https://`: the certificates we check servers against, and the
+//! credentials we present.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -11,16 +11,16 @@ use tokio::sync::watch;
 
 use super::Credentials;
 
-/// The certificates that others are checked against, read when the first one
-/// is needed.
+/// The certificates that servers are checked against, read when they are first
+/// needed.
 #[derive(Debug)]
 pub(crate) struct Trust {
-    /// Only those of this file; otherwise the system's.
+    /// Only those in this file; otherwise the system's.
     file: Option<PathBuf>,
     config: OnceLock<Result<Arc<ClientConfig>, String>>,
-    /// What we say where a name and a password are wanted.
+    /// Sent to servers that require a name and a password.
     credentials: Option<Credentials>,
-    /// Why somebody was not believed, the last time.
+    /// Why a server was last not trusted.
     refused: watch::Sender<Option<String>>,
 }
 
@@ -30,7 +30,7 @@ impl Trust {
         Self { file, config: OnceLock::new(), credentials, refused }
     }
 
-    /// A request with what we say of ourselves.
+    /// A request with our credentials added where they belong.
     pub(super) fn introduce(&self, data: Vec<u8>) -> Vec<u8> {
         match &self.credentials {
             Some(credentials) => credentials.add(data),
@@ -38,8 +38,8 @@ impl Trust {
         }
     }
 
-    /// Begins to speak with whoever can prove to be `host`, with or without a
-    /// port.
+    /// Begins TLS with a server that must prove to be `host` (given with or
+    /// without a port).
     pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, String> {
         let config = self.config.get_or_init(|| self.read()).clone()?;
         let name = match host.rsplit_once(':') {
@@ -81,12 +81,12 @@ impl Trust {
         Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
     }
 
-    /// Somebody is not believed.
+    /// A server is not trusted.
     pub(super) fn refuse(&self, host: &str, why: &str) {
         self.refused.send_replace(Some(format!("{host} is not to be trusted: {why}")));
     }
 
-    /// Waits until somebody is not believed, and says why.
+    /// Waits until a server is not trusted, and says why.
     pub(crate) async fn refused(&self) -> String {
         let mut refused = self.refused.subscribe();
         match refused.wait_for(Option::is_some).await {

@@ -1,4 +1,5 @@
-//! What a peer has not taken yet of what the system took from us.
+//! Bytes that the system has accepted from us and the peer has not
+//! acknowledged.
 #![expect(unsafe_code, reason = "no library asks the system this question safely")]
 
 use std::os::fd::AsFd;
@@ -9,8 +10,8 @@ use rustix::ioctl::{Getter, ioctl};
 const BYTES_NOT_ACKNOWLEDGED: rustix::ioctl::Opcode = 0x5411;
 
 /// Bytes written to a socket that its peer has not acknowledged. The system
-/// takes megabytes at once for somebody who reads kilobytes, so only this
-/// tells how fast a reader is.
+/// buffers megabytes for a peer that reads kilobytes, so only this tells how
+/// fast a reader is.
 pub(super) fn unacknowledged(stream: impl AsFd) -> u64 {
     // SAFETY: the call writes one C integer and reads nothing of ours.
     let bytes = unsafe { ioctl(stream, Getter::<BYTES_NOT_ACKNOWLEDGED, i32>::new()) };

@@ -1,5 +1,5 @@
-//! A download: place in the line and estimate while it waits, bytes and rate
-//! while it runs.
+//! Progress of a download: queue position and estimated wait while it waits,
+//! bytes and rate while it runs.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -15,13 +15,13 @@ use super::{Voice, bytes, length, rate};
 /// The downloads of one command, side by side.
 pub(crate) struct Bars {
     voice: Voice,
-    /// There are several, so each line says which one it is about.
+    /// There are several, so each line names its download.
     named: bool,
     bars: MultiProgress,
 }
 
 impl Bars {
-    /// For one download.
+    /// For a single download.
     pub(crate) fn new(voice: Voice) -> Self {
         Self { voice, named: false, bars: MultiProgress::new() }
     }
@@ -31,11 +31,11 @@ impl Bars {
         Self { named: true, ..Self::new(voice) }
     }
 
-    /// Shows one of them.
+    /// Adds one of them.
     pub(crate) fn download(&self, name: &str) -> FetchProgress {
         let bar = (self.voice == Voice::Terminal).then(|| {
             let bar = self.bars.add(ProgressBar::new(1));
-            // What is too long for one line is cut.
+            // Text that is too long for one line is cut.
             if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
                 bar.set_style(style);
             }
@@ -73,12 +73,12 @@ impl Bars {
 pub(crate) struct FetchProgress {
     voice: Voice,
     name: String,
-    /// The same for people.
+    /// The same, safe to print.
     shown: String,
-    /// What a line begins with when there are several downloads.
+    /// Prefix of each line when there are several downloads.
     about: String,
     bar: Option<ProgressBar>,
-    /// What the last line said, so that nothing is said twice.
+    /// The last line, so that nothing is repeated.
     said: String,
     /// The last tenth of the file that was reported.
     tenth: u64,
@@ -98,7 +98,7 @@ impl Speed {
         let passed = now.since(at).as_millis();
         if passed >= 500 {
             let fresh = have.saturating_sub(before).saturating_mul(1_000) / passed;
-            // Half the old rate, half the new: steady, yet it follows.
+            // The average of the old and the new rate: steady, yet it follows.
             self.per_second =
                 if self.per_second == 0 { fresh } else { self.per_second.midpoint(fresh) };
             self.since = Some((now, have));
@@ -108,7 +108,7 @@ impl Speed {
 }
 
 impl FetchProgress {
-    /// Shows what is known now.
+    /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
         let per_second = self.speed.update(now, view.have);
         match self.voice {
@@ -134,7 +134,7 @@ impl FetchProgress {
         }
     }
 
-    /// Tells a trouble of a source.
+    /// Reports a problem with a source.
     pub(crate) fn trouble(&self, at: SocketAddr, what: &str) {
         match (&self.bar, self.voice) {
             (Some(bar), _) => bar.println(format!("{}{at} {what}", self.about)),
@@ -148,7 +148,7 @@ impl FetchProgress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -169,11 +169,11 @@ impl FetchProgress {
     }
 }
 
-/// The most of a name that is shown beside other things.
+/// The longest part of a name shown beside other text.
 const NAME: usize = 24;
 
-/// A line for a terminal: the beginning of the name, how much is there, the
-/// rest.
+/// A line for a terminal: the start of the name, the share that is downloaded,
+/// the rest.
 fn drawn(name: &str, share: &str, rest: &str) -> String {
     let mut short: String = name.chars().take(NAME).collect();
     if short.len() < name.len() {
@@ -182,8 +182,8 @@ fn drawn(name: &str, share: &str, rest: &str) -> String {
     format!("{short} {share} {rest}")
 }
 
-/// How much of a file is there, in percent, once that is known. All of it is
-/// never said of a file that is not whole.
+/// How much of a file is downloaded, in percent, once its size is known. Never
+/// 100 % for an incomplete file.
 fn share(view: &FetchView) -> String {
     let whole = view.state == "verifying" || view.state == "done";
     match view.size.filter(|size| *size > 0) {
@@ -196,15 +196,15 @@ fn share(view: &FetchView) -> String {
     }
 }
 
-/// What has to change for a new line: places and transfers, not bytes, and
-/// nothing of how a connection is made.
+/// What must change for a new line to be printed: positions and transfers, but
+/// not bytes or how a connection is set up.
 fn changes(view: &FetchView) -> String {
     let told = view.sources.iter().filter(|s| matters(s));
     let one = |s: &SourceView| format!("{} {} {:?}", s.at, s.state, s.position);
     told.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// A source whose state is worth a line.
+/// True for a source whose state deserves a line.
 fn matters(source: &SourceView) -> bool {
     matches!(&source.state[..], "receiving" | "queued")
 }
@@ -214,7 +214,7 @@ fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
     let mut parts = Vec::new();
     if view.sources.iter().any(|s| s.state == "receiving") {
         let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
-        // A rate takes a moment to be known.
+        // A rate is only known after a moment.
         let speed = match per_second {
             0 => String::new(),
             _ => format!(", {}", rate(per_second)),
@@ -237,8 +237,8 @@ fn source(now: Instant, source: &SourceView) -> String {
             text.push_str(&format!(" of {length}"));
         }
     }
-    // The bytes of the line ahead: nobody is ahead of the first, who still
-    // waits for a slot.
+    // The estimate counts the bytes ahead in the queue: it is 0 for the first,
+    // who still waits for a slot.
     if let Some(eta) = source.eta.filter(|eta| *eta > 0) {
         text.push_str(&format!(", a slot in about {}", length(eta)));
     }
@@ -251,7 +251,7 @@ fn source(now: Instant, source: &SourceView) -> String {
 
 pub(super) fn print_line(text: &str) {
     let mut out = std::io::stdout().lock();
-    // A reader that has gone away does not stop the download.
+    // A closed pipe does not stop the download.
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 

@@ -1,4 +1,4 @@
-//! A folder that is downloaded: how many of its files are there.
+//! Progress of a folder's download: how many of its files are complete.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ pub(crate) struct FolderProgress {
 }
 
 impl FolderProgress {
-    /// For so many files.
+    /// For a folder of that many files.
     pub(crate) fn new(voice: Voice, name: &str, files: u64) -> Self {
         let bar = (voice == Voice::Terminal).then(|| {
             let bar = ProgressBar::new(files);
@@ -30,7 +30,7 @@ impl FolderProgress {
         Self { voice, name: name.to_owned(), files, done: 0, bytes: 0, bar }
     }
 
-    /// One more is there.
+    /// One more file is complete.
     pub(crate) fn done(&mut self, file: &str, size: u64, per_second: u64) {
         let before = self.tenth();
         self.done += 1;
@@ -53,13 +53,13 @@ impl FolderProgress {
         }
     }
 
-    /// One did not come.
+    /// One file failed.
     pub(crate) fn failed(&self, file: &str, why: &str) {
         let fact = json!({ "event": "failed", "name": file, "why": why });
         self.say(&fact, &format!("{file}: {why}"));
     }
 
-    /// A source is in trouble.
+    /// Reports a problem with a source.
     pub(crate) fn trouble(&self, file: &str, at: SocketAddr, what: &str) {
         let fact = json!({ "event": "trouble", "name": file, "source": at, "what": what });
         self.say(&fact, &format!("{file}: {at} {what}"));
@@ -72,7 +72,7 @@ impl FolderProgress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,5 +1,5 @@
-//! How far things have come: bars on a terminal, lines in a pipe, objects
-//! with `--json`.
+//! Progress reports: bars on a terminal, lines in a pipe, objects with
+//! `--json`.
 
 mod fetch;
 mod folder;
@@ -13,21 +13,21 @@ pub(crate) use self::folder::FolderProgress;
 pub(crate) use self::stream::{Herald, StreamProgress, per_second};
 pub(crate) use self::text::{bytes, count, length, rate};
 
-/// How to speak to whoever called us.
+/// The form of output that suits the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Voice {
     /// A person in front of a terminal.
     Terminal,
-    /// A pipe or a log: one fact a line.
+    /// A pipe or a log: one fact per line.
     Lines,
-    /// A program: one JSON object a line.
+    /// A program: one JSON object per line.
     Json,
-    /// Nobody wants to hear it.
+    /// No output.
     Quiet,
 }
 
 impl Voice {
-    /// What suits the flags and standard error.
+    /// Chosen from the flags and from what standard error is.
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
         match (json, quiet) {
             (true, _) => Self::Json,
@@ -37,8 +37,8 @@ impl Voice {
         }
     }
 
-    /// A fact beside what is in progress: an object for a program, a sentence
-    /// for people.
+    /// Reports a fact during progress: an object for a program, a sentence for
+    /// people.
     pub(crate) fn note(self, fact: &serde_json::Value, sentence: &str) {
         match self {
             Self::Quiet => {}

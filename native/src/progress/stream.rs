@@ -1,4 +1,4 @@
-//! Streams of bytes between two endpoints: how much, how fast.
+//! Progress of byte streams between two endpoints: amount and rate.
 
 use std::io::Write as _;
 
@@ -10,16 +10,16 @@ use servent_core::time::{Duration, Instant};
 
 use super::{Voice, bytes, length, rate};
 
-/// The least time between two drawings on a terminal.
+/// The shortest time between two redraws on a terminal.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// The least time between two lines of a log.
+/// The shortest time between two lines of a log.
 const LINES_EVERY: Duration = Duration::from_secs(2);
 
-/// Tells what happens, several streams side by side.
+/// Reports events of several parallel streams.
 #[derive(Clone)]
 pub(crate) struct Herald {
     voice: Voice,
-    /// Standard output is a stream itself, so facts go to standard error.
+    /// Standard output carries a stream, so facts go to standard error.
     aside: bool,
     bars: MultiProgress,
 }
@@ -29,19 +29,20 @@ impl Herald {
         Self { voice, aside, bars: MultiProgress::new() }
     }
 
-    /// Something on the way: an object for a program, a sentence for others.
+    /// Reports an event during progress: an object for a program, a sentence
+    /// for others.
     pub(crate) fn tell(&self, fact: &Value, sentence: &str) {
         match self.voice {
             Voice::Quiet => {}
             Voice::Json => self.write(&fact.to_string()),
-            // Nobody looks when standard error is gone.
+            // Without standard error nobody is reading.
             Voice::Terminal => _ = self.bars.println(Lines(sentence).to_string()),
             Voice::Lines => _ = writeln!(std::io::stderr(), "{}", Lines(sentence)),
         }
     }
 
-    /// Something that people must see, however quiet; a program has it in a
-    /// fact.
+    /// Prints a sentence that people must see even with `--quiet`; a program
+    /// gets it in a fact.
     pub(crate) fn show(&self, sentence: &str) {
         match self.voice {
             Voice::Json => {}
@@ -50,14 +51,14 @@ impl Herald {
         }
     }
 
-    /// Something on the way that only a program wants to know.
+    /// Reports an event that only a program wants to know.
     pub(crate) fn fact(&self, fact: &Value) {
         if self.voice == Voice::Json {
             self.write(&fact.to_string());
         }
     }
 
-    /// A result, told in every voice.
+    /// Reports a result in every form of output.
     pub(crate) fn result(&self, fact: &Value, sentence: &str) {
         match self.voice {
             Voice::Json => self.write(&fact.to_string()),
@@ -66,7 +67,7 @@ impl Herald {
     }
 
     fn write(&self, line: &str) {
-        // A reader that has gone away does not stop a stream.
+        // A closed pipe does not stop a stream.
         if self.aside {
             let _ = writeln!(std::io::stderr(), "{line}");
         } else {
@@ -76,13 +77,13 @@ impl Herald {
     }
 }
 
-/// Shows one stream.
+/// Progress of one stream.
 pub(crate) struct StreamProgress {
     herald: Herald,
     bar: Option<ProgressBar>,
     name: String,
     of: Option<u64>,
-    /// Bytes that were through before.
+    /// Bytes transferred before.
     there: u64,
     clock: Clock,
     begun: Instant,
@@ -108,12 +109,12 @@ impl StreamProgress {
         Self { herald, bar, name, of, there: 0, clock, begun: now, shown: now }
     }
 
-    /// So many more bytes are through without any time of ours.
+    /// Counts bytes that took no time of ours.
     pub(crate) const fn skip(&mut self, bytes: u64) {
         self.there += bytes;
     }
 
-    /// Shows that so many bytes are through.
+    /// Shows the number of bytes transferred so far.
     pub(crate) fn show(&mut self, so_far: u64) {
         let terminal = self.herald.voice == Voice::Terminal;
         let every = if terminal { DRAW_EVERY } else { LINES_EVERY };
@@ -135,7 +136,7 @@ impl StreamProgress {
         self.herald.tell(&fact, &format!("{}: {text}", Shown(name)));
     }
 
-    /// Takes the bar away; how long it took.
+    /// Removes the bar; returns how long the stream took.
     pub(crate) fn finish(&self) -> Duration {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -145,7 +146,7 @@ impl StreamProgress {
     }
 }
 
-/// Bytes a second over the whole time.
+/// The average rate in bytes per second.
 pub(crate) fn per_second(so_far: u64, passed: Duration) -> u64 {
     let wide = u128::from(so_far) * 1_000_000 / u128::from(passed.as_micros().max(1));
     u64::try_from(wide).unwrap_or(u64::MAX)

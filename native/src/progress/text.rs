@@ -7,17 +7,17 @@ pub(crate) fn bytes(n: u64) -> String {
     Size(n).to_string()
 }
 
-/// Bytes a second.
+/// Bytes per second.
 pub(crate) fn rate(per_second: u64) -> String {
     format!("{}/s", bytes(per_second))
 }
 
-/// So many of something: `1 file`, `2 files`.
+/// A number of things: `1 file`, `2 files`.
 pub(crate) fn count(n: u64, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A length of time in seconds: `42 s`, `3 min 05 s`, `2 h 10 min`.
+/// A duration in seconds: `42 s`, `3 min 05 s`, `2 h 10 min`.
 pub(crate) fn length(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),

@@ -1,6 +1,6 @@
-//! The file under redb, except that the moment of flushing is ours: what
-//! redb wrote is with the system, in order, when a commit returns, and that
-//! is all the death of a process can ask for.
+//! The file under redb, with flushing under our control: when a commit returns,
+//! the system has everything redb wrote, in order, and that is all that
+//! surviving the death of the process requires.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use redb::StorageBackend;
 
 use super::Durability;
 
-/// The file behind the store, and whether the disk is behind the file.
+/// The file of the store, and whether it has unflushed writes.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     file: File,
@@ -30,15 +30,15 @@ impl Flusher {
         Ok(())
     }
 
-    /// How often the disk was made to catch up.
+    /// The number of disk flushes.
     #[cfg(test)]
     pub(super) fn flushes(&self) -> u64 {
         self.flushes.load(Ordering::Relaxed)
     }
 }
 
-/// What redb reads and writes. The lock against a second servent is a file
-/// of its own, so redb's locks are not needed.
+/// What redb reads and writes. The lock against a second servent is a separate
+/// file, so redb's locks are not needed.
 #[derive(Debug)]
 pub(super) struct Backend {
     flusher: Arc<Flusher>,

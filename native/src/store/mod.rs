@@ -1,12 +1,12 @@
 //! Durable state: `state.redb` in the state folder.
 //!
-//! The guarantee is that nothing a peer was told is lost when the process
-//! dies, by `kill -9` too: a transaction is handed to the system, in order,
-//! before the reply that promises it leaves. With [`Durability::Power`] it is
-//! on the disk as well, and a power failure loses nothing either, at the
-//! price of one disk flush for every turn of the node that promises
-//! something. With [`Durability::Process`] the disk is flushed every few
-//! seconds and at the end; a power failure may then cost the state.
+//! The guarantee is that nothing a peer was told is lost when the process dies,
+//! even by `kill -9`: a transaction is handed to the system, in order, before
+//! the reply that promises it is sent. With [`Durability::Power`] it is on the
+//! disk as well, and a power failure loses nothing either, at the price of one
+//! disk flush for every turn of the node that promises something. With
+//! [`Durability::Process`] the disk is flushed every few seconds and at the
+//! end; a power failure may then cost the state.
 
 mod backend;
 mod open;
@@ -34,50 +34,50 @@ use self::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decod
 pub(crate) use self::rows::{FileRow, PartName};
 use crate::error::StoreFailure;
 
-/// What a promise survives.
+/// What kind of crash a promise survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// The death of the process.
+    /// A crash of the process.
     #[default]
     Process,
-    /// The death of the machine too.
+    /// A crash or power failure of the machine too.
     Power,
 }
 
-/// What to do with a state that cannot be read.
+/// What to do with an unreadable state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamagedState {
-    /// Leave it as it is and do not start.
+    /// Leave it in place and do not start.
     #[default]
     Refuse,
-    /// Rename it to `state.redb.damaged-N` and begin with an empty one.
+    /// Rename it to `state.redb.damaged-N` and start with an empty one.
     PutAside,
 }
 
-/// One change of durable state.
+/// A change of durable state.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
-    /// The node's.
+    /// A change of the node's state.
     Node(Op),
-    /// What is known of a shared file.
+    /// What is known about a shared file.
     File(PathBuf, FileRow),
-    /// A shared file that nobody remembers any more.
+    /// A shared file is no longer remembered.
     FileGone(PathBuf),
     /// Which file a download is written to.
     Part(FetchId, PartName),
-    /// That file has its final name, or is gone.
+    /// That file has been renamed to its final name, or removed.
     PartGone(FetchId),
-    /// A folder or file is shared until the user says otherwise.
+    /// A folder or file that the user has added to the shares.
     Share(PathBuf),
-    /// It is not any more.
+    /// One that the user has removed.
     ShareGone(PathBuf),
-    /// What a file that is taken in a swarm is to be called.
+    /// The final path of a file downloaded in a swarm.
     SwarmTarget(SwarmFile, PathBuf),
 }
 
-/// What is remembered of swarms.
+/// What is remembered about swarms.
 #[derive(Debug, Default)]
 pub(crate) struct SwarmRows {
     pub(crate) ledger: Vec<swarm_engine::Row>,
@@ -96,14 +96,14 @@ pub(crate) struct Remembered {
     pub(crate) trees: Vec<(FetchId, Arc<Tree>)>,
     pub(crate) paused: Vec<FetchId>,
     pub(crate) parts: Vec<(FetchId, PartName)>,
-    /// What the user has added to the shared folders.
+    /// The folders and files the user has added to the shares.
     pub(crate) added: Vec<PathBuf>,
     pub(crate) files: Vec<(PathBuf, FileRow)>,
     pub(crate) hosts: Vec<HostRow>,
     pub(crate) swarm: SwarmRows,
 }
 
-/// The open store. One servent at a time has it.
+/// The open store. Only one servent at a time can have it.
 #[derive(Debug)]
 pub(crate) struct Store {
     db: Database,
@@ -114,13 +114,13 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Carries out all changes or none. When it returns they survive what
-    /// the [`Durability`] says.
+    /// Applies all changes or none. When it returns they survive what the
+    /// [`Durability`] says.
     pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
         self.try_commit(changes).map_err(|why| self.failed(&why))
     }
 
-    /// What a commit survives.
+    /// What kind of crash a commit survives.
     pub(crate) const fn durability(&self) -> Durability {
         self.durability
     }
@@ -138,19 +138,19 @@ impl Store {
         Ok(())
     }
 
-    /// Flushes to the disk what is not there yet, from elsewhere: it may take
-    /// long. Does not keep the store open.
+    /// Flushes from another thread, because it may take long. Does not keep the
+    /// store open.
     pub(crate) fn flusher(&self) -> Arc<Flusher> {
         Arc::clone(&self.flusher)
     }
 
-    /// What the system said, with the file's name.
+    /// A system error with the file's path.
     pub(crate) fn io_error(&self, why: std::io::Error) -> StoreFailure {
         StoreFailure::Io { path: self.path.clone(), why }
     }
 }
 
-/// Reads everything; the text says what is wrong.
+/// Reads everything; the error says what is wrong.
 fn read(db: &Database) -> Result<Remembered, String> {
     let txn = db.begin_read().map_err(text)?;
     let mut all = Remembered::default();

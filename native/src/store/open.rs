@@ -1,4 +1,4 @@
-//! Opening the store: the lock, the first making, and what to do with a file
+//! Opening the store: the lock, creating a new one, and what to do with a file
 //! that is not ours.
 
 use std::cell::Cell;
@@ -18,9 +18,9 @@ use super::{DamagedState, Durability, Remembered, Store};
 use crate::error::StoreFailure;
 
 const NAME: &str = "state.redb";
-/// Memory redb may use for pages it has read.
+/// Memory redb may use for its page cache.
 const CACHE: usize = 16 << 20;
-/// What every redb file begins with.
+/// The first bytes of every redb file.
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 /// Held as long as the state is in use.
@@ -55,13 +55,14 @@ impl Lock {
 }
 
 impl Store {
-    /// True when there is one in a folder.
+    /// True when a folder contains one.
     pub(crate) fn is_in(dir: &Path) -> bool {
         dir.join(NAME).is_file()
     }
 
-    /// Who works with the store of a folder, as the error it would be to open
-    /// it; `None` when nobody does, or nobody can tell.
+    /// Checks whether another process uses the store of a folder: the error
+    /// that opening it would give; `None` if it is free or that cannot be
+    /// determined.
     pub(crate) fn in_use(dir: &Path) -> Option<StoreFailure> {
         if !Self::is_in(dir) {
             return None;
@@ -69,35 +70,35 @@ impl Store {
         Lock::take(dir).err().filter(|why| matches!(why, StoreFailure::Locked { .. }))
     }
 
-    /// Copies the store of a folder to a file that must not be there, while
-    /// nobody works with it.
+    /// Copies the store of a folder to a file that must not exist yet, while no
+    /// servent uses it.
     ///
     /// # Errors
-    /// Somebody does, or the system says no.
+    /// It is in use, or the copy cannot be written.
     pub(crate) fn copy(dir: &Path, to: &Path) -> Result<(), StoreFailure> {
         let _lock = Lock::take(dir)?;
         copy_new(&dir.join(NAME), to)
     }
 
-    /// The same for the store that is open here, between two commits.
+    /// The same for the store open here, between two commits.
     ///
     /// # Errors
-    /// The system says no.
+    /// The copy cannot be written.
     pub(crate) fn copy_to(&self, to: &Path) -> Result<(), StoreFailure> {
         copy_new(&self.path, to)
     }
 
-    /// Makes a copy the store of a folder. What was there is renamed, and where
-    /// to is told.
+    /// Makes a copy the store of a folder. A store already there is renamed;
+    /// the result says to what.
     ///
     /// # Errors
-    /// Somebody works with it, or the copy cannot be read.
+    /// The store is in use, or the copy cannot be read.
     pub(crate) fn adopt(dir: &Path, copy: &Path) -> Result<Option<PathBuf>, StoreFailure> {
         let io_error = |why| StoreFailure::Io { path: dir.to_owned(), why };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(io_error)?;
         let _lock = Lock::take(dir)?;
         let (path, new) = (dir.join(NAME), dir.join("state.redb.import"));
-        let _ = fs::remove_file(&new); // Left by somebody who was killed.
+        let _ = fs::remove_file(&new); // Left by a process that was killed.
         copy_new(copy, &new)?;
         let read = open_whole(&new, Durability::Power).map(drop);
         if let Err(why) = read {
@@ -114,17 +115,17 @@ impl Store {
         Ok(before)
     }
 
-    /// Opens the store in `dir`, making both when they are not there, and
-    /// reads everything in it.
+    /// Opens the store in `dir`, creating both if they are missing, and reads
+    /// everything in it.
     ///
     /// # Errors
-    /// Locked, damaged, newer, or the system says no.
+    /// Locked, damaged, newer, or an I/O error.
     pub(crate) fn open(
         dir: &Path,
         durability: Durability,
         damaged: DamagedState,
     ) -> Result<(Self, Remembered), StoreFailure> {
-        // What is in it makes whoever knows it somebody else in the queue.
+        // Its content would let whoever reads it take our places in queues.
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
         made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
         let lock = Lock::take(dir)?;
@@ -160,8 +161,8 @@ fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailur
         }
         Err(why) => return Err(io_error(why)),
     }
-    // Opening repairs what a crash left, which writes. Whether there is
-    // anything to repair is tried without touching the file.
+    // Opening repairs what a crash left behind, which writes. Whether a repair
+    // is needed is first tried without touching the file.
     let second = file.try_clone().map_err(io_error)?;
     let copy = Overlay::over(second).map_err(io_error)?;
     panics_are_damage(path, || read_whole(copy, path).map(drop))?;
@@ -171,7 +172,7 @@ fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailur
 }
 
 /// redb answers some damage with a panic instead of an error, even while it is
-/// being closed. Here that is a refusal, and nothing is printed of it.
+/// being closed. Here that becomes an error, and nothing is printed.
 fn panics_are_damage<T>(
     path: &Path,
     open: impl FnOnce() -> Result<T, StoreFailure>,
@@ -216,8 +217,8 @@ fn is_of_the_system(why: &io::Error) -> bool {
     !matches!(why.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }
 
-/// Makes an empty state beside its place and moves it there whole, so that
-/// a crash leaves either none or a good one.
+/// Creates an empty state under a temporary name and renames it, so that a
+/// crash leaves either none or a complete one.
 fn make(path: &Path) -> Result<(), StoreFailure> {
     let new = path.with_extension("redb.new");
     let io_error = |why| StoreFailure::Io { path: new.clone(), why };
@@ -270,7 +271,7 @@ fn check_schema(db: &Database, path: &Path) -> Result<(), StoreFailure> {
     }
 }
 
-/// Copies a file to where none is, for nobody else to read.
+/// Copies a file to a new one that only its owner may read.
 fn copy_new(from: &Path, to: &Path) -> Result<(), StoreFailure> {
     let failed = |path: &Path| {
         let path = path.to_owned();

@@ -1,5 +1,5 @@
-//! A file that is read, and writes that stay in memory: to see whether a
-//! state can be opened without touching it.
+//! Reads from a file while keeping writes in memory: to check whether a state
+//! can be opened without touching it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use redb::StorageBackend;
 
 const BLOCK: u64 = 4_096;
 
-/// Over a file.
+/// The file with the writes over it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: File,
@@ -21,7 +21,7 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct Written {
     len: u64,
-    /// Bytes of the file that still count; a shorter length forgets the rest.
+    /// Bytes of the file that are still valid; truncation discards the rest.
     below: u64,
     blocks: BTreeMap<u64, Vec<u8>>,
 }

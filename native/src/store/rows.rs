@@ -1,5 +1,5 @@
-//! The tables and how a row is written. Rows are not self-describing: the
-//! schema version in [`META`] says how all of them are written.
+//! The tables and the encoding of rows. Rows are not self-describing: the
+//! schema version in [`META`] determines how all of them are encoded.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -25,33 +25,33 @@ pub(super) const FILE_TREES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition
 pub(super) const FETCH_TREES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("fetch_trees");
 pub(super) const HOSTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("hosts");
 
-/// What the user has said while it ran: what else is shared, and which
-/// downloads are paused.
+/// The user's requests at run time: what else is shared, and which downloads
+/// are paused.
 pub(super) const SHARES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("shares");
 pub(super) const PAUSED: TableDefinition<'_, u32, ()> = TableDefinition::new("paused");
 
-/// What addresses have given and taken in swarms we coordinate.
+/// What each address has uploaded and downloaded in swarms we coordinate.
 pub(super) const LEDGER: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("swarm_ledger");
-/// Files we take in swarms, by their numbers: what their pieces are, which of
-/// those are right and with which digest, and what each is to be called.
+/// Files we download in swarms, by number: their pieces, which of them are
+/// verified and with which digest, and the final path of each file.
 pub(super) const SWARM_PARTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("swarm_parts");
 pub(super) const SWARM_PIECES: TableDefinition<'_, (u32, u32), [u8; 32]> =
     TableDefinition::new("swarm_pieces");
 pub(super) const SWARM_TARGETS: TableDefinition<'_, u32, &[u8]> =
     TableDefinition::new("swarm_targets");
 
-/// What is known of a shared file.
+/// What is known about a shared file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRow {
-    /// Its number in URLs, the same over restarts.
+    /// Its number in URLs, the same across restarts.
     pub(crate) index: FileIndex,
-    /// Bytes, when it was seen last.
+    /// Its size in bytes when it was last seen.
     pub(crate) size: u64,
-    /// Nanoseconds since the epoch of its last change.
+    /// Its modification time in nanoseconds since the epoch.
     pub(crate) mtime: i64,
-    /// Of that very content.
+    /// The SHA-1 of that content.
     pub(crate) sha1: Option<Sha1>,
-    /// Of that very content too; in a row of its own.
+    /// The hash tree of that content; stored in a row of its own.
     #[serde(skip)]
     pub(crate) tree: Option<Arc<Tree>>,
 }
@@ -59,9 +59,9 @@ pub(crate) struct FileRow {
 /// Which file a download is written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartName {
-    /// In the download folder, without `.part`.
+    /// Relative to the download folder, without `.part`.
     pub(crate) name: String,
-    /// It is whole: only the renaming is left to do.
+    /// It is complete: only the rename is left to do.
     pub(crate) whole: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The rows of swarms. None of them grows with the file it is about.
+//! The rows of swarms. The size of a row does not depend on the size of its
+//! file.
 
 use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
 use servent_core::node::swarm::{Op, Part, SwarmFile};
@@ -49,7 +50,7 @@ pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, String> {
     Ok(all)
 }
 
-/// Carries out one change.
+/// Applies one change.
 pub(super) fn apply(txn: &WriteTransaction, op: &Op) -> Result<(), redb::Error> {
     match op {
         Op::Ledger(row) => {

@@ -124,8 +124,8 @@ fn what_the_user_has_said_is_kept_and_a_pause_goes_with_its_download() {
     assert_eq!((all.added, all.paused), (vec!["/a".into()], vec![FetchId(1)]));
 }
 
-/// What another process would find after `kill -9`: the bytes the system has
-/// at that moment, without anything a clean end would add.
+/// What another process would find after `kill -9`: the bytes the system has at
+/// that moment, without anything a clean shutdown would add.
 #[test]
 fn every_commit_survives_the_death_of_the_process() {
     let dir = tempfile::tempdir().unwrap();
@@ -213,8 +213,9 @@ fn a_damaged_state_is_put_aside_when_asked() {
     }
 }
 
-/// What a process leaves that dies between two writes, cut by a disk that died
-/// too: refused or read, whatever redb makes of it, and never a panic.
+/// What a process that dies between two writes leaves behind, on a disk that
+/// loses its end as well: it is refused or read, whatever redb makes of it, and
+/// never causes a panic.
 #[test]
 fn a_state_torn_and_cut_anywhere_is_refused_or_read() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The rows of hash trees. They stand apart from the rows of their files, which
-//! were there before them and are written more often.
+//! The rows of hash trees. They are separate from the rows of their files,
+//! which existed before them and are written more often.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use servent_core::thex::Tree;
 use super::rows::{FETCH_TREES, FILE_TREES, FileRow, decode, encode, key_of};
 use super::text;
 
-/// A tree and the time of the change that its content is from: the row of a file
-/// that has changed since is passed over.
+/// A tree and the modification time of the content it describes: the row is
+/// ignored if the file has changed since.
 type TreeRow = (i64, Arc<Tree>);
 
 /// Adds the trees of shared files to their rows.
@@ -21,7 +21,7 @@ pub(super) fn read_files(
     files: &mut [(PathBuf, FileRow)],
 ) -> Result<(), String> {
     let table = match txn.open_table(FILE_TREES) {
-        // A state from before there were trees.
+        // A state from before there were hash trees.
         Err(TableError::TableDoesNotExist(_)) => return Ok(()),
         table => table.map_err(text)?,
     };
@@ -34,7 +34,7 @@ pub(super) fn read_files(
     Ok(())
 }
 
-/// Keeps the tree of a shared file.
+/// Saves the tree of a shared file.
 pub(super) fn keep_file(
     txn: &WriteTransaction,
     path: &Path,
@@ -46,7 +46,7 @@ pub(super) fn keep_file(
     Ok(())
 }
 
-/// Forgets the tree of a file that is shared no longer.
+/// Removes the tree of a file that is no longer shared.
 pub(super) fn forget_file(txn: &WriteTransaction, path: &Path) -> Result<(), redb::Error> {
     txn.open_table(FILE_TREES)?.remove(key_of(path))?;
     Ok(())
@@ -66,7 +66,7 @@ pub(super) fn read_fetches(txn: &ReadTransaction) -> Result<Vec<(FetchId, Arc<Tr
     Ok(all)
 }
 
-/// Keeps the tree of a download, or that it has none.
+/// Saves the tree of a download, or that it has none.
 pub(super) fn keep_fetch(
     txn: &WriteTransaction,
     fetch: FetchId,

@@ -1,5 +1,5 @@
-//! What the user has said while the servent ran, kept over restarts: folders
-//! that were added, downloads that are paused.
+//! What the user has asked for while the servent ran, kept across restarts:
+//! folders that were added, downloads that are paused.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn keys<K: Key + 'static, T>(
     read: impl Fn(K::SelfType<'_>) -> T,
 ) -> Result<Vec<T>, String> {
     let table = match txn.open_table(table) {
-        // A state from before anybody could say such a thing.
+        // A state from before there were such requests.
         Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
         table => table.map_err(text)?,
     };
@@ -31,7 +31,7 @@ fn keys<K: Key + 'static, T>(
     rows.map(|row| Ok(read(row.map_err(text)?.0.value()))).collect()
 }
 
-/// Keeps a folder or file that is added to what is shared, or forgets it.
+/// Saves or removes a folder or file that the user has added to the shares.
 pub(super) fn share(txn: &WriteTransaction, path: &Path, shared: bool) -> Result<(), redb::Error> {
     let mut table = txn.open_table(SHARES)?;
     match shared {
@@ -41,7 +41,7 @@ pub(super) fn share(txn: &WriteTransaction, path: &Path, shared: bool) -> Result
     Ok(())
 }
 
-/// Keeps that a download is paused, or that it is not.
+/// Saves whether a download is paused.
 pub(super) fn pause(
     txn: &WriteTransaction,
     fetch: FetchId,

@@ -1,4 +1,4 @@
-//! What can keep a swarm's end from starting or going on.
+//! What can keep a coordinator or client from starting, or end it.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use thiserror::Error;
 
 use crate::error::StartError;
 
-/// Why a coordinator or a client did not start, or had to end.
+/// Why a coordinator or a client did not start, or ended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SwarmError {
-    /// It cannot listen, has no dice, or its store says no.
+    /// It cannot listen, has no random bytes, or its store cannot be opened.
     #[error(transparent)]
     Start(#[from] StartError),
     /// A file cannot be read or written.
@@ -22,22 +22,22 @@ pub enum SwarmError {
         /// What the system said.
         why: io::Error,
     },
-    /// Two files would have one name.
+    /// Two files would have the same name.
     #[error("two files are called {0}: give one of them another name")]
     Twice(String),
-    /// A file has more pieces than a coordinator takes.
+    /// A file has more pieces than a coordinator allows.
     #[error("{0} has too many pieces: choose larger ones with --chunk")]
     TooManyPieces(String),
     /// The coordinator cannot be reached.
     #[error("no coordinator answers at {0}")]
     Unreachable(String),
-    /// The coordinator cannot or will not give the file.
+    /// The coordinator does not have the file or refuses it.
     #[error("{0}")]
     Refused(String),
-    /// The coordinator does not give the file any more.
+    /// The coordinator no longer offers the file.
     #[error("{0}")]
     Withdrawn(String),
-    /// The whole is not what was asked for.
+    /// The downloaded file is not the one that was asked for.
     #[error("{} is not the file asked for: its SHA-256 is {found}", path.display())]
     Other {
         /// The file.
@@ -45,7 +45,7 @@ pub enum SwarmError {
         /// Its digest.
         found: String,
     },
-    /// It had to end.
+    /// It ended because of an error.
     #[error("it had to stop: {0}")]
     Ended(String),
     /// It has ended.

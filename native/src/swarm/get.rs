@@ -1,4 +1,4 @@
-//! Taking a file from a swarm: a servent with that one wish.
+//! Downloading a file from a swarm: a servent with only that task.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,35 +20,35 @@ use crate::net::Rate;
 use crate::store::Durability;
 use crate::tape::TraceFile;
 
-/// How often it is looked at how far a download is.
+/// How often progress is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long transfers to peers may still take at the end.
+/// How long uploads to peers may continue at the end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Everything a download needs.
 #[derive(Debug, Clone)]
 pub struct GetOptions {
-    /// Where the coordinator may be; tried in order.
+    /// Addresses the coordinator may have; tried in order.
     pub coordinator: Vec<SocketAddr>,
-    /// What it calls the file.
+    /// The coordinator's name for the file.
     pub url: Text,
-    /// The file to make.
+    /// The file to create.
     pub target: PathBuf,
-    /// What it must hash to, if that is known.
+    /// The expected SHA-256, if known.
     pub sha256: Option<Hash>,
-    /// Where peers come; `None`: nowhere, and we only connect.
+    /// Where to listen for peers; `None`: nowhere, so that we only connect out.
     pub listen: Option<SocketAddr>,
-    /// Bytes a second to peers, and from anybody.
+    /// Rate limits in bytes per second: uploads to peers, and all downloads.
     pub rates: (Option<u64>, Option<u64>),
-    /// Transfers at once, down and up, if the coordinator is to be told.
+    /// Parallel transfers, down and up, if the coordinator is to be told.
     pub at_once: (Option<u32>, Option<u32>),
-    /// How long to go on giving once all is here.
+    /// How long to go on uploading once the file is complete.
     pub seed_for: Duration,
-    /// The folder of what is remembered.
+    /// The state folder.
     pub state: PathBuf,
-    /// What that survives.
+    /// What kind of crash the state survives.
     pub durability: Durability,
-    /// Write the tape to this file.
+    /// Record the tape in this file.
     pub trace: Option<TraceFile>,
 }
 
@@ -72,34 +72,34 @@ impl GetOptions {
     }
 }
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Progress {
-    /// The coordinator is there.
+    /// The coordinator is connected.
     pub online: bool,
-    /// Bytes of the file; 0 until they are known.
+    /// Size of the file in bytes; 0 until it is known.
     pub size: u64,
-    /// Pieces of the file.
+    /// Number of pieces of the file.
     pub pieces: u32,
-    /// Pieces that are here and right.
+    /// Pieces that are downloaded and verified.
     pub held: u32,
-    /// Of these, from an earlier run.
+    /// Of these, those from an earlier run.
     pub resumed: u32,
-    /// Bytes that came from a source.
+    /// Bytes received from a source.
     pub from_source: u64,
-    /// Bytes that came from peers.
+    /// Bytes received from peers.
     pub from_peers: u64,
-    /// Bytes given to peers.
+    /// Bytes uploaded to peers.
     pub given: u64,
-    /// Peers anything went to or came from.
+    /// Peers with which anything was exchanged.
     pub peers: u32,
-    /// Transfers towards us that run now.
+    /// Downloads that run now.
     pub receiving: u32,
-    /// Transfers from us that run now.
+    /// Uploads that run now.
     pub sending: u32,
-    /// Pieces that were wrong.
+    /// Pieces that failed verification.
     pub wrong: u32,
-    /// All of it is here, checked, and has its name; this is its SHA-256.
+    /// The SHA-256 of the file, once it is complete, verified and renamed.
     pub done: Option<String>,
 }
 
@@ -112,22 +112,22 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// How far it is, and every change of that.
+    /// The current progress and its changes.
     #[must_use]
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 
-    /// Says goodbye and keeps what has come, for the next time.
+    /// Stops, telling peers; what is downloaded is kept for the next time.
     pub async fn stop(&self) {
         let _ = self.stop.send(()).await; // It may have ended.
     }
 
-    /// Waits for its end: the file is whole and what was to be given is
-    /// given, or it was stopped.
+    /// Waits until it ends: the file is complete and the time for uploading is
+    /// over, or it was stopped.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// The file cannot be downloaded.
     pub async fn ended(&mut self) -> Result<Progress, SwarmError> {
         (&mut self.task).await.unwrap_or_else(|failed| {
             if failed.is_panic() {
@@ -147,8 +147,8 @@ impl Drop for Fetch {
 /// Starts a download.
 ///
 /// # Errors
-/// Anything it needs on this machine and cannot have. What others refuse,
-/// [`Fetch::ended`] says.
+/// A local resource is missing. What remote peers refuse is reported by
+/// [`Fetch::ended`].
 pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
     let (max_download, max_upload) = options.at_once;
     let client =
@@ -180,7 +180,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
     Ok(Fetch { progress, stop, task })
 }
 
-/// Whoever waits for a download's end.
+/// Waits for the end of a download.
 struct Follow {
     handle: Handle,
     file: SwarmFile,
@@ -241,7 +241,7 @@ impl Follow {
         }
     }
 
-    /// True when the file is whole.
+    /// True when the file is complete.
     fn heard(&self, answer: Answer) -> Result<bool, SwarmError> {
         let path = || self.options.target.clone();
         match answer {
@@ -259,7 +259,7 @@ impl Follow {
         }
     }
 
-    /// Looks how far it is; how much is being sent.
+    /// Updates the progress; returns how many uploads are running.
     async fn look(&self) -> u32 {
         let Ok(view) = self.handle.swarm(0).await else { return 0 };
         let Some(view) = view.client else { return 0 };
@@ -296,7 +296,7 @@ fn progress_of(view: &MemberView, file: SwarmFile) -> Progress {
     progress
 }
 
-/// What the system said, as far as the node was told.
+/// The system's error, as far as the node was told.
 fn io_error(why: StoreError) -> io::Error {
     match why {
         StoreError::Full => io::ErrorKind::StorageFull.into(),

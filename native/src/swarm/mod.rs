@@ -1,5 +1,5 @@
 //! `servent swarm`: a servent that coordinates files and is their source, and
-//! one that takes a file. Both are configurations of the one
+//! one that downloads a file. Both are configurations of the one
 //! [`Driver`](crate::driver::Driver).
 
 mod error;
@@ -14,11 +14,11 @@ pub use self::serve::{ServeOptions, Server, Withdrawals, serve};
 pub use crate::driver::Tally;
 pub use crate::files::{CHUNK, Hashed, hash_file};
 
-/// Connections of one address. In a swarm peers and clients are many, often
-/// behind one address, and have several each.
+/// Connections per address. Swarms have many peers and clients, often behind
+/// one address, with several connections each.
 const PER_ADDRESS: u32 = 1_024;
 
-/// A node that does nothing but its part in swarms.
+/// A node with only the swarm services.
 fn node_config(swarm: node::swarm::Config) -> node::Config {
     let limits = node::Limits { connections_per_ip: PER_ADDRESS, ..node::Limits::default() };
     node::Config { swarm, limits, download: false, ..node::Config::default() }

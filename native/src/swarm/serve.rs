@@ -1,4 +1,4 @@
-//! Coordinating files, and being their source: a servent with that part.
+//! Coordinating files and being their source: a servent with only that task.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -21,25 +21,25 @@ use crate::tape::TraceFile;
 /// Everything a coordinator needs to start.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// The files; a file is called what the last part of its path says.
+    /// The files; each is named by the last component of its path.
     pub files: Vec<PathBuf>,
-    /// Where clients and peers come.
+    /// Where to listen for clients and peers.
     pub listen: Vec<SocketAddr>,
-    /// Pieces the source sends at once.
+    /// Pieces the source uploads at one time.
     pub slots: u32,
-    /// Other sources of the same files, and so many pieces at once from each.
+    /// Additional sources of the same files, each with as many slots.
     pub proxies: Vec<SocketAddr>,
-    /// Bytes a second of the source; `None`: no limit.
+    /// The source's rate limit in bytes per second; `None`: no limit.
     pub upload_rate: Option<u64>,
-    /// Bytes of a piece.
+    /// Size of a piece in bytes.
     pub chunk: u64,
-    /// The rules.
+    /// The coordinator's configuration.
     pub swarm: swarm::Config,
     /// The folder of the ledger.
     pub state: PathBuf,
-    /// What it survives.
+    /// What kind of crash the ledger survives.
     pub durability: Durability,
-    /// Write the tape to this file.
+    /// Record the tape in this file.
     pub trace: Option<TraceFile>,
 }
 
@@ -70,7 +70,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Every address it listens on, with the ports it really got.
+    /// Every address it listens on, with the actual ports.
     #[must_use]
     pub fn addrs(&self) -> Vec<SocketAddr> {
         self.handle.addrs()
@@ -82,8 +82,8 @@ impl Server {
         &self.files
     }
 
-    /// The swarm as the coordinator sees it, with so many clients a file, and
-    /// what it has counted.
+    /// The coordinator's view of the swarm, with at most `clients` clients per
+    /// file, and its counters.
     ///
     /// # Errors
     /// It has ended.
@@ -93,13 +93,13 @@ impl Server {
         Ok((view, self.handle.tally()))
     }
 
-    /// Why files are not given any more, one after another, from now on.
+    /// Notifications of files that are withdrawn from now on.
     #[must_use]
     pub fn withdrawals(&self) -> Withdrawals {
         Withdrawals(self.handle.answers())
     }
 
-    /// Saves the ledger and hangs up.
+    /// Saves the ledger and closes all connections.
     ///
     /// # Errors
     /// It had ended with an error, or saving failed.
@@ -108,12 +108,12 @@ impl Server {
     }
 }
 
-/// Files whose source found them changed or gone.
+/// Files whose source found them changed or missing.
 #[derive(Debug)]
 pub struct Withdrawals(broadcast::Receiver<NodeAnswer>);
 
 impl Withdrawals {
-    /// Waits for the next one: a sentence that says why. `None`: the
+    /// Waits for the next one and returns a sentence that says why. `None`: the
     /// coordinator has ended.
     pub async fn next(&mut self) -> Option<String> {
         loop {
@@ -129,7 +129,7 @@ impl Withdrawals {
 /// Hashes the files, then starts a coordinator for them.
 ///
 /// # Errors
-/// Anything it needs and cannot have.
+/// Anything it needs and cannot get.
 pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
     let (files, paths) = hash_all(&options).await?;
     let specs = files.iter().zip(paths).map(|((url, hashed), path)| {
@@ -158,7 +158,7 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
     Ok(Server { files: Arc::new(files), handle })
 }
 
-/// Files by their URLs, and where each is.
+/// Files by their URLs, and the path of each.
 type Files = (Vec<(Text, Hashed)>, Vec<PathBuf>);
 
 async fn hash_all(options: &ServeOptions) -> Result<Files, SwarmError> {

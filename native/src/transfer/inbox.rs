@@ -1,4 +1,4 @@
-//! Which file on the disk an offered one is, or may be.
+//! Maps offered files to files on the disk.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -12,10 +12,10 @@ use super::target::{Begun, NAMES, Target, numbered, part_of};
 use super::writers::Writers;
 use crate::driver::downloads::safe_path;
 
-/// Where what arrives goes.
+/// Where received files go.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// Standard output: one file or stream.
+    /// Standard output: a single file or stream.
     Output,
     /// This file.
     File(PathBuf),
@@ -23,38 +23,38 @@ pub enum Place {
     Folder(PathBuf),
 }
 
-/// What one transfer finds at its place.
+/// The destination of one transfer.
 #[derive(Debug)]
 pub struct Inbox {
     place: Place,
-    /// Names that other files of this transfer have.
+    /// Names used by other files of this transfer.
     taken: BTreeSet<PathBuf>,
     pub(super) writers: Arc<Writers>,
     pub(super) quota: Option<Arc<Quota>>,
 }
 
-/// A name for a file, and what is there by that name.
+/// A name for a file, and what exists under that name.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     /// What it will be called; `None` for standard output.
     pub(super) name: Option<PathBuf>,
-    /// Which of the names that were possible.
+    /// Which of the possible names, counted from 1.
     pub(super) n: u32,
     pub(super) there: There,
 }
 
-/// What is there of a file.
+/// What exists of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum There {
     Nothing,
-    /// A part of so many bytes.
+    /// A partial file of this many bytes.
     Part(u64),
-    /// A file as long as the one that is offered.
+    /// A file of the same length as the offered one.
     Whole,
 }
 
 impl Candidate {
-    /// Where the bytes are that may be some of the file.
+    /// The path of the bytes that may belong to the file.
     pub(super) fn path(&self) -> Option<PathBuf> {
         let name = self.name.as_deref()?;
         match self.there {
@@ -66,22 +66,22 @@ impl Candidate {
 }
 
 impl Inbox {
-    /// What transfers at once have in common is in `writers`.
+    /// `writers` is shared by all parallel transfers.
     #[must_use]
     pub const fn new(place: Place, writers: Arc<Writers>) -> Self {
         Self { place, taken: BTreeSet::new(), writers, quota: None }
     }
 
-    /// No more is written than a quota has room for.
+    /// Limits what is written to a quota.
     #[must_use]
     pub fn limited(self, quota: Option<Arc<Quota>>) -> Self {
         Self { quota, ..self }
     }
 
-    /// Whether this can be put there at all, and else why not.
+    /// Checks whether these entries can be stored here.
     ///
     /// # Errors
-    /// A sentence for the sender.
+    /// The reason, as a sentence for the sender.
     pub fn suits(&self, entries: &[Entry]) -> Result<(), &'static str> {
         match (&self.place, entries) {
             (Place::Folder(_), [_, ..]) => Ok(()),
@@ -91,7 +91,7 @@ impl Inbox {
         }
     }
 
-    /// Makes the folders, and looks what may be there of the files.
+    /// Creates the folders, and looks for existing parts of the files.
     pub(super) fn survey(&mut self, entries: &[Entry]) -> io::Result<Vec<Option<Candidate>>> {
         let mut look = |entry: &Entry| {
             if entry.is_folder() {
@@ -109,7 +109,8 @@ impl Inbox {
         }
     }
 
-    /// The first possible name after so many others, and what is there.
+    /// The first possible name whose number is above `after`, and what exists
+    /// under it.
     pub(super) fn look(&mut self, entry: &Entry, after: u32) -> io::Result<Candidate> {
         let wish = match &self.place {
             Place::Output => return Ok(Candidate { name: None, n: 1, there: There::Nothing }),
@@ -143,8 +144,8 @@ impl Inbox {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Opens a file after so many bytes that are there. Where nothing is, it
-    /// gets the candidate's name or one after it.
+    /// Opens a file to continue after the `from` bytes that exist. If nothing
+    /// exists, it gets the candidate's name or a later one.
     pub(super) fn begin(
         &mut self,
         entry: &Entry,
@@ -153,7 +154,7 @@ impl Inbox {
     ) -> io::Result<Target> {
         if let Some(name) = at.name.as_deref().filter(|_| at.there != There::Nothing) {
             match Target::again(name, from, begun) {
-                // Somebody else's transfer was faster, and nothing is lost.
+                // Another transfer took the name first, and nothing is lost.
                 Err(_) if from == 0 => {}
                 other => return other,
             }
@@ -177,7 +178,7 @@ impl Inbox {
     }
 }
 
-/// What is at a path, links not followed.
+/// The metadata of a path, without following links.
 fn file(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(about) => Ok(Some(about)),

@@ -1,5 +1,5 @@
-//! The messages of a transfer. Each is one message of the unicast; its first
-//! byte says what it is, numbers are big-endian, texts are UTF-8.
+//! The messages of a transfer. Each is one unicast message; its first byte is
+//! its type, numbers are big-endian, texts are UTF-8.
 //!
 //! | byte | from | then |
 //! |---|---|---|
@@ -22,28 +22,28 @@
 //! | 22 there | receiver | entry (4): all of it is there already |
 //! | 23 meeting | receiver | its half of the meeting |
 //!
-//! The sender offers everything, the receiver says which of it seems to be
-//! there, the sender proves that it is the same, and what is missing follows,
-//! file by file. A name ending in `/` is a folder. After a meeting (`secret`)
-//! every message is sealed.
+//! The sender offers everything, the receiver says which of it seems to exist
+//! already, the sender proves that it is the same, and what is missing follows,
+//! file by file. A name ending in `/` is a folder. After a meeting, which is a
+//! key exchange (`secret`), every message is encrypted and authenticated.
 
 use servent_core::unicast::Payload;
 
 use super::offer::Entry;
 
-/// The version in a hello.
+/// The protocol version in a hello.
 pub(super) const VERSION: u8 = 2;
-/// The head of a data message.
+/// The type byte of a data message.
 pub(super) const DATA: u8 = 1;
-/// Bytes of data in one message, at most.
+/// The most data bytes in one message.
 pub(super) const CHUNK: usize = 60_000;
-/// Bytes of a text from the other side that are looked at.
+/// The most bytes of a text from the other side that are used.
 const TEXT: usize = 512;
-/// Bytes of a name.
+/// The longest name in bytes.
 pub(super) const NAME: usize = 4_096;
 const UNKNOWN: u64 = u64::MAX;
 
-/// What one side tells the other.
+/// A message from one side to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
     Hello { meeting: Vec<u8> },
@@ -67,8 +67,8 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// As it is sent. [`Message::Data`] is made where it is read, with its
-    /// first byte in place.
+    /// Encodes it. [`Message::Data`] is built where the data is read, with its
+    /// type byte in place.
     pub(super) fn encode(&self) -> Vec<u8> {
         let numbered = |kind: u8, entry: u32, number: u64| {
             [&[kind][..], &entry.to_be_bytes(), &number.to_be_bytes()].concat()
@@ -104,7 +104,7 @@ impl Message {
         }
     }
 
-    /// Reads one; `None` when it is none of this version.
+    /// Decodes one; `None` when it is not valid in this version.
     pub(super) fn parse(payload: &Payload) -> Option<Self> {
         let (kind, mut rest) = payload.split_first()?;
         let words = |rest: &[u8]| text(&String::from_utf8_lossy(rest)).to_owned();
@@ -155,7 +155,7 @@ fn long(rest: &mut &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*rest.split_off(..8)?.first_chunk()?))
 }
 
-/// The beginning of a text: no longer than is looked at.
+/// The start of a text, cut to the length that is used.
 fn text(whole: &str) -> &str {
     &whole[..whole.floor_char_boundary(TEXT)]
 }

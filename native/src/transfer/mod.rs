@@ -1,12 +1,12 @@
-//! Files, folders and streams over [reliable unicast](crate::unicast), checked
-//! from end to end: what ends a file is its length and SHA-256, and the
-//! receiver answers when that is what arrived. What the receiver has already,
-//! whole or in part, is not sent again once the sender has proved that it is
-//! the same.
+//! Files, folders and streams over [reliable unicast](crate::unicast), verified
+//! end to end: a file ends with its length and SHA-256, and the receiver
+//! confirms when that is what arrived. What the receiver already has, complete
+//! or in part, is not sent again once the sender has proved that it is the
+//! same.
 //!
 //! With a [`Code`] that both sides know, nobody else can take part, read or
-//! change anything: messages are sealed one by one (`secret`), above the
-//! unicast, whose own numbers and acknowledgements stay as they are.
+//! change anything: each message is encrypted (`secret`) above the unicast
+//! protocol, whose own sequence numbers and acknowledgements are not.
 
 mod inbox;
 mod message;
@@ -29,38 +29,38 @@ pub use self::secret::{Code, CodeError, Door};
 pub use self::send::{SendFailure, Sender};
 pub use self::writers::Writers;
 
-/// What becomes of the entries of a transfer, on both sides.
+/// Progress of the entries of a transfer, on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// A file is under way.
+    /// A file has begun.
     Begun {
-        /// Which entry.
+        /// The entry.
         entry: usize,
-        /// Bytes that were there before.
+        /// Bytes the receiver had before.
         from: u64,
     },
-    /// Some of it has been read, or written.
+    /// Bytes have been read, or written.
     Bytes {
-        /// Which entry.
+        /// The entry.
         entry: usize,
-        /// Bytes that are through, with those that were there before.
+        /// Bytes so far, including those the receiver had before.
         so_far: u64,
     },
     /// The receiver has all of it.
     There(Carried),
 }
 
-/// A file that is at the receiver.
+/// A file that the receiver has completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
-    /// Which entry.
+    /// The entry.
     pub entry: usize,
-    /// Bytes.
+    /// Its length in bytes.
     pub length: u64,
-    /// Bytes of these that had to be carried.
+    /// How many of these bytes were transferred.
     pub carried: u64,
     /// Its SHA-256, the same on both sides.
     pub sum: [u8; 32],
-    /// At the receiver the file it is in; `None` for standard output.
+    /// At the receiver the file's path; `None` for standard output.
     pub file: Option<PathBuf>,
 }

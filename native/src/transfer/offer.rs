@@ -1,4 +1,4 @@
-//! What is sent together: files, folders with all that is in them, a stream.
+//! What is sent in one transfer: files, folders with their content, a stream.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,31 +10,31 @@ use tokio::fs::File;
 use super::message::NAME;
 use crate::driver::downloads::number;
 
-/// Files and folders of one transfer.
+/// The most files and folders in one transfer.
 pub(super) const ENTRIES: usize = 50_000;
-/// Bytes of all their names.
+/// The most bytes of all their names together.
 pub(super) const NAMES: usize = 4 << 20;
 
 /// A file or a folder that is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path, with `/` between the parts; a folder's ends with one. Empty:
-    /// a stream without a name.
+    /// Its path, with `/` between the components; a folder's ends with one.
+    /// Empty: a stream without a name.
     pub name: String,
-    /// Bytes; `None` when nobody knows before the end.
+    /// Its length in bytes; `None` when it is not known before the end.
     pub length: Option<u64>,
 }
 
 impl Entry {
-    /// It is a folder.
+    /// True for a folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.name.ends_with('/')
     }
 }
 
-/// How many files there are, without the folders, and their bytes as far as
-/// they are known: `None` when one is a stream.
+/// The number of files, without the folders, and their total bytes: `None` when
+/// one is a stream.
 #[must_use]
 pub fn total(entries: &[Entry]) -> (usize, Option<u64>) {
     let files = || entries.iter().filter(|entry| !entry.is_folder());
@@ -42,31 +42,31 @@ pub fn total(entries: &[Entry]) -> (usize, Option<u64>) {
     (files().count(), bytes)
 }
 
-/// What is to be sent, in the order in which it is.
+/// What is to be sent, in order.
 #[derive(Debug, Default)]
 pub struct Offer {
     pub(super) entries: Vec<Entry>,
-    /// Where each of them is; `None` is standard input.
+    /// The path of each entry; `None` is standard input.
     from: Vec<Option<PathBuf>>,
-    /// What was left out, and why.
+    /// What is skipped, and why.
     skipped: Vec<(PathBuf, &'static str)>,
     names: usize,
     taken: BTreeSet<String>,
 }
 
-/// What cannot be sent.
+/// Why something cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OfferError {
     /// It cannot be read.
     #[error("cannot read {}: {why}", path.display())]
     Read {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         why: io::Error,
     },
-    /// More files than one transfer has.
+    /// More files than one transfer may have.
     #[error("these are more than {ENTRIES} files and folders, or their names are too long")]
     TooMany,
 }
@@ -79,12 +79,12 @@ impl Offer {
         Self { entries, from: vec![None], ..Self::default() }
     }
 
-    /// These files and folders, and all that is in the folders.
+    /// These files and folders, and everything in the folders.
     ///
-    /// Blocks while it looks.
+    /// Blocks while it reads the folders.
     ///
     /// # Errors
-    /// One of them cannot be read, or they are too many.
+    /// One of them cannot be read, or there are too many.
     pub fn of(paths: &[PathBuf]) -> Result<Self, OfferError> {
         let mut offer = Self::default();
         for path in paths {
@@ -110,7 +110,7 @@ impl Offer {
         let about = path.metadata().map_err(read)?;
         if !about.is_dir() {
             if about.is_file() {
-                std::fs::File::open(path).map_err(read)?; // Whether we may.
+                std::fs::File::open(path).map_err(read)?; // Check permission.
             }
             return self.push(Some(path), name, about.is_file().then_some(about.len()));
         }
@@ -154,7 +154,7 @@ impl Offer {
         Ok(())
     }
 
-    /// What the receiver is shown.
+    /// What is offered to the receiver.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -166,7 +166,7 @@ impl Offer {
         &self.skipped
     }
 
-    /// Where an entry is read; `None` for standard input.
+    /// The path of an entry; `None` for standard input.
     pub(super) fn path(&self, entry: usize) -> Option<&Path> {
         self.from.get(entry).and_then(Option::as_deref)
     }

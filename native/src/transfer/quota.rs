@@ -1,4 +1,4 @@
-//! How much a folder may hold of what strangers send.
+//! A limit on how much strangers may store in a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// What an inbox may hold unless said otherwise: 64 GiB.
+    /// The default limit of an inbox: 64 GiB.
     pub const LIMIT: u64 = 64 << 30;
 
-    /// Of so many bytes, those that are in the folder already included. Reads
+    /// A limit on the bytes in the folder, including those already there. Reads
     /// the folder, which blocks.
     #[must_use]
     pub fn new(folder: PathBuf, limit: u64) -> Self {
@@ -24,9 +24,9 @@ impl Quota {
         Self { folder, limit, held }
     }
 
-    /// True when there is room for so many bytes. When there seems to be none
-    /// the folder is read anew, because somebody may have emptied it; that
-    /// blocks.
+    /// True when there is room for that many bytes. When there seems to be
+    /// none, the folder is read again, because files may have been removed;
+    /// that blocks.
     #[must_use]
     pub fn has_room(&self, bytes: u64) -> bool {
         let fits = |held: u64| held.saturating_add(bytes) <= self.limit;
@@ -37,7 +37,7 @@ impl Quota {
         fits(*held)
     }
 
-    /// Takes room for bytes that are about to be written.
+    /// Reserves room for bytes that are about to be written.
     pub(super) fn take(&self, bytes: u64) -> io::Result<()> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let more = held.saturating_add(bytes);
@@ -50,8 +50,8 @@ impl Quota {
     }
 }
 
-/// Bytes of all files below a folder; links are not followed, and what cannot
-/// be read is not counted.
+/// Total bytes of all files below a folder; links are not followed, and what
+/// cannot be read is not counted.
 fn bytes_in(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let size = |entry: std::fs::DirEntry| match entry.metadata() {

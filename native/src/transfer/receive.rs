@@ -21,38 +21,38 @@ use super::writers::{LOOK_EVERY, Writer, Writers};
 use super::{Carried, Told};
 use crate::unicast::{Connection, Lost};
 
-/// A sender that says nothing for so long is gone.
+/// A sender that is silent for this long is considered gone.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How often a part that somebody seems to write to is tried.
+/// How often to retry a partial file that another transfer seems to write to.
 const TRIES: u32 = 10;
 
-/// Why a transfer did not arrive whole.
+/// Why a transfer did not complete.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// The sender stopped, or is not heard any more.
+    /// The connection to the sender was lost.
     #[error("the sender is gone: {0}")]
     Gone(Lost),
-    /// The sender says why it stopped.
+    /// The sender stopped and gave a reason.
     #[error("the sender stopped: {0}")]
     Stopped(String),
-    /// What was sent and what arrived differ.
+    /// The received bytes are not those that were sent.
     #[error("the bytes that arrived are not those that were sent")]
     Different,
-    /// It cannot be written.
+    /// A file cannot be written.
     #[error("cannot write: {0}")]
     Write(io::Error),
-    /// It does not know the code, and nothing was taken.
+    /// The sender does not know the code; nothing was accepted.
     #[error("it does not know the code")]
     WrongCode,
-    /// One side has a code and the other has none.
+    /// One side uses a code and the other does not.
     #[error("one side has a code, the other has none")]
     OneCode,
-    /// Too many have tried wrong codes.
+    /// Too many wrong codes were tried.
     #[error("there were too many wrong codes")]
     Guesses,
-    /// It is no transfer of this version.
+    /// The peer does not speak this version of the transfer protocol.
     #[error("it sends something that is no transfer of this version")]
     Foreign,
 }
@@ -68,11 +68,11 @@ impl From<Silence> for ReceiveError {
 }
 
 impl ReceiveError {
-    /// What a sender is told of it that has offered nothing yet.
+    /// What a sender that has offered nothing yet is told about it.
     fn refusal(&self, door: &Door) -> Option<&'static str> {
         match self {
             Self::Foreign => Some("that is no transfer of this version"),
-            // It cannot be read there, and shows by that.
+            // The sender cannot decrypt an answer, and finds out that way.
             Self::WrongCode => Some("the code is wrong"),
             Self::OneCode if door.code().is_some() => {
                 Some("it wants the code that it shows: send without --open")
@@ -89,17 +89,17 @@ pub struct Transfer {
     talk: Arc<Talk>,
     writer: Arc<Writer>,
     entries: Vec<Entry>,
-    /// What may be there of each entry.
+    /// What may exist of each entry.
     candidates: Vec<Option<Candidate>>,
-    /// What was proved to be there: its length, and its digest so far.
+    /// Existing bytes that were verified: their length, and the digest so far.
     begun: BTreeMap<usize, (u64, Begun)>,
-    /// Entries that are whole.
+    /// Entries that are complete.
     whole: usize,
     received: u64,
     open: Option<Open>,
 }
 
-/// The file under way.
+/// The file being received.
 struct Open {
     entry: usize,
     from: u64,
@@ -108,7 +108,7 @@ struct Open {
     target: Target,
 }
 
-/// Tells a sender that it is not wanted now.
+/// Tells a sender that its transfer is refused now.
 pub async fn refuse(connection: Connection, why: &str) {
     fail(&Talk::over(connection), why).await;
 }
@@ -120,10 +120,10 @@ async fn fail(talk: &Talk, why: &str) {
 }
 
 impl Transfer {
-    /// Waits for what a connection offers, if the door opens to it.
+    /// Waits for the offer on a connection, if its sender is admitted.
     ///
     /// # Errors
-    /// It offers nothing, or does not come in.
+    /// It offers nothing, or is not admitted.
     pub async fn hello(connection: Connection, door: &Door) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
         let met = match meet(&talk, door).await {
@@ -147,38 +147,38 @@ impl Transfer {
         }
     }
 
-    /// Where it comes from.
+    /// The sender's address.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.talk.connection.peer()
     }
 
-    /// What is offered.
+    /// The offered entries.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Bytes that have come and have been written.
+    /// Bytes that were received and written.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// The file that is not whole, if anything of it is there.
+    /// The incomplete file, if any of it exists.
     #[must_use]
     pub fn part(&self) -> Option<PathBuf> {
         let open = self.open.as_ref().filter(|open| open.length > 0)?;
         Some(open.target.part()?.to_owned())
     }
 
-    /// Tells the sender that it is not wanted.
+    /// Tells the sender that the transfer is refused.
     pub async fn refuse(&self, why: &str) {
         fail(&self.talk, why).await;
     }
 
-    /// Listens while somebody decides; comes back only when there is nothing
-    /// left to decide.
+    /// Watches the connection while the user decides; returns only when there
+    /// is nothing left to decide.
     pub async fn waiting(&self) -> ReceiveError {
         let listen = async {
             loop {
@@ -196,10 +196,11 @@ impl Transfer {
         }
     }
 
-    /// Takes what is not there yet.
+    /// Receives what does not exist yet.
     ///
     /// # Errors
-    /// Why not all of it arrived; [`Transfer::received`] says how much did.
+    /// Why the transfer did not complete; [`Transfer::received`] says how much
+    /// arrived.
     pub async fn receive(
         &mut self,
         inbox: Inbox,
@@ -218,7 +219,7 @@ impl Transfer {
             Err(why) => Message::Failed { why: why.to_string() },
         };
         if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
-            // What matters is decided; a sender that does not hear it asks.
+            // The result is known; a sender that misses this will ask.
             let _ = self.talk.connection.close().await;
         }
         how
@@ -263,7 +264,7 @@ impl Transfer {
         }
     }
 
-    /// Tells what may be there of the files.
+    /// Tells the sender what may exist of the files.
     async fn survey(&mut self, inbox: &Shelf) -> Result<(), ReceiveError> {
         let entries = self.entries.clone();
         self.candidates = inbox.with(move |inbox| inbox.survey(&entries)).await?;
@@ -276,7 +277,7 @@ impl Transfer {
         Ok(self.talk.put(&Message::Go).await?)
     }
 
-    /// Says how much of an entry may be there, if anything.
+    /// Tells the sender how much of an entry may exist, if any.
     async fn has(&self, at: usize, found: &Candidate) -> Result<(), ReceiveError> {
         let length = match found.there {
             There::Nothing => return Ok(()),
@@ -286,7 +287,7 @@ impl Transfer {
         Ok(self.talk.put(&Message::Has { entry: number(at), length }).await?)
     }
 
-    /// Compares what is there with what the sender has.
+    /// Compares what exists with the sender's digest.
     async fn proven(
         &mut self,
         inbox: &Shelf,
@@ -325,8 +326,8 @@ impl Transfer {
         Ok(self.talk.put(&Message::From { entry, from: length }).await?)
     }
 
-    /// Takes a part over from a sender that is dead; what is there then, when
-    /// its last words have made that more.
+    /// Takes a partial file over from a transfer whose sender is dead; returns
+    /// what exists then, if its last messages have made it longer.
     async fn grown(
         &self,
         inbox: &Shelf,
@@ -338,21 +339,21 @@ impl Transfer {
         if !inbox.writers().take_over(&path).await {
             return Ok(None);
         }
-        // It may have got its name meanwhile; that shows when it is compared.
+        // It may have been renamed meanwhile; the comparison will show that.
         let now = blocking(move || Ok(std::fs::symlink_metadata(path).map_or(0, |at| at.len())));
         let now = now.await.map_err(ReceiveError::Write)?;
         let more = now > length && of.length.is_some_and(|whole| now <= whole);
         Ok(more.then(|| Candidate { there: There::Part(now), ..found.clone() }))
     }
 
-    /// The digest of what is there, if nobody else is about to change it.
+    /// The digest of what exists, if no other transfer is writing to it.
     async fn digest(&self, found: &Candidate, length: u64) -> io::Result<Option<Begun>> {
         let Some(path) = found.path() else { return Ok(None) };
         if found.there == There::Whole {
             return blocking(move || whole(&path, length)).await;
         }
         match blocking(move || digest(&path, length)).await {
-            // Somebody else's transfer has finished it.
+            // Another transfer has completed it.
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
             digest => digest,
         }
@@ -375,8 +376,8 @@ impl Transfer {
         let mut tries = 0;
         let target = loop {
             match (begin().await, found.path()) {
-                // A file that was written to is free only when the last of that
-                // is on the disk.
+                // A file is unlocked only once the last write to it is on the
+                // disk.
                 (Err(ReceiveError::Write(why)), Some(part))
                     if why.kind() == io::ErrorKind::AlreadyExists && tries < TRIES =>
                 {
@@ -421,7 +422,7 @@ impl Transfer {
     }
 }
 
-/// A part in which nothing is would only be left lying about.
+/// An empty partial file is removed.
 impl Drop for Transfer {
     fn drop(&mut self) {
         if let Some(open) = self.open.take().filter(|open| open.length == 0)
@@ -433,7 +434,7 @@ impl Drop for Transfer {
     }
 }
 
-/// The inbox of a transfer, for what blocks.
+/// The inbox of a transfer, for blocking calls.
 struct Shelf(Arc<Mutex<Inbox>>);
 
 impl Shelf {
@@ -463,8 +464,8 @@ async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
     }
 }
 
-/// Lets a sender in, or not. Whether its code is right shows at the next thing
-/// it says.
+/// Admits a sender or refuses it. Whether its code is right shows in its next
+/// message.
 async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
     let Message::Hello { meeting } = next(talk).await? else { return Err(ReceiveError::Foreign) };
     match door.code() {
@@ -482,7 +483,7 @@ async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
     }
 }
 
-/// What a sender offers.
+/// Receives a sender's offer.
 async fn offered(talk: &Talk, door: &Door) -> Result<Vec<Entry>, ReceiveError> {
     let (mut all, mut names, mut known) = (Vec::new(), 0, door.code().is_none());
     loop {
@@ -509,7 +510,7 @@ async fn offered(talk: &Talk, door: &Door) -> Result<Vec<Entry>, ReceiveError> {
     }
 }
 
-/// An entry as messages name it. There are no more than [`ENTRIES`].
+/// The number of an entry in messages. There are at most [`ENTRIES`].
 pub(super) fn number(entry: usize) -> u32 {
     u32::try_from(entry).unwrap_or(u32::MAX)
 }

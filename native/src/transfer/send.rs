@@ -20,36 +20,36 @@ use super::target::{blocking, digest_of};
 use super::{Carried, Told};
 use crate::unicast::{Connection, Lost, Progress};
 
-/// How long the receiver's goodbye is waited for.
+/// How long to wait for the receiver's close.
 const GOODBYE_WAIT: Duration = Duration::from_secs(2);
-/// Bytes of one message of the offer, about.
+/// Approximate size in bytes of one message of the offer.
 const OFFER: usize = 32_000;
 
-/// Why a transfer did not come to its end.
+/// Why a transfer did not complete.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendFailure {
-    /// Nobody has ever answered.
+    /// The receiver never answered.
     #[error("nobody answers")]
     Nobody,
-    /// Its system says that nobody listens at that port.
+    /// The receiver's system says that nothing listens on that port.
     #[error("nobody listens there")]
     Closed,
-    /// The receiver was there, and is no longer.
+    /// The connection to the receiver was lost.
     #[error("the receiver is gone: {why}")]
     Gone {
-        /// How that shows.
+        /// How it was lost.
         why: Lost,
     },
-    /// The receiver does not take it, or could not keep it.
+    /// The receiver does not want it, or could not store it.
     #[error("the receiver says: {why}")]
     Refused {
-        /// It had wanted it before.
+        /// It had accepted it before.
         begun: bool,
-        /// Its words.
+        /// The receiver's reason.
         why: String,
     },
-    /// What is to be sent cannot be read.
+    /// A file to be sent cannot be read.
     #[error("cannot read {}: {why}", path.display())]
     Read {
         /// The file.
@@ -57,10 +57,10 @@ pub enum SendFailure {
         /// What the system said.
         why: io::Error,
     },
-    /// The codes of both sides differ.
+    /// The two sides have different codes.
     #[error("the code is wrong")]
     WrongCode,
-    /// It answers, and speaks something else.
+    /// It answers, but speaks another protocol.
     #[error("the other side is no receiver of this version")]
     Foreign,
 }
@@ -70,44 +70,44 @@ pub struct Sender {
     talk: Talk,
 }
 
-/// One transfer over it.
+/// One transfer over the connection.
 struct Sending<'a> {
     talk: &'a Talk,
     offer: &'a Offer,
-    /// What the receiver has of the entries.
+    /// What the receiver has of each entry.
     there: BTreeMap<usize, Start>,
-    /// Sent, and not yet said to be kept.
+    /// Sent, but not yet confirmed as stored.
     pending: BTreeMap<usize, Carried>,
     begun: bool,
 }
 
-/// Where an entry begins.
+/// Where sending an entry starts.
 enum Start {
-    /// After so many bytes, whose digest is begun.
+    /// After this many bytes, with their digest so far.
     From(u64, Sha256),
-    /// Nowhere: all of it is there.
+    /// Nowhere: the receiver has all of it.
     Whole,
 }
 
 impl Sender {
-    /// What is sent goes over this connection.
+    /// A sender that uses this connection.
     #[must_use]
     pub fn over(connection: Connection) -> Self {
         Self { talk: Talk::over(connection) }
     }
 
-    /// How far what was sent has come.
+    /// How much of what was sent is acknowledged.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.talk.connection.progress()
     }
 
-    /// Sends everything the receiver does not have, and waits for its word
-    /// that it has the same bytes. Without a code everybody on the way can
-    /// read it.
+    /// Sends everything the receiver does not have, and waits for its
+    /// confirmation that it has the same bytes. Without a code everybody on the
+    /// path can read it.
     ///
     /// # Errors
-    /// Why it has not.
+    /// Why it did not complete.
     pub async fn send(
         &self,
         offer: &Offer,
@@ -121,13 +121,13 @@ impl Sender {
             done = sending.all(&mut told) => done?,
             silence = self.talk.stay() => return Err(failure(&self.talk, silence)),
         }
-        // It has everything; what follows is politeness.
+        // The receiver has everything; a failing close changes nothing.
         let _ = self.talk.connection.close().await;
         let _ = tokio::time::timeout(GOODBYE_WAIT, self.talk.connection.recv()).await;
         Ok(())
     }
 
-    /// Tells the receiver that nothing more will come.
+    /// Tells the receiver that nothing more will be sent.
     pub async fn stop(&self, why: &str) {
         let stopped = Message::Stopped { why: why.to_owned() };
         let said = async {
@@ -147,7 +147,7 @@ impl Sending<'_> {
         self.whole(told).await
     }
 
-    /// Says hello, and makes a secret of the code.
+    /// Sends hello, and exchanges keys if there is a code.
     async fn meet(&self, code: Option<&Code>) -> Result<(), SendFailure> {
         let Some(code) = code else {
             return self.put(&Message::Hello { meeting: Vec::new() }).await;
@@ -179,9 +179,10 @@ impl Sending<'_> {
         self.put(&Message::Offered { entries }).await
     }
 
-    /// Waits until it is wanted, and proves what the receiver may have.
+    /// Waits until the offer is accepted, and proves what the receiver may
+    /// have.
     async fn agree(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
-        // Proofs the receiver has not judged.
+        // Proofs the receiver has not answered.
         let mut proofs = BTreeMap::new();
         while !self.begun || !proofs.is_empty() {
             match self.next().await? {
@@ -213,7 +214,7 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// The digest of the beginning of a file.
+    /// Sends the digest of the start of a file.
     async fn prove(&self, entry: usize, length: u64) -> Result<Sha256, SendFailure> {
         let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
         let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));
@@ -244,7 +245,7 @@ impl Sending<'_> {
         self.say(Message::Done.encode().into(), told).await
     }
 
-    /// Sends a file from somewhere to its end.
+    /// Sends a file from its starting offset to its end.
     async fn file(
         &mut self,
         entry: usize,
@@ -288,7 +289,7 @@ impl Sending<'_> {
         Ok(file)
     }
 
-    /// Waits for the receiver's last word.
+    /// Waits for the receiver's final confirmation.
     async fn whole(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
         loop {
             match self.next().await? {
@@ -298,7 +299,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Does something and hears what the receiver says meanwhile.
+    /// Does something while handling the receiver's messages.
     async fn meanwhile<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -316,7 +317,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Says something while files are under way.
+    /// Sends a message while files are being sent.
     async fn say(
         &mut self,
         bytes: Payload,
@@ -327,7 +328,7 @@ impl Sending<'_> {
         said.map_err(|silence| failure(talk, silence))
     }
 
-    /// What the receiver may say while files are under way.
+    /// Handles a message received while files are being sent.
     fn heard(&mut self, said: Message, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
         match said {
             Message::Alive => Ok(()),
@@ -340,7 +341,7 @@ impl Sending<'_> {
         }
     }
 
-    /// The next thing the receiver says. Its disk, its pipe or its owner may be
+    /// The receiver's next message. Its disk, its pipe or its owner may be
     /// slow.
     async fn next(&self) -> Result<Message, SendFailure> {
         self.talk.next().await.map_err(|silence| failure(self.talk, silence))
@@ -358,16 +359,16 @@ impl Sending<'_> {
         }
     }
 
-    /// What is to be sent cannot be read: both sides are told.
+    /// A file cannot be read: both sides are told.
     async fn unreadable(&self, entry: usize, why: io::Error) -> SendFailure {
         let path = self.offer.path(entry).map_or_else(|| "standard input".into(), PathBuf::from);
-        // The error of the source is the one to tell.
+        // The read error is the one to report.
         let _ = self.put(&Message::Stopped { why: why.to_string() }).await;
         SendFailure::Read { path, why }
     }
 }
 
-/// The next chunk with its first byte; nothing but that at the end, or when
+/// The next chunk after its type byte; only the type byte at the end, or when
 /// there is no room for more.
 async fn chunk(from: &mut (impl AsyncRead + Unpin), room: u64) -> io::Result<Payload> {
     let most = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
@@ -377,7 +378,7 @@ async fn chunk(from: &mut (impl AsyncRead + Unpin), room: u64) -> io::Result<Pay
         let mut rest = (&mut *from).take((most + 1 - chunk.len()) as u64);
         match rest.read_buf(&mut chunk).await? {
             0 => break,
-            // A pipe's bytes leave as they come; a file fills the chunk.
+            // A pipe's bytes are sent as they come; a file fills the chunk.
             n if n < CHUNK / 8 => break,
             _ => {}
         }

@@ -1,5 +1,4 @@
-//! What is said over one connection, message by message, in the open or
-//! sealed.
+//! The messages over one connection, plain or encrypted.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +9,7 @@ use super::message::Message;
 use super::secret::Half;
 use crate::unicast::{Connection, Lost, SendError};
 
-/// How often each side says that it is there, whatever else it does.
+/// How often each side sends a keep-alive, whatever else it sends.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
 
 /// One side of a transfer.
@@ -20,31 +19,31 @@ pub(super) struct Talk {
     heard: Mutex<Heard>,
 }
 
-/// What is said.
+/// The sending direction.
 #[derive(Default)]
 struct Said {
     seal: Option<Half>,
-    /// Sealed, and not yet handed to the connection, because whoever said it
-    /// did not wait. It goes before what is said next: the other side counts.
+    /// Encrypted, but not yet passed to the connection, because the future was
+    /// dropped. It goes before the next message: the receiver counts.
     unsent: Option<Payload>,
 }
 
-/// What is heard.
+/// The receiving direction.
 #[derive(Default)]
 struct Heard {
     seal: Option<Half>,
-    /// Something sealed was opened: the other side knows the code.
+    /// A message was decrypted: the other side knows the code.
     known: bool,
 }
 
-/// What came instead of a message.
+/// Why there is no next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// The other side is gone.
+    /// The connection was lost.
     Gone(Lost),
-    /// It says what this version does not know, or what somebody changed.
+    /// The message is unknown in this version, or was changed on the way.
     Foreign,
-    /// It does not know the code.
+    /// The other side does not know the code.
     WrongCode,
 }
 
@@ -53,19 +52,19 @@ impl Talk {
         Self { connection, said: Default::default(), heard: Mutex::default() }
     }
 
-    /// From now on everything is sealed, both ways.
+    /// From now on all messages are encrypted, both ways.
     pub(super) async fn seal(&self, (said, heard): (Half, Half)) {
         self.said.lock().await.seal = Some(said);
         let mut into = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         *into = Heard { seal: Some(heard), known: false };
     }
 
-    /// Says something.
+    /// Sends a message.
     pub(super) async fn put(&self, message: &Message) -> Result<(), Silence> {
         self.put_bytes(message.encode().into()).await
     }
 
-    /// Says what is encoded already.
+    /// Sends a message that is already encoded.
     pub(super) async fn put_bytes(&self, bytes: Payload) -> Result<(), Silence> {
         let mut said = self.said.lock().await;
         if let Some(unsent) = said.unsent.clone() {
@@ -87,8 +86,8 @@ impl Talk {
         })
     }
 
-    /// Says again and again that we are there, so that neither a slow disk nor
-    /// a slow answer is taken for our end. Comes back when nobody listens.
+    /// Sends keep-alives, so that neither a slow disk nor a slow answer looks
+    /// like a lost connection. Returns when the connection is lost.
     pub(super) async fn stay(&self) -> Silence {
         loop {
             tokio::time::sleep(ALIVE_EVERY).await;
@@ -98,8 +97,7 @@ impl Talk {
         }
     }
 
-    /// The next thing the other side says. Dropped while it waits, nothing is
-    /// lost.
+    /// The next message from the other side. Dropping the future loses nothing.
     pub(super) async fn next(&self) -> Result<Message, Silence> {
         let payload = match self.connection.recv().await {
             Err(why) => return Err(Silence::Gone(why)),

@@ -1,5 +1,5 @@
-//! Where a file of a transfer is written to. It is `NAME.part` until it is
-//! whole, and nothing that is there already is ever overwritten.
+//! The file that a transfer writes to. It is called `NAME.part` until it is
+//! complete, and no existing file is ever overwritten.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
@@ -14,15 +14,17 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::driver::downloads::{number, rename_new};
 
-/// Names tried for one file before it is given up.
+/// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;
-/// A file of so many bytes is on the disk before it has its name. Smaller ones
-/// are with the system, because thousands would cost a flush each.
+/// A file of at least this many bytes is flushed to the disk before it is
+/// renamed. Smaller ones are left to the system, because thousands of them
+/// would cost a flush each.
 const LARGE: u64 = 1 << 20;
-/// Bytes read at once.
+/// Bytes read at a time.
 const READ: usize = 1 << 16;
 
-/// The beginning of a part, and how the file looked when it was read.
+/// The digest of the start of a partial file, and the file's length and time
+/// when it was read.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
     pub(super) hash: Sha256,
@@ -35,18 +37,18 @@ type Stamp = (u64, i64, i64);
 /// An open file.
 pub(super) struct Target {
     file: File,
-    /// What it is called until it is whole, and then.
+    /// Its name until it is complete, and after that.
     names: Option<(PathBuf, PathBuf)>,
 }
 
 impl Target {
-    /// Standard output.
+    /// Writes to standard output.
     pub(super) fn output() -> io::Result<Self> {
         let out = io::stdout().as_fd().try_clone_to_owned()?;
         Ok(Self { file: File::from_std(out.into()), names: None })
     }
 
-    /// A new file that will have this name, which must be free.
+    /// Creates a new file that will have this name, which must be free.
     pub(super) fn new(name: &Path) -> io::Result<Self> {
         if name.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -57,12 +59,12 @@ impl Target {
         Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
     }
 
-    /// The part of an earlier transfer, to be gone on with after its first
-    /// bytes.
+    /// Opens the partial file of an earlier transfer, to continue after its
+    /// first `from` bytes.
     ///
     /// # Errors
-    /// They are not those that were compared any more: until it is locked,
-    /// another transfer may write to it.
+    /// Those bytes are no longer the ones that were compared: until it is
+    /// locked, another transfer may write to it.
     pub(super) fn again(name: &Path, from: u64, begun: Option<&Begun>) -> io::Result<Self> {
         let part = part_of(name);
         let mut file = open(OpenOptions::new().read(true).write(true), &part)?;
@@ -80,7 +82,7 @@ impl Target {
         Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
     }
 
-    /// The file as long as it is not whole.
+    /// The path of the file while it is incomplete.
     pub(super) fn part(&self) -> Option<&Path> {
         self.names.as_ref().map(|(part, _)| part.as_path())
     }
@@ -88,12 +90,13 @@ impl Target {
     pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes).await?;
         if self.names.is_none() {
-            self.file.flush().await?; // Whoever reads the pipe waits for it.
+            self.file.flush().await?; // A reader of the pipe waits for it.
         }
         Ok(())
     }
 
-    /// It is whole and gets its name, or one as near to it as can be.
+    /// The file is complete and gets its name, or a similar one if that is
+    /// taken.
     pub(super) async fn finish(mut self, length: u64) -> io::Result<Option<PathBuf>> {
         self.file.flush().await?;
         let Some((part, wish)) = self.names else { return Ok(None) };
@@ -116,28 +119,28 @@ fn name_it(part: &Path, wish: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Does something that blocks. On a thread that serves sockets it would make
-/// every connection wait for the disk.
+/// Runs something that blocks on another thread. On a thread that serves
+/// sockets every connection would wait for the disk.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// What a file is called until it is whole.
+/// The name of a file until it is complete.
 pub(super) fn part_of(name: &Path) -> PathBuf {
     let mut part = name.as_os_str().to_owned();
     part.push(".part");
     part.into()
 }
 
-/// The same path with a number in its last part.
+/// The same path with a number in its last component.
 pub(super) fn numbered(path: &Path, n: u32) -> PathBuf {
     path.with_file_name(number(&path.file_name().unwrap_or_default().to_string_lossy(), n))
 }
 
-/// The digest of the first bytes of a file, begun; `None` when somebody
-/// writes to it, or it is shorter. Blocks.
+/// The digest of the first bytes of a file, to be continued; `None` when
+/// another transfer writes to it, or it is shorter. Blocks.
 pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Begun>> {
     let file = open(OpenOptions::new().read(true), path)?;
     match file.try_lock_shared() {
@@ -154,7 +157,7 @@ fn stamp(file: &fs::File) -> io::Result<Stamp> {
     Ok((about.len(), about.mtime(), about.mtime_nsec()))
 }
 
-/// The same of whatever a path leads to, written to or not.
+/// The same for any path, even while it is written to.
 pub(super) fn whole(path: &Path, length: u64) -> io::Result<Option<Begun>> {
     let file = fs::File::open(path)?;
     let stamp = stamp(&file)?;
@@ -172,12 +175,12 @@ pub(super) fn digest_of(file: fs::File, length: u64) -> io::Result<Option<Sha256
     }
 }
 
-/// Opens a file, and no link to another.
+/// Opens a file, but does not follow a link.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<fs::File> {
     options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)).open(path)
 }
 
-/// Keeps everybody else's transfers away from a file.
+/// Locks a file against other transfers.
 fn lock(file: &fs::File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),

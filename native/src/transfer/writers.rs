@@ -1,5 +1,6 @@
-//! Who writes to which part, so that a sender that was killed and has come
-//! back can go on with what its former self still seems to write to.
+//! Which transfer writes to which partial file, so that a sender that was
+//! killed and restarted can continue a file that its previous connection still
+//! seems to write to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,27 +13,27 @@ use tokio::sync::watch;
 use super::message::Message;
 use super::talk::Talk;
 
-/// How long a former sender may take to show that it lives.
+/// How long a sender has to show that it is still alive.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
-/// How often it is looked at.
+/// How often that is checked.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The transfers that write to parts.
+/// The transfers that write to partial files.
 #[derive(Debug, Default)]
 pub struct Writers(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// All that are under way.
+    /// All active transfers.
     all: Vec<Weak<Writer>>,
-    /// Who writes to which part.
+    /// Which transfer writes to which partial file.
     parts: BTreeMap<PathBuf, Weak<Writer>>,
 }
 
-/// One transfer that writes.
+/// A transfer that writes.
 pub(super) struct Writer {
     talk: Arc<Talk>,
-    /// Somebody else goes on with it.
+    /// Another transfer has taken over.
     over: watch::Sender<bool>,
 }
 
@@ -41,13 +42,13 @@ impl Writer {
         Arc::new(Self { talk, over: watch::Sender::new(false) })
     }
 
-    /// Waits until somebody else goes on with what this one writes.
+    /// Waits until another transfer takes over.
     pub(super) async fn taken_over(&self) {
-        // The sender of the news is this writer itself, so it does not end.
+        // The channel's sender is part of this writer, so it is not dropped.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// Whether its sender still acknowledges what it is told.
+    /// True when its sender still acknowledges messages.
     async fn lives(&self) -> bool {
         let said = async {
             if self.talk.put(&Message::Alive).await.is_err() {
@@ -68,8 +69,8 @@ impl Writers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transfer begins. Those whose senders are dead end first: what such a
-    /// sender said last may still be on its way to the disk.
+    /// A transfer begins. Those whose senders are dead are ended first: their
+    /// last messages may still be on the way to the disk.
     pub(super) async fn join(&self, writer: &Arc<Writer>) {
         let others: Vec<Arc<Writer>> = {
             let mut known = self.known();
@@ -81,15 +82,15 @@ impl Writers {
         join_all(others.into_iter().map(end_if_dead)).await;
     }
 
-    /// From now on this one writes to a part.
+    /// From now on this transfer writes to a partial file.
     pub(super) fn enter(&self, part: &Path, writer: &Arc<Writer>) {
         let mut known = self.known();
         known.parts.retain(|_, writer| writer.strong_count() > 0);
         known.parts.insert(part.to_owned(), Arc::downgrade(writer));
     }
 
-    /// Ends the transfer that writes to a part, if its sender is dead. True
-    /// when nobody of this process writes to it any more.
+    /// Ends the transfer that writes to a partial file, if its sender is dead.
+    /// True when it was a transfer of this process and has ended.
     pub(super) async fn take_over(&self, part: &Path) -> bool {
         let former = self.known().parts.get(part).cloned();
         match former.map(|former| former.upgrade()) {
@@ -100,7 +101,7 @@ impl Writers {
     }
 }
 
-/// Ends a transfer whose sender is dead. True when it is over.
+/// Ends a transfer whose sender is dead. True when it has ended.
 async fn end_if_dead(writer: Arc<Writer>) -> bool {
     if writer.lives().await {
         return false;

@@ -1,4 +1,4 @@
-//! What other programs hold in their hands: endpoints and connections.
+//! The public interface: endpoints and connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::tape::TraceFile;
 /// A UDP socket that speaks reliable unicast with many peers: a servent that
 /// does nothing else, or a part of one that does.
 ///
-/// Dropped, a servent that does nothing else ends at once and says nothing to
-/// anybody; see [`Endpoint::shutdown`].
+/// Dropping an endpoint ends a servent that does nothing else at once, without
+/// telling its peers; see [`Endpoint::shutdown`].
 pub struct Endpoint {
     shared: Arc<Shared>,
     servent: Handle,
-    /// The servent is there for this alone.
+    /// The servent runs only for this endpoint.
     alone: bool,
 }
 
 impl Endpoint {
-    /// Binds an address and starts; port 0 takes any free one. `[::]` takes
+    /// Binds an address and starts; port 0 takes any free one. `[::]` accepts
     /// IPv4 too. Must be called inside a tokio runtime with time and I/O.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address cannot be bound.
     pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
         let Options { only, config, loss, seed, backlog, trace, close_deadline } = options;
         let datagrams = Datagrams { listen: at, only, config, loss, seed, backlog, close_deadline };
@@ -48,24 +48,24 @@ impl Endpoint {
     }
 
     /// The datagrams of a servent that was started with
-    /// [`driver::Options::datagrams`]. Every endpoint of it is the same.
+    /// [`driver::Options::datagrams`]. All endpoints made of it are the same.
     #[must_use]
     pub fn of(servent: &Handle) -> Option<Self> {
         let shared = servent.shared.datagrams.clone()?;
         Some(Self { shared, servent: servent.clone(), alone: false })
     }
 
-    /// The address it was given.
+    /// The bound address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.local
     }
 
-    /// A connection with a peer. Nothing is sent before the first message:
-    /// whether anybody is there shows when it is not acknowledged.
+    /// Opens a connection with a peer. Nothing is sent before the first
+    /// message: whether the peer exists shows in whether it acknowledges.
     ///
     /// # Errors
-    /// There is one already, it is of another address family, or the
+    /// There already is a connection, the address family does not match, or the
     /// endpoint has ended.
     pub fn connect(&self, peer: SocketAddr) -> Result<Connection, ConnectError> {
         let (peer, local) = (canonical(peer), self.shared.local);
@@ -85,8 +85,8 @@ impl Endpoint {
         Ok(Connection { pipe, shared: Arc::clone(&self.shared) })
     }
 
-    /// The next peer that has sent something; `None` when the endpoint has
-    /// ended. Its connection takes messages both ways.
+    /// Waits for the next new peer; `None` when the endpoint has ended. The
+    /// connection carries messages both ways.
     pub async fn accept(&self) -> Option<Connection> {
         loop {
             let came = self.shared.came.notified();
@@ -103,65 +103,66 @@ impl Endpoint {
         }
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         *self.shared.counters()
     }
 
-    /// Closes every connection, waits until that is acknowledged or
+    /// Closes every connection, waits until all is acknowledged or
     /// [`Options::close_deadline`] has passed, and ends. What a connection
-    /// could not deliver is what its own [`Connection::close`] says; call
-    /// that first to know. A servent that does more than this goes on.
+    /// could not deliver is reported by its own [`Connection::close`]; call
+    /// that first to learn it. A servent that has other tasks goes on.
     ///
     /// # Errors
-    /// It had ended with an error, or its trace is not whole.
+    /// It had ended with an error, or its trace is incomplete.
     pub async fn shutdown(self) -> Result<(), Arc<RunError>> {
         self.shared.leave().await;
         if self.alone { self.servent.stop().await } else { Ok(()) }
     }
 }
 
-/// Messages to and from one peer: in order, exactly once, or named.
+/// Messages to and from one peer: delivered in order and exactly once, or
+/// reported as undelivered.
 ///
-/// Dropped, what was handed in is still sent in the background, and what the
-/// peer sends is thrown away.
+/// After a connection is dropped, messages already accepted are still sent in
+/// the background, and messages from the peer are discarded.
 pub struct Connection {
     pipe: Arc<Pipe>,
     shared: Arc<Shared>,
 }
 
-/// Bytes of messages.
+/// Byte counts of sent messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Handed to [`Connection::send`].
+    /// Accepted by [`Connection::send`].
     pub accepted: u64,
-    /// Acknowledged by the peer, at least.
+    /// Acknowledged by the peer, as far as known.
     pub acknowledged: u64,
 }
 
 impl Connection {
-    /// The other side.
+    /// The peer's address.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.pipe.peer
     }
 
-    /// Sends a message after all before it. Waits while the send window is
-    /// full; when it returns, the message is kept until it is acknowledged.
-    /// Dropped while it waits, the message is not sent.
+    /// Sends a message after all earlier ones. Waits while the send window is
+    /// full; when it returns, the message is kept until it is acknowledged. If
+    /// the future is dropped before that, the message is not sent.
     ///
     /// # Errors
-    /// It is too long, or there is nobody to send it to.
+    /// It is too long, or the connection has ended.
     pub async fn send(&self, message: impl Into<Payload>) -> Result<(), SendError> {
         self.push(message.into(), Order::InOrder).await
     }
 
-    /// Sends a message that is delivered as soon as it arrives whole,
-    /// whatever was sent before it. Waits as [`Connection::send`] does.
+    /// Sends a message that is delivered as soon as it has arrived completely,
+    /// regardless of earlier ones. Waits as [`Connection::send`] does.
     ///
     /// # Errors
-    /// It is too long, or there is nobody to send it to.
+    /// It is too long, or the connection has ended.
     pub async fn send_at_once(&self, message: impl Into<Payload>) -> Result<(), SendError> {
         self.push(message.into(), Order::AtOnce).await
     }
@@ -187,11 +188,10 @@ impl Connection {
     }
 
     /// The next message; `None` when the peer has closed its half and
-    /// everything before that was delivered. Dropping the future while it
-    /// waits loses nothing.
+    /// everything before that was delivered. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// Why the next message will never come.
+    /// Why no more messages will come.
     pub async fn recv(&self) -> Result<Option<Payload>, Lost> {
         if let Some(next) = self.pipe.take(&self.shared) {
             return next;
@@ -205,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// How far what was sent has come.
+    /// How much of what was sent is acknowledged.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let state = self.pipe.lock();
@@ -213,11 +213,10 @@ impl Connection {
     }
 
     /// Waits until everything sent so far is acknowledged, and ends our half;
-    /// the peer's stays open. The waiting ends with
-    /// [`Options::close_deadline`].
+    /// the peer's stays open. Waits at most [`Options::close_deadline`].
     ///
     /// # Errors
-    /// What nobody acknowledged.
+    /// The messages that were not acknowledged.
     pub async fn close(&self) -> Result<(), Undelivered> {
         self.set_closing(Closing::Asked);
         if tokio::time::timeout(self.shared.close_deadline, self.closed()).await.is_err() {

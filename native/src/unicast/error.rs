@@ -1,4 +1,4 @@
-//! What can go wrong between two endpoints.
+//! Errors of endpoints and connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,17 +9,17 @@ use thiserror::Error;
 use crate::driver::datagrams::Lost;
 use crate::error::StartError;
 
-/// Why there is no endpoint.
+/// Why an endpoint could not be bound.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// Somebody else has the port.
+    /// Another program uses the port.
     #[error("UDP port {} on {} is in use: choose another with --listen, or stop what listens there", at.port(), at.ip())]
     PortInUse {
-        /// What was asked for.
+        /// The requested address.
         at: SocketAddr,
     },
-    /// The trace cannot be begun.
+    /// The trace cannot be started.
     #[error("cannot write the trace {}: {why}", path.display())]
     Trace {
         /// The file.
@@ -27,25 +27,24 @@ pub enum BindError {
         /// What the system said.
         why: io::Error,
     },
-    /// The system does not give it.
+    /// The socket cannot be bound.
     #[error("cannot use UDP address {at}: {why}")]
     Socket {
-        /// What was asked for.
+        /// The requested address.
         at: SocketAddr,
         /// What the system said.
         why: io::Error,
     },
 }
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is one already.
+    /// There already is a connection with this peer.
     #[error("there is a connection with {0} already")]
     Exists(SocketAddr),
-    /// An IPv6 peer cannot be reached from an IPv4 socket, and the other way
-    /// round unless the socket takes both.
+    /// The peer's address family does not match the socket's.
     #[error("{0} is of another address family than this endpoint")]
     Family(SocketAddr),
     /// The endpoint has ended.
@@ -53,25 +52,25 @@ pub enum ConnectError {
     Ended,
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Longer than the configuration allows.
+    /// The message is longer than the configuration allows.
     #[error("a message of {length} bytes is longer than {most}")]
     TooLong {
         /// Its length.
         length: usize,
-        /// The longest there may be.
+        /// The allowed length.
         most: usize,
     },
-    /// There is nobody to send it to.
+    /// The connection has ended.
     #[error(transparent)]
     Lost(#[from] Lost),
 }
 
 impl BindError {
-    /// What kept the servent below from starting, in this module's words.
+    /// Translates the error of the servent below.
     pub(super) fn of(why: StartError, at: SocketAddr) -> Self {
         match why {
             StartError::UdpPortInUse { at } => Self::PortInUse { at },

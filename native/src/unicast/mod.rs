@@ -1,11 +1,11 @@
 //! Reliable messages over UDP: the protocol of
 //! [`servent_core::unicast`] on a real socket.
 //!
-//! Below is the [driver](crate::driver) with a node that only hears datagrams,
-//! or that does other things too ([`Endpoint::of`]). Connections and the
-//! node's task share bounded queues, so a full send window makes
-//! [`Connection::send`] wait, and messages nobody takes close the peer's
-//! window.
+//! It runs the [driver](crate::driver) with a node that handles only datagrams,
+//! or is part of a servent that does other things too ([`Endpoint::of`]).
+//! Connections and the node's task share bounded queues, so a full send window
+//! makes [`Connection::send`] wait, and messages that the application does not
+//! receive close the peer's window.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! `native/examples/unicast.rs` is a whole program.
+//! `native/examples/unicast.rs` is a complete program.
 
 mod endpoint;
 mod error;

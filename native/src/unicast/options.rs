@@ -1,4 +1,4 @@
-//! What an endpoint can be told.
+//! Options of an endpoint.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,23 +8,25 @@ use servent_core::unicast::Config;
 use crate::net::udp::Loss;
 use crate::tape::TraceFile;
 
-/// How an endpoint is to work.
+/// The options of an endpoint.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The only peer there will be: that nobody listens there is known sooner.
+    /// The only peer there will be: it is noticed sooner when nothing listens
+    /// there.
     pub only: Option<SocketAddr>,
     /// The protocol's own limits and intervals.
     pub config: Config,
-    /// Datagrams thrown away on purpose, in both directions.
+    /// Share of datagrams to drop on purpose, in both directions.
     pub loss: Loss,
-    /// Decides which ones. Ids and tokens never depend on it.
+    /// Seed that decides which ones. Ids and tokens never depend on it.
     pub seed: u64,
-    /// Peers that may wait for [`super::Endpoint::accept`]; who comes when
-    /// there are so many is not heard and has to try again.
+    /// Peers that may wait for [`super::Endpoint::accept`]. While there are
+    /// that many, datagrams of further peers are dropped, and those peers have
+    /// to try again.
     pub backlog: usize,
-    /// A file for everything the protocol is given and says, to be run again
-    /// by `servent replay`; about twice as long as what is carried. It is
-    /// waited for, and holds the messages.
+    /// A file that records all inputs and effects of the protocol, for `servent
+    /// replay`. It contains the messages and is about twice as long as what is
+    /// transferred. The endpoint waits for a slow file.
     pub trace: Option<TraceFile>,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,

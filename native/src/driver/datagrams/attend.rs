@@ -1,4 +1,4 @@
-//! What connections want, and what becomes of them.
+//! What connections ask for: sending, closing, and giving up on peers.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,12 +11,13 @@ use servent_core::unicast::{Refusal, Room, Side};
 
 use super::{Closing, Loop, Lost, Messaging, Pipe, REFUSED};
 
-/// Messages in one input: enough of them that the input itself costs nothing,
-/// few enough that their list stays in the processor's cache.
+/// Messages in one input: enough that the cost of the input itself is
+/// negligible, few enough that their list stays in the processor's cache.
 const TOGETHER: usize = 256;
 
 impl Messaging {
-    /// Connections that were used since the last turn, or have room again.
+    /// Looks at the connections that were used since the last turn, or whose
+    /// send window has room again.
     pub(super) fn look_at_queued(&mut self, now: Instant, node: &mut Loop) {
         for peer in mem::take(&mut self.writable) {
             if let Some(pipe) = self.pipe(peer) {
@@ -51,7 +52,8 @@ impl Messaging {
         self.close(now, pipe, node);
     }
 
-    /// Tells what the application has consumed; all of it, when it has left.
+    /// Reports to the node what the application has consumed; everything, once
+    /// the application has dropped the connection.
     fn tell_taken(&mut self, now: Instant, pipe: &Pipe, node: &mut Loop) {
         let mut state = pipe.lock();
         if state.left {
@@ -104,7 +106,7 @@ impl Messaging {
         self.spare = outbox;
     }
 
-    /// Takes a wish to close one step further.
+    /// Takes a requested close one step further.
     fn close(&mut self, now: Instant, pipe: &Arc<Pipe>, node: &mut Loop) {
         let peer = pipe.peer;
         let mut state = pipe.lock();
@@ -132,14 +134,14 @@ impl Messaging {
         }
     }
 
-    /// Our half has ended, one way or another.
+    /// Our half of the connection has ended, one way or another.
     fn closed(&self, pipe: &Arc<Pipe>) {
         pipe.lock().closing = Closing::Done;
         pipe.ended.notify_waiters();
         self.sweep(pipe);
     }
 
-    /// Takes a connection out of the book when nothing is left of it.
+    /// Removes a connection from the book when nothing is left of it.
     fn sweep(&self, pipe: &Arc<Pipe>) {
         let state = pipe.lock();
         let over = state.left && (state.conn.is_none() || state.incoming.is_some());
@@ -149,7 +151,7 @@ impl Messaging {
         }
     }
 
-    /// Takes a connection out of the book, unless another is in its place.
+    /// Removes a connection from the book, unless another has taken its place.
     fn remove(&self, pipe: &Arc<Pipe>) {
         let mut book = self.shared.book();
         if book.pipes.get(&pipe.peer).is_some_and(|it| Arc::ptr_eq(it, pipe)) {
@@ -157,12 +159,12 @@ impl Messaging {
         }
     }
 
-    /// Which closings are acknowledged now.
+    /// Ends the closes whose last message is acknowledged by now.
     pub(super) fn check_closing(&mut self, node: &Loop) {
         let mut closing = mem::take(&mut self.closing);
         closing.retain(|pipe| {
             if pipe.lock().closing != Closing::Told {
-                return false; // It ended otherwise.
+                return false; // It ended in another way.
             }
             let done = self.unacknowledged(pipe, node) == (0, 0);
             if done {
@@ -173,14 +175,15 @@ impl Messaging {
         self.closing = closing;
     }
 
-    /// Messages and bytes in the send window.
+    /// Unacknowledged messages and bytes in the send window.
     fn unacknowledged(&self, pipe: &Pipe, node: &Loop) -> (u64, u64) {
         let Room { messages, bytes } = room(node, pipe);
         let all = u64::from(self.config.send_messages);
         (all.saturating_sub(messages), self.config.send_bytes.saturating_sub(bytes))
     }
 
-    /// Notes for everybody heard how much they have acknowledged.
+    /// Notes, for every peer heard from in this turn, how much it has
+    /// acknowledged.
     pub(super) fn note_acknowledged(&mut self, node: &Loop) {
         let mut heard = mem::take(&mut self.heard);
         if let Some(rtt) = heard.last().and_then(|peer| node.endpoint()?.rtt(*peer)) {
@@ -197,14 +200,16 @@ impl Messaging {
     fn acknowledged(&self, pipe: &Pipe, node: &Loop) {
         let (_, kept) = self.unacknowledged(pipe, node);
         let mut state = pipe.lock();
-        // What nobody will acknowledge is no longer kept either.
+        // Once messages are known to be undelivered, a smaller send window no
+        // longer means that they were acknowledged.
         if state.numbers.is_empty() {
             let sent = state.accepted.saturating_sub(state.outbox_bytes as u64);
             state.acknowledged = state.acknowledged.max(sent.saturating_sub(kept));
         }
     }
 
-    /// Notes who has never answered and refuses us.
+    /// Notes the peers that have never acknowledged anything and whose system
+    /// refuses our datagrams.
     pub(super) fn look_at_refusals(&mut self, now: Instant) {
         if !self.socket.take_refused() || now.since(*self.closed.get_or_insert(now)) < REFUSED {
             return;
@@ -233,7 +238,7 @@ impl Messaging {
         self.feed(now, Input::Command(Command::ForgetMessages { peer, side }), node);
     }
 
-    /// True when it was told to stop and there is nothing left to say.
+    /// True when the endpoint was told to stop and nothing is left to send.
     pub(super) fn finished(&mut self, now: Instant, node: &mut Loop) -> bool {
         {
             let book = self.shared.book();
@@ -254,12 +259,13 @@ impl Messaging {
             self.feed(now, Input::Flush, node);
             self.socket.flush();
         }
-        // The text's own profile says CLOSE long after the last message.
+        // With the timing of the specification, CLOSE follows long after the
+        // last message.
         let said = self.config.to_the_letter() || peers(node).is_empty();
         said && self.socket.is_flushed()
     }
 
-    /// Lets everybody see the counters.
+    /// Publishes the counters.
     pub(super) fn publish(&mut self, node: &Loop) {
         if let Some(endpoint) = node.endpoint() {
             self.counters.protocol = endpoint.counters();
@@ -269,13 +275,13 @@ impl Messaging {
     }
 }
 
-/// What the send window of a connection would still take.
+/// How much more the send window of a connection would take.
 fn room(node: &Loop, pipe: &Pipe) -> Room {
     node.endpoint().map_or(Room { messages: 0, bytes: 0 }, |it| it.room(pipe.peer))
 }
 
-/// How many messages to offer at once: those that fit, and one more, so that
-/// the node knows that somebody waits for room.
+/// How many messages to offer at once: those that fit and one more, so that the
+/// node knows that a sender is waiting for room.
 fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
     let Room { messages, mut bytes } = room;
     let fits = |message: &&Message| {
@@ -290,7 +296,7 @@ fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
 }
 
 impl Drop for Messaging {
-    /// However it ends, nobody waits for it any more.
+    /// However the task ends, no connection may go on waiting for it.
     fn drop(&mut self) {
         let pipes = {
             let mut book = self.shared.book();

@@ -1,4 +1,4 @@
-//! Numbers that only grow.
+//! The counters of an endpoint.
 
 use serde::Serialize;
 use servent_core::unicast;
@@ -8,25 +8,26 @@ use crate::net::udp::SocketCounters;
 /// What an endpoint has done since it was bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// The protocol's own.
+    /// The counters of the protocol.
     #[serde(flatten)]
     pub protocol: unicast::Counters,
-    /// The socket's.
+    /// The counters of the socket.
     #[serde(flatten)]
     pub socket: SocketCounters,
     /// Connections that ended because the peer did not answer.
     pub unreachable: u64,
-    /// Datagrams of newcomers that found the backlog full.
+    /// Datagrams dropped because they came from new peers while the backlog was
+    /// full.
     pub turned_away: u64,
     /// Turns of the endpoint's task.
     pub turns: u64,
-    /// The round trip of the peer heard last, smoothed, in microseconds; 0
-    /// before one was measured.
+    /// The smoothed round-trip time to the peer heard from last, in
+    /// microseconds; 0 before the first measurement.
     pub rtt_us: u64,
 }
 
 impl Counters {
-    /// What has been done since they were as they are here.
+    /// What has been counted since `before` was read.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {

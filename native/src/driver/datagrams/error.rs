@@ -1,29 +1,29 @@
-//! How a connection can end otherwise than wished.
+//! How a connection can end early.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Why nothing goes or comes any more.
+/// Why a connection neither sends nor receives any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Lost {
-    /// No word from the peer for as long as the configuration allows.
+    /// The peer has not answered for as long as the configuration allows.
     #[error("the peer does not answer")]
     Unreachable,
-    /// The peer's system says that nobody listens there.
+    /// The peer's system says that nothing listens on that port.
     #[error("nobody listens at that port")]
     Refused,
-    /// The peer ended its half and did not have everything any more.
+    /// The peer ended its half although it could not deliver everything.
     #[error("the peer gave up before everything had arrived")]
     Abandoned,
-    /// The peer began anew, as after a restart.
+    /// The peer started a new connection, as after a restart.
     #[error("the peer began another connection")]
     Replaced,
-    /// Nothing came for as long as the configuration allows.
+    /// Nothing was received for as long as the configuration allows.
     #[error("nothing came from the peer for too long")]
     Idle,
-    /// There are as many peers as the configuration allows.
+    /// There are already as many peers as the configuration allows.
     #[error("there are too many peers")]
     TooManyPeers,
     /// The connection was closed here, or the endpoint has ended.
@@ -31,13 +31,14 @@ pub enum Lost {
     Closed,
 }
 
-/// What a connection ended without: nobody acknowledged these messages, so
-/// they may or may not have arrived.
+/// Messages that were not acknowledged when a connection ended: they may or may
+/// not have arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undelivered {
-    /// Sequence numbers, first and last; a long message has several.
+    /// Sequence numbers, first and last of each range; a long message has
+    /// several.
     pub numbers: Vec<(u64, u64)>,
-    /// Messages that had not been numbered yet, and so were never sent.
+    /// Messages that had no sequence number yet, and so were never sent.
     pub waiting: usize,
     /// Bytes of both together.
     pub bytes: u64,

@@ -1,12 +1,12 @@
 //! Reliable messages on a UDP socket, as the node's task hosts them: what the
-//! socket brings goes into the node, what the node wants sent goes to the
-//! socket, and connections ([`Pipe`]) share bounded queues with whoever uses
-//! them.
+//! socket receives goes into the node, what the node wants to send goes to the
+//! socket, and connections ([`Pipe`]) share bounded queues with the tasks that
+//! use them.
 //!
-//! In a turn the socket is emptied with few system calls, each peer's
-//! datagrams go in as one input, everything the connections want goes in, and
-//! [`Input::Flush`] ends it. What leaves, leaves after what the turn promises
-//! has been saved.
+//! In each turn the socket is drained with few system calls, each peer's
+//! datagrams go in as one input, everything the connections ask for goes in,
+//! and [`Input::Flush`] ends the turn. Datagrams are sent only after what the
+//! turn promises has been saved.
 
 mod attend;
 mod counters;
@@ -33,37 +33,38 @@ pub(crate) use self::shared::Shared;
 use super::turn::Loop;
 use crate::net::udp::{Socket, Train};
 
-/// Whoever refuses us for so long does so for good; it may be about to start.
+/// How long a peer may refuse us before we give up: it may be about to start.
 const REFUSED: Duration = Duration::from_secs(2);
 
-/// System calls that receive, in one turn.
+/// Receiving system calls in one turn.
 const READS: usize = 4;
 
-/// The socket and the connections.
+/// The socket and its connections.
 pub(super) struct Messaging {
     config: Config,
     socket: Socket,
     shared: Arc<Shared>,
     counters: Counters,
-    /// What the socket brought last. Kept for its memory alone.
+    /// What the socket received last. Kept only to reuse its memory.
     trains: Vec<Train>,
-    /// Delivered in this turn.
+    /// Messages delivered in this turn.
     arrived: Vec<(SocketAddr, Conn, Vec<Message>)>,
-    /// Peers heard in this turn: their acknowledgements may have moved.
+    /// Peers heard from in this turn: their acknowledgements may have advanced.
     heard: Vec<SocketAddr>,
-    /// Peers that do not answer, and how that shows.
+    /// Peers to give up on, and why.
     silent: Vec<(SocketAddr, Lost)>,
-    /// Since when the only peer's system says that nobody listens there.
+    /// Since when the only peer's system has said that nothing listens there.
     closed: Option<Instant>,
-    /// An empty outbox. Kept for its memory alone.
+    /// An empty outbox. Kept only to reuse its memory.
     spare: VecDeque<Message>,
-    /// The messages the node gave back.
+    /// The messages the node refused and gave back.
     refused: Option<(Vec<Message>, Refusal)>,
-    /// Peers with room again.
+    /// Peers whose send window has room again.
     writable: Vec<SocketAddr>,
-    /// Connections whose last acknowledgement is waited for.
+    /// Connections that wait for their last acknowledgement.
     closing: Vec<Arc<Pipe>>,
-    /// The receiving halves have been let go, because everything ends.
+    /// The receiving halves have been dropped, because the endpoint is
+    /// stopping.
     leaving: bool,
 }
 
@@ -87,7 +88,7 @@ impl Messaging {
         }
     }
 
-    /// What those who use connections see of it.
+    /// The part that connections share with the task.
     pub(super) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -96,11 +97,11 @@ impl Messaging {
     pub(super) async fn work(&self) {
         tokio::select! {
             () = self.shared.work.notified() => {}
-            _ = self.socket.ready() => {} // What is wrong shows when it is used.
+            _ = self.socket.ready() => {} // An error shows when the socket is used.
         }
     }
 
-    /// Everything of a turn but for what leaves.
+    /// Everything of a turn except sending.
     pub(super) fn turn(&mut self, now: Instant, node: &mut Loop) {
         self.counters.turns += 1;
         self.gather(node); // What the timers led to.
@@ -120,8 +121,8 @@ impl Messaging {
         self.check_closing(node);
     }
 
-    /// The end of a turn: what there is leaves. True when everything is said
-    /// and nobody wants this any more.
+    /// The end of a turn: sends what there is. True when everything has been
+    /// sent and the endpoint is no longer wanted.
     pub(super) fn end_turn(&mut self, now: Instant, node: &mut Loop) -> bool {
         self.socket.flush();
         self.publish(node);
@@ -133,7 +134,7 @@ impl Messaging {
         self.gather(node);
     }
 
-    /// Takes what one system call brings.
+    /// Receives with one system call; false when there was nothing.
     fn read(&mut self, now: Instant, node: &mut Loop) -> bool {
         let full = self.shared.book().waiting.len() >= self.shared.backlog;
         let mut trains = mem::take(&mut self.trains);
@@ -154,7 +155,7 @@ impl Messaging {
         more
     }
 
-    /// Carries out what the node answered.
+    /// Carries out the node's effects.
     fn gather(&mut self, node: &mut Loop) {
         let mut said = mem::take(&mut node.said);
         for effect in said.drain(..) {
@@ -173,10 +174,10 @@ impl Messaging {
                 Effect::Event(Event::Conn(ConnEvent::Garbled { from, why, .. })) => {
                     self.socket.garbage(from, &why);
                 }
-                Effect::Output(_) | Effect::Event(_) => {} // Not of datagrams.
+                Effect::Output(_) | Effect::Event(_) => {} // Not about datagrams.
             }
         }
-        node.said = said; // Its memory is used again.
+        node.said = said; // Its memory is reused.
     }
 
     fn event(&mut self, event: unicast::Event) {
@@ -196,7 +197,7 @@ impl Messaging {
                     Ending::Idle => Err(Lost::Idle),
                     Ending::Asked | Ending::Unreachable | Ending::Forgotten => return,
                 };
-                self.assign(); // What was delivered before comes before.
+                self.assign(); // Earlier deliveries come first.
                 self.incoming_ended(peer, conn, how);
             }
             other => tracing::trace!(?other, "unicast"),
@@ -237,14 +238,14 @@ impl Messaging {
             drop(state);
             pipe.readable.notify_waiters();
             if left {
-                self.shared.wake(&pipe); // Nobody takes it: it is thrown away.
+                self.shared.wake(&pipe); // Nobody will read it: it is dropped.
             }
         }
         drop(messages);
         self.arrived = arrived;
     }
 
-    /// The connection with a peer; a new one when the peer began anew.
+    /// The connection with a peer; a new one when the peer has started over.
     fn pipe_of(&self, peer: SocketAddr, conn: Conn) -> Arc<Pipe> {
         let mut book = self.shared.book();
         if let Some(pipe) = book.pipes.get(&peer).cloned() {

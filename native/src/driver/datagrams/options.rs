@@ -1,4 +1,4 @@
-//! How datagrams are to be heard and sent.
+//! Options of a datagram socket.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use crate::net::udp::Loss;
 /// A UDP socket that speaks reliable unicast.
 #[derive(Debug, Clone)]
 pub struct Datagrams {
-    /// The address; port 0 takes any free one, `[::]` takes IPv4 too.
+    /// The address; port 0 takes any free one, `[::]` accepts IPv4 too.
     pub listen: SocketAddr,
-    /// The only peer there will be. Then its system can tell when nobody
-    /// listens there.
+    /// The only peer there will be. The socket is then connected to it, so that
+    /// the system reports when nothing listens there.
     pub only: Option<SocketAddr>,
     /// The protocol's own limits and intervals.
     pub config: Config,
-    /// Datagrams thrown away on purpose, in both directions.
+    /// Share of datagrams to drop on purpose, in both directions.
     pub loss: Loss,
-    /// Decides which ones. Ids and tokens never depend on it.
+    /// Seed that decides which ones. Ids and tokens never depend on it.
     pub seed: u64,
-    /// Peers that may wait to be accepted; who comes when there are so many is
-    /// not heard and has to try again.
+    /// Peers that may wait to be accepted. While there are that many, datagrams
+    /// of further peers are dropped, and those peers have to try again.
     pub backlog: usize,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,
 }
 
 impl Datagrams {
-    /// On this address, without any loss on purpose.
+    /// Options for this address, without deliberate loss.
     #[must_use]
     pub fn at(listen: SocketAddr) -> Self {
         Self {

@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 
 use super::{Lost, Shared, Undelivered};
 
-/// Messages and bytes that may wait for the task; the send window is behind it.
+/// Messages and bytes that may wait for the task; the send window comes after
+/// it.
 const OUTBOX: (usize, usize) = (8_192, 1 << 20);
 
 /// One connection, seen from both sides.
@@ -23,21 +24,21 @@ pub(crate) struct Pipe {
     pub(crate) readable: Notify,
     pub(crate) writable: Notify,
     pub(crate) ended: Notify,
-    /// It stands in the list of those the task has to look at.
+    /// It is in the list of connections the task has to look at.
     queued: AtomicBool,
 }
 
-/// What is behind the lock.
+/// What the lock guards.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) inbox: VecDeque<Payload>,
-    /// Consumed and not yet told: messages, bytes.
+    /// Consumed by the application and not yet reported: messages, bytes.
     pub(crate) taken: (u64, u64),
     pub(crate) outbox: VecDeque<Message>,
     pub(crate) outbox_bytes: usize,
     /// The send window is full: the task comes back when there is room.
     pub(crate) blocked: bool,
-    /// Bytes the application handed in, and of these the acknowledged ones.
+    /// Bytes the application handed in, and how many of them are acknowledged.
     pub(crate) accepted: u64,
     pub(crate) acknowledged: u64,
     /// The peer's connection that is being delivered.
@@ -46,26 +47,26 @@ pub(crate) struct State {
     pub(crate) incoming: Option<Result<(), Lost>>,
     /// Why nothing more is sent.
     pub(crate) outgoing: Option<Lost>,
-    /// What is known to be undelivered.
+    /// Sequence numbers known to be undelivered.
     pub(crate) numbers: Vec<(u64, u64)>,
     pub(crate) closing: Closing,
-    /// The application has let go of it.
+    /// The application has dropped the connection.
     pub(crate) left: bool,
 }
 
 /// How far the closing of our half is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Closing {
-    /// It is not wanted.
+    /// Not requested.
     #[default]
     No,
-    /// It is wanted.
+    /// Requested.
     Asked,
     /// The engine has been told.
     Told,
-    /// The deadline has passed.
+    /// Given up: the deadline has passed.
     GivenUp,
-    /// It has ended.
+    /// Done.
     Done,
 }
 
@@ -74,7 +75,7 @@ impl State {
         self.outbox.len() < OUTBOX.0 && self.outbox_bytes < OUTBOX.1
     }
 
-    /// What was never acknowledged, when there is any.
+    /// The error, if any messages were never acknowledged.
     pub(crate) fn undelivered(&self) -> Result<(), Undelivered> {
         let waiting = self.outbox.len();
         if self.numbers.is_empty() && waiting == 0 {
@@ -101,9 +102,10 @@ impl Pipe {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True for the first who asks since the last [`Pipe::seen`]. To be asked
-    /// after the lock was held: the task clears the mark before it takes the
-    /// lock, so a mark that is still set is seen to.
+    /// Marks the connection for the task; true for the first call since the
+    /// last [`Pipe::seen`]. Call it after the lock was held: the task clears
+    /// the mark before it takes the lock, so a mark that is still set will be
+    /// attended to.
     pub(crate) fn queue(&self) -> bool {
         !self.queued.load(Ordering::Acquire) && !self.queued.swap(true, Ordering::AcqRel)
     }
@@ -113,7 +115,7 @@ impl Pipe {
         self.queued.store(false, Ordering::Release);
     }
 
-    /// The next message, or how it ended; `None` to wait.
+    /// The next message, or how the peer's half ended; `None` to wait.
     pub(crate) fn take(self: &Arc<Self>, shared: &Shared) -> Option<Result<Option<Payload>, Lost>> {
         let mut state = self.lock();
         let Some(payload) = state.inbox.pop_front() else {
@@ -121,7 +123,8 @@ impl Pipe {
         };
         state.taken.0 += 1;
         state.taken.1 += payload.len() as u64;
-        // An eighth of the window at a time is told; less can wait.
+        // Consumption is reported an eighth of the window at a time; less can
+        // wait.
         let (messages, bytes) = state.taken;
         let tell = messages >= shared.tell.0 || bytes >= shared.tell.1;
         drop(state);
@@ -155,7 +158,8 @@ impl Pipe {
         Ok(None)
     }
 
-    /// The task has passed on so many bytes: whoever has more need not wait.
+    /// The task has passed on that many bytes: senders waiting for room may go
+    /// on.
     pub(crate) fn passed_on(&self, bytes: usize) {
         let mut state = self.lock();
         state.outbox_bytes -= bytes;

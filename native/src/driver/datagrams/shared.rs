@@ -1,4 +1,4 @@
-//! What those who use connections and the node's task share.
+//! What the users of connections and the node's task share.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -9,25 +9,25 @@ use tokio::sync::Notify;
 
 use super::{Counters, Datagrams, Pipe};
 
-/// The connections of a socket, and what anybody may look at without asking
-/// the node's task.
+/// The connections of a socket, and what can be read without asking the node's
+/// task.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) local: SocketAddr,
     pub(crate) max_message: usize,
-    /// Messages and bytes consumed that are worth telling.
+    /// Messages and bytes consumed from which on it is worth reporting them.
     pub(crate) tell: (u64, u64),
     pub(crate) backlog: usize,
     pub(crate) close_deadline: Duration,
     book: Mutex<Book>,
     counters: Mutex<Counters>,
-    /// The task has something to look at.
+    /// There is something for the task to look at.
     pub(crate) work: Notify,
-    /// Somebody has come, or nobody will.
+    /// A new peer is waiting, or none will come any more.
     pub(crate) came: Notify,
 }
 
-/// Who there is, and who wants something.
+/// The connections, and which of them need attention.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     pub(crate) pipes: BTreeMap<SocketAddr, Arc<Pipe>>,
@@ -35,9 +35,9 @@ pub(crate) struct Book {
     pub(crate) waiting: VecDeque<Arc<Pipe>>,
     /// Connections the task has to look at.
     pub(crate) queued: Vec<Arc<Pipe>>,
-    /// Everything is to be closed.
+    /// Every connection is to be closed.
     pub(crate) stopping: bool,
-    /// Nobody is served any more.
+    /// The endpoint has ended.
     pub(crate) over: bool,
 }
 
@@ -61,7 +61,7 @@ impl Shared {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the task look at a connection.
+    /// Tells the task to look at a connection.
     pub(crate) fn wake(&self, pipe: &Arc<Pipe>) {
         if pipe.queue() {
             self.book().queued.push(Arc::clone(pipe));
@@ -73,8 +73,8 @@ impl Shared {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes every connection and waits until all that is acknowledged, or
-    /// the deadline for it has passed.
+    /// Closes every connection and waits until everything is acknowledged or
+    /// the deadline has passed.
     pub(crate) async fn leave(&self) {
         self.book().stopping = true;
         self.work.notify_one();
@@ -87,7 +87,7 @@ impl Shared {
                 came.await;
             }
         };
-        // Past the deadline it ends as it is.
+        // After the deadline everything ends as it is.
         let _ = tokio::time::timeout(self.close_deadline, over).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers of a socket that only grow.
+//! The counters of a socket.
 
 use serde::Serialize;
 
@@ -13,14 +13,14 @@ pub struct SocketCounters {
     pub send_calls: u64,
     /// System calls that received something.
     pub recv_calls: u64,
-    /// Datagrams lost on purpose before they were sent.
+    /// Datagrams dropped on purpose before they were sent.
     pub lost_out: u64,
-    /// Datagrams lost on purpose after they were received.
+    /// Datagrams dropped on purpose after they were received.
     pub lost_in: u64,
-    /// Datagrams that were none of ours.
+    /// Datagrams that did not parse.
     pub garbage: u64,
-    /// Datagrams the system refused, or had no room for.
+    /// Datagrams the system refused or had no room for.
     pub send_failed: u64,
-    /// Of these: longer than the path takes.
+    /// Of these, datagrams larger than the path allows.
     pub too_big: u64,
 }

@@ -1,38 +1,39 @@
-//! Datagrams that are lost on purpose.
+//! Deliberate loss of datagrams.
 
 use std::fmt;
 use std::str::FromStr;
 
 use servent_core::rng::Rng;
 
-/// A share of datagrams, as a ratio of whole numbers.
+/// A loss rate, as a ratio of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     lost: u64,
     of: u64,
 }
 
-/// `5%`, `0.5%` or `1/20` is a loss; this was none.
+/// The error for text that is not a loss rate such as `5%`, `0.5%` or `1/20`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a loss is written like 5%, 0.5% or 1/20, and is less than everything")]
 pub struct NoLoss;
 
 impl Loss {
-    /// Nothing is lost on purpose.
+    /// No deliberate loss.
     pub const NONE: Self = Self { lost: 0, of: 1 };
 
-    /// `lost` of `of` datagrams; `None` when that is everything, or of none.
+    /// `lost` of `of` datagrams; `None` if that would be all of them, or `of`
+    /// is 0.
     #[must_use]
     pub const fn new(lost: u64, of: u64) -> Option<Self> {
         if lost < of { Some(Self { lost, of }) } else { None }
     }
 
-    /// True when any are lost.
+    /// True when any are dropped.
     pub(super) const fn some(self) -> bool {
         self.lost > 0
     }
 
-    /// True when this one is lost.
+    /// Draws whether to drop this one.
     pub(super) fn hits(self, dice: &mut Rng) -> bool {
         self.some() && dice.chance(self.lost, self.of)
     }

@@ -1,4 +1,4 @@
-//! Datagrams to many peers in one system call, where the system can.
+//! Sending datagrams to many peers with one system call, where the system can.
 
 use std::io::IoSlice;
 use std::net::SocketAddr;
@@ -8,11 +8,11 @@ use rustix::net::addr::SocketAddrArg as _;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
 use tokio::net::UdpSocket;
 
-/// How many go at once.
+/// Datagrams per call.
 pub(super) const MOST: usize = 64;
 
-/// Sends datagrams, each to its address, until one is refused; how many left.
-/// An error is about the first.
+/// Sends datagrams, each to its address, until one is refused; returns how many
+/// were sent. An error is about the first one.
 pub(super) fn send<'a>(
     socket: &UdpSocket,
     datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,

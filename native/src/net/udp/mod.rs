@@ -1,4 +1,4 @@
-//! One UDP socket: many datagrams a system call, in and out.
+//! One UDP socket: many datagrams per system call, in both directions.
 
 mod counters;
 mod loss;
@@ -19,18 +19,18 @@ use tokio::net::UdpSocket;
 pub use self::counters::SocketCounters;
 pub use self::loss::{Loss, NoLoss};
 
-/// Room for what one receive of the kernel may join into one buffer.
+/// Room for the datagrams that the kernel may coalesce into one receive (GRO).
 const BUFFER: usize = 65_536;
-/// Bytes the kernel is asked to hold for us each way.
+/// Socket buffer size requested from the kernel, each way.
 const KERNEL_BUFFER: usize = 4 << 20;
-/// Buffers that are kept for when nobody holds a part of them any more.
+/// Buffers kept for reuse once nobody holds a part of them any more.
 const KEPT: usize = 64;
-/// Bytes that may wait for the socket; what comes then is lost, as anything
-/// may be on a network.
+/// Bytes that may wait for the socket; anything beyond that is dropped, as it
+/// might be on a network.
 const WAITING: usize = 8 << 20;
 
-/// Datagrams of one peer in one piece of memory: each as long as `segment`,
-/// the last one possibly shorter.
+/// Datagrams of one peer in one buffer: each `segment` long, the last one
+/// possibly shorter.
 #[derive(Debug, Clone)]
 pub(crate) struct Train {
     pub(crate) peer: SocketAddr,
@@ -39,13 +39,13 @@ pub(crate) struct Train {
 }
 
 impl Train {
-    /// How many datagrams.
+    /// The number of datagrams.
     fn count(&self) -> usize {
         self.data.len().div_ceil(self.segment)
     }
 }
 
-/// The socket and what waits for it.
+/// The socket and what waits to be sent.
 pub(crate) struct Socket {
     udp: UdpSocket,
     state: UdpSocketState,
@@ -53,13 +53,13 @@ pub(crate) struct Socket {
     v6: bool,
     loss: Loss,
     dice: Rng,
-    /// Empty ones went out as what they had received.
+    /// Empty buffers; a filled one is given away with its datagrams.
     inward: Vec<BytesMut>,
-    /// Buffers that went out.
+    /// Buffers that were given away.
     spent: VecDeque<Bytes>,
     metas: [RecvMeta; BATCH_SIZE],
     outward: VecDeque<Train>,
-    /// Their bytes.
+    /// The bytes in `outward`.
     waiting: usize,
     complained: bool,
     refused: bool,
@@ -77,12 +77,12 @@ impl Socket {
         if at.is_ipv6() {
             raw.set_only_v6(!at.ip().is_unspecified())?;
         }
-        // As much as the system allows: what does not fit here is lost.
+        // As much as the system allows: what does not fit is lost.
         let _ = raw.set_recv_buffer_size(KERNEL_BUFFER);
         let _ = raw.set_send_buffer_size(KERNEL_BUFFER);
         raw.bind(&at.into())?;
         if let Some(peer) = only {
-            raw.connect(&peer.into())?; // Only then the system tells of refusals.
+            raw.connect(&peer.into())?; // Only a connected socket reports refusals.
         }
         let state = UdpSocketState::new((&raw).into())?;
         let udp = UdpSocket::from_std(raw.into())?;
@@ -109,7 +109,8 @@ impl Socket {
         self.local
     }
 
-    /// Waits until something has come, or until what waits may leave.
+    /// Waits until there is something to receive, or waiting datagrams can be
+    /// sent.
     pub(crate) async fn ready(&self) -> io::Result<()> {
         let wanted = if self.outward.is_empty() {
             Interest::READABLE
@@ -124,8 +125,7 @@ impl Socket {
         self.outward.is_empty()
     }
 
-    /// Takes the datagrams one system call brings; false when there was
-    /// nothing.
+    /// Receives the datagrams of one system call; false when there was nothing.
     pub(crate) fn receive(&mut self, into: &mut Vec<Train>) -> bool {
         for i in 0..BATCH_SIZE {
             if self.inward[i].is_empty() {
@@ -145,7 +145,7 @@ impl Socket {
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => return false,
             Err(why) => {
                 self.refused |= why.kind() == io::ErrorKind::ConnectionRefused;
-                // Such as an answer of a router to something sent before.
+                // For example an ICMP error about something sent earlier.
                 tracing::debug!(%why, "receive");
                 return true;
             }
@@ -165,10 +165,10 @@ impl Socket {
         true
     }
 
-    /// What a buffer was filled with. Many datagrams take the buffer with
-    /// them, because whoever keeps one of many copies it; so does a large
-    /// one. Others are copied, so that what is kept keeps no more than twice
-    /// the datagram it came in.
+    /// The received bytes. When there are several datagrams, or a large one,
+    /// the buffer itself is given away, because a holder of one of several
+    /// datagrams copies it. Others are copied here, so that nobody keeps more
+    /// than twice the memory of the datagram.
     fn filled(&mut self, buffer: usize, length: usize, segment: usize) -> Bytes {
         if length <= 2 * segment && length < BUFFER / 2 {
             return Bytes::copy_from_slice(&self.inward[buffer][..length]);
@@ -186,24 +186,24 @@ impl Socket {
             return free;
         }
         if self.spent.len() >= KEPT {
-            self.spent.pop_front(); // Whoever holds it frees it.
+            self.spent.pop_front(); // Freed by whoever still holds it.
         }
         BytesMut::zeroed(BUFFER)
     }
 
-    /// Whether the only peer's system has said that nobody listens there, since
-    /// this was asked last.
+    /// True if the only peer's system has reported since the last call that
+    /// nothing listens there.
     pub(crate) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)
     }
 
-    /// Counts a datagram that is none of ours.
+    /// Counts a datagram that does not parse.
     pub(crate) fn garbage(&mut self, from: SocketAddr, why: &dyn std::fmt::Display) {
         self.counters.garbage += 1;
         tracing::debug!(%from, %why, "not a datagram of ours");
     }
 
-    /// Queues datagrams.
+    /// Queues datagrams for sending.
     pub(crate) fn send(&mut self, peer: SocketAddr, segment: u32, data: Bytes) {
         let train = Train { peer: self.outward_address(peer), segment: segment as usize, data };
         if self.waiting > WAITING {
@@ -218,7 +218,7 @@ impl Socket {
         self.counters.lost_out += lost;
     }
 
-    /// Lets go what the socket takes now; the rest waits for it.
+    /// Sends what the socket accepts now; the rest waits.
     pub(crate) fn flush(&mut self) {
         let most = self.state.max_gso_segments();
         while !self.outward.is_empty() {
@@ -259,7 +259,7 @@ impl Socket {
         }
     }
 
-    /// So many bytes of the first train are dealt with.
+    /// Removes the first `length` bytes of the first train.
     fn shorten(&mut self, length: usize) {
         match self.outward.front_mut() {
             Some(train) if train.data.len() > length => {
@@ -270,14 +270,14 @@ impl Socket {
         }
     }
 
-    /// So many trains are dealt with.
+    /// Removes the first `trains` trains.
     fn left(&mut self, trains: usize) {
         let bytes: usize = self.outward.drain(..trains).map(|train| train.data.len()).sum();
         self.waiting -= bytes;
     }
 
-    /// Sends the datagrams on their own that come next in one system call;
-    /// how many left, 0 when there are none of that kind.
+    /// Sends the next trains of a single datagram with one system call; returns
+    /// how many were sent, 0 when the next train is not a single datagram.
     #[cfg(target_os = "linux")]
     fn flush_singles(&mut self) -> io::Result<usize> {
         let single = |train: &&Train| train.data.len() <= train.segment;
@@ -293,14 +293,14 @@ impl Socket {
         Ok(sent)
     }
 
-    /// Where the system sends to one address a call.
+    /// Where the system sends to one address per call.
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, reason = "the same shape on every system")]
     fn flush_singles(&mut self) -> io::Result<usize> {
         Ok(0)
     }
 
-    /// A datagram the system refuses is a lost one; the first is told.
+    /// A datagram the system refuses counts as lost; the first is logged.
     fn failed(&mut self, count: usize, why: &io::Error) {
         self.counters.send_failed += count as u64;
         if why.kind() == io::ErrorKind::ConnectionRefused {
@@ -319,7 +319,7 @@ impl Socket {
         }
     }
 
-    /// An IPv4 peer as a dual-stack socket wants it.
+    /// The address of an IPv4 peer in the form a dual-stack socket wants.
     fn outward_address(&self, peer: SocketAddr) -> SocketAddr {
         match peer.ip() {
             IpAddr::V4(ip) if self.v6 => {
@@ -330,7 +330,7 @@ impl Socket {
     }
 }
 
-/// An IPv4 peer of a dual-stack socket is an IPv4 peer.
+/// Turns an IPv4-mapped address of a dual-stack socket into the IPv4 address.
 pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
     match (peer.ip().to_canonical(), peer) {
         (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), peer.port()),
@@ -341,7 +341,8 @@ pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Gives what is not lost on purpose to `keep`; says how many are lost.
+/// Passes the datagrams that are not dropped on purpose to `keep`; returns how
+/// many were dropped.
 fn lose(train: Train, loss: Loss, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
     if !loss.some() {
         keep(train);

@@ -1,4 +1,4 @@
-//! Words that one side shows and the other side is told.
+//! Codes: words that one side shows and the other side types.
 
 use std::fmt;
 use std::io;
@@ -7,32 +7,32 @@ use bip39::Language;
 use rustix::rand::{GetRandomFlags, getrandom};
 use thiserror::Error;
 
-/// Words of a code that is made: eleven bits each.
+/// Words in a generated code: eleven bits each.
 const WORDS: usize = 3;
-/// Letters of a code of one's own, at least.
+/// The fewest characters of a code the user chooses.
 const LEAST: usize = 8;
 
-/// A secret that is short enough to be said.
+/// A secret that is short enough to be spoken.
 ///
-/// With the limit on guesses ([`super::Door`]) the 33 bits of one that was
-/// made are enough: nobody can try them elsewhere.
+/// With the limit on guesses ([`super::Door`]) the 33 bits of a generated one
+/// are enough: guesses cannot be checked offline.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code(String);
 
-/// Why a text is no code.
+/// Why a text cannot be a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CodeError {
-    /// Who tries a few would hit it.
+    /// It could be guessed in a few tries.
     #[error("the code is too short: {LEAST} letters or digits are the least")]
     Short,
 }
 
 impl Code {
-    /// A new one.
+    /// Generates a code.
     ///
     /// # Errors
-    /// The system has no dice.
+    /// The system has no random bytes.
     pub fn random() -> io::Result<Self> {
         let list = Language::English.word_list();
         let mut words = Vec::new();
@@ -41,14 +41,14 @@ impl Code {
             if getrandom(&mut dice, GetRandomFlags::empty())? < dice.len() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // The list is a power of two long, so no word is likelier.
+            // The length of the list is a power of two, so all words are
+            // equally likely.
             words.push(list[usize::from(u16::from_be_bytes(dice)) % list.len()]);
         }
         Ok(Self(words.join("-")))
     }
 
-    /// What somebody typed: capital letters, and how words are set apart, do
-    /// not matter.
+    /// A code the user typed: case and word separators do not matter.
     ///
     /// # Errors
     /// It is too short.
@@ -73,7 +73,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Not its words: what is printed for debugging ends up in logs.
+/// Hides its words: debug output ends up in logs.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code")

@@ -1,4 +1,4 @@
-//! Who may try a code, and how often.
+//! Limits on guessing a code.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,32 +10,32 @@ use servent_core::time::{Duration, Instant};
 use super::Code;
 use crate::clock::Clock;
 
-/// Wrong codes of one address in a row, and how soon it may try once more.
+/// Wrong codes in a row from one address, and how soon it may try again.
 const OF_ONE: Limit = Limit { most: 5, every: Duration::from_secs(60) };
-/// Wrong codes of everybody together.
+/// Wrong codes from all addresses together.
 const OF_ALL: Limit = Limit { most: 30, every: Duration::from_secs(10) };
 /// Addresses that are remembered.
 const ADDRESSES: usize = 1_024;
 
-/// What a sender needs to come in: the code, or nothing.
+/// What a sender needs to be admitted: the code, or nothing.
 pub struct Door {
     code: Option<Code>,
     clock: Clock,
     guesses: Mutex<Guesses>,
 }
 
-/// Why nobody looks at a guess.
+/// The limit of guesses is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transfer) struct Refused;
 
 impl Door {
-    /// A door that opens to whoever knows the code.
+    /// Admits whoever knows the code.
     #[must_use]
     pub fn locked(code: Code) -> Self {
         Self { code: Some(code), ..Self::open() }
     }
 
-    /// A door that opens to everybody.
+    /// Admits everybody.
     #[must_use]
     pub fn open() -> Self {
         Self { code: None, clock: Clock::new(), guesses: Mutex::default() }
@@ -45,12 +45,12 @@ impl Door {
         self.code.as_ref()
     }
 
-    /// Counts a guess before it is looked at.
+    /// Counts a guess before it is checked.
     pub(in crate::transfer) fn knock(&self, ip: IpAddr) -> Result<(), Refused> {
         self.guesses().take(self.clock.now(), owner(ip))
     }
 
-    /// The guess was right, and counts no longer.
+    /// The guess was right, and no longer counts.
     pub(in crate::transfer) fn opened(&self, ip: IpAddr) {
         self.guesses().give_back(owner(ip));
     }
@@ -60,13 +60,13 @@ impl Door {
     }
 }
 
-/// So many at once, and one more each time so much has passed.
+/// `most` at once, and one more after each `every`.
 struct Limit {
     most: u64,
     every: Duration,
 }
 
-/// Guesses against a limit.
+/// Guesses counted against a limit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     wrong: u64,
@@ -74,7 +74,7 @@ struct Count {
 }
 
 impl Count {
-    /// Forgets what is long ago.
+    /// Forgets old guesses.
     fn fade(&mut self, now: Instant, limit: &Limit) {
         let every = limit.every.as_micros();
         let forgotten = now.since(self.since).as_micros() / every;

@@ -1,5 +1,5 @@
-//! A code that two people share, and what it makes of a connection: whoever
-//! does not know it learns nothing and changes nothing unnoticed.
+//! A shared code, and the encryption derived from it: whoever does not know the
+//! code learns nothing and cannot change anything unnoticed.
 
 mod code;
 mod guesses;

@@ -1,10 +1,10 @@
-//! From a code to two keys, and messages under them.
+//! Deriving two keys from a code, and encrypting messages with them.
 //!
-//! SPAKE2 makes of a code that both know a key that nobody else does, and lets
-//! whoever does not know the code try one guess for each meeting. HKDF makes a
-//! key for each direction of it. Messages arrive in order and exactly once, so
-//! their number is the nonce: it is never sent, and never used twice, because
-//! each meeting has keys of its own.
+//! SPAKE2 turns a code that both sides know into a key that nobody else knows,
+//! and allows an attacker one guess per meeting (key exchange). HKDF derives a
+//! key for each direction. Messages arrive in order and exactly once, so their
+//! number is the nonce: it is never sent, and never used twice, because each
+//! meeting has its own keys.
 
 use bytes::BytesMut;
 use chacha20poly1305::aead::AeadInOut as _;
@@ -16,26 +16,26 @@ use spake2::{Ed25519Group, Identity, Password, Spake2};
 
 use super::Code;
 
-/// Bytes that a message is longer once it is sealed.
+/// How many bytes sealing adds to a message.
 pub(in crate::transfer) const TAG: usize = 16;
 const SENDER: &[u8] = b"servent transfer 2 sender";
 const RECEIVER: &[u8] = b"servent transfer 2 receiver";
 
-/// One side of a meeting, before it has heard the other.
+/// One side of a meeting, before it has received the other side's message.
 pub(in crate::transfer) struct Meeting {
     state: Spake2<Ed25519Group>,
     sender: bool,
 }
 
-/// One direction.
+/// One direction of an encrypted connection.
 pub(in crate::transfer) struct Half {
     cipher: ChaCha20Poly1305,
-    /// Messages so far.
+    /// Messages so far; the nonce of the next one.
     count: u64,
 }
 
 impl Meeting {
-    /// Begins, with what the other side is to be told.
+    /// Starts a meeting; also returns the message for the other side.
     pub(in crate::transfer) fn new(code: &Code, sender: bool) -> (Self, Vec<u8>) {
         let (password, ours, theirs) =
             (Password::new(code.bytes()), Identity::new(SENDER), Identity::new(RECEIVER));
@@ -44,8 +44,8 @@ impl Meeting {
         (Self { state, sender }, told)
     }
 
-    /// The halves to send and to receive with; `None` when that is no answer.
-    /// Whether the codes were the same shows when something is opened.
+    /// The halves for sending and receiving; `None` when the answer is invalid.
+    /// Whether the codes were equal shows when the first message is opened.
     pub(in crate::transfer) fn finish(self, told: &[u8]) -> Option<(Half, Half)> {
         let key = self.state.finish(told).ok()?;
         let keys = Hkdf::<Sha256>::new(None, &key);
@@ -60,7 +60,7 @@ impl Meeting {
 }
 
 impl Half {
-    /// Seals the next message; `None` after the last number there is.
+    /// Encrypts the next message; `None` when the nonces are used up.
     pub(in crate::transfer) fn seal(&mut self, message: Payload) -> Option<Payload> {
         let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         let nonce = self.next()?;
@@ -68,7 +68,8 @@ impl Half {
         Some(bytes.freeze())
     }
 
-    /// Opens the next message; `None` when the other side did not seal it.
+    /// Decrypts the next message; `None` when the other side did not encrypt
+    /// it.
     pub(in crate::transfer) fn open(&mut self, message: Payload) -> Option<Payload> {
         let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         let nonce = self.next()?;
