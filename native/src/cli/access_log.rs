@@ -14,10 +14,10 @@ use servent_core::time::Instant;
 
 use crate::exit::Failure;
 
-/// Records that may wait for the disk; more are left out.
+/// Records that may wait for the disk; further ones are dropped.
 const WAITING: usize = 4_096;
 
-/// Opens the log and writes what is given away from now on.
+/// Opens the log and returns where to send the records to write.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path) -> Result<SyncSender<Access>, Failure> {
 fn write(mut log: Log, records: &Receiver<Access>) {
     while let Ok(first) = records.recv() {
         let mut text = line(&first);
-        // Whatever else is there already goes with it.
+        // Write everything that is already queued at once.
         records.try_iter().for_each(|access| text.push_str(&line(&access)));
         if let Err(error) = log.write(&text) {
             tracing::warn!(file = %log.path.display(), %error, "the access log cannot be written");
@@ -41,7 +41,7 @@ fn write(mut log: Log, records: &Receiver<Access>) {
     }
 }
 
-/// The file; when it was moved away (by `logrotate`), a new one.
+/// The log file; reopened when it was moved away (by `logrotate`).
 struct Log {
     path: PathBuf,
     file: File,
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// One line. What came from strangers is escaped: a line is one request.
+/// One line. Text from clients is escaped, so that one line is one request.
 fn line(access: &Access) -> String {
     let mut line = String::new();
     let bytes = access.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
@@ -82,7 +82,7 @@ fn line(access: &Access) -> String {
     line
 }
 
-/// An address as web servers write it: an IPv4 address as one, wherever it came in.
+/// An address as web servers write it, IPv4-mapped addresses as IPv4.
 fn host(peer: SocketAddr) -> String {
     peer.ip().to_canonical().to_string()
 }

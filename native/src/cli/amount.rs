@@ -1,6 +1,6 @@
 //! Amounts of bytes as people write them: `500000`, `500k`, `2M`, `1G`.
 
-/// Bytes a second; none is no rate.
+/// Bytes per second; zero is not a rate.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
     amount(text).filter(|rate| *rate > 0).ok_or_else(|| {
         format!("`{text}` is no number of bytes a second such as 500000, 500k or 2M")

@@ -1,4 +1,4 @@
-//! `servent completions`: what a shell needs to complete our command line.
+//! `servent completions`: prints a completion script for a shell.
 
 use clap::Args;
 use clap_complete::Shell;

@@ -1,4 +1,5 @@
-//! `servent config`: what is in force, and why; and changing the file of it.
+//! `servent config`: shows the settings in force and their origins, and changes
+//! the configuration file.
 
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ fn set(file: &Path, Set { key, value }: &Set) -> Result<(), Failure> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|e| Failure::file("read", file, &e))?,
     };
-    // What is refused when it is read is not written.
+    // A file that could not be read back is not written.
     let mut builder = Builder::of(file, &text)?;
     builder.flag(key, key, Raw::Text(value.clone()))?;
     let written = builder.finish()?.written(key).unwrap_or_default();
@@ -93,7 +94,7 @@ fn set(file: &Path, Set { key, value }: &Set) -> Result<(), Failure> {
     replace(file, &changed)
 }
 
-/// The text of a file with another value, everything else as it was.
+/// The text of a file with one value changed, everything else as it was.
 fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|e| format!("{e}"))?;
     let value: toml_edit::Value = value.parse().map_err(|e| format!("{e}"))?;
@@ -108,14 +109,14 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
         Some(old) => {
             let decor = old.decor().clone();
             *old = value;
-            *old.decor_mut() = decor; // A comment behind it stays.
+            *old.decor_mut() = decor; // A comment after it stays.
         }
         None => drop(table.insert(name, value.into())),
     }
     Ok(document.to_string())
 }
 
-/// All of it, or nothing.
+/// Replaces the file atomically.
 fn replace(file: &Path, text: &str) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::file("write", file, &e);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

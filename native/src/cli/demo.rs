@@ -1,4 +1,4 @@
-//! `servent demo`: everything at once, on this machine alone.
+//! `servent demo`: a demonstration on this machine alone.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

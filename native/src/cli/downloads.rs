@@ -1,4 +1,4 @@
-//! `servent downloads`: what a running servent downloads.
+//! `servent downloads`: the downloads of a running servent.
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -131,7 +131,7 @@ async fn begin(control: &Control, add: &Add, quiet: bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// What the servent is asked for.
+/// The request to the servent.
 async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
     if wanted.is_folder() {
         return Err(Failure::usage("a servent downloads files, not folders")
@@ -149,7 +149,7 @@ async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
     Ok(Get { name: wanted.file_name(), sha1, sources })
 }
 
-/// The numbers of those that are whole.
+/// The numbers of the complete ones.
 fn whole(all: &Value) -> impl Iterator<Item = u32> {
     let all = all["downloads"].as_array().into_iter().flatten().map(|one| &one["download"]);
     let whole = all.filter(|it| it["state"] == "done");
@@ -164,7 +164,7 @@ async fn each(control: &Control, numbers: &[u32], what: &str) -> Result<(), Fail
     Ok(())
 }
 
-/// The downloads as people read them.
+/// The downloads as a table for people.
 fn table(all: &Value) -> String {
     let downloads = all["downloads"].as_array().map_or(&[][..], Vec::as_slice);
     if downloads.is_empty() {

@@ -1,11 +1,11 @@
-//! Every command that README, docs and help show is one that the program
-//! understands. What they do, the journeys and the program's tests do too.
+//! Checks that the program understands every command that README, docs and help
+//! show. What the commands do is tested by the journeys and the program tests.
 
 use clap::Parser as _;
 
 use super::Cli;
 
-/// The words of a line, as a shell would take them.
+/// The words of a line, split as a shell would.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in line.chars() {
@@ -19,8 +19,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The commands of a text: on lines that begin with the program, or with
-/// something that is piped into it. A remark stands behind two blanks or `#`.
+/// The commands in a text: on lines that begin with the program, or with a
+/// command piped into it. A remark follows two spaces or `#`.
 fn commands<'a>(text: &'a str, program: &'a str) -> impl Iterator<Item = Vec<String>> + 'a {
     text.lines().filter_map(move |line| {
         let line = line.trim_start().trim_start_matches("$ ");

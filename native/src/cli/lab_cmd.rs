@@ -1,4 +1,4 @@
-//! `servent lab`: the page.
+//! `servent lab`: serves the page.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -95,7 +95,8 @@ fn show(url: &str, open: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the desktop to show a page; without a desktop the printed URL is all.
+/// Asks the desktop to open a page; without a desktop the user has the printed
+/// URL.
 pub(crate) fn open_browser(url: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let started = Command::new(opener)

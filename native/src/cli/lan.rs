@@ -1,8 +1,8 @@
-//! Servents of the local network, by multicast DNS: we say that we are here
-//! and hear of the others, as `_gnutella._tcp`. Off unless asked for.
+//! Servents of the local network, by multicast DNS: announces us and listens
+//! for others, as `_gnutella._tcp`. Off unless enabled.
 //!
-//! What is heard is told to the node, which believes it only for addresses of
-//! a local network, and keeps no more than it keeps of any others.
+//! Addresses that are announced are passed to the node, which accepts only
+//! addresses of a local network, and keeps no more of them than of any others.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -15,23 +15,22 @@ use servent_core::node::Command;
 use super::control::token;
 use crate::exit::{Exit, Failure};
 
-/// What servents of Gnutella are called in a local network.
+/// The service name of Gnutella servents in a local network.
 const SERVICE: &str = "_gnutella._tcp.local.";
-/// The longest wait for the goodbye to leave.
+/// How long to wait for the goodbye to be sent.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// Addresses of one servent that are told to the node.
+/// The most addresses of one servent that are passed to the node.
 const ADDRESSES: usize = 4;
 
-/// We are announced, and listen for others, until this goes.
+/// Announces us and listens for others until dropped.
 pub(crate) struct Lan {
     daemon: ServiceDaemon,
-    /// What we are called; `None` when we only listen.
+    /// Our announced name; `None` when we only listen.
     name: Option<String>,
 }
 
 impl Lan {
-    /// Begins. `listen` is where we are reached; nowhere for those who only
-    /// look for others.
+    /// Starts. `listen` is where we are reached; empty to only look for others.
     pub(crate) fn start(handle: &Handle, listen: &[SocketAddr]) -> Result<Self, Failure> {
         let daemon = ServiceDaemon::new().map_err(|e| failed(&e))?;
         let mut lan = Self { daemon, name: None };
@@ -55,16 +54,16 @@ impl Lan {
 
 impl Drop for Lan {
     fn drop(&mut self) {
-        // Others then need not wait until what they know of us expires.
+        // Then others need not wait for our record to expire.
         if let Some(gone) = self.name.as_ref().and_then(|name| self.daemon.unregister(name).ok()) {
-            let _ = gone.recv_timeout(GOODBYE); // Nobody has to hear it.
+            let _ = gone.recv_timeout(GOODBYE); // Nobody need receive it.
         }
         let _ = self.daemon.shutdown(); // It may have ended.
     }
 }
 
-/// Tells of every address that others announce, until nothing more can come
-/// or nobody listens.
+/// Reports every address that others announce, until there is nothing more to
+/// receive or no receiver.
 fn follow(
     heard: &Receiver<ServiceEvent>,
     name: Option<&str>,
@@ -75,7 +74,7 @@ fn follow(
         if name.is_some_and(|name| name.eq_ignore_ascii_case(other.get_fullname())) {
             continue;
         }
-        // In one order, whatever order they were found in; IPv4 first.
+        // In a fixed order, whatever order they were found in; IPv4 first.
         let addresses: BTreeSet<IpAddr> =
             other.get_addresses().iter().map(mdns_sd::ScopedIp::to_ip_addr).collect();
         for ip in addresses.into_iter().take(ADDRESSES) {
@@ -86,7 +85,7 @@ fn follow(
     }
 }
 
-/// What we say of ourselves; `None` when we listen nowhere.
+/// Our announcement; `None` when we listen nowhere.
 fn ourselves(listen: &[SocketAddr]) -> Result<Option<ServiceInfo>, Failure> {
     let Some(first) = listen.first() else { return Ok(None) };
     let everywhere = listen.iter().any(|at| at.ip().is_unspecified());

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     write(dir, "servent", &root)
 }
 
-/// Writes the page of a command and those of the commands in it.
+/// Writes the page of a command and those of its subcommands.
 fn write(dir: &Path, name: &str, command: &clap::Command) -> Result<(), Failure> {
     let path = dir.join(format!("{name}.1"));
     fs::write(&path, page(command.clone())).map_err(|e| Failure::file("write", &path, &e))?;

@@ -111,7 +111,7 @@ enum Command {
 }
 
 impl Common {
-    /// Defaults, file, environment and the flags every command has.
+    /// Defaults, file, environment, and the flags common to all commands.
     pub(crate) fn builder(&self) -> Result<Builder, Failure> {
         let mut builder = Builder::load(self.config.as_deref())?;
         if let Some(state) = &self.state {
@@ -133,7 +133,7 @@ impl Common {
         Ok(builder)
     }
 
-    /// The configuration file that was named.
+    /// The configuration file named on the command line.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
@@ -160,7 +160,8 @@ impl Common {
             EnvFilter::new(format!("warn,servent={level},servent_core={level}"))
         });
         let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        // A second subscriber in one process is a test's; the first one stays.
+        // Only tests set a second subscriber in one process; the first one
+        // stays.
         let _ = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(colour)
@@ -169,7 +170,7 @@ impl Common {
     }
 }
 
-/// Runs the program as it was called.
+/// Runs the program.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     cli.common.log();
@@ -214,7 +215,7 @@ pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Writes to standard output; a reader that has gone away is no error.
+/// Writes to standard output; a closed pipe is no error.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_ref()).and_then(|()| out.flush()) {

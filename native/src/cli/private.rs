@@ -1,4 +1,4 @@
-//! Sharing in private: what leaves is encrypted, or only for those who know a
+//! Private shares: encrypted connections, or only for those who know a
 //! password.
 
 use std::path::PathBuf;
@@ -54,14 +54,14 @@ impl Private {
     }
 }
 
-/// By what others know us.
+/// How others recognise us.
 pub(super) struct Known {
     pub(super) ours: Identity,
-    /// Our own certificate, by which others may check us.
+    /// Our self-signed certificate, which others may trust.
     cert: Option<PathBuf>,
 }
 
-/// Who we are; `None` when nobody asks.
+/// Our identity as a server; `None` without TLS.
 pub(super) fn identity(settings: &Settings) -> Result<Option<Known>, Failure> {
     let known = match (&settings.tls_cert, &settings.tls_key) {
         (Some(cert), Some(key)) => Known { ours: Identity::read(cert, key)?, cert: None },
@@ -85,7 +85,7 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Known>, Failure> {
     Ok(Some(known))
 }
 
-/// What who is served must know; `None` when that is everybody.
+/// The name and password that clients need; `None` when everybody is served.
 pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure> {
     let (user, file) = match (&settings.user, &settings.password_file) {
         (Some(user), Some(file)) => (user, file),
@@ -110,7 +110,7 @@ pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure>
 }
 
 impl Known {
-    /// What others need to be sure that it is us.
+    /// What others need to verify our identity.
     pub(super) fn told(&self) -> (Value, String) {
         let print = self.ours.fingerprint();
         let fact = json!({ "event": "identity", "sha256": print, "cert": self.cert });

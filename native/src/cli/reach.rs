@@ -1,5 +1,5 @@
-//! Where a share is reached: addresses that others can use, and the first of
-//! them as a picture for telephones.
+//! Where a share is reached: addresses that others can use, and a QR code of
+//! the first one.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,10 +9,10 @@ use qrcode::{EcLevel, QrCode};
 
 use super::search::from_here;
 
-/// The addresses at which a servent is reached that listens at `listen`: those
-/// of the local network, or this machine alone when there is no other.
+/// The addresses at which a servent that listens at `listen` is reached: those
+/// of the local network, or only this machine if there are no others.
 pub(super) fn addresses(listen: &[SocketAddr]) -> Vec<SocketAddr> {
-    // A system that does not say which addresses it has still has itself.
+    // If the system does not list its addresses, the loopback remains.
     let interfaces = get_if_addrs().unwrap_or_default();
     let ours: Vec<IpAddr> = interfaces.iter().map(|interface| interface.ip()).collect();
     reached(listen, &ours)
@@ -34,7 +34,7 @@ fn reached(listen: &[SocketAddr], ours: &[IpAddr]) -> Vec<SocketAddr> {
     reached
 }
 
-/// True for what can be written into an address bar elsewhere.
+/// True for addresses that work in another machine's address bar.
 fn is_of_use(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local(),
@@ -42,13 +42,13 @@ fn is_of_use(ip: IpAddr) -> bool {
     }
 }
 
-/// An address as a telephone reads it from a dark terminal; none for what a
-/// telephone cannot reach.
+/// An address as a QR code for a dark terminal; `None` if a telephone cannot
+/// reach it.
 pub(super) fn picture(at: SocketAddr, url: &str) -> Option<String> {
     let code = QrCode::with_error_correction_level(url, EcLevel::L).ok();
     let code = code.filter(|_| !at.ip().is_loopback())?;
     let mut picture = code.render::<Dense1x2>();
-    // What is printed is light.
+    // Printed characters are the light modules.
     Some(picture.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build())
 }
 
@@ -77,7 +77,7 @@ mod tests {
         let [here, there] = addrs(&["127.0.0.1:7", "192.168.1.7:7"])[..] else { panic!() };
         assert_eq!(picture(here, "http://127.0.0.1:7/"), None);
         let picture = picture(there, "http://192.168.1.7:7/").unwrap();
-        // 25 modules and 4 of margin on each side, two in a line.
+        // 25 modules and a margin of 4 on each side, two per line.
         let widths: Vec<usize> = picture.lines().map(|line| line.chars().count()).collect();
         assert_eq!(widths, [33; 17]);
     }

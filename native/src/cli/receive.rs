@@ -1,4 +1,5 @@
-//! `servent receive`: what `servent send` sends, to files or to a pipe.
+//! `servent receive`: receives what `servent send` sends, to files or to a
+//! pipe.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -26,11 +27,11 @@ use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, Voice, bytes, count};
 use crate::signal::Signals;
 
-/// Senders at once; others wait until one is done.
+/// Parallel senders; others wait until one is done.
 const SENDERS: usize = 64;
-/// Senders of one address at once, so that nobody takes all places.
+/// Parallel senders per address, so that one address cannot use up all places.
 const SENDERS_EACH: usize = 32;
-/// Names of an offer that are shown.
+/// How many names of an offer are shown.
 const NAMES: usize = 10;
 
 /// Receive what `servent send` sends, over UDP.
@@ -115,7 +116,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     done
 }
 
-/// Who may come in, and the code to show if it is a new one.
+/// Which senders are admitted, and the code to show if it was generated.
 fn door(given: Option<Code>, open: bool) -> Result<(Door, Option<Code>), Failure> {
     if open {
         return Ok((Door::open(), None));
@@ -129,7 +130,7 @@ fn door(given: Option<Code>, open: bool) -> Result<(Door, Option<Code>), Failure
     }
 }
 
-/// There is nobody to ask before anything is written.
+/// There is no terminal to ask on before anything is written.
 fn nobody() -> Failure {
     Failure::usage("there is no terminal on which to ask whether to take what is sent").next(
         "add --code to take it from whoever knows the code, or --yes to take it without asking",
@@ -161,22 +162,22 @@ struct Receiver {
     place: Place,
     once: bool,
     herald: Herald,
-    /// Who is asked; nobody, when all is taken.
+    /// The user to ask; `None` when everything is accepted.
     person: Option<Person>,
     door: Arc<Door>,
-    /// How much the folder may hold.
+    /// How much may be stored in the folder.
     quota: Option<Arc<Quota>>,
     writers: Arc<Writers>,
-    /// How many transfers have begun.
+    /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
     seats: Seats,
 }
 
-/// How many senders each address has.
+/// The number of senders per address.
 #[derive(Clone, Default)]
 struct Seats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
 
-/// One of them; free again when it is dropped.
+/// One of them; released when it is dropped.
 struct Seat(Seats, IpAddr);
 
 impl Seats {
@@ -184,7 +185,7 @@ impl Seats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for somebody, if its address has not too many.
+    /// A place for a sender, unless its address has too many.
     fn take(&self, peer: SocketAddr) -> Option<Seat> {
         let owner = owner(peer.ip());
         let mut all = self.all();
@@ -258,12 +259,12 @@ impl Receiver {
         greeted.shutdown().await;
         let whole = match Arc::into_inner(endpoint) {
             Some(endpoint) => endpoint.shutdown().await,
-            None => Ok(()), // A task that did not end holds it, and ends with us.
+            None => Ok(()), // A task that did not end still holds it, and ends with us.
         };
         ended.and_then(|()| Ok(whole?))
     }
 
-    /// Takes a transfer on, or tells its sender why not.
+    /// Starts a transfer, or tells its sender why not.
     fn begin(
         &self,
         peer: SocketAddr,
@@ -334,7 +335,8 @@ impl Receiver {
         let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
         tally.finish();
         how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
-        // What the socket did is told when nobody else used it meanwhile.
+        // The socket's counters describe this transfer only if no other ran
+        // meanwhile.
         let alone = alone && self.begun.load(Ordering::Relaxed) == number;
         let counters = alone.then(|| endpoint.counters().since(&before));
         tally.result(("received", "received from"), counters.as_ref());
@@ -349,7 +351,7 @@ impl Receiver {
         title: &str,
     ) -> Result<(), Failure> {
         let (Some(quota), (_, Some(bytes))) = (self.quota.clone(), total(entries)) else {
-            return Ok(()); // Whatever is longer than the room is cut off there.
+            return Ok(()); // A longer stream is cut off there.
         };
         if tokio::task::spawn_blocking(move || quota.has_room(bytes)).await.unwrap_or(false) {
             return Ok(());
@@ -361,7 +363,7 @@ impl Receiver {
             .next("take something out of it, or allow more with --inbox-limit"))
     }
 
-    /// Shows what is offered and asks, when there is somebody to ask.
+    /// Shows the offer and asks the user, if there is one to ask.
     async fn agreed(
         &self,
         transfer: &mut Transfer,
@@ -392,7 +394,7 @@ impl Receiver {
     }
 }
 
-/// What somebody offers, for whoever is asked.
+/// The offer, as shown to the user.
 fn offered(entries: &[Entry], peer: SocketAddr) -> String {
     let (files, size) = total(entries);
     let size = size.map_or_else(|| String::from("of unknown size"), bytes);
@@ -409,8 +411,8 @@ fn offered(entries: &[Entry], peer: SocketAddr) -> String {
     text
 }
 
-/// Listens where asked, else on the usual port of IPv6 and IPv4, or of IPv4
-/// alone where there is no IPv6.
+/// Listens on the address asked for, else on the usual port of IPv6 and IPv4,
+/// or of IPv4 alone where there is no IPv6.
 async fn listening(listen: Option<SocketAddr>, options: Options) -> Result<Endpoint, Failure> {
     if let Some(at) = listen {
         return bind(at, options).await;
@@ -423,7 +425,7 @@ async fn listening(listen: Option<SocketAddr>, options: Options) -> Result<Endpo
     }
 }
 
-/// Why it did not arrive whole, and what did.
+/// Why it did not arrive completely, and what did.
 fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, length: Option<u64>) -> Failure {
     let exit = match why {
         ReceiveError::Write(_) => Exit::Disk,

@@ -1,4 +1,4 @@
-//! `servent replay`: does this run happen again, exactly?
+//! `servent replay`: checks that a recorded run repeats exactly.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::file("read", path, &e))
 }
 
-/// The exit code a report deserves.
+/// An error with the exit code that fits the report.
 fn judge(path: &Path, report: &Report) -> Result<(), Failure> {
     let what = |exit| Failure::new(exit, format!("{}: {report}", path.display()));
     if report.unknown_version.is_some() {

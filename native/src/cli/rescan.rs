@@ -1,4 +1,4 @@
-//! `servent rescan`: new files are wanted now.
+//! `servent rescan`: scans the shared folders now.
 
 use clap::Args;
 

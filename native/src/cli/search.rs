@@ -1,4 +1,4 @@
-//! `servent search`: asks an overlay and prints what it answers.
+//! `servent search`: searches an overlay and prints the hits.
 
 mod browse;
 mod group;
@@ -29,9 +29,9 @@ use crate::exit::{Exit, Failure, said};
 use crate::progress::{Voice, bytes};
 use crate::signal::Signals;
 
-/// The search of this program; it has only one.
+/// The id of the search; there is only one.
 const SEARCH: u32 = 1;
-/// Others from earlier that are asked.
+/// How many hosts known from earlier are asked.
 const CACHED: usize = 16;
 
 /// Ask an overlay for files; prints hits as they come in.
@@ -93,7 +93,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(search(&config, arguments, words, voice))
 }
 
-/// The addresses of all of them; an error when one has none.
+/// Resolves all of them; an error when one cannot be resolved.
 pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     for name in names {
@@ -108,8 +108,8 @@ pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> 
     Ok(found)
 }
 
-/// Whom to join: those named; else the servent that runs with our state, which
-/// has neighbours; else whom it has heard of when it ran.
+/// Whom to connect to: the named peers; else the servent that runs with our
+/// state, which has neighbours; else the hosts it knew when it last ran.
 async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<SocketAddr>, Failure> {
     if !named.is_empty() || lan {
         return peers(named).await;
@@ -133,7 +133,7 @@ async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<Socket
     Ok(known)
 }
 
-/// Where a servent of this machine is reached that listens there.
+/// The address at which a servent listening there is reached from this machine.
 pub(crate) fn from_here(at: SocketAddr) -> SocketAddr {
     match at.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, at.port()).into(),
@@ -170,37 +170,37 @@ async fn search(
     }
 }
 
-/// A question to the overlay.
+/// A search in the overlay.
 pub(crate) struct Asking<'a> {
     pub(crate) words: String,
-    /// Where to join it; nobody: whoever is known.
+    /// Peers to connect to; none: known hosts.
     pub(crate) peers: &'a [String],
-    /// Ask the local network, too.
+    /// Look for servents in the local network, too.
     pub(crate) lan: bool,
-    /// How long to wait for the first answer, and then for each next one.
+    /// How long to wait for the first hit, and then for each next one.
     pub(crate) quiet: (Duration, Duration),
     pub(crate) voice: Voice,
 }
 
-/// How a question ended.
+/// How a search ended.
 pub(crate) enum Ended {
-    /// Nothing new came any more.
+    /// No new hits came.
     Quiet(Asked),
-    /// Whoever asked had enough.
+    /// The caller had enough.
     Enough,
-    /// By a signal.
+    /// Stopped by a signal.
     Stopped,
 }
 
-/// Takes a hit, and the neighbour that knows the way to it; says whether more
-/// are wanted.
+/// Receives a hit, and the neighbour that knows the route to it; returns
+/// whether more are wanted.
 pub(crate) type Take<'a> =
     &'a mut dyn FnMut(Hit, Option<SocketAddr>) -> Result<ControlFlow<()>, Failure>;
 
-/// Asks the overlay, with a servent that is there for this alone.
+/// Searches the overlay with a temporary servent.
 ///
 /// # Errors
-/// There was nobody to ask.
+/// No peer could be asked.
 pub(crate) async fn ask(
     config: &Config,
     asking: Asking<'_>,
@@ -213,7 +213,7 @@ pub(crate) async fn ask(
     make(&state)?;
     let mut node = config.settings.node.clone();
     node.overlay.enabled = true;
-    // It is there for a moment: of no use to anybody as a way.
+    // This node is short-lived, so others should not route through it.
     node.overlay.router.relay = false;
     let options = Options {
         name: "search".into(),
@@ -234,14 +234,14 @@ pub(crate) async fn ask(
     signals.end_at_next();
     drop(lan);
     handle.stop().await?;
-    let _ = std::fs::remove_dir_all(&state); // Nothing is left to go on with.
+    let _ = std::fs::remove_dir_all(&state); // Nothing is left to resume.
     match ended? {
         Ended::Quiet(Asked { hits: 0, neighbours: 0, refusals }) => Err(nobody(&peers, &refusals)),
         ended => Ok(ended),
     }
 }
 
-/// There was nobody to ask: nobody there, or nobody who wanted us.
+/// The error when no peer answered or accepted us.
 fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
     if !refusals.is_empty() {
         let said =
@@ -259,19 +259,19 @@ fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
         .next("check that one runs there, or name another with --peer HOST:PORT")
 }
 
-/// Who did not want us, and the last status line it sent.
+/// Peers that refused us, and the last status line of each.
 type Refusals = BTreeMap<SocketAddr, (u16, String)>;
 
-/// How a search went.
+/// The outcome of a search.
 pub(crate) struct Asked {
-    /// Files that were found.
+    /// Files found.
     hits: usize,
     /// Neighbours at its end.
     neighbours: usize,
     refusals: Refusals,
 }
 
-/// Hands hits on until nothing new comes.
+/// Passes hits on until no new ones come.
 async fn follow(
     handle: &Handle,
     Asking { words, quiet, voice, .. }: Asking<'_>,
@@ -316,7 +316,7 @@ async fn follow(
     }
 }
 
-/// Somebody does not want us: that is no hit, so it stands beside them.
+/// Reports a peer that refused us; printed apart from the hits.
 fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
     voice.note(
         &json!({ "event": "refused", "at": at, "status": status, "reason": reason }),
@@ -324,7 +324,7 @@ fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
     );
 }
 
-/// What `servent get` takes for a hit.
+/// The argument of `servent get` for a hit.
 pub(crate) fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
     let target = Target::File { index: hit.index, name: hit.name.clone() }.to_string();
     match peer.filter(|_| hit.push) {
@@ -333,7 +333,7 @@ pub(crate) fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
             let proxies = hit.proxies.iter().map(|proxy| format!(",{proxy}"));
             format!("push://{}@{peer}{}{file}", hit.servent, proxies.collect::<String>())
         }
-        // By the hash first: some servents know nothing else (RT-16).
+        // By the hash first: some servents understand nothing else (RT-16).
         None => match hit.sha1 {
             Some(sha1) => format!("http://{}{}#{target}", hit.at, Target::Urn(sha1)),
             None => format!("http://{}{target}", hit.at),
@@ -357,7 +357,7 @@ fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
         (false, true) => " (busy)",
         (false, false) => "",
     };
-    // The way by push says nothing of the hash.
+    // The push locator does not contain the hash.
     let sha1 = sha1.filter(|_| hit.push).map_or_else(String::new, |sha1| format!(" {sha1}"));
     format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), Shown(&hit.name))
 }

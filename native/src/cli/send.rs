@@ -1,4 +1,4 @@
-//! `servent send`: a file or a stream to `servent receive`, over UDP.
+//! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     done
 }
 
-/// What is sent.
+/// What is to be sent.
 fn offer(files: &[PathBuf], herald: &Herald) -> Result<Offer, Failure> {
     let input = |file: &PathBuf| file.as_path() == Path::new("-");
     if files.iter().all(input) {

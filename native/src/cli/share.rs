@@ -163,7 +163,7 @@ async fn share(
     let mut options = Options { access, ..options(config, damaged_state, listener.is_some()) };
     if let Some(identity) = &identity {
         options.identity = Some(identity.ours.clone());
-        options.node.callable = false; // Nobody who calls speaks TLS.
+        options.node.callable = false; // Peers do not expect TLS when they open a connection.
     }
     options.password = password;
     options.node.overlay.enabled &= !private;
@@ -212,7 +212,7 @@ async fn share(
     }
     drop(done);
     if let Some(server) = server {
-        // A browser that follows the tape keeps its connection; it need not.
+        // A browser that follows the tape would keep its connection open.
         server.abort();
     }
     ended.map_err(Failure::from)
@@ -223,7 +223,8 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
     let limit = |rate: u64| Some(rate).filter(|rate| *rate > 0);
     let mut node = settings.node.clone();
     if node.queue.bandwidth == 0 {
-        // What is shaped is known, so that an estimate can be told (PQ-15).
+        // With a rate limit the bandwidth is known, so waits can be estimated
+        // (PQ-15).
         node.queue.bandwidth = settings.upload_rate;
     }
     Options {
@@ -242,9 +243,8 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
     }
 }
 
-/// Where downloads go: where the user said, or where this user's downloads go
-/// anyway. The folder it was started in says nothing of a servent that runs for
-/// months.
+/// The folder for downloads: the configured one, or this user's usual one. The
+/// current folder means nothing to a servent that runs for months.
 fn download_dir(config: &Config) -> PathBuf {
     let Settings { downloads, state, .. } = &config.settings;
     let folder = match config.origin("downloads") {
@@ -255,7 +255,7 @@ fn download_dir(config: &Config) -> PathBuf {
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
-/// Says where it listens, and how others reach it.
+/// Prints where it listens and how others reach it.
 fn announce(
     voice: Voice,
     addrs: &[SocketAddr],
@@ -288,7 +288,7 @@ fn announce_lab(voice: Voice, door: &Door) -> Result<(), Failure> {
     told(voice, &json!({ "event": "lab", "url": url }), &format!("lab {url}"))
 }
 
-/// A fact on standard output, in the form that is wanted.
+/// Prints a fact to standard output, in the form that is wanted.
 fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
     match voice {
         Voice::Quiet => Ok(()),
@@ -297,8 +297,8 @@ fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
     }
 }
 
-/// Shows hashing, then slots and line, on a terminal; elsewhere it says once
-/// when everything is hashed.
+/// Shows hashing, then slots and queue, on a terminal; elsewhere prints one
+/// line when everything is hashed.
 async fn watch(handle: Handle, voice: Voice) {
     let bar = (voice == Voice::Terminal).then(ProgressBar::new_spinner);
     let mut tick = tokio::time::interval(Duration::from_millis(500));
@@ -318,7 +318,7 @@ async fn watch(handle: Handle, voice: Voice) {
             match (&bar, voice) {
                 (Some(bar), _) => bar.println(line),
                 (None, Voice::Quiet) => {}
-                // A reader that has gone away does not stop the servent.
+                // A closed pipe does not stop the servent.
                 _ => drop(writeln!(std::io::stdout(), "{line}")),
             }
         }

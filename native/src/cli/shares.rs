@@ -1,4 +1,4 @@
-//! `servent add` and `servent remove`: what a running servent shares.
+//! `servent add` and `servent remove`: change what a running servent shares.
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ fn each(
     })
 }
 
-/// A path as the servent understands it, which may run elsewhere.
+/// An absolute path, because the servent may run in another folder.
 pub(super) fn written(path: &Path) -> Result<String, Failure> {
     let whole = std::path::absolute(path).map_err(|e| Failure::file("use", path, &e))?;
     let not_text = |_| {

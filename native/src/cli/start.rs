@@ -1,5 +1,5 @@
-//! What every command that runs a servent has in common: starting it, and
-//! telling its errors apart.
+//! What all commands that run a servent share: starting it, and turning its
+//! errors into exit codes.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,7 +20,7 @@ use crate::config::{Builder, Config, Origin};
 use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, Door};
 
-/// The first port that anybody may listen on.
+/// The first port that needs no privileges.
 const FIRST_FREE: u16 = 1_024;
 
 /// `ADDRESS:PORT`, or `:PORT` for every address.
@@ -94,7 +94,7 @@ impl TraceFlag {
     }
 }
 
-/// The runtime of a command.
+/// The async runtime of a command.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     runtime::Builder::new_multi_thread()
         .enable_all()
@@ -125,7 +125,7 @@ impl From<StartError> for Failure {
     }
 }
 
-/// Where to listen instead.
+/// Advice on another address to listen on.
 fn elsewhere(at: SocketAddr, why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -181,9 +181,9 @@ fn store(failure: &StoreFailure) -> Exit {
     }
 }
 
-/// Opens the lab's port and says where it is; `None` when it is off. One that
-/// others reach has a key.
-/// When nobody chose the port, the next free one after the usual one will do.
+/// Opens the lab's port and returns its address; `None` when the lab is off.
+/// One that others can reach has a key. If the user did not choose the port,
+/// the next free one after the usual one is used.
 pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, Failure> {
     let Lab::At(at) = config.settings.lab else { return Ok(None) };
     if !at.ip().is_loopback() && !config.settings.lab_public {
@@ -216,7 +216,7 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
     Ok(Some((listener, Door { address, key })))
 }
 
-/// Makes a folder of our own, for nobody else to look into.
+/// Creates a folder that only its owner can enter.
 pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|e| Failure::file("make the folder", folder, &e))

@@ -1,4 +1,4 @@
-//! `servent state`: a copy of everything that survives a restart.
+//! `servent state`: copies everything that survives a restart.
 
 use std::path::PathBuf;
 

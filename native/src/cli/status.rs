@@ -1,4 +1,4 @@
-//! `servent status`: what a running servent does.
+//! `servent status`: what a running servent is doing.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, stdout};
@@ -59,7 +59,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     })
 }
 
-/// What the servent with this state does, and the downloads under way beside it.
+/// The status of the servent with this state, and of active downloads beside
+/// it.
 async fn status(state: &Path, target: &str) -> Result<Value, Failure> {
     let mut all = Control::of(state).get(target).await;
     for place in downloading(state) {
@@ -82,7 +83,7 @@ async fn status(state: &Path, target: &str) -> Result<Value, Failure> {
     all
 }
 
-/// The state folders of every `servent get` that has not come to its end.
+/// The state folders of every `servent get` that has not finished.
 fn downloading(state: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(get::states(state)).into_iter().flatten();
     let mut places: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -90,7 +91,7 @@ fn downloading(state: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The status as people read it.
+/// The status as a table for people.
 fn table(status: &Value) -> String {
     let mut out = String::new();
     for servent in status["servents"].as_array().into_iter().flatten() {
@@ -127,7 +128,7 @@ fn text(value: &Value) -> String {
     Shown(value.as_str().unwrap_or("-")).to_string()
 }
 
-/// Neighbours, what is remembered, and why messages were dropped.
+/// Neighbours, table sizes, and why messages were dropped.
 fn overlay(out: &mut String, overlay: &Value) {
     let Some(links) = overlay["links"].as_array() else { return };
     let all = |key: &str| overlay[key].as_array().into_iter().flatten();

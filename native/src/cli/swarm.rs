@@ -1,4 +1,5 @@
-//! `servent swarm`: one file for many, pieces from each other.
+//! `servent swarm`: distributes a file among many peers that exchange its
+//! pieces.
 
 mod get;
 mod serve;

@@ -1,4 +1,4 @@
-//! `servent trace`: a trace for other tools.
+//! `servent trace`: converts a trace for other tools.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;

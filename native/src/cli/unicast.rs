@@ -17,9 +17,9 @@ use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Herald, StreamProgress, bytes, count, per_second, rate};
 
-/// The UDP port of `receive` when nobody names another.
+/// The default UDP port of `receive`.
 pub(crate) const PORT: u16 = 6348;
-/// What a datagram may measure.
+/// The allowed sizes of a datagram.
 const MTU: std::ops::RangeInclusive<u32> = 200..=65_000;
 
 /// How the messages travel.
@@ -98,7 +98,7 @@ impl Travel {
     }
 }
 
-/// Binds, and says what is wrong with an address.
+/// Binds; the error says what is wrong with an address.
 pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, Failure> {
     Endpoint::bind(at, options).await.map_err(|error| {
         let exit = match &error {
@@ -110,8 +110,7 @@ pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, F
     })
 }
 
-/// What several files are called together: by the one folder they are in, or
-/// how many there are.
+/// A title for several files: the one folder they are in, or their number.
 pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
     match entries {
         [one] if one.name.is_empty() => nameless.to_owned(),
@@ -124,14 +123,15 @@ pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
     }
 }
 
-/// How far a transfer is, told file by file and as a whole.
+/// The progress of a transfer, by file and in total.
 pub(crate) struct Tally<'a> {
     herald: &'a Herald,
     entries: &'a [Entry],
     title: String,
     peer: SocketAddr,
     progress: StreamProgress,
-    /// Files that are there, their bytes, and of these what was carried.
+    /// Files that are complete, their bytes, and how many of these were
+    /// transferred.
     done: u64,
     length: u64,
     carried: u64,
@@ -139,7 +139,8 @@ pub(crate) struct Tally<'a> {
     took: Duration,
 }
 
-/// More files than these are told to a program alone, not to people.
+/// Up to this many files are reported to people one by one; a program is told
+/// about all.
 const NAMED: usize = 20;
 
 impl<'a> Tally<'a> {
@@ -162,7 +163,7 @@ impl<'a> Tally<'a> {
         total(self.entries).1
     }
 
-    /// Shows what has become of an entry. `event` names a file that is there.
+    /// Shows the progress of an entry. `event` is the name for a complete file.
     pub(crate) fn told(&mut self, event: &str, told: Told) {
         match told {
             Told::Begun { from, .. } => self.progress.skip(from),
@@ -183,7 +184,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// One of several files.
+    /// Reports one of several files.
     fn one(&self, event: &str, it: &Carried) {
         let name = self.name(it);
         let sum = HEXLOWER.encode(&it.sum);
@@ -211,12 +212,13 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Takes the progress away.
+    /// Removes the progress display.
     pub(crate) fn finish(&mut self) {
         self.took = self.progress.finish();
     }
 
-    /// The last word: what is there, with its digest if it is one file.
+    /// The final report: what was transferred, with its digest if it is one
+    /// file.
     pub(crate) fn result(&self, words: (&str, &str), counters: Option<&Counters>) {
         let Self { length, carried, took, peer, done, .. } = self;
         let (event, verb) = words;
@@ -261,7 +263,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// How much of a file was there before.
+/// How much of a file the receiver had before.
 fn before(it: &Carried) -> String {
     match it.length - it.carried {
         0 => String::new(),
@@ -270,7 +272,7 @@ fn before(it: &Carried) -> String {
     }
 }
 
-/// What the repairs took.
+/// A summary of losses and retransmissions.
 fn repairs(counters: &Counters) -> String {
     let Counters { protocol, socket, .. } = counters;
     let datagrams = protocol.packets_out + protocol.packets_in + socket.lost_in;

@@ -1,4 +1,4 @@
-//! Folders that hold more than anybody means to give away.
+//! Folders that contain more than anybody wants to share.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use servent_core::text::Shown;
 
 use crate::exit::{Exit, Failure, said};
 
-/// Asks whether such a folder is really meant, unless the user has said so.
+/// Asks whether such a folder is really meant, unless the user has already said
+/// so.
 ///
 /// # Errors
-/// It is not, or there is nobody to ask.
+/// It is not meant, or there is no terminal to ask on.
 pub(super) fn ask(folders: &[PathBuf], yes: bool) -> Result<(), Failure> {
     let home = BaseDirs::new().and_then(|dirs| dirs.home_dir().canonicalize().ok());
     let wide = folders.iter().find_map(|folder| {
@@ -28,7 +29,8 @@ pub(super) fn ask(folders: &[PathBuf], yes: bool) -> Result<(), Failure> {
     Err(Failure::usage(what).next("name a folder in it, or add --yes if all of it is meant"))
 }
 
-/// The root of the file system, a home folder, or a folder of those.
+/// True for the root of the file system, a home folder, or a folder that
+/// contains one.
 fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
     folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
 }

@@ -1,9 +1,9 @@
-//! What each setting means, in the words of the code that obeys it: the
-//! comments of the fields are part of the program, so the two cannot part.
+//! The meaning of each setting, taken from the comments of the fields in the
+//! code that uses it, so that the two cannot disagree.
 
 use std::collections::BTreeMap;
 
-/// Where the settings of a table are declared: table, structure, source.
+/// Where the settings of a table are declared: table, struct, source.
 const DECLARED: [(&str, &str, &str); 10] = [
     ("", "Settings", include_str!("settings.rs")),
     ("", "Config", include_str!("../../../core/src/node/config.rs")),
@@ -42,8 +42,7 @@ fn field(line: &str) -> Option<&str> {
     rest.split_once(':').map(|(name, _)| name)
 }
 
-/// A comment without the brackets and paths of its links, which only its
-/// authors' tools can follow.
+/// A comment without the brackets and paths of its doc links.
 fn plain(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut out = parts.next().unwrap_or_default().to_owned();

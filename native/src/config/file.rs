@@ -1,4 +1,4 @@
-//! The configuration file: TOML, every key with the line it stands in.
+//! The configuration file: TOML, every key with its line number.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -11,11 +11,11 @@ pub(crate) enum Raw {
     Integer(i64),
     Boolean(bool),
     List(Vec<Raw>),
-    /// Something no setting can be; the word says what.
+    /// A type that no setting has; the word names it.
     Other(&'static str),
 }
 
-/// One `key = value` of a file, its tables in front of the key.
+/// One `key = value` of a file, with its table in the key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
     pub(crate) value: Raw,
 }
 
-/// All entries of a file, or the line and what is wrong there.
+/// All entries of a file, or the line number and what is wrong there.
 pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(1, |span| line_of(text, span.start));

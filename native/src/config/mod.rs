@@ -1,5 +1,5 @@
 //! The configuration: defaults < file < environment < flags, every value with
-//! the place it came from.
+//! its origin.
 
 mod explain;
 pub(crate) mod file;
@@ -39,7 +39,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The configuration in the making.
+/// The configuration while it is being assembled.
 pub(crate) struct Builder {
     tree: Tree,
 }
@@ -93,7 +93,8 @@ impl Builder {
             self.tree.keys().map(|key| (variable(key), key.to_owned())).collect();
         for (name, value) in vars.filter(|(name, _)| name.starts_with("SERVENT_")) {
             let Some((_, key)) = keys.iter().find(|(variable, _)| *variable == name) else {
-                // Others may have variables of such a name; a slip is refused.
+                // Other programs may have variables with our prefix, but a
+                // likely typo is refused.
                 if let Some(near) = slip(&name, keys.iter().map(|(known, _)| known.as_str())) {
                     return Err(Failure::usage(format!(
                         "environment variable {name} is no setting"
@@ -109,7 +110,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Sets a key as a flag does.
+    /// Sets a key from a flag.
     pub(crate) fn flag(&mut self, flag: &str, key: &str, value: Raw) -> Result<(), Failure> {
         self.tree
             .set(key, value, Origin::Flag(flag.to_owned()))
@@ -148,13 +149,13 @@ impl Config {
         self.tree.origin(key)
     }
 
-    /// As a configuration file that can be read back, origins in comments,
-    /// and what each setting means if it is to be `explained`.
+    /// As a configuration file that can be read back, with origins in comments,
+    /// and with the meaning of each setting if `explained`.
     pub(crate) fn to_toml(&self, explained: bool) -> String {
         print::toml(self, explained)
     }
 
-    /// A value as it stands in a configuration file.
+    /// A value as written in a configuration file.
     pub(crate) fn written(&self, key: &str) -> Option<String> {
         let (_, value, _) = self.rows().find(|(known, ..)| *known == key)?;
         Some(print::written(key, value))
@@ -169,7 +170,7 @@ impl Config {
 /// Variables that are no settings of this table.
 const OURS: [&str; 4] = ["SERVENT_CODE", "SERVENT_CONFIG", "SERVENT_LOG", "SERVENT_PASSWORD"];
 
-/// The setting that a variable which is none was most likely meant to be.
+/// The setting that an unknown variable was most likely meant to be.
 fn slip<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if OURS.contains(&name) { None } else { tree::near(known, name) }
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::tree::DURATIONS;
 use super::{Config, Origin, explain, units};
 
-/// A TOML file; each value with its origin in a comment, and its meaning above
-/// it if that is wanted. Settings without a value stand in comments.
+/// A TOML file; each value with its origin in a comment, and with its meaning
+/// above it if wanted. Settings without a value are commented out.
 pub(super) fn toml(config: &Config, explained: bool) -> String {
     let mut out = String::new();
     let mut table = "";
@@ -35,7 +35,7 @@ pub(super) fn toml(config: &Config, explained: bool) -> String {
     out
 }
 
-/// `{key: {value, origin}}`, lengths of time as people write them.
+/// `{key: {value, origin}}`, durations as people write them.
 pub(super) fn json(config: &Config) -> Value {
     let rows = config.rows().map(|(key, value, origin)| {
         let value = match value.as_u64() {

@@ -1,4 +1,4 @@
-//! What can be configured, with its defaults.
+//! The settings of the program, with their defaults.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -72,15 +72,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The file to trace into, if there is to be one.
+    /// The trace file, if one is configured.
     pub(crate) fn trace_file(&self) -> Option<TraceFile> {
         let path = self.trace.clone()?;
         Some(TraceFile { limit: self.trace_limit, ..path.into() })
     }
 }
 
-/// What of a node's configuration is a setting. Which services it has, the
-/// command decides.
+/// The part of a node's configuration that can be set. Which services it has is
+/// up to the command.
 mod protocols {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use servent_core::queue::Dialect;
@@ -149,7 +149,8 @@ pub(crate) enum Lab {
     At(SocketAddr),
 }
 
-/// The lab's own port; when nobody asked for it by name the next free one does.
+/// The lab's default port; unless it was chosen explicitly, the next free one
+/// will do.
 pub(crate) const LAB: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 6380);
 
@@ -229,15 +230,15 @@ impl Default for Settings {
     }
 }
 
-/// An ultrapeer as others expect one: many neighbours, searches that go farther
-/// step by step.
+/// The usual configuration of an ultrapeer: many neighbours, and searches that
+/// reach farther step by step.
 fn ultrapeer() -> node::Overlay {
     let router = routing::Config { dynamic: true, links: 128, ..routing::Config::default() };
     let (degree, neighbours) = (32, 48);
     node::Overlay { enabled: true, degree, neighbours, router, ..node::Overlay::default() }
 }
 
-/// Where the configuration file is looked for when nobody names one.
+/// The default path of the configuration file.
 pub(crate) fn default_file() -> Option<PathBuf> {
     Some(ProjectDirs::from("", "", "servent")?.config_dir().join("config.toml"))
 }

@@ -9,7 +9,7 @@ use super::file::Raw;
 use super::settings::Settings;
 use super::{Origin, units};
 
-/// The settings that are lengths of time: microseconds inside, `30s` outside.
+/// The settings that are durations: microseconds inside, `30s` outside.
 pub(super) const DURATIONS: &[&str] = &[
     "queue.early_tolerance",
     "queue.remanence",
@@ -74,7 +74,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "unicast.unreachable",
 ];
 
-/// Letters that may be wrong in a key for us to guess which one was meant.
+/// How many letters of a key may be wrong for us to guess which one was meant.
 const SLIPS: usize = 2;
 
 /// Values and origins, by dotted key.
@@ -89,7 +89,8 @@ impl Tree {
         let root = serde_json::to_value(defaults).unwrap_or_default();
         let mut order = Vec::new();
         leaves("", &root, &mut order);
-        // A TOML file has its plain keys before its tables, each table once.
+        // In a TOML file plain keys come before tables, and each table appears
+        // once.
         let table = |key: &String| key.rsplit_once('.').map(|(table, _)| table.to_owned());
         order.sort_by_key(|key| (table(key), key.clone()));
         Self { root, order, origins: BTreeMap::new() }
@@ -111,7 +112,7 @@ impl Tree {
         serde_json::from_value(self.root.clone()).map_err(|e| e.to_string())
     }
 
-    /// Sets a key, refusing what is unknown or does not fit.
+    /// Sets a key; an error if it is unknown or the value does not fit.
     pub(super) fn set(&mut self, key: &str, raw: Raw, origin: Origin) -> Result<(), String> {
         if !self.order.iter().any(|k| k == key) {
             return Err(self.unknown(key));
@@ -161,7 +162,7 @@ fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// What was written, as the kind of value the key had before.
+/// Converts what was written to the type the key had before.
 fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
     if DURATIONS.contains(&key) {
         return match &raw {
@@ -206,7 +207,7 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
     }
 }
 
-/// The known word that is spelt most like this one, if any comes near.
+/// The known word closest in spelling, if any is close enough.
 pub(super) fn near<'a>(known: impl Iterator<Item = &'a str>, word: &str) -> Option<&'a str> {
     let near = known.min_by_key(|known| distance(known, word));
     near.filter(|near| distance(near, word) <= SLIPS)

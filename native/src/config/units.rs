@@ -1,6 +1,6 @@
-//! Lengths of time as people write them: `250ms`, `30s`, `5m`, `1h`.
+//! Durations as people write them: `250ms`, `30s`, `5m`, `1h`.
 
-/// Microseconds of a length of time; a bare number means seconds.
+/// A duration in microseconds; a bare number means seconds.
 pub(crate) fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -16,13 +16,13 @@ pub(crate) fn parse(text: &str) -> Option<u64> {
     number.checked_mul(unit)
 }
 
-/// The shortest exact way to write so many microseconds.
+/// The shortest exact way to write a duration in microseconds.
 pub(crate) fn print(us: u64) -> String {
     let units = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
     if us == 0 {
         return "0s".to_owned();
     }
-    // 90 s reads better than 1.5 m, and 300 s is what the texts say.
+    // 90 s reads better than 1.5 m, and the specifications say 300 s.
     for (unit, name) in units {
         if us.is_multiple_of(unit) && (us / unit >= 10 || unit <= 1_000_000) {
             return format!("{}{name}", us / unit);

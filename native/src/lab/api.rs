@@ -1,4 +1,4 @@
-//! The JSON answers of the lab.
+//! The JSON API of the lab.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use servent_core::queue::server::Windows;
 
 use super::{Hub, Live, door, guard};
 
-/// The most cards one answer holds.
+/// The most queue entries in one response.
 const MOST_CARDS: u32 = 10_000;
 
 #[derive(Debug, Deserialize)]
@@ -23,8 +23,8 @@ pub(super) struct Window {
     count: Option<u32>,
 }
 
-/// `GET /api/info`: what is here. Who may not read it is shown a page with
-/// nothing to follow.
+/// `GET /api/info`: what this process offers. Without the right to read, a page
+/// sees nothing to follow.
 pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Json<Value> {
     let (name, version) = (&hub.name, env!("CARGO_PKG_VERSION"));
     if !door::may_read(&hub, &headers) {
@@ -41,7 +41,7 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Jso
     }))
 }
 
-/// `GET /api/view`: a servent's state, a window of its line.
+/// `GET /api/view`: a servent's state, with a window of its queue.
 pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
     let Some(live) = hub.servent(window.servent.as_deref()) else {
         return missing("no such servent");
@@ -53,7 +53,7 @@ pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Windo
     }
 }
 
-/// From which place on of each lane, and how many of each.
+/// The first place to show of each lane, and how many.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Sights {
@@ -65,8 +65,8 @@ pub(super) struct Sights {
     count: u32,
 }
 
-/// `GET /api/queue`: a servent's queue as it stands, for a page whose tape
-/// does not reach back to the start.
+/// `GET /api/queue`: a servent's current queue, for a page whose tape does not
+/// reach back to the start.
 pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(sights): Query<Sights>) -> Response {
     let Some(live) = hub.servent(sights.servent.as_deref()) else {
         return missing("no such servent");
@@ -83,7 +83,7 @@ pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(sights): Query<Sigh
     }
 }
 
-/// `GET /api/status`: everything `servent status` prints.
+/// `GET /api/status`: everything that `servent status` prints.
 pub(super) async fn status(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
     let count = window.count.unwrap_or(20).min(MOST_CARDS);
     let mut servents = Vec::new();
@@ -131,7 +131,7 @@ pub(super) async fn trace(State(hub): State<Arc<Hub>>, Path(name): Path<String>)
     }
 }
 
-/// `POST /api/command`: one [`Command`] as JSON. Needs the token.
+/// `POST /api/command`: one [`Command`] as JSON. Requires the token.
 pub(super) async fn command(
     State(hub): State<Arc<Hub>>,
     Query(window): Query<Window>,

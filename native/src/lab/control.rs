@@ -1,5 +1,5 @@
-//! What the commands of this machine ask of a running servent. Whoever may
-//! open the socket may do what they do.
+//! The control API that commands on this machine use on a running servent.
+//! Whoever may open the socket may use all of it.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use tokio::net::UnixListener;
 
 use super::{Hub, api};
 
-/// Answers until it is dropped.
+/// Serves until it is dropped.
 pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
     let router = Router::new()
         .route("/lab", get(lab))
@@ -35,10 +35,10 @@ pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<(
     axum::serve(listener, router).await
 }
 
-/// Why something was not done: what kind of trouble, and a sentence.
+/// Why a request failed: status and sentence.
 type Refused = (StatusCode, String);
 
-/// The servent that is meant: the first one.
+/// The servent that requests are about: the first one.
 fn servent(hub: &Hub) -> Result<&Handle, Refused> {
     let none = || (StatusCode::NOT_FOUND, "nothing runs here that could do that".to_owned());
     hub.servents.first().map(|live| &live.handle).ok_or_else(none)
@@ -48,12 +48,12 @@ fn ended(why: RunError) -> Refused {
     (StatusCode::SERVICE_UNAVAILABLE, why.to_string())
 }
 
-/// `GET /lab`: what a reader of the lab opens; `null` where there is none.
+/// `GET /lab`: the URL of the lab; `null` if it is off.
 async fn lab(State(hub): State<Arc<Hub>>) -> Json<Option<String>> {
     Json(hub.door.as_ref().map(super::Door::url))
 }
 
-/// `POST /rescan`: every servent looks at its shared folders again, soon.
+/// `POST /rescan`: every servent scans its shared folders again soon.
 async fn rescan(State(hub): State<Arc<Hub>>) -> StatusCode {
     hub.servents.iter().for_each(|live| live.handle.rescan());
     StatusCode::NO_CONTENT
@@ -65,7 +65,7 @@ struct Named {
     path: PathBuf,
 }
 
-/// `POST /shares`: one more folder or file is shared from now on.
+/// `POST /shares`: shares one more folder or file.
 async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
     match servent(&hub) {
         Ok(handle) => outcome(handle.share(named.path).await),
@@ -73,7 +73,7 @@ async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Respons
     }
 }
 
-/// `DELETE /shares`: one less.
+/// `DELETE /shares`: stops sharing one.
 async fn unshare(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
     match servent(&hub) {
         Ok(handle) => outcome(handle.unshare(named.path).await),
@@ -96,14 +96,14 @@ fn outcome(done: Result<Outcome, ShareError>) -> Response {
     }
 }
 
-/// `POST /state`: what is remembered is copied to a file.
+/// `POST /state`: copies the stored state to a file.
 async fn export(State(hub): State<Arc<Hub>>, Json(to): Json<Named>) -> Result<StatusCode, Refused> {
     let failed = |why: RunError| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string());
     servent(&hub)?.export(to.path).await.map_err(failed)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `GET /downloads`: all of them, and where they go.
+/// `GET /downloads`: all downloads, and their folder.
 async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, Refused> {
     let handle = servent(&hub)?;
     let view = handle.view(1, 0).await.map_err(ended)?;
@@ -113,7 +113,7 @@ async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, Refused> 
     Ok(Json(json!({ "folder": handle.download_dir(), "downloads": all })))
 }
 
-/// `POST /downloads`: one more; the answer is its number.
+/// `POST /downloads`: adds one; the response is its number.
 async fn download(
     State(hub): State<Arc<Hub>>,
     Json(wanted): Json<Get>,
@@ -121,7 +121,7 @@ async fn download(
     let handle = servent(&hub)?;
     let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
     handle.command(Command::Get(wanted)).await.map_err(ended)?;
-    // Commands and looks are taken in their order.
+    // Commands and views are processed in order.
     let view = handle.view(1, 0).await.map_err(ended)?;
     let same = |at: &String| first.as_ref().is_none_or(|first| first == at);
     let found =
@@ -134,7 +134,7 @@ async fn download(
     })
 }
 
-/// `POST /downloads/NUMBER/WHAT`: pause, resume or remove it.
+/// `POST /downloads/NUMBER/WHAT`: pauses, resumes or removes it.
 async fn change(
     State(hub): State<Arc<Hub>>,
     Path((number, what)): Path<(u32, String)>,
@@ -155,7 +155,7 @@ async fn change(
         }
         Some(_) => {
             handle.command(command).await.map_err(ended)?;
-            // What is asked next finds it done.
+            // Afterwards the change is visible to the next request.
             handle.view(1, 0).await.map_err(ended)?;
             Ok(StatusCode::NO_CONTENT)
         }

@@ -1,9 +1,9 @@
-//! Where the lab listens, and what a reader has to show there.
+//! Where the lab listens, and the key that readers need.
 //!
-//! A lab that others reach gives its page, its presets and its counters to
-//! everybody. Who has the link with the key reads what the servent knows, too:
-//! its line, its tape, the seed. The key comes once in the address and stays in
-//! a cookie, so that neither the address bar nor a log keeps it.
+//! A lab that others can reach serves its page, its presets and its counters to
+//! everybody. Only readers with the key see what the servent knows: its queue,
+//! its tape, the seed. The key comes once in the URL and is then kept in a
+//! cookie, so that neither the address bar nor a log contains it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,29 +18,29 @@ use super::{Hub, guard};
 
 const COOKIE: &str = "servent-lab";
 
-/// Where the lab is, and its key.
+/// The lab's address and key.
 #[derive(Debug, Clone)]
 pub(crate) struct Door {
     pub(crate) address: SocketAddr,
-    /// `None` where only this machine reaches it.
+    /// `None` when only this machine can reach it.
     pub(crate) key: Option<String>,
 }
 
 impl Door {
-    /// What a reader opens.
+    /// The URL for a reader to open.
     pub(crate) fn url(&self) -> String {
         let query = self.key.as_ref().map_or_else(String::new, |key| format!("?key={key}"));
         format!("http://{}/{query}", self.address)
     }
 }
 
-/// What stands behind the `?` of the page's address.
+/// The query of the page's URL.
 #[derive(Debug, Deserialize)]
 pub(super) struct Given {
     key: Option<String>,
 }
 
-/// Where somebody who brings the key goes on: to the page without it.
+/// Redirects a reader who brings the key to the page without it.
 pub(super) fn welcome(hub: &Hub, Query(given): Query<Given>) -> Option<Response> {
     let key = given.key?;
     if !opens(hub, &key) {
@@ -50,12 +50,12 @@ pub(super) fn welcome(hub: &Hub, Query(given): Query<Given>) -> Option<Response>
     Some(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 
-/// Lets only those in who have the key.
+/// Admits only readers with the key.
 pub(super) async fn check(State(hub): State<Arc<Hub>>, request: Request, next: Next) -> Response {
     if may_read(&hub, request.headers()) { next.run(request).await } else { refusal() }
 }
 
-/// True for whoever may read what the servent knows.
+/// True for readers who may see what the servent knows.
 pub(super) fn may_read(hub: &Hub, headers: &HeaderMap) -> bool {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|c| c.to_str().ok());
     let mut pairs =

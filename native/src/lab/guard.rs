@@ -1,6 +1,6 @@
-//! What keeps strangers out: a name a resolver could have forged is not a
-//! host of ours, a change needs the token, and every answer says what the
-//! page may load.
+//! Protection against other sites: only hosts that no DNS server can forge are
+//! accepted, changes require the token, and every response has a content
+//! security policy.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-/// The token that changes of state need, in this header.
+/// The header with the token that changes of state require.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-servent-token");
 
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -19,8 +19,8 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// What an answer may load. Of what stands in a page itself only the script
-/// with this SHA-256 runs.
+/// The content security policy. Of inline scripts only the one with this
+/// SHA-256 may run.
 pub(crate) fn policy(script: Option<&[u8]>) -> HeaderValue {
     let script = script.map_or_else(String::new, |hash| {
         format!(" 'sha256-{}'", data_encoding::BASE64.encode(hash))
@@ -33,7 +33,7 @@ pub(crate) fn policy(script: Option<&[u8]>) -> HeaderValue {
     HeaderValue::try_from(policy).expect("base 64 and these words are visible ASCII")
 }
 
-/// Refuses foreign names and foreign pages, and stamps every answer.
+/// Refuses foreign hosts and pages, and adds the headers to every response.
 pub(crate) async fn guard(request: Request, next: Next) -> Response {
     let mut response = if !host_is_ours(request.headers()) {
         let text = "This servent answers to an address or to localhost, not to a name.\n";
@@ -46,14 +46,14 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    // The page's index says itself which of its scripts may run.
+    // The page's index sets a policy with its own script.
     let policed = response.headers_mut().entry(header::CONTENT_SECURITY_POLICY);
     policed.or_insert_with(|| policy(None));
     response
 }
 
 /// True for `localhost` and literal addresses. DNS rebinding needs a name, so
-/// no other name is ever ours.
+/// no other name is accepted.
 fn host_is_ours(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|h| h.to_str().ok()) else {
         return false;
@@ -67,8 +67,8 @@ fn host_is_ours(headers: &HeaderMap) -> bool {
     port && (name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok())
 }
 
-/// True when a browser says that a page of somebody else wants something of
-/// what only our own page needs: it could not read it, but make us work.
+/// True when a browser says that another site's page requests what only our own
+/// page needs: it could not read the response, but it could make us work.
 fn is_from_elsewhere(request: &Request) -> bool {
     let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
     let path = request.uri().path();
@@ -76,7 +76,7 @@ fn is_from_elsewhere(request: &Request) -> bool {
     inner && !matches!(site, None | Some(b"same-origin" | b"none"))
 }
 
-/// True when no other site's page sent this.
+/// True unless another site's page sent this.
 fn origin_is_ours(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
     match (text(header::ORIGIN), text(header::HOST)) {
@@ -91,7 +91,7 @@ pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
     same(headers.get(TOKEN).map_or(&b""[..], HeaderValue::as_bytes), token.as_bytes())
 }
 
-/// Compares without telling by the time it takes where they differ.
+/// Compares in constant time.
 pub(super) fn same(given: &[u8], wanted: &[u8]) -> bool {
     given.len() == wanted.len()
         && given.iter().zip(wanted).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0

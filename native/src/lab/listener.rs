@@ -1,5 +1,5 @@
-//! The port of the lab, with what a stranger can make it spend: so many
-//! connections, so long for a head.
+//! The lab's listening port, with limits on what strangers can use up: the
+//! number of connections, and the time for a request head.
 
 use std::io;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// Time for a whole head, and until the next one on a connection that is kept.
+/// Time limit for a complete head, and for the next one on a kept connection.
 const HEAD: Duration = Duration::from_secs(5);
-/// How long to wait when the system cannot give another descriptor.
+/// How long to wait when no descriptor is available.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest that answers under way are waited for at the end.
+/// How long to wait at the end for responses in progress.
 const END: Duration = Duration::from_secs(5);
 
-/// Serves until `done` resolves. While [`LAB_CONNECTIONS`] are open, newcomers
+/// Serves until `done` resolves. While [`LAB_CONNECTIONS`] are open, new ones
 /// wait.
 pub(super) async fn serve(
     listener: TcpListener,
@@ -49,7 +49,7 @@ pub(super) async fn serve(
                 let served = http.serve_connection(TokioIo::new(stream), service.clone());
                 let served = open.watch(served);
                 tokio::spawn(async move {
-                    // Whoever breaks off has nothing to be told.
+                    // A client that disconnects needs no answer.
                     let _ = served.await;
                     drop(place);
                 });

@@ -1,6 +1,5 @@
-//! `GET /metrics`: the counters and gauges of every servent here, in
-//! Prometheus' text format. They are read when somebody asks; nothing is
-//! counted a second time.
+//! `GET /metrics`: the counters and gauges of every servent in this process, in
+//! Prometheus' text format. They are read on request; nothing is counted twice.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use super::Hub;
 pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
     let mut seen = Vec::new();
     for live in &hub.servents {
-        // The cards are not wanted, only the lengths.
+        // No queue entries are needed, only the lengths.
         let view = live.handle.view(1, 0).await.unwrap_or_default();
         seen.push((live, view, live.handle.neighbourhood().await.unwrap_or_default()));
     }
@@ -56,7 +55,7 @@ fn gauges(view: &NodeView, labels: &[Label]) {
     }
 }
 
-/// The neighbours, the tables of the router, and what became of messages.
+/// Neighbours, the router's table sizes, and what happened to messages.
 fn overlay_rows(overlay: &Neighbourhood, labels: &[Label]) {
     let with = |more: &[(&'static str, String)]| -> Vec<Label> {
         let more = more.iter().map(|(name, value)| Label::new(*name, value.clone()));
@@ -68,7 +67,7 @@ fn overlay_rows(overlay: &Neighbourhood, labels: &[Label]) {
     gauge!("servent_overlay_hosts", labels.to_vec()).set(f64::from(count(overlay.hosts)));
     for table in &router.tables {
         let labels = with(&[("table", name(&table.table))]);
-        // No table comes near 2^53.
+        // No table has anywhere near 2^53 entries.
         gauge!("servent_overlay_table_entries", labels.clone())
             .set((table.young + table.old) as f64);
         gauge!("servent_overlay_table_bytes", labels).set(table.bytes as f64);
@@ -85,7 +84,7 @@ fn overlay_rows(overlay: &Neighbourhood, labels: &[Label]) {
     }
 }
 
-/// What something is called in JSON.
+/// The name of something in JSON.
 fn name(what: &impl Serialize) -> String {
     let name = serde_json::to_value(what).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The lab's web server: the page, the tape of the servents of this process
-//! as it grows, recorded traces, and what `servent status` asks for.
+//! The lab's web server: the page, the live tapes of the servents of this
+//! process, recorded traces, and the data of `servent status`.
 
 mod api;
 mod control;
@@ -31,12 +31,12 @@ pub(crate) use self::page::Page;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
 
-/// Ports after the usual one that are tried before any free one is taken.
+/// Ports after the usual one that are tried before any free one is used.
 const NEXT_PORTS: usize = 20;
 
 /// Everything the web server can show.
 pub(crate) struct Hub {
-    /// What the page calls this process.
+    /// This process's name on the page.
     pub(crate) name: String,
     /// The servents that run here.
     pub(crate) servents: Vec<Live>,
@@ -44,11 +44,11 @@ pub(crate) struct Hub {
     pub(crate) traces: Traces,
     /// The page.
     pub(crate) page: Page,
-    /// What changes of state need.
+    /// The token that changes of state require.
     pub(crate) token: String,
-    /// Who may follow the tape.
+    /// The readers that may follow the tape.
     pub(crate) readers: Readers,
-    /// Where the page is, if it is.
+    /// The address of the page, if it is served.
     pub(crate) door: Option<Door>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Live {
 }
 
 impl Hub {
-    /// The servent of that id; the first one when none is named.
+    /// The servent with that id; the first one when none is named.
     fn servent(&self, id: Option<&str>) -> Option<&Live> {
         match id {
             None => self.servents.first(),
@@ -69,7 +69,7 @@ impl Hub {
     }
 }
 
-/// Listens at `at`. Unless that was `chosen`, the next free port will do.
+/// Listens at `at`. Unless the port was `chosen`, the next free one will do.
 pub(crate) async fn listen(at: SocketAddr, chosen: bool) -> io::Result<TcpListener> {
     match TcpListener::bind(at).await {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse && !chosen => {

@@ -1,4 +1,4 @@
-//! The page's files: the ones packed into the program, or a folder's.
+//! The page's files: embedded in the program, or from a folder.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -6,33 +6,33 @@ use std::path::{Component, Path, PathBuf};
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// What `build.rs` packed: name and content.
+/// What `build.rs` embedded: name and content.
 static PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// Where the page comes from.
+/// The origin of the page.
 #[derive(Debug, Clone)]
 pub(crate) enum Page {
     /// From the program itself.
     Packed,
-    /// From a folder, read anew for each request.
+    /// From a folder, read again for each request.
     Folder(PathBuf),
 }
 
-/// A file of the page, ready to be sent.
+/// A file of the page, ready to be served.
 pub(crate) struct File {
     pub(crate) kind: &'static str,
     pub(crate) bytes: Bytes,
-    /// The SHA-256 of the import map, which stands in the index itself.
+    /// The SHA-256 of the import map, which is inline in the index.
     pub(crate) script: Option<Vec<u8>>,
 }
 
 impl Page {
-    /// The page of a folder, or the one in the program.
+    /// The page in a folder, or the embedded one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
         folder.map_or(Self::Packed, Self::Folder)
     }
 
-    /// True when there is something to show.
+    /// True when there is a page to serve.
     pub(crate) fn exists(&self) -> bool {
         match self {
             Self::Packed => !PACKED.is_empty(),
@@ -63,14 +63,14 @@ impl Page {
     }
 }
 
-/// Tells the page that there is an API beside it: a page from a plain file
-/// server says `none`, and asks for nothing.
+/// Marks the page as served with an API: a page from a plain file server says
+/// `none` and makes no API requests.
 fn with_api(index: &str) -> String {
     let [none, here] = ["none", "here"].map(|is| format!("name=\"servent-api\" content=\"{is}\""));
     index.replacen(&none, &here, 1)
 }
 
-/// Where the page's modules are, as its index says.
+/// The import map in the index.
 fn import_map(index: &str) -> Option<&str> {
     let (_, rest) = index.split_once("<script type=\"importmap\">")?;
     rest.split_once("</script>").map(|(map, _)| map)
@@ -89,7 +89,7 @@ async fn read(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     tokio::fs::read(path).await
 }
 
-/// The media type of a file by its name.
+/// The media type for a file name.
 fn kind(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("html") => "text/html; charset=utf-8",
@@ -104,7 +104,7 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// What is shown when no page was packed.
+/// The response when no page was embedded.
 pub(crate) const MISSING: &str = "<!doctype html><meta charset=utf-8><title>Servent</title>\
 <h1>The page is not in this program</h1>\
 <p>Build it with <code>cargo xtask page</code> and build the program again, \

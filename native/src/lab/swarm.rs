@@ -1,5 +1,5 @@
-//! What a coordinator tells its owner: `/metrics` for a collector, `/status`
-//! for everybody else. Read when somebody asks; nothing is counted twice.
+//! A coordinator's monitoring endpoints: `/metrics` for Prometheus, `/status`
+//! as JSON. They are read on request; nothing is counted twice.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use super::guard;
 
-/// Clients of a file that `/status` shows.
+/// The most clients per file in `/status`.
 const SHOWN: u32 = 1_000;
 
 /// Serves until the task ends.
@@ -31,7 +31,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<(
     super::listener::serve(listener, router, std::future::pending()).await
 }
 
-/// The swarm in numbers, and `clients` of each file.
+/// The swarm's figures, with `clients` of each file.
 pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
     let (view, tally) = server.view(clients).await.ok()?;
     let swarm = &view.swarm;
@@ -46,7 +46,7 @@ pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
     Some(facts)
 }
 
-/// Hundredths of a copy of all files that the source has sent.
+/// What the source has sent, in hundredths of a copy of all files.
 fn copies(server: &Server, sent: u64) -> u64 {
     let size: u64 = server.files().iter().map(|(_, hashed)| hashed.size).sum();
     sent.saturating_mul(100).checked_div(size).unwrap_or(0)

@@ -17,11 +17,11 @@ use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 
 use super::Hub;
 
-/// Seconds after which a reader that found no room may try again.
+/// Seconds after which a refused reader may try again.
 const AGAIN: u32 = 5;
 
-/// The readers of all tapes: each holds the past of one in memory, so they
-/// are counted.
+/// The readers of all tapes: each holds a copy of one in memory, so their
+/// number is limited.
 #[derive(Debug)]
 pub(crate) struct Readers {
     room: Arc<Semaphore>,
@@ -30,12 +30,12 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Room for so many (`lab_readers`).
+    /// At most this many (`lab_readers`).
     pub(crate) fn new(most: u32) -> Self {
         Self { room: Arc::new(Semaphore::new(most as usize)), most, refused: AtomicU64::new(0) }
     }
 
-    /// A place, until it is dropped.
+    /// A place, held until dropped.
     fn enter(&self) -> Option<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.room).try_acquire_owned().ok();
         if place.is_none() {
@@ -44,13 +44,13 @@ impl Readers {
         place
     }
 
-    /// How many there are now.
+    /// The current number of readers.
     pub(super) fn now(&self) -> u32 {
         let free = u32::try_from(self.room.available_permits()).unwrap_or(u32::MAX);
         self.most.saturating_sub(free)
     }
 
-    /// How many were sent away.
+    /// The number of readers that were refused.
     pub(super) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -84,12 +84,12 @@ pub(super) async fn tape(State(hub): State<Arc<Hub>>, Query(which): Query<Which>
 
 enum Line {
     One(Arc<str>),
-    /// The reader was too slow for so many lines.
+    /// The reader was too slow for this many lines.
     Lost(u64),
 }
 
-/// Ends the stream at a loss: a tape with a hole cannot be replayed, and a
-/// browser connects again by itself and gets everything from the start. The
+/// Ends the stream when lines are lost: a tape with a gap cannot be replayed,
+/// and a browser reconnects by itself and gets everything from the start. The
 /// reader keeps its place as long as the stream.
 fn events(
     lines: impl Stream<Item = Line>,

@@ -1,5 +1,5 @@
-//! Recorded traces the page can open. A name in a URL is looked up in the
-//! list of what is there; it never becomes a path.
+//! Recorded traces that the page can open. A name in a URL is looked up in the
+//! list of traces; it is never used as a path.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ impl Traces {
         Self { places: places.into_iter().collect() }
     }
 
-    /// Every trace there is now, by name.
+    /// All traces there are now, by name.
     pub(crate) fn list(&self) -> BTreeMap<String, PathBuf> {
         let mut found = BTreeMap::new();
         let mut add = |path: PathBuf| {

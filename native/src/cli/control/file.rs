@@ -1,5 +1,5 @@
-//! `control.json`: where a servent's lab listens, and the token that changes
-//! through the lab need. Whoever may read the state folder may have it.
+//! `control.json`: the address of a servent's lab, and the token that changes
+//! through the lab require. Whoever may read the state folder may use it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
-/// What a running servent leaves in its state folder.
+/// What a running servent writes to its state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LabAccess {
-    /// Where its lab listens.
+    /// The lab's address.
     pub(crate) address: SocketAddr,
-    /// What changes of its state need.
+    /// The token that changes of its state require.
     pub(crate) token: String,
-    /// Its process.
+    /// Its process id.
     pub(crate) pid: u32,
 }
 
 /// The file of a running servent; removed when dropped.
 pub(crate) struct ControlFile(PathBuf);
 
-/// A fresh token of 128 random bits.
+/// A new token of 128 random bits.
 pub(crate) fn token() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     let read = fs::File::open("/dev/urandom")
@@ -40,7 +40,7 @@ fn file(state: &Path) -> PathBuf {
 }
 
 impl ControlFile {
-    /// Writes it, readable by nobody else.
+    /// Writes it so that only its owner can read it.
     pub(crate) fn write(state: &Path, access: &LabAccess) -> Result<Self, Failure> {
         let path = file(state);
         let fresh = state.join("control.json.new");

@@ -1,6 +1,6 @@
-//! How the commands of one machine talk to a running servent: through
-//! `control.sock` in its state folder, which only its user may open. It is
-//! there whether the lab is on or off.
+//! How commands on the same machine talk to a running servent: through
+//! `control.sock` in its state folder, which only its user may open. It exists
+//! whether or not the lab is on.
 
 mod file;
 mod server;
@@ -18,8 +18,8 @@ pub(crate) use self::server::Server;
 use self::socket::Socket;
 use crate::exit::{Exit, Failure, said};
 
-/// Longest wait for a servent of this machine, which may walk a large folder
-/// first.
+/// How long to wait for a servent on this machine, which may have to scan a
+/// large folder first.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The running servent of a state folder, if there is one.
@@ -35,16 +35,16 @@ impl Control {
     /// `GET target`, as JSON.
     ///
     /// # Errors
-    /// No servent runs with this state, or it does not answer.
+    /// No servent runs with this state, or it does not respond.
     pub(crate) async fn get(&self, target: &str) -> Result<Value, Failure> {
         let body = self.ask("GET", target, "").await?;
         serde_json::from_str(&body).map_err(|e| self.silent(&e.to_string()))
     }
 
-    /// `method target` with a body of JSON: it does something.
+    /// `method target` with a JSON body, for requests that change something.
     ///
     /// # Errors
-    /// No servent runs with this state, it does not answer, or it says no.
+    /// No servent runs with this state, it does not respond, or it refuses.
     pub(crate) async fn tell(
         &self,
         method: &str,
@@ -58,15 +58,15 @@ impl Control {
         }
     }
 
-    /// `POST target`: it does something.
+    /// `POST target`, for requests that change something.
     ///
     /// # Errors
-    /// No servent runs with this state, it does not answer, or it says no.
+    /// No servent runs with this state, it does not respond, or it refuses.
     pub(crate) async fn post(&self, target: &str) -> Result<(), Failure> {
         self.ask("POST", target, "").await.map(drop)
     }
 
-    /// The body of its answer.
+    /// The body of the response.
     async fn ask(&self, method: &str, target: &str, body: &str) -> Result<String, Failure> {
         let asked = tokio::time::timeout(PATIENCE, self.exchange(method, target, body)).await;
         let reply = match asked {
@@ -89,7 +89,7 @@ impl Control {
     async fn exchange(&self, method: &str, target: &str, body: &str) -> io::Result<Vec<u8>> {
         let mut stream = Socket::of(&self.state)?.connect().await?;
         let length = body.len();
-        // HTTP/1.0: the answer ends with the connection and is never chunked.
+        // HTTP/1.0: the response ends with the connection and is never chunked.
         let request = format!(
             "{method} {target} HTTP/1.0\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
@@ -113,7 +113,7 @@ impl Control {
     }
 }
 
-/// True when nobody listens there: no socket, or one left by somebody killed.
+/// True when nobody listens there: no socket, or one left by a killed process.
 fn is_nobody(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
@@ -127,7 +127,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let control = Control::of(dir.path());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
-        // What somebody who was killed leaves behind.
+        // What a killed process leaves behind.
         drop(Socket::of(dir.path()).unwrap().listen().unwrap());
         assert!(dir.path().join(socket::NAME).exists());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);

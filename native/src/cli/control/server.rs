@@ -1,4 +1,4 @@
-//! The servent's side of the socket.
+//! The servent's end of the control socket.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use super::socket::{self, Socket};
 use crate::exit::Failure;
 use crate::lab::{self, Hub};
 
-/// Answers the commands of its user; ends, and takes the socket away, when it
-/// is dropped.
+/// Answers the commands of its user; when dropped it stops and removes the
+/// socket.
 pub(crate) struct Server {
     socket: Socket,
     serving: JoinHandle<()>,
 }
 
 impl Server {
-    /// Begins to answer for what `hub` shows.
+    /// Starts answering for the servents of `hub`.
     ///
     /// # Errors
-    /// No socket can be made in the state folder.
+    /// The socket cannot be created in the state folder.
     pub(crate) fn start(state: &Path, hub: Arc<Hub>) -> Result<Self, Failure> {
         let path = state.join(socket::NAME);
         let failed = |e: std::io::Error| Failure::file("listen on", &path, &e);

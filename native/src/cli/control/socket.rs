@@ -10,21 +10,21 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// Its name.
 pub(super) const NAME: &str = "control.sock";
-/// The system takes no longer names for a socket.
+/// Systems allow no longer paths for a socket.
 const LONGEST: usize = 100;
 
-/// The place of a servent's socket.
+/// The path of a servent's socket.
 pub(super) struct Socket {
     path: PathBuf,
-    /// A folder with a long name is reached through this.
+    /// A folder with a long path is reached through this descriptor.
     _folder: Option<File>,
 }
 
 impl Socket {
-    /// That of a state folder.
+    /// The socket of a state folder.
     ///
     /// # Errors
-    /// The folder is not there.
+    /// The folder does not exist.
     pub(super) fn of(state: &Path) -> io::Result<Self> {
         let path = state.join(NAME);
         if path.as_os_str().len() <= LONGEST {
@@ -35,11 +35,11 @@ impl Socket {
         Ok(Self { path, _folder: Some(folder) })
     }
 
-    /// Listens there. The state is ours alone, so whatever is there was left
-    /// by somebody who was killed.
+    /// Listens there. The state is locked by us, so an existing socket was left
+    /// by a killed process.
     ///
     /// # Errors
-    /// No socket can be made in that folder.
+    /// The socket cannot be created in that folder.
     pub(super) fn listen(&self) -> io::Result<UnixListener> {
         self.remove();
         let listener = UnixListener::bind(&self.path)?;
@@ -47,17 +47,17 @@ impl Socket {
         Ok(listener)
     }
 
-    /// Talks to whoever listens there.
+    /// Connects to the servent that listens there.
     ///
     /// # Errors
-    /// Nobody does.
+    /// None does.
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {
         UnixStream::connect(&self.path).await
     }
 
-    /// Takes it away.
+    /// Removes it.
     pub(super) fn remove(&self) {
-        let _ = fs::remove_file(&self.path); // It may not be there.
+        let _ = fs::remove_file(&self.path); // It may not exist.
     }
 }
 

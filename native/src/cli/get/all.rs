@@ -1,5 +1,5 @@
-//! Several downloads of one command: so many at a time, and what became of
-//! them in the end.
+//! Several downloads of one command: a limited number at a time, and a summary
+//! at the end.
 
 use std::cell::Cell;
 use std::future::ready;
@@ -16,28 +16,28 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
 
-/// What one command is to download.
+/// The downloads of one command.
 pub(super) struct All {
     pub(super) jobs: Vec<Job>,
     pub(super) folders: Vec<Folder>,
     voice: Voice,
     several: bool,
-    /// Files that are there already.
+    /// Files that already exist.
     pub(super) there: u64,
     clock: Clock,
     begun: Instant,
 }
 
 impl All {
-    /// Nothing yet. `several`: more than one was asked for.
+    /// Empty so far. `several`: more than one was asked for.
     pub(super) fn new(voice: Voice, several: bool) -> Self {
         let clock = Clock::new();
         let begun = clock.now();
         Self { jobs: Vec::new(), folders: Vec::new(), voice, several, there: 0, clock, begun }
     }
 
-    /// Runs all downloads, so many at a time; what fails does not stop the
-    /// others.
+    /// Runs all downloads, at most `parallel` at a time; a failure does not
+    /// stop the others.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<(), Failure> {
         if let (false, [job], []) = (self.several, &self.jobs[..], &self.folders[..]) {
             let Ended::Folder(folder) = job.run(config, &Bars::new(self.voice)).await? else {
@@ -51,7 +51,7 @@ impl All {
         self.folders(&folders, config, parallel, total).await
     }
 
-    /// The folders, one after the other; then what became of all.
+    /// The folders, one after the other, and then the summary of everything.
     async fn folders(
         &self,
         folders: &[&Folder],
@@ -103,14 +103,14 @@ impl All {
     }
 }
 
-/// What became of several downloads.
+/// The results of several downloads.
 #[derive(Debug, Default)]
 pub(super) struct Total {
     pub(super) whole: u64,
     pub(super) bytes: u64,
     pub(super) there: u64,
     pub(super) failed: u64,
-    /// How the first one failed, or that the user stopped it.
+    /// The exit code of the first failure, or of being stopped by the user.
     pub(super) exit: Option<Exit>,
 }
 
@@ -125,7 +125,7 @@ impl Total {
         }
     }
 
-    /// Whether all came.
+    /// An error unless all of them succeeded.
     fn verdict(&self) -> Result<(), Failure> {
         let all = self.whole + self.failed;
         let (exit, what) = match (self.exit, self.failed) {
@@ -140,7 +140,7 @@ impl Total {
         Err(Failure::new(exit, what).next("the same command goes on with what is missing"))
     }
 
-    /// Says it in one sentence.
+    /// Reports it in one sentence.
     pub(super) fn tell(&self, voice: Voice, per_second: u64) {
         let Self { whole, bytes: size, there, failed, .. } = *self;
         let fact = json!({

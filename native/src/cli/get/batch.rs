@@ -1,4 +1,4 @@
-//! Many downloads of one servent at a time.
+//! Several parallel downloads of one servent.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -18,31 +18,31 @@ use tokio_stream::wrappers::BroadcastStream;
 use super::told::Troubles;
 use crate::exit::{Exit, Failure};
 
-/// Downloads under way.
+/// The active downloads.
 pub(super) struct Batch<'a> {
     handle: &'a Handle,
-    /// Where the files are to be, for what is said of them.
+    /// The destination folder, for messages.
     folder: &'a Path,
     clock: Clock,
     answers: broadcast::Receiver<Answer>,
     records: BroadcastStream<Arc<Record>>,
-    /// Given and not numbered yet: numbers come in the same order.
+    /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
     numbered: BTreeMap<FetchId, String>,
     troubles: Troubles,
 }
 
-/// One of them is over.
+/// A download that has ended.
 pub(super) struct Ended {
     pub(super) name: String,
-    /// Its bytes, when they are there.
+    /// The size of the file, if it is complete.
     pub(super) outcome: Result<u64, Failure>,
 }
 
-/// What happened.
+/// An event of the batch.
 pub(super) enum News {
     Ended(Ended),
-    /// A source of one of them is in trouble.
+    /// A problem with a source of one of them.
     Trouble {
         name: String,
         at: SocketAddr,
@@ -64,22 +64,22 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// How many are under way.
+    /// The number of active downloads.
     pub(super) fn len(&self) -> usize {
         self.given.len() + self.numbered.len()
     }
 
-    /// Begins one.
+    /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
         self.given.push_back(get.name.clone());
         Ok(self.handle.command(Command::Get(get)).await?)
     }
 
-    /// Waits for the next news.
+    /// Waits for the next event.
     pub(super) async fn next(&mut self) -> Result<News, Failure> {
         loop {
             let answer = tokio::select! {
-                // What went wrong is told before the end it led to.
+                // Report what went wrong before the failure it led to.
                 biased;
                 Some(record) = self.records.next() => {
                     let told = record.ok().and_then(|record| self.troubles.note(self.clock.now(), &record));
@@ -102,7 +102,7 @@ impl<'a> Batch<'a> {
                 Ok(Answer::Fetched { fetch, bytes, .. }) => (fetch, Ok(bytes)),
                 Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,
-                // What it has missed nobody can tell it.
+                // Lost answers cannot be recovered.
                 Err(RecvError::Lagged(_) | RecvError::Closed) => {
                     return Err(Failure::new(Exit::Failed, "the servent ended"));
                 }

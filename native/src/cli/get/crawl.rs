@@ -1,5 +1,5 @@
-//! What is below a folder: from a servent's own list, or from the pages of
-//! any web server by following their links.
+//! Finds everything below a folder: from a servent's own list, or from the
+//! pages of any web server by following their links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,34 +13,34 @@ use super::told;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 
-/// Files of one folder, and of the folders inside it.
+/// The most files in one folder and its subfolders.
 const MOST_FILES: usize = 100_000;
-/// Pages looked at.
+/// The most pages read.
 const MOST_PAGES: usize = 10_000;
-/// Folders inside folders.
+/// The deepest nesting of folders.
 const DEPTH: usize = 32;
-/// Pages at a time.
+/// Parallel page requests.
 const AT_ONCE: usize = 4;
-/// The longest page that is read.
+/// The longest page that is read, in bytes.
 const PAGE: u64 = 16 << 20;
 
-/// What was found.
+/// The result of a crawl.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// What is asked for, by the place below the folder.
+    /// Request targets by path below the folder.
     pub(super) files: BTreeMap<String, String>,
-    /// What could not be looked at, and why; what was left out.
+    /// What could not be read and why, and what was left out.
     pub(super) troubles: Vec<String>,
 }
 
-/// A page to look at.
+/// A page to read.
 #[derive(Debug, Clone)]
 struct Page {
     target: String,
     is_list: bool,
 }
 
-/// Looks at everything below a folder. `source` is the folder itself.
+/// Finds everything below a folder. `source` is the folder itself.
 pub(super) async fn crawl(
     config: &Config,
     base: &Base,
@@ -129,7 +129,7 @@ impl Walk<'_> {
             true => self.base.list(text),
             false => self.base.links(&page.target, text),
         };
-        // Whoever has a list of everything needs no walk.
+        // A server with a complete list need not be crawled.
         let list = links.iter().find(|link| matches!(link, Link::List { .. })).cloned();
         for link in list.map_or(links, |list| vec![list]) {
             match link {
@@ -151,7 +151,7 @@ impl Walk<'_> {
 }
 
 impl Found {
-    /// Nothing is below the folder.
+    /// The error when nothing is below the folder.
     pub(super) fn nothing(base: &Base) -> Failure {
         let what = format!("{}://{}{} names no files", base.scheme, base.host, base.path);
         Failure::new(Exit::Network, what).next("open it in a browser to see what is there")

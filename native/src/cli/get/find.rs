@@ -1,4 +1,4 @@
-//! Finding somebody who has a file of which only the hash is known.
+//! Finding sources for a file of which only the hash is known.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::Voice;
 
-/// Sources that are enough; further ones are heard of from these.
+/// Enough sources; further ones are learnt from these.
 const ENOUGH: usize = 8;
-/// Nobody answered for so long: nobody will.
+/// How long to wait for the first answer.
 const FIRST: Duration = Duration::from_secs(10);
-/// Time for others to answer, too.
+/// How long to wait for further answers.
 const NEXT: Duration = Duration::from_secs(2);
 
-/// Asks the overlay who has it. Its name is that of the first answer, unless
-/// one is known.
+/// Searches the overlay for sources. The file is named by the first hit, unless
+/// a name is known.
 ///
 /// # Errors
-/// Nobody has it, or nobody could be asked.
+/// No source was found, or no peer could be asked.
 pub(super) async fn sources(
     config: &Config,
     wanted: &mut Wanted,

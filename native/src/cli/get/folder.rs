@@ -1,4 +1,5 @@
-//! A folder with everything in it: one servent of ours takes all its files.
+//! Downloading a folder with everything in it: one servent downloads all its
+//! files.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ use crate::signal::Signals;
 pub(super) struct Folder {
     pub(super) base: Base,
     pub(super) place: Place,
-    /// The folder to make.
+    /// The folder to create.
     pub(super) to: PathBuf,
     pub(super) way: Way,
     pub(super) damaged: DamagedState,
@@ -33,7 +34,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Downloads what is not there yet, so many files at a time.
+    /// Downloads what is missing, at most `parallel` files at a time.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<Total, Failure> {
         let mut signals = Signals::new()?;
         make(&config.settings.state.join("get"))?;
@@ -69,7 +70,7 @@ impl Folder {
         handle.stop().await?;
         outcome?;
         if total.failed == 0 {
-            let _ = std::fs::remove_dir_all(state); // Nothing is left to go on with.
+            let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
         }
         Ok(total)
     }
@@ -140,7 +141,7 @@ impl Folder {
         }
     }
 
-    /// What it is called.
+    /// The folder's name.
     pub(super) fn name(&self) -> String {
         self.to.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -151,7 +152,7 @@ impl Folder {
     }
 }
 
-/// Where a file is put, below the folder.
+/// The local path of a file, below the folder.
 fn local(path: &str) -> String {
     servent::driver::safe_path(path)
 }

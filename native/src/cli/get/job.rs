@@ -1,5 +1,5 @@
-//! One download of `servent get`: a servent of its own that runs until the
-//! file is whole.
+//! One download of `servent get`: a separate servent that runs until the file
+//! is complete.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,12 +34,12 @@ use crate::lab::{Hub, Live, Page, Readers, Traces};
 use crate::progress::{Bars, FetchProgress, Voice, bytes};
 use crate::signal::Signals;
 
-/// What is to be done.
+/// What to download.
 pub(super) struct Job {
     pub(super) wanted: Wanted,
-    /// The file to make.
+    /// The file to create.
     pub(super) file: PathBuf,
-    /// A folder that is only there until the bytes are on standard output.
+    /// A temporary folder, kept until the bytes are on standard output.
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) way: Way,
@@ -47,66 +47,67 @@ pub(super) struct Job {
     pub(super) voice: Voice,
 }
 
-/// How all downloads of one command come.
+/// Options shared by all downloads of one command.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
-    /// Whom to believe, other than the system does.
+    /// Certificates to trust instead of the system's.
     pub(super) ca_file: Option<PathBuf>,
-    /// Who we say we are.
+    /// Credentials for servers that require them.
     pub(super) credentials: Option<Credentials>,
-    /// What they may bring in a second, together.
+    /// Rate limit of all of them together.
     pub(super) rate: Option<Rate>,
 }
 
-/// A download as it ended well.
+/// A download that succeeded.
 struct Whole {
     fetch: FetchId,
     size: u64,
     sha1: Option<Sha1>,
 }
 
-/// What came of following a download.
+/// The result of following a download.
 enum Followed {
     Whole(Whole),
-    /// It is a folder.
+    /// The source redirects to a folder.
     Folder(Base, Place),
 }
 
-/// What one download was.
+/// What a download turned out to be.
 pub(super) enum Ended {
-    /// A file of so many bytes.
+    /// A file of this size in bytes.
     File(u64),
     /// A folder, which is to be downloaded as one.
     Folder(Box<Folder>),
 }
 
-/// What a download calls itself where it is asked how it goes.
+/// The name of a download in `servent status`.
 pub(crate) const NAME: &str = "get";
 
-/// Where the downloads under way have their state folders.
+/// The parent of the state folders of active downloads.
 pub(crate) fn states(state: &Path) -> PathBuf {
     state.join("get")
 }
 
-/// Each download has a state folder of its own, named by the file it makes:
-/// the same command finds it again, and a running `share` is not in its way.
+/// Each download has a state folder of its own, named after the file it
+/// creates: the same command finds it again, and it does not conflict with a
+/// running `share`.
 pub(super) fn state_of(config: &Config, file: &Path) -> PathBuf {
     let digest = sha1::Sha1::digest(file.as_os_str().as_encoded_bytes());
     states(&config.settings.state).join(HEXLOWER.encode(&digest[..8]))
 }
 
 impl Job {
-    /// What the file is called.
+    /// The file's name.
     pub(super) fn name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Its folder.
+    /// The folder it is created in.
     fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
-    /// Every place that can be found; an error when none can.
+    /// Every source whose host can be resolved; an error when none can.
     async fn sources(&self) -> Result<Vec<Source>, Failure> {
         let mut sources = Vec::new();
         let mut unknown = None;
@@ -124,7 +125,7 @@ impl Job {
 
     fn options(&self, config: &Config, sources: &[Source], state: Option<&Path>) -> Options {
         let mut node = config.settings.node.clone();
-        // It is there for a download: of no use to anybody as a way.
+        // This node is short-lived, so others should not route through it.
         node.overlay.router.relay = false;
         Options {
             name: NAME.into(),
@@ -143,7 +144,7 @@ impl Job {
         }
     }
 
-    /// Downloads.
+    /// Runs the download.
     pub(super) async fn run(&self, config: &Config, bars: &Bars) -> Result<Ended, Failure> {
         let mut signals = Signals::new()?;
         let name = self.name();
@@ -171,7 +172,8 @@ impl Job {
         let outcome = tokio::select! {
             outcome = following.follow(wish) => outcome,
             () = signals.first() => {
-                // A wish that is repeated is remembered with all that has come.
+                // Repeating the request saves the sources that were found
+                // since.
                 let _ = handle.command(Command::Get(again)).await;
                 Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
                     .next("run the same command to go on where it was"))
@@ -184,7 +186,7 @@ impl Job {
         handle.stop().await?;
         let followed = outcome?;
         if let Some(state) = state {
-            // Nothing is left to go on with.
+            // Nothing is left to resume.
             let _ = std::fs::remove_dir_all(state);
         }
         let Whole { fetch, size, sha1 } = match followed {
@@ -192,14 +194,14 @@ impl Job {
             Followed::Folder(base, place) => return self.as_folder(base, place),
         };
         if self.spool.is_none() {
-            // Somebody may have made a file of this name meanwhile.
+            // A file of this name may have been created meanwhile.
             let file = handle.path_of(fetch).unwrap_or_else(|| self.file.clone());
             told::report(self.voice, &file, size, sha1, self.wanted.sha1.is_some())?;
         }
         Ok(Ended::File(size))
     }
 
-    /// The same download, as that of a folder.
+    /// The same download as that of a folder.
     fn as_folder(&self, base: Base, place: Place) -> Result<Ended, Failure> {
         if self.spool.is_some() {
             return Err(Failure::usage("a folder does not fit into standard output"));
@@ -211,7 +213,7 @@ impl Job {
     }
 }
 
-/// Most often the same command is running.
+/// The most likely reason is that the same command is already running.
 pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
     let StartError::Store(StoreFailure::Locked { pid, .. }) = &error else {
         return error.into();
@@ -221,7 +223,7 @@ pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
     Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
 }
 
-/// What `servent status` is shown of it.
+/// What `servent status` shows of it.
 pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
     let live = Live { id: NAME.into(), name: NAME.into(), handle: handle.clone() };
     Arc::new(Hub {
@@ -235,10 +237,10 @@ pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
     })
 }
 
-/// Where to listen for calls back: where asked, else any free port of the
-/// family the sources are of.
+/// The address to listen on for peers that connect back: the one asked for, or
+/// any free port of the sources' address family.
 pub(super) fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAddr {
-    // Pushes name IPv4 addresses only.
+    // A push request can only carry an IPv4 address.
     let six = !sources.is_empty() && sources.iter().all(|s| s.at.is_ipv6());
     let any: SocketAddr = if six {
         (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
@@ -248,10 +250,12 @@ pub(super) fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAdd
     asked.unwrap_or(any)
 }
 
-/// Ends what an earlier command has begun under the same name from elsewhere.
+/// Removes a download that an earlier command began under the same name from
+/// elsewhere.
 ///
 /// # Errors
-/// Bytes of it are here: whether they belong to this file, only the user knows.
+/// Bytes of it are here, and only the user knows whether they belong to this
+/// file.
 async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure> {
     for other in handle.view(1, 0).await?.fetches {
         if other.fetch == ours.0 || other.state == "done" {
@@ -269,7 +273,7 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// A download under way.
+/// An active download.
 struct Following<'a> {
     handle: &'a Handle,
     job: &'a Job,
@@ -279,7 +283,7 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    /// Gives the command and waits for its end.
+    /// Submits the request and waits for the end of the download.
     async fn follow(&mut self, wish: Get) -> Result<Followed, Failure> {
         let whole = match self.fetch(wish).await? {
             Followed::Whole(whole) => whole,
@@ -304,7 +308,7 @@ impl Following<'_> {
         let mut tick = tokio::time::interval(self.every());
         loop {
             tokio::select! {
-                // What went wrong is told before the end it led to.
+                // Report what went wrong before the failure it led to.
                 biased;
                 Some(Ok(record)) = records.next() => {
                     if let Event::Fetch(fetch::Event::Moved { fetch, to, .. }) = &record.event
@@ -340,7 +344,7 @@ impl Following<'_> {
                 failed = closed(&mut self.pour) => return Err(failed),
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = ours {
-                        // Nothing came, and nothing is to come from there.
+                        // Nothing was received from there, and nothing will be.
                         handle.command(Command::Cancel { fetch }).await?;
                     }
                     return Err(told::distrusted(why));
@@ -361,13 +365,13 @@ impl Following<'_> {
         }
     }
 
-    /// How often to look: whoever reads our output waits for it.
+    /// How often to check progress: often when our output is being read.
     const fn every(&self) -> Duration {
         Duration::from_millis(if self.pour.is_some() { 20 } else { 200 })
     }
 }
 
-/// Resolves when standard output has failed.
+/// Resolves when writing to standard output has failed.
 async fn closed(pour: &mut Option<Pour>) -> Failure {
     if let Some(pour) = pour
         && let Err(failure) = pour.ended().await

@@ -1,11 +1,11 @@
-//! What a listing names: links of a page, lines of a list of URIs. Only what
-//! is below the folder counts; whatever else a page says is passed over.
+//! Reads listings: the links of a page, the lines of a list of URIs. Only what
+//! is below the folder counts; everything else is ignored.
 
 use fluent_uri::{Uri, UriRef};
 use html5gum::{StartTag, Token, Tokenizer};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// What no URI has, and pages have all the same.
+/// Characters that URIs must not contain, but links in pages do.
 const WILD: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -19,36 +19,36 @@ const WILD: &AsciiSet = &CONTROLS
     .add(b'}')
     .add(b'[')
     .add(b']');
-/// What our list says before the URL of its next part.
+/// What precedes the URL of the next part in a servent's list.
 const NEXT: &str = "# next: ";
 
-/// A folder somebody serves.
+/// A folder on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Base {
     /// `http`, or `https`.
     pub(super) scheme: String,
     /// Host and port.
     pub(super) host: String,
-    /// As it is asked for; it begins and ends with a slash.
+    /// As in the request; begins and ends with a slash.
     pub(super) path: String,
 }
 
-/// Something below the folder, or more of what is in it.
+/// An entry below the folder, or a list of entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Link {
-    /// A file: what is asked for, and its place below the folder, with
-    /// slashes. No part of that is `.`, `..` or empty.
+    /// A file: its request target, and its path below the folder, with slashes.
+    /// No component of that is `.`, `..` or empty.
     File { target: String, path: String },
-    /// A folder inside it.
+    /// A subfolder.
     Folder { target: String },
-    /// More of the same list.
+    /// The next part of the same list.
     More { target: String },
-    /// A list of everything below, for programs.
+    /// A machine-readable list of everything below.
     List { target: String },
 }
 
 impl Base {
-    /// What an `https://` target begins with: it is the whole URL.
+    /// The prefix of an `https://` target, which is the whole URL.
     fn origin(&self) -> String {
         match &self.scheme[..] {
             "https" => format!("https://{}", self.host),
@@ -56,12 +56,12 @@ impl Base {
         }
     }
 
-    /// How its page is asked for.
+    /// The request target of its page.
     pub(super) fn target(&self) -> String {
         format!("{}{}", self.origin(), self.path)
     }
 
-    /// What a link on one of its pages leads to, if it stays below.
+    /// The target of a link on one of its pages, if it stays below the folder.
     fn resolve(&self, page: &str, href: &str) -> Option<(Vec<String>, String, bool)> {
         let href = utf8_percent_encode(href.trim(), WILD).to_string();
         let href = href.split('#').next().unwrap_or_default();
@@ -80,7 +80,7 @@ impl Base {
         Some((parts?, target, query.is_some()))
     }
 
-    /// The links of a page of it. `page` is how that was asked for.
+    /// The links on a page of it. `page` is the request target of that page.
     pub(super) fn links(&self, page: &str, html: &str) -> Vec<Link> {
         let mut links = Vec::new();
         for Ok(token) in Tokenizer::new(html) {
@@ -94,7 +94,7 @@ impl Base {
                     Some(Link::List { target })
                 }
                 b"a" if next => Some(Link::More { target }),
-                // A page that asks is a view of another one, or a program.
+                // A link with a query is another view of a page, or a program.
                 b"a" if asks || parts.is_empty() => None,
                 b"a" if target.ends_with('/') => Some(Link::Folder { target }),
                 b"a" => Some(Link::File { target, path: parts.join("/") }),
@@ -104,7 +104,7 @@ impl Base {
         links
     }
 
-    /// What a list of URIs names (RFC 2483 §5).
+    /// The entries of a list of URIs (RFC 2483 §5).
     pub(super) fn list(&self, text: &str) -> Vec<Link> {
         let link = |line: &str| {
             if let Some(next) = line.strip_prefix(NEXT) {
@@ -119,7 +119,7 @@ impl Base {
     }
 }
 
-/// One part of a path, decoded; `None` when it would lead elsewhere.
+/// A decoded path component; `None` when it would leave the folder.
 fn part(text: &str) -> Option<String> {
     let text = percent_decode_str(text).decode_utf8_lossy().into_owned();
     let leads = matches!(&text[..], "" | "." | "..") || text.contains(['/', '\0']);
@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert_eq!(links(&format!("<a href=\"{href}\">")), [], "{href}");
         }
-        // Dots that a client removes are removed before it is judged.
+        // Dot segments that a client resolves are resolved before the check.
         assert_eq!(links("<a href='a/../b'>"), [file("/m/b", "b")]);
         assert_eq!(links("<!-- <a href=x> --><b href=x><script>'<a href=y>'</script>").len(), 1);
     }

@@ -1,4 +1,4 @@
-//! `-i`: what to download, from a file or from standard input.
+//! `-i`: downloads listed in a file or on standard input.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use super::source::Wanted;
 use crate::exit::Failure;
 
-/// Reads a list: a line is what one `get` would be given for one file, and
-/// lines that begin with `#` are comments. `-` is standard input.
+/// Reads a list: each line is what `get` would take for one file, and lines
+/// that begin with `#` are comments. `-` is standard input.
 pub(super) fn read(file: &Path) -> Result<Vec<Wanted>, Failure> {
     let stdin = file == Path::new("-");
     let text = if stdin {

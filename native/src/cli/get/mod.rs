@@ -1,4 +1,4 @@
-//! `servent get`: downloads that wait in line, survive and are checked.
+//! `servent get`: downloads that queue, survive restarts and are verified.
 
 mod all;
 mod batch;
@@ -159,12 +159,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         } else {
             (destination(&wanted, &config, arguments.output.as_deref())?, None)
         };
-        // What is a folder here may be one there, to be completed.
+        // An existing folder may be the incomplete download of a folder.
         if let Err(there) = absent(&file).or_else(|e| if file.is_dir() { Ok(()) } else { Err(e) }) {
             if !several {
                 return Err(there);
             }
-            // An earlier run of the same command was stopped after this one.
+            // An earlier run of the same command may have been stopped after
+            // this one.
             voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
             all.there += 1;
             continue;
@@ -182,7 +183,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime.block_on(all.run(&config, arguments.parallel.get()))
 }
 
-/// What the arguments and the list name.
+/// The downloads named by the arguments and the list.
 fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
     let mut wanted = match arguments.urls.is_empty() {
         true => Vec::new(),
@@ -203,7 +204,7 @@ fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
     Ok(wanted)
 }
 
-/// Refuses what makes no sense for several downloads.
+/// Refuses options that make no sense for several downloads.
 fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
     let several = "several downloads are named";
     let no_folder = |output: &&Path| !output.is_dir() && !is_named_folder(output);
@@ -222,10 +223,11 @@ fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How long somebody may take to be there for the first time.
+/// How long a source may take to be reachable for the first time.
 const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
 
-/// A wrong address is told soon, unless the user wants to wait for somebody.
+/// A wrong address is reported soon, unless the user wants to wait for a
+/// source.
 fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     if wait {
         (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
@@ -234,7 +236,7 @@ fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     }
 }
 
-/// The folder to make: a new one, or inside one that is there.
+/// The folder to create: a new one, or one inside an existing folder.
 fn folder_to_make(
     wanted: &Wanted,
     config: &Config,
@@ -250,7 +252,7 @@ fn folder_to_make(
     std::path::absolute(&folder).map_err(|e| Failure::file("use", &folder, &e))
 }
 
-/// The file to make. Its folder must be there.
+/// The file to create. Its folder must exist.
 fn destination(
     wanted: &Wanted,
     config: &Config,
@@ -278,12 +280,12 @@ fn destination(
     Ok(file)
 }
 
-/// A name that says of itself that it is a folder's.
+/// True for a path that ends like a folder's.
 fn is_named_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Nothing is overwritten.
+/// An error if the file exists: nothing is overwritten.
 fn absent(file: &Path) -> Result<(), Failure> {
     if file.symlink_metadata().is_ok() {
         return Err(Failure::new(Exit::Disk, format!("{} is there already", file.display()))

@@ -1,4 +1,4 @@
-//! Asking a servent that cannot be reached to connect to us.
+//! Asking a servent behind a firewall to connect to us (push).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use super::source::PushFrom;
 use crate::cli::search;
 use crate::exit::Failure;
 
-/// Time between two pushes: fewer than anybody obeys.
+/// Time between two pushes: longer than the interval at which others obey them.
 const EVERY: Duration = Duration::from_secs(8);
-/// Time to the next one when nobody knew the way: a neighbour may be coming.
+/// Time to the next one when there was no route: a neighbour may be connecting.
 const SOON: Duration = Duration::from_millis(500);
-/// Nobody came in all this time: nobody will.
+/// How long to wait for a connection before giving up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The pushes of one download; none for most.
+/// The pushes of one download; most need none.
 pub(crate) struct Pushing {
     from: Option<PushFrom>,
-    /// Where the way is known.
+    /// The neighbour that knows the route.
     via: Option<SocketAddr>,
-    /// Who passes pushes on to it; whoever is asked next is the first.
+    /// Its push proxies; the next one to ask comes first.
     proxies: Vec<SocketAddr>,
     pub(crate) fetch: Option<FetchId>,
     next: Instant,
@@ -44,7 +44,7 @@ impl Pushing {
         }
     }
 
-    /// Joins the overlay where the way is known.
+    /// Connects to the neighbour that knows the route.
     pub(crate) async fn join(&mut self, handle: &Handle) -> Result<(), Failure> {
         let Some(from) = &self.from else { return Ok(()) };
         for at in search::peers(std::slice::from_ref(&from.peer)).await? {
@@ -52,24 +52,24 @@ impl Pushing {
             handle.command(Command::Join { at }).await?;
         }
         for proxy in &from.proxies {
-            // One that cannot be found is none; there are others.
+            // One that cannot be resolved is skipped; there are others.
             self.proxies
                 .extend(search::peers(std::slice::from_ref(proxy)).await.unwrap_or_default());
         }
         Ok(())
     }
 
-    /// Nobody knew the way just now.
+    /// There was no route just now.
     pub(crate) fn soon(&mut self) {
         self.next = self.next.min(Instant::now() + SOON);
     }
 
-    /// True while a push may still bring somebody.
+    /// True while a push may still lead to a connection.
     pub(crate) fn may_help(&self) -> bool {
         self.from.is_some() && Instant::now() < self.until
     }
 
-    /// Asks, when it is time to.
+    /// Sends a push when it is time to.
     pub(crate) async fn ask(&mut self, handle: &Handle) -> Result<(), Failure> {
         let (Some(from), Some(fetch)) = (&self.from, self.fetch) else { return Ok(()) };
         let now = Instant::now();
@@ -81,7 +81,7 @@ impl Pushing {
         handle.command(Command::ExpectGiv { fetch, servent, index }).await?;
         let proxies = self.proxies.clone();
         handle.command(Command::AskPush { servent, index, via: self.via, proxies }).await?;
-        // Should nobody come, another one is asked first.
+        // If this one does not help, another one is asked next.
         let next = self.proxies.len().min(1);
         self.proxies.rotate_left(next);
         Ok(())

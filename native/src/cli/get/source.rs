@@ -1,5 +1,5 @@
-//! What `servent get` can be given: URLs, magnet links, a URN with places to
-//! ask. Each names a file of its own, unless the same hash says otherwise.
+//! The arguments of `servent get`: URLs, magnet links, a URN with places to
+//! ask. Each names a file of its own, unless equal hashes say otherwise.
 
 use percent_encoding::percent_decode_str;
 use servent::driver::{address_of, has_port};
@@ -10,50 +10,51 @@ use servent_core::wire::http::Target;
 use super::links::Base;
 use crate::exit::{Exit, Failure, said};
 
-/// Push proxies of one servent.
+/// The most push proxies of one servent.
 const PROXIES: usize = 8;
-/// What is asked for in private begins so: the whole URL.
+/// Prefix of targets to be fetched over TLS: these are the whole URL.
 const SECURE: &str = "https://";
 
-/// A place to ask, its host not yet looked up.
+/// A place to ask, its host not yet resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Host and port as in a `Host` header.
     pub(crate) host: String,
-    /// What follows them; `None`: ask by the file's URN.
+    /// The request target; `None`: ask by the file's URN.
     pub(crate) target: Option<String>,
 }
 
-/// One file, as it was asked for.
+/// A file that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) sha1: Option<Sha1>,
-    /// The last part of a URL, or what a magnet link calls it.
+    /// The last component of a URL, or the name in a magnet link.
     pub(crate) name: Option<String>,
     pub(crate) places: Vec<Place>,
-    /// A servent that cannot be reached, to be asked to connect.
+    /// A servent behind a firewall, to be asked to connect.
     pub(crate) push: Option<PushFrom>,
-    /// It is a folder, with everything below it.
+    /// It is a folder with everything below it.
     pub(super) folder: Option<Base>,
 }
 
-/// A servent that cannot be reached.
+/// A servent behind a firewall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PushFrom {
     pub(crate) servent: Guid,
     /// The file's number there.
     pub(crate) index: FileIndex,
-    /// A neighbour that knows the way, as HOST:PORT.
+    /// A neighbour that knows the route, as HOST:PORT.
     pub(crate) peer: String,
-    /// Who passes pushes on to it, written the same way.
+    /// Its push proxies, as HOST:PORT.
     pub(crate) proxies: Vec<String>,
 }
 
 impl Wanted {
-    /// Reads the arguments of one `get`: each is a download of its own, except
-    /// that a `urn:sha1:` and the `HOST:PORT`s behind it are one, a `urn:sha1:`
-    /// behind an address says what must come from there, and what has the same
-    /// hash is the same file. `mirrors` are further sources of the only one.
+    /// Reads the arguments of one `get`. Each is a download of its own, except
+    /// that: a `urn:sha1:` and the `HOST:PORT`s after it are one; a `urn:sha1:`
+    /// after an address is the expected hash of that file; and arguments with
+    /// the same hash are the same file. `mirrors` are further sources of the
+    /// only one.
     pub(crate) fn parse(arguments: &[String], mirrors: &[String]) -> Result<Vec<Self>, Failure> {
         let mut all: Vec<Self> = Vec::new();
         for argument in arguments {
@@ -88,7 +89,7 @@ impl Wanted {
         Ok(one)
     }
 
-    /// True when `next`, behind this one, is about the same file.
+    /// True when `next`, the argument after this one, is about the same file.
     fn goes_on_with(&self, next: &Self) -> bool {
         let only_a_host = next.sha1.is_none() && next.places.iter().any(|p| p.target.is_none());
         let only_a_hash = next.places.is_empty() && next.push.is_none();
@@ -98,7 +99,7 @@ impl Wanted {
         }
     }
 
-    /// Takes over what another argument says of the same file.
+    /// Merges what another argument says about the same file.
     fn join(&mut self, other: Self, argument: &str) -> Result<(), Failure> {
         if let Some(sha1) = other.sha1 {
             self.is(sha1).map_err(|what| Failure::usage(format!("{argument}: {what}")))?;
@@ -124,13 +125,13 @@ impl Wanted {
         Ok(())
     }
 
-    /// It is a folder, with everything below it.
+    /// True for a folder with everything below it.
     pub(crate) const fn is_folder(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// It as a folder, when its only source says so by sending us `to`: the same
-    /// name with a slash behind it, as web servers do.
+    /// The folder, when its only source redirects us to `to` and that is the
+    /// same path with a slash appended, as web servers do.
     pub(super) fn sent_to_folder(&self, to: &str) -> Option<(Base, Place)> {
         let [Place { host, target: Some(target) }] = &self.places[..] else { return None };
         let origin = format!("{SECURE}{host}");
@@ -148,7 +149,7 @@ impl Wanted {
         Some((base, place))
     }
 
-    /// Says what is missing, if anything.
+    /// An error that says what is missing, if anything.
     fn check(&self) -> Result<(), Failure> {
         if self.sha1.is_none() && self.places.iter().any(|p| p.target.is_none()) {
             return Err(Failure::usage("HOST:PORT alone does not say which file")
@@ -157,18 +158,18 @@ impl Wanted {
         Ok(())
     }
 
-    /// True when nobody is named who has it.
+    /// True when no source is named.
     pub(super) fn needs_a_source(&self) -> bool {
         self.places.is_empty() && self.push.is_none()
     }
 
-    /// One more source, as `servent search` prints it.
+    /// Adds a source, as `servent search` prints it.
     pub(super) fn add_source(&mut self, url: &str) -> Result<(), Failure> {
         let source = Self::read(url)?;
         self.join(source, url)
     }
 
-    /// The name to save under, never a path.
+    /// The file name to save under, never a path.
     pub(crate) fn file_name(&self) -> String {
         let named = self.name.as_deref().map(|n| n.rsplit(['/', '\\']).next().unwrap_or(n));
         match named {
@@ -254,7 +255,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// What `servent search` prints for whoever cannot be reached.
+    /// Reads what `servent search` prints for a servent behind a firewall.
     fn push(&mut self, rest: &str) -> Option<()> {
         let (servent, rest) = rest.split_once('@')?;
         let (peer, rest) = rest.split_once('/')?;
@@ -317,7 +318,7 @@ impl Wanted {
 }
 
 impl Place {
-    /// Looks the host up.
+    /// Resolves the host.
     pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<Source, Failure> {
         let secure = self.target.as_ref().is_some_and(|target| target.starts_with(SECURE));
         let found = address_of(&self.host, if secure { 443 } else { 80 }).await;
@@ -330,8 +331,8 @@ impl Place {
 }
 
 impl Place {
-    /// What is asked for: by the hash first, where it is known and the other
-    /// name is one of a servent's (RT-16).
+    /// The request target: by hash if it is known and the target is one of a
+    /// servent's (RT-16).
     fn asked(&self, sha1: Option<Sha1>) -> String {
         let by_urn = sha1.map(|sha1| Target::Urn(sha1).to_string());
         match (&self.target, by_urn) {
@@ -349,7 +350,7 @@ fn is_url(text: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with(SECURE)
 }
 
-/// The path of a folder, whose name ends in `/`.
+/// The path of a folder; it ends in `/`.
 fn folder_of(target: &str) -> Option<&str> {
     let path = target.split('?').next().unwrap_or(target);
     let folder = matches!(Target::parse(path), Target::Root { .. } | Target::Path { .. });
@@ -404,7 +405,7 @@ mod tests {
         let two = all(&["http://h/get/1/a", "http://h/get/2/b"], &[]).unwrap();
         let names: Vec<_> = two.iter().map(|w| (w.file_name(), w.places.len())).collect();
         assert_eq!(names, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
-        // A hash in front of the second is the second's.
+        // A hash in front of the second address belongs to the second.
         let two = all(&["http://h/get/1/a", URN, "g:6346"], &[]).unwrap();
         assert_eq!(two.len(), 1, "a hash behind an address is about that address");
         let two = all(&[URN, "g:6346", "h:6346", "http://h/get/1/a"], &[]).unwrap();

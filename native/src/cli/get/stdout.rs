@@ -1,4 +1,5 @@
-//! `-o -`: the bytes of a download, in order, as they come.
+//! `-o -`: writes the bytes of a download to standard output, in order, as they
+//! arrive.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -10,43 +11,43 @@ use tokio::sync::oneshot;
 
 use crate::exit::{Exit, Failure, said};
 
-/// Bytes copied at once.
+/// Bytes copied at a time.
 const COPY: usize = 256 * 1024;
 
-/// Copies the beginning of a file to standard output as it grows. A thread of
-/// its own does it: whoever reads may take its time, and the end of the
-/// program does not wait for that.
+/// Copies the start of a file to standard output as it grows, on a separate
+/// thread: the reader may be slow, and the end of the program does not wait for
+/// it.
 pub(super) struct Pour {
     front: Option<mpsc::Sender<u64>>,
     end: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Pour {
-    /// Of the file that is called so in that folder, with `.part` behind it
-    /// until it is whole.
+    /// For the file of that name in that folder, which ends in `.part` until it
+    /// is complete.
     pub(super) fn begin(folder: &Path, name: &str) -> Self {
         let (send, front) = mpsc::channel();
         let (done, end) = oneshot::channel();
         let (part, whole) = (folder.join(format!("{name}.part")), folder.join(name));
         std::thread::spawn(move || {
-            let _ = done.send(pour(&front, &part, &whole)); // Nobody may wait.
+            let _ = done.send(pour(&front, &part, &whole)); // There may be no receiver.
         });
         Self { front: Some(send), end }
     }
 
-    /// So many bytes from the beginning are there.
+    /// That many bytes from the start are available.
     pub(super) fn upto(&self, bytes: u64) {
         if let Some(front) = &self.front {
-            let _ = front.send(bytes); // How it ended shows in `ended`.
+            let _ = front.send(bytes); // `ended` reports how it ended.
         }
     }
 
-    /// Nothing more comes: `ended` resolves when everything is out.
+    /// No more bytes will follow: `ended` resolves when all are written.
     pub(super) fn last(&mut self) {
         self.front = None;
     }
 
-    /// Waits for the end. Before [`Pour::last`] it is a failure.
+    /// Waits for the end. An end before [`Pour::last`] is a failure.
     pub(super) async fn ended(&mut self) -> Result<(), Failure> {
         match (&mut self.end).await {
             Ok(Ok(())) => Ok(()),

@@ -1,4 +1,4 @@
-//! What `servent get` says of troubles and of the end.
+//! What `servent get` reports about problems and at the end.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use crate::progress::{Voice, bytes, length};
 use servent_core::text::Lines;
 use servent_core::time::Instant;
 
-/// The last trouble of each source of each download: an earlier one of the
-/// same name may still be there.
+/// The last problem of each source of each download, because an earlier
+/// download of the same name may still exist.
 #[derive(Default)]
 pub(super) struct Troubles(BTreeMap<(FetchId, SocketAddr), SourceTrouble>);
 
-/// True when there are wrong bytes among the first ones of a download.
+/// True when the `first` bytes of a download include wrong ones.
 pub(super) const fn is_corrupt(record: &Record, first: u64) -> bool {
     match record.event {
         Event::Fetch(fetch::Event::Corrupt { .. }) => true,
@@ -31,7 +31,7 @@ pub(super) const fn is_corrupt(record: &Record, first: u64) -> bool {
 }
 
 impl Troubles {
-    /// Keeps what a record tells; the sentence, when it is new.
+    /// Notes what a record says; returns the sentence, if it is new.
     pub(super) fn note(
         &mut self,
         now: Instant,
@@ -58,12 +58,12 @@ impl Troubles {
         Some((fetch, at, format!("{why}{again}")))
     }
 
-    /// A download is over.
+    /// A download has ended.
     pub(super) fn forget(&mut self, fetch: FetchId) {
         self.0.retain(|(of, _), _| *of != fetch);
     }
 
-    /// Why there is no file, and what to do about it.
+    /// Why the download failed, and what to do about it.
     pub(super) fn failed(
         &self,
         fetch: FetchId,
@@ -108,13 +108,13 @@ impl Troubles {
     }
 }
 
-/// Somebody could not prove who it is.
+/// A server could not prove its identity.
 pub(super) fn distrusted(why: String) -> Failure {
     Failure::new(Exit::Network, why)
         .next("if you know better, name the certificate it is vouched for by with --ca-file")
 }
 
-/// What the disk said, and of which file.
+/// A disk error, and the file it is about.
 fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
     let part = format!("{}.part", file.display());
     let goes_on = "what has come is kept, the same command goes on";

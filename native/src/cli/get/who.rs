@@ -1,4 +1,4 @@
-//! Who we say we are, where a share is private.
+//! Credentials for private shares.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -29,8 +29,8 @@ pub(super) struct Who {
 }
 
 impl Who {
-    /// What is said to the servers of these downloads; asks at the terminal for
-    /// what is missing.
+    /// The credentials for the servers of these downloads; asks at the terminal
+    /// for what is missing.
     pub(super) async fn credentials(
         &self,
         wanted: &[Wanted],
@@ -60,7 +60,7 @@ impl Who {
             _ => None,
         };
         if hidden.is_some() {
-            let _ = writeln!(io::stderr()); // The line that was typed was not shown either.
+            let _ = writeln!(io::stderr()); // The newline typed was not echoed either.
         }
         answer.ok_or_else(|| {
             Failure::new(
@@ -72,7 +72,7 @@ impl Who {
     }
 }
 
-/// While this is there, the terminal does not show what is typed.
+/// While this exists, the terminal does not echo what is typed.
 struct Hidden {
     terminal: std::fs::File,
     before: rustix::termios::Termios,

@@ -1,5 +1,5 @@
-//! Everything that one servent shares, asked of itself: the list that deployed
-//! servents make of query hits.
+//! Browse host: lists everything that one servent shares, as a list of query
+//! hits, the way deployed servents do.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,14 +22,15 @@ use crate::progress::Voice;
 
 /// The media type of such a list.
 const PACKETS: &str = "application/x-gnutella-packets";
-/// Bytes of a list; nobody has so many files that it is longer.
+/// The longest list in bytes; no real list is longer.
 const MOST: u64 = 256 << 20;
-/// Bytes of one message.
+/// The longest message in bytes.
 const MESSAGE: u32 = 256 * 1024;
-/// Time without anything new in which a servent is given up.
+/// How long to wait for more data before giving up.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Prints what the servent `name` shares, of it only what has all `words`.
+/// Prints what the servent `name` shares, restricted to entries with all
+/// `words`.
 pub(super) async fn browse(
     agent: &str,
     arguments: &Arguments,
@@ -74,7 +75,7 @@ pub(super) async fn browse(
     }
 }
 
-/// Asks for the list.
+/// Requests the list.
 async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incoming>, Failure> {
     let stream = timeout(SILENCE, TcpStream::connect(at)).await;
     let stream = stream.map_err(|_| nobody(name, "no answer"))?;
@@ -82,7 +83,7 @@ async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incomin
     let lost = |why: hyper::Error| broken(name, &why.to_string());
     let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = made.map_err(lost)?;
-    // Ends with the body, or when nobody wants it any more.
+    // Ends with the body, or when the response is dropped.
     tokio::spawn(connection);
     let request = Request::get("/")
         .header(HOST, name)
@@ -95,7 +96,7 @@ async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incomin
     response.map_err(|_| broken(name, "it does not answer"))?.map_err(lost)
 }
 
-/// An answer that is such a list.
+/// An error unless the response is such a list.
 fn check(name: &str, response: &Response<Incoming>) -> Result<(), Failure> {
     let status = response.status();
     if status != StatusCode::OK {
@@ -116,8 +117,8 @@ fn check(name: &str, response: &Response<Incoming>) -> Result<(), Failure> {
     }
 }
 
-/// The files of one message. Whoever was just reached is reached there, in
-/// whatever place it believes itself to be.
+/// The files of one message. The servent was just reached at `at`, so that
+/// address is used, whatever it says its own is.
 fn found(hit: &gnutella::Hit, at: SocketAddr) -> impl Iterator<Item = Hit> {
     let busy = hit.quality().busy == Some(true);
     hit.results().map(move |file| Hit {

@@ -1,5 +1,4 @@
-//! Hits by file: who has the same hash has the same file, and is one of its
-//! sources.
+//! Groups hits by file: hits with the same hash are sources of the same file.
 
 use std::net::SocketAddr;
 
@@ -12,7 +11,7 @@ use servent_core::text::Shown;
 use super::locator;
 use crate::progress::{Voice, bytes, count};
 
-/// By what files are sorted.
+/// The sort order of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Sort {
     /// Most sources first.
@@ -23,12 +22,13 @@ pub(super) enum Sort {
     Size,
 }
 
-/// A file and who has it.
+/// A file and its sources.
 struct Found {
     name: String,
     size: u64,
     sha1: Option<Sha1>,
-    /// What `get` takes for each source, and where it can be asked directly.
+    /// The `get` argument of each source, and its address if it can be asked
+    /// directly.
     sources: Vec<(String, Option<SocketAddr>)>,
 }
 
@@ -37,7 +37,7 @@ struct Found {
 pub(super) struct Files(Vec<Found>);
 
 impl Files {
-    /// One more hit, and the neighbour that knows the way to it.
+    /// Adds a hit, and the neighbour that knows the route to it.
     pub(super) fn add(&mut self, hit: &Hit, through: Option<SocketAddr>) {
         let source = (locator(hit, through), Some(hit.at).filter(|_| !hit.push));
         let same = |file: &&mut Found| file.sha1.is_some() && file.sha1 == hit.sha1;
@@ -50,7 +50,7 @@ impl Files {
         }
     }
 
-    /// All of them, sorted, a line each.
+    /// All files in order, one per line.
     pub(super) fn lines(mut self, sort: Sort, voice: Voice) -> String {
         let name = |file: &Found| file.name.to_lowercase();
         match sort {
@@ -66,7 +66,7 @@ impl Files {
 }
 
 impl Found {
-    /// What `servent get` takes for all of its sources together.
+    /// The `servent get` arguments for all of its sources together.
     fn get(&self) -> String {
         let direct: Vec<String> =
             self.sources.iter().filter_map(|(_, at)| Some(at.as_ref()?.to_string())).collect();

@@ -1,4 +1,4 @@
-//! `servent sim`: a world of servents without a network, watched by oracles.
+//! `servent sim`: simulated worlds of servents, checked by oracles.
 
 mod queue;
 mod routing;
@@ -77,7 +77,7 @@ struct Run {
     violations: Vec<Violation>,
 }
 
-/// What became of everything.
+/// How a run ended.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Outcome {
@@ -105,21 +105,21 @@ enum Outcome {
     },
 }
 
-/// A scenario of one of the worlds.
+/// A scenario for one of the worlds.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 enum Scenario {
     /// Servents and their queues.
     Queue(Box<servent_sim::queue::Scenario>),
-    /// Messengers and their datagrams.
+    /// Nodes and their datagrams.
     Unicast(Box<servent_sim::unicast::Scenario>),
-    /// Routers and the overlay they make.
+    /// Routers and the overlay they form.
     Routing(Box<servent_sim::routing::Scenario>),
-    /// Clients that divide a file.
+    /// Clients that share a file.
     Swarm(Box<servent_sim::swarm::Scenario>),
 }
 
-/// What the list shows of a preset.
+/// A preset as it is listed.
 struct Shown<'a> {
     id: &'a str,
     title: &'a str,
@@ -136,7 +136,7 @@ impl Scenario {
         queue.chain(unicast).chain(routing).chain(swarm)
     }
 
-    /// A preset, or one that is drawn from its seed.
+    /// A preset, or a scenario generated from its seed.
     fn named(name: &str, seed: Option<u64>) -> Option<Self> {
         let drawn = seed.unwrap_or(1);
         match name {
@@ -213,7 +213,7 @@ impl Scenario {
         }
     }
 
-    /// The same under other rules, if it is a swarm.
+    /// The same scenario with another policy, if it is a swarm.
     fn under(mut self, policy: Option<Policy>) -> Self {
         if let (Self::Swarm(scenario), Some(policy)) = (&mut self, policy) {
             scenario.swarm.policy = policy;
@@ -252,7 +252,7 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
     Ok(())
 }
 
-/// Reads the name of a policy.
+/// Parses the name of a policy.
 fn policy(name: &str) -> Result<Policy, String> {
     match name {
         "adaptive" => Ok(Policy::Adaptive),

@@ -1,4 +1,4 @@
-//! Worlds of servents and their queues.
+//! Runs worlds of servents and their queues.
 
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
@@ -8,7 +8,7 @@ use servent_sim::queue::{Role, Scenario, World};
 
 use super::{Outcome, Run};
 
-/// Runs a scenario to its end, the oracles watching.
+/// Runs a scenario to its end, checked by the oracles.
 pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
     let mut world: World = World::new(&scenario);
     let mut oracles = Oracles::new(&scenario);
@@ -39,7 +39,7 @@ pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
     }
 }
 
-/// Downloads that are whole and that failed, of each client.
+/// Complete and failed downloads of each client.
 fn outcomes(world: &World) -> impl Iterator<Item = (u32, u32)> + '_ {
     let clients = world.profiles().iter().zip(0u32..).filter(|(p, _)| p.role == Role::Client);
     clients.map(|(_, id)| world.outcome(NodeId(id)))

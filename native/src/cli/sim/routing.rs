@@ -1,4 +1,4 @@
-//! Worlds of routers and what they pass on.
+//! Runs worlds of routers.
 
 use servent_core::time::Instant;
 use servent_sim::Oracle as _;
@@ -7,7 +7,7 @@ use servent_sim::routing::{AppEvent, Event, Scenario, World};
 
 use super::{Outcome, Run};
 
-/// Runs a scenario to its end, the oracles watching.
+/// Runs a scenario to its end, checked by the oracles.
 pub(super) fn play(scenario: Scenario) -> Run {
     let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;

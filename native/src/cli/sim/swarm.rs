@@ -1,4 +1,4 @@
-//! Swarms of clients that divide a file.
+//! Runs swarms of clients that share a file.
 
 use servent_core::swarm::Policy;
 use servent_core::time::Instant;
@@ -9,8 +9,8 @@ use servent_sim::swarm::{Result, Scenario, Tally, World};
 
 use super::{Outcome, Run};
 
-/// Runs a scenario to its end, the oracles watching. When it is to settle,
-/// everybody who must have everything has to have it by then.
+/// Runs a scenario to its end, checked by the oracles. With `settle`, every
+/// client that must get everything has to have it by then.
 pub(super) fn play(scenario: &Scenario, settle: bool) -> Run {
     let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
     let mut tally = Tally::new(scenario);
@@ -54,7 +54,7 @@ fn unfinished(world: &World, result: &Result) -> Violation {
     }
 }
 
-/// What became of it, as a sentence.
+/// The result as a sentence.
 pub(super) fn told(policy: Policy, result: &Result) -> String {
     let seconds = |micros: u64| format!("{}.{:01}", micros / 1_000_000, micros / 100_000 % 10);
     let thousandths = |n: u64| format!("{}.{:03}", n / 1_000, n % 1_000);

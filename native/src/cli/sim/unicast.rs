@@ -1,4 +1,4 @@
-//! Worlds of nodes that send each other messages.
+//! Runs worlds of nodes that send each other messages.
 
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast;
@@ -8,8 +8,8 @@ use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, rand
 
 use super::{Outcome, Run};
 
-/// Runs a scenario to its end, the oracles watching. A drawn one, or one that
-/// is to settle, has to be over by then.
+/// Runs a scenario to its end, checked by the oracles. A generated one, or one
+/// with `settle`, has to be finished by then.
 pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
     let drawn = scenario.horizon == random::SAFETY + random::LIVENESS;
     let quiet = if drawn { random::QUIET } else { Duration::ZERO };

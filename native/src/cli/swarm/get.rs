@@ -21,7 +21,7 @@ use crate::exit::{Exit, Failure, said};
 use crate::progress::{Herald, Voice, bytes};
 use crate::signal::Signals;
 
-/// The least time between two words on how far it is.
+/// The shortest time between two progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(500);
 
 /// Take a file from a swarm, and give its pieces to others meanwhile.
@@ -82,7 +82,7 @@ fn digest(text: &str) -> Result<Hash, String> {
     Hash::parse(text).ok_or_else(|| "a SHA-256 has 64 hexadecimal digits".into())
 }
 
-/// `pdtp://HOST[:PORT]/NAME`, taken apart.
+/// Splits `pdtp://HOST[:PORT]/NAME`.
 fn parts(url: &str) -> Option<(&str, u16, &str)> {
     let (place, name) = url.strip_prefix("pdtp://")?.split_once('/')?;
     let (host, port) = match place.rsplit_once(':') {
@@ -136,7 +136,7 @@ fn target(output: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
     let plain = url_of(name);
     let plain = percent_encoding::percent_decode_str(plain.rsplit('/').next().unwrap_or_default());
     let plain = plain.decode_utf8_lossy().into_owned();
-    // A name in a URL is a file in this folder, never a path.
+    // A name in a URL becomes a file in this folder, never a path.
     if output.is_none() && (plain.contains('/') || matches!(plain.as_str(), "." | "..")) {
         return Err(
             Failure::usage(format!("{plain:?} is no name for a file")).next("choose one with -o")
@@ -200,7 +200,7 @@ fn fact(event: &str, progress: &Progress) -> Value {
     fact
 }
 
-/// How much of what came was the source's, in percent.
+/// The source's share of the received bytes, in percent.
 fn source_share(progress: &Progress) -> u64 {
     let all = progress.from_source + progress.from_peers;
     (progress.from_source * 100).checked_div(all).unwrap_or(0)
@@ -219,7 +219,7 @@ fn tell_done(herald: &Herald, target: &Path, progress: &Progress) {
     herald.result(&fact, &sentence);
 }
 
-/// How far it is: a bar, or a line now and then.
+/// Progress: a bar, or a line now and then.
 struct Bar<'a> {
     herald: &'a Herald,
     bar: Option<ProgressBar>,

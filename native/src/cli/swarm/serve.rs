@@ -18,10 +18,10 @@ use crate::lab::{self, swarm::facts};
 use crate::progress::{Herald, Voice, bytes, count};
 use crate::signal::Signals;
 
-/// How often the swarm is told of.
+/// How often the swarm's state is reported.
 const TELL_EVERY: Duration = Duration::from_secs(2);
-/// How long clients may still ask for a file that is not given any more: who
-/// comes back in that time is told, too.
+/// How long to keep answering after the last file was withdrawn, so that
+/// clients that reconnect are told.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Give files to a swarm: be its coordinator and its source.
@@ -156,7 +156,7 @@ fn announce(herald: &Herald, server: &Server) {
     }
 }
 
-/// Tells of files that are not given any more; the last one ends it.
+/// Reports withdrawn files; returns after the last one, with its reason.
 async fn all_withdrawn(herald: &Herald, server: &Server) -> String {
     let mut withdrawals = server.withdrawals();
     for left in (0..server.files().len()).rev() {
@@ -170,7 +170,7 @@ async fn all_withdrawn(herald: &Herald, server: &Server) -> String {
     std::future::pending().await
 }
 
-/// Tells of the swarm now and then, when it has changed.
+/// Reports the swarm's state regularly, when it has changed.
 async fn watch(herald: &Herald, server: &Server) {
     let mut tick = tokio::time::interval(TELL_EVERY);
     let mut before = (Value::from(0), Value::from(0));
