@@ -106,6 +106,11 @@ impl Catalog {
         if name == path { self.get(*index) } else { None }
     }
 
+    /// The largest number of a file.
+    pub(super) fn newest(&self) -> FileIndex {
+        self.by_index.last_key_value().map_or(FileIndex(0), |(index, _)| *index)
+    }
+
     /// True when something is below this folder, whose name ends in `/`.
     pub(super) fn has_folder(&self, folder: &str) -> bool {
         let first = self.by_name.range((folder.into(), FileIndex(0))..).next();

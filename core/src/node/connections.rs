@@ -125,6 +125,22 @@ pub(super) struct Transfer {
     pub(super) keep: bool,
     /// How much had left when the rate was judged last.
     pub(super) judged: u64,
+    /// The body is an archive, which has come so far.
+    pub(super) archive: Option<Box<Archive>>,
+}
+
+/// Where an archive of a folder that is sent has come to.
+#[derive(Debug, Clone)]
+pub(super) struct Archive {
+    pub(super) folder: String,
+    /// The last file that is in it.
+    pub(super) after: Option<String>,
+    /// Files with larger numbers came later, and are not in it.
+    pub(super) newest: FileIndex,
+    /// Bytes of the archive before those of the present file.
+    pub(super) before: u64,
+    /// Bytes of that file.
+    pub(super) size: u64,
 }
 
 /// A list on its way out.

@@ -124,8 +124,8 @@ pub enum Output {
     /// Close. `flush` sends what is still to be written first; the host
     /// bounds that wait. No input about `conn` follows but `Closed`.
     Close { conn: ConnId, flush: bool },
-    /// Send bytes `start..end` of a file, after everything asked for earlier
-    /// on this connection; report with [`Input::Served`].
+    /// Send bytes `start..end` of a file, which may be none, after everything
+    /// asked for earlier on this connection; report with [`Input::Served`].
     Serve { conn: ConnId, file: FileRef, start: u64, end: u64 },
     /// Write the next `end - start` bytes that come in on this connection to
     /// the file at `start`; report with [`Input::Stored`]. `early` are

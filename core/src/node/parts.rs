@@ -4,6 +4,7 @@
 //! is never more than what is safe on disk.
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::{FileInfo, FileRef, PartRow};
@@ -13,11 +14,20 @@ use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::AvailableRanges;
 
-/// What somebody asks for, found: a shared file or a part of one.
+/// Where the bytes are that somebody asks for.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    /// In a file, from which the host reads them.
+    File(FileRef),
+    /// In all that is below a shared folder, as an archive.
+    Folder(String),
+}
+
+/// What somebody asks for, found: a shared file, a part of one, or a folder.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
-    /// What the host reads from.
-    pub(super) file: FileRef,
+    /// Where its bytes are.
+    pub(super) body: Body,
     /// Its SHA-1, once it is known.
     pub(super) sha1: Option<Sha1>,
     /// Bytes of the whole file.
@@ -35,8 +45,8 @@ pub(super) struct Subject {
 impl From<&FileInfo> for Subject {
     fn from(file: &FileInfo) -> Self {
         let FileInfo { index, size, sha1, key, modified, .. } = *file;
-        let (file, tree) = (FileRef::Shared(index), file.tree.clone());
-        Self { file, sha1, size, key, modified, tree, available: None }
+        let (body, tree) = (Body::File(FileRef::Shared(index)), file.tree.clone());
+        Self { body, sha1, size, key, modified, tree, available: None }
     }
 }
 
@@ -78,7 +88,7 @@ impl Parts {
         let size = row.size?;
         let [a, b, c, d, e, f, g, h, ..] = sha1.0;
         Some(Subject {
-            file: FileRef::Fetch(row.fetch),
+            body: Body::File(FileRef::Fetch(row.fetch)),
             sha1: Some(sha1),
             size,
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),

@@ -7,6 +7,7 @@ pub mod pdtp;
 pub(crate) mod percent;
 pub mod queue;
 mod scan;
+pub(crate) mod tar;
 #[doc(hidden)]
 pub mod thex;
 pub mod unicast;

@@ -7,6 +7,7 @@ mod node_support;
 #[path = "../support/swarm_nodes/mod.rs"]
 mod swarm_nodes;
 
+mod archive;
 mod browse;
 mod datagrams;
 mod fetch;

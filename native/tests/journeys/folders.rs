@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::process::Command;
 
 use crate::program::{Place, Running, Wire, complains, noise, until};
 
@@ -100,6 +101,40 @@ fn a_folder_is_known_without_its_slash_alone_and_in_a_list() {
     assert_same(&read(&place.path("all/music")), &tree);
     assert_eq!(std::fs::read(place.path("all/other")).unwrap(), b"other");
     complains(&get(&["-o", "-"]), 2, "does not fit into standard output");
+}
+
+#[test]
+fn a_folder_comes_as_one_archive_for_whoever_has_tar() {
+    let place = Place::new();
+    let mut tree = music(&place);
+    let long = format!("{}/{}", "long".repeat(30), "name".repeat(50));
+    tree.insert(long, noise(3_000));
+    tree.insert("line\nbreak".to_owned(), noise(70_000));
+    write(&place.path("shared/music"), &tree);
+    let running = place.sharing(&["--access-log", "log"]);
+    let page = Wire::connect(running.at).get("/shared/music/", &["Connection: close"]);
+    assert!(String::from_utf8_lossy(&page.body).contains("<a href=\"?tar\""));
+    let unpack = |target: &str, to: &str| {
+        let make = format!(
+            "mkdir {to} && curl -sSf 'http://{}{target}' -o {to}.tar && \
+             tar -tf {to}.tar > {to}.txt && tar -xf {to}.tar -C {to}",
+            running.at
+        );
+        let done = Command::new("sh").args(["-c", &make]).current_dir(place.dir.path()).status();
+        assert!(done.unwrap().success(), "{make}");
+    };
+    unpack("/shared/music/?tar", "below");
+    assert_same(&read(&place.path("below/music")), &tree);
+    let listed = std::fs::read_to_string(place.path("below.txt")).unwrap();
+    assert_eq!(listed.lines().count(), tree.len(), "{listed}");
+    unpack("/?tar", "all");
+    assert_same(&read(&place.path("all/shared/music")), &tree);
+    assert_eq!(std::fs::read(place.path("all/shared/other")).unwrap(), b"other");
+    let size = std::fs::metadata(place.path("all.tar")).unwrap().len();
+    until("it is in the log as any file", || {
+        let log = std::fs::read_to_string(place.path("log")).unwrap();
+        log.contains(&format!("\"GET /?tar\" 200 {size} "))
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
 //! | `request` | one request: what it asks for, what the queue says to it |
 //! | `guard` | a password, where one is wanted |
+//! | `archive` | a folder as one file |
 //! | `conditions` | only if the file is another, only if it is still the same |
 //! | `reply` | replies in words |
 //! | `page` | the list of what we share, for browsers |
@@ -13,6 +14,7 @@
 //! | `browse` | the same as hits, for servents |
 //! | `push` | pushes that others want of servents whose proxy we are |
 
+mod archive;
 mod browse;
 mod conditions;
 mod guard;

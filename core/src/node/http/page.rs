@@ -5,6 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use super::archive;
 use super::conditions::date_of;
 use crate::node::FileInfo;
 use crate::node::catalog::{Catalog, Listed};
@@ -182,7 +183,11 @@ pub(super) fn page(
     way(&mut html, &wanted.folder);
     html.push_str("<form role=search><label>Find <input name=q type=search value=\"");
     escape(&mut html, &wanted.words);
-    html.push_str("\"></label> <button>Search</button></form>");
+    html.push_str("\"></label> <button>Search</button>");
+    if wanted.words.is_empty() {
+        html.push_str(archive::LINK);
+    }
+    html.push_str("</form>");
     line(&mut html, visitor);
     heads(&mut html, wanted);
     let Part { rows, more } = part(catalog, wanted, limit);

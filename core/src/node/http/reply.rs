@@ -2,22 +2,24 @@
 //! Nothing here decides.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use data_encoding::BASE64;
 
+use super::archive;
 use super::browse::PACKETS;
 use super::conditions::{Validators, date_of};
 use super::list;
 use super::request::Asked;
 use crate::id::Guid;
 use crate::node::cx::Cx;
-use crate::node::parts::Subject;
+use crate::node::parts::{Body, Subject};
 use crate::queue::{Dialect, Place};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
 use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Target, Version};
+use crate::wire::percent;
 use crate::wire::queue::{self as headers, Seconds};
 use crate::wire::thex::{self, ThexUri};
 
@@ -114,8 +116,8 @@ impl<'a> Writer<'a> {
             let size = Some(file.subject.size);
             head.header("Content-Range", ContentRange { range: Some((start, end)), size });
         }
-        head.header("Content-Type", "application/octet-stream")
-            .header("Content-Length", end - start);
+        file.kind(&mut head);
+        head.header("Content-Length", end - start);
         if let Some(ticket) = ticket {
             head.header("X-Queued", format_args!("ID={ticket}"));
         }
@@ -158,8 +160,8 @@ impl<'a> Writer<'a> {
     pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
         self.represent(file, &mut head);
-        head.header("Content-Type", "application/octet-stream")
-            .header("Content-Length", file.subject.size);
+        file.kind(&mut head);
+        head.header("Content-Length", file.subject.size);
         form.announce(&mut head);
         whole(200, (0, 0), head.finish(), form)
     }
@@ -277,10 +279,22 @@ impl<'a> Writer<'a> {
 }
 
 impl Described<'_> {
+    /// What kind of file it is, and what an archive is to be called (RFC 6266).
+    fn kind(&self, head: &mut HeadWriter) {
+        let Body::Folder(folder) = &self.subject.body else {
+            head.header("Content-Type", "application/octet-stream");
+            return;
+        };
+        let name = percent::escape(&archive::file_name(folder)).to_string();
+        head.header("Content-Type", "application/x-tar")
+            .header("Content-Disposition", format_args!("attachment; filename*=UTF-8''{name}"));
+    }
+
     /// What there is to know of a file: the mesh travels with every reply,
     /// queued or not (PQ-17).
     fn describe(&self, head: &mut HeadWriter) {
-        head.header("Accept-Ranges", "bytes");
+        let ranges = if matches!(self.subject.body, Body::File(_)) { "bytes" } else { "none" };
+        head.header("Accept-Ranges", ranges);
         if let Some(sha1) = self.subject.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
             if let Some(root) = self.subject.tree.as_ref().map(|tree| tree.root()) {

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use core::net::IpAddr;
 
 use super::Http;
+use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
 use super::list;
@@ -16,7 +17,7 @@ use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::node::connections::{Phase, Timer, Transfer};
 use crate::node::cx::Cx;
-use crate::node::parts::{Parts, Subject};
+use crate::node::parts::{Body, Parts, Subject};
 use crate::node::{ConnEvent, FileRef, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
@@ -117,7 +118,7 @@ impl Http {
                 self.file_request(cx, conn, subject, head, (dialect, form));
                 return None;
             }
-            (target, None) => self.folder(cx, conn, target, head, form),
+            (target, None) => self.folder_request(cx, conn, target, head, (dialect, form))?,
         };
         self.say(cx, conn, reply);
         None
@@ -144,6 +145,28 @@ impl Http {
         let path = Target::path_of(target)?;
         let subject = Subject::from(self.files.by_path(&path)?);
         (content_fits(&subject, head) != Some(false)).then_some(subject)
+    }
+
+    /// What is to be said of a folder; nothing yet where the queue decides on
+    /// all of it as one file.
+    fn folder_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        target: Target,
+        head: &RequestHead,
+        (dialect, form): (Dialect, Form),
+    ) -> Option<Reply> {
+        match archive::wanted(&self.files, &target) {
+            Some(archive::Asked::Archive(folder)) => {
+                self.file_request(cx, conn, folder, head, (dialect, form));
+                None
+            }
+            Some(archive::Asked::TooMany) => {
+                Some(Writer::of(cx).in_short(TOO_LARGE, archive::TOO_MANY, form))
+            }
+            None => Some(self.folder(cx, conn, target, head, form)),
+        }
     }
 
     /// The list of a folder, if there is one of that name.
@@ -222,7 +245,7 @@ impl Http {
     ) {
         let Some(peer) = cx.io.get(conn).map(|c| c.peer) else { return };
         let writer = Writer::of(cx);
-        if let FileRef::Shared(index) = subject.file {
+        if let Body::File(FileRef::Shared(index)) = subject.body {
             self.learn_alternates(cx, index, head, peer.ip());
         }
         let condition = Validators::of(&subject).judge(&head.headers);
@@ -243,7 +266,8 @@ impl Http {
         }
         // What is not one well-formed range is ignored, as HTTP wants it.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
-        let range = range.filter(|_| condition != Condition::Whole);
+        let is_file = matches!(subject.body, Body::File(_));
+        let range = range.filter(|_| is_file && condition != Condition::Whole);
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
@@ -345,7 +369,7 @@ impl Http {
     /// A slot is given: the head, then the bytes.
     fn start_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, reply: Reply) {
         let &Asked { start, end, .. } = asked;
-        let Subject { size, file, .. } = asked.subject;
+        let Subject { size, ref body, .. } = asked.subject;
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
         let last = end == size && !asked.piece;
@@ -357,10 +381,14 @@ impl Http {
             return;
         }
         let Some(state) = cx.io.open(conn) else { return };
-        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0 };
+        let archive = archive::begun(&self.files, body);
+        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0, archive };
         state.phase = Phase::Sending(transfer.into());
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
-        cx.fx.output(Output::Serve { conn, file, start, end });
+        match *body {
+            Body::File(file) => cx.fx.output(Output::Serve { conn, file, start, end }),
+            Body::Folder(_) => self.archive_on(cx, conn),
+        }
     }
 
     /// Counts a request that needs no slot towards hammering; true when it
@@ -393,7 +421,7 @@ impl Http {
     fn described<'a>(&self, cx: &Cx<'_>, conn: ConnId, subject: &'a Subject) -> Described<'a> {
         let mut alternates = Alts::default();
         let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
-        if let (FileRef::Shared(index), Some(peer)) = (subject.file, peer) {
+        if let (&Body::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
             alternates.0.extend(self.files.alternates(index, peer).take(most));
         }
@@ -430,6 +458,9 @@ impl Http {
 
 /// An address asks too often.
 const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
+
+/// A folder has too many files for one archive.
+const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");

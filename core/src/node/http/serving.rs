@@ -162,11 +162,27 @@ impl Http {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
         let whole = transfer.end - transfer.start;
-        transfer.sent = transfer.sent.max(bytes.min(whole));
+        let (before, next) = match &transfer.archive {
+            Some(archive) => (archive.before, bytes >= archive.size),
+            None => (0, false),
+        };
+        transfer.sent = transfer.sent.max(before.saturating_add(bytes).min(whole));
         let sent = transfer.sent;
         if sent < whole {
-            return self.queue(cx, server::Input::Progress { conn, bytes: sent });
+            self.queue(cx, server::Input::Progress { conn, bytes: sent });
+            if next {
+                self.archive_on(cx, conn);
+            }
+            return;
         }
+        self.all_served(cx, conn);
+    }
+
+    /// All of a body has left, or is to be written.
+    pub(super) fn all_served(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Sending(transfer) = &mut state.phase else { return };
+        transfer.sent = transfer.end - transfer.start;
         let idle = Phase::Serving { place_until: Instant::ZERO };
         let Phase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };
         cx.io.rest(conn);

@@ -1,0 +1,160 @@
+//! A folder with all that is below it as one file, a tar archive.
+//!
+//! It is written while it is sent: a head, then the bytes of a file, which go
+//! past the node as those of any file do, then the next head. What is kept of it
+//! is where it has come to, however much is in the folder. Its length is told in
+//! its beginning; when the folder has changed so that this cannot be kept, the
+//! connection breaks, as for a file that has.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use core::hash::{BuildHasher as _, BuildHasherDefault};
+
+use siphasher::sip::SipHasher13;
+
+use super::Http;
+use crate::id::ConnId;
+use crate::node::catalog::{Catalog, Listed};
+use crate::node::connections::{Archive, Phase};
+use crate::node::cx::Cx;
+use crate::node::parts::{Body, Subject};
+use crate::node::{FileInfo, FileRef, Output};
+use crate::queue::FileKey;
+use crate::wire::http::Target;
+use crate::wire::tar;
+
+/// Files of one archive; whoever wants more takes the folders one by one.
+const MOST: usize = 100_000;
+
+/// What is said of a folder that has more.
+pub(super) const TOO_MANY: &str =
+    "More than 100000 files are below this folder: take the folders in it one by one.\n";
+
+/// An archive that is asked for, or cannot be had.
+pub(super) enum Asked {
+    Archive(Subject),
+    TooMany,
+}
+
+/// True when a query asks for an archive.
+fn is_wanted(query: &str) -> bool {
+    query.split('&').next() == Some("tar")
+}
+
+/// What a file is called in the archive of a folder: from that folder's own name
+/// on.
+fn name_in(folder: &str, name: &str) -> String {
+    let above = folder.strip_suffix('/').and_then(|folder| folder.rfind('/'));
+    tar::safe(&name[above.map_or(0, |slash| slash + 1).min(name.len())..])
+}
+
+/// What the archive of a folder is to be saved as.
+pub(super) fn file_name(folder: &str) -> String {
+    let name = folder.strip_suffix('/').unwrap_or(folder).rsplit('/').next();
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => format!("{name}.tar"),
+        None => String::from("shared.tar"),
+    }
+}
+
+/// Bytes of a file's part of an archive, without those of the file.
+fn around(folder: &str, file: &FileInfo) -> u64 {
+    tar::head(&name_in(folder, &file.name), file.size, 0).len() as u64 + tar::padding(file.size)
+}
+
+/// The archive of a folder that a request names, if it names one.
+pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<Asked> {
+    let (folder, query) = match target {
+        Target::Root { query } => ("", query),
+        Target::Path { path, query } if path.ends_with('/') => (&path[..], query),
+        _ => return None,
+    };
+    if !is_wanted(query) {
+        return None;
+    }
+    let (mut last, mut count, mut size) = (None, 0, tar::END);
+    for entry in catalog.entries(folder, None, false) {
+        let Listed::File(name, file) = entry else { continue };
+        // Of several with one name, the one that its URL leads to.
+        if last.replace(name) == Some(name) {
+            continue;
+        }
+        (count, size) = (count + 1, size + around(folder, file) + file.size);
+        if count > MOST {
+            return Some(Asked::TooMany);
+        }
+    }
+    last?;
+    let key = BuildHasherDefault::<SipHasher13>::default().hash_one(("tar", folder));
+    Some(Asked::Archive(Subject {
+        body: Body::Folder(folder.into()),
+        sha1: None,
+        size,
+        key: FileKey(key),
+        modified: None,
+        tree: None,
+        available: None,
+    }))
+}
+
+/// The next file of an archive.
+fn next<'a>(archive: &Archive, catalog: &'a Catalog) -> Option<&'a FileInfo> {
+    let mut entries = catalog.entries(&archive.folder, archive.after.as_deref(), false);
+    entries.find_map(|entry| match entry {
+        Listed::File(_, file) if file.index <= archive.newest => Some(file),
+        _ => None,
+    })
+}
+
+impl Http {
+    /// A file of an archive has left, or nothing of it yet: what follows.
+    pub(super) fn archive_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(state) = cx.io.open(conn) else { return };
+        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let end = transfer.end;
+        let Some(archive) = &mut transfer.archive else { return };
+        let mut data = vec![0; tar::padding(archive.size) as usize];
+        let file = next(archive, &self.files).map(|file| {
+            let modified = file.modified.map_or(0, |at| at.as_micros() / 1_000_000);
+            let name = name_in(&archive.folder, &file.name);
+            data.extend_from_slice(&tar::head(&name, file.size, modified));
+            archive.after = Some(file.name.clone());
+            (file.index, file.size)
+        });
+        if file.is_none() {
+            data.resize(data.len() + tar::END as usize, 0);
+        }
+        archive.before += archive.size + data.len() as u64;
+        archive.size = file.map_or(0, |(_, size)| size);
+        let at = archive.before + archive.size;
+        let kept = if file.is_some() { at + tar::END <= end } else { at == end };
+        if !kept {
+            return self.close(cx, conn, false, "the folder changed while it was sent");
+        }
+        cx.io.write(conn, data, cx.fx);
+        match file {
+            Some((index, end)) => {
+                let file = FileRef::Shared(index);
+                cx.fx.output(Output::Serve { conn, file, start: 0, end });
+            }
+            None => self.all_served(cx, conn),
+        }
+    }
+}
+
+/// The link to it, on the page of a folder.
+pub(super) const LINK: &str =
+    " <a href=\"?tar\" download rel=nofollow>Download all as one file (tar)</a>";
+
+/// What an archive is on its way with; a file needs nothing.
+pub(super) fn begun(catalog: &Catalog, body: &Body) -> Option<Box<Archive>> {
+    match body {
+        Body::Folder(folder) => {
+            let (folder, newest) = (folder.clone(), catalog.newest());
+            Some(Box::new(Archive { folder, after: None, newest, before: 0, size: 0 }))
+        }
+        Body::File(_) => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! Archives as POSIX has them (ustar), with the records of pax for what does not
+//! fit there: long names, names in other letters than ASCII, large files.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// Heads and files fill blocks of so many bytes.
+const BLOCK: u64 = 512;
+/// Bytes of zeros that end an archive.
+pub(crate) const END: u64 = 2 * BLOCK;
+/// Bytes of a name that fits.
+const NAME: usize = 100;
+/// The first size that does not fit: eleven octal digits.
+const LARGE: u64 = 1 << 33;
+
+/// What stands before the bytes of a file. `modified` counts seconds from the
+/// Unix epoch. How long it is depends on name and size alone.
+pub(crate) fn head(name: &str, size: u64, modified: u64) -> Vec<u8> {
+    let (fits, small) = (name.len() <= NAME && name.is_ascii(), size < LARGE);
+    let mut out = Vec::with_capacity(BLOCK as usize);
+    if !fits || !small {
+        let mut records = String::new();
+        if !fits {
+            records.push_str(&record("path", name));
+        }
+        if !small {
+            records.push_str(&record("size", &format!("{size}")));
+        }
+        block(&mut out, (b"pax", b'x'), records.len() as u64, 0);
+        out.extend_from_slice(records.as_bytes());
+        out.resize(out.len() + padding(records.len() as u64) as usize, 0);
+    }
+    // Whoever knows no pax has as much of the name as there is room for.
+    let clipped = &name.as_bytes()[..name.len().min(NAME)];
+    block(&mut out, (clipped, b'0'), if small { size } else { 0 }, modified.min(LARGE - 1));
+    out
+}
+
+/// Zeros that follow so many bytes of a file.
+pub(crate) const fn padding(size: u64) -> u64 {
+    size.wrapping_neg() % BLOCK
+}
+
+/// A name that leads nowhere but below the folder it is unpacked in.
+pub(crate) fn safe(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for part in name.split('/').filter(|part| !part.is_empty()) {
+        if !out.is_empty() {
+            out.push('/');
+        }
+        match part {
+            "." | ".." => out.push('_'),
+            part => out.extend(part.chars().map(|c| if c == '\0' { '_' } else { c })),
+        }
+    }
+    out
+}
+
+/// `LENGTH KEY=VALUE`, where the length counts its own digits too.
+fn record(key: &str, value: &str) -> String {
+    let rest = key.len() + value.len() + 3;
+    let mut length = rest + 1;
+    while digits(length) + rest != length {
+        length = rest + digits(length);
+    }
+    format!("{length} {key}={value}\n")
+}
+
+fn digits(n: usize) -> usize {
+    n.checked_ilog10().map_or(1, |digits| digits as usize + 1)
+}
+
+/// One head: who, which rights and of what kind.
+fn block(out: &mut Vec<u8>, (name, kind): (&[u8], u8), size: u64, modified: u64) {
+    let begin = out.len();
+    out.extend_from_slice(name);
+    out.resize(begin + NAME, 0);
+    out.extend_from_slice(b"0000644\x000000000\x000000000\0");
+    let mut text = String::new();
+    let _ = write!(text, "{size:011o}\0{modified:011o}\0");
+    out.extend_from_slice(text.as_bytes());
+    // The sum counts itself as blanks.
+    let sum = out.len();
+    out.extend_from_slice(b"        ");
+    out.push(kind);
+    out.resize(out.len() + NAME, 0);
+    out.extend_from_slice(b"ustar\x0000");
+    out.resize(begin + BLOCK as usize, 0);
+    let total: u32 = out[begin..].iter().map(|byte| u32::from(*byte)).sum();
+    out[sum..sum + 8].copy_from_slice(format!("{total:06o}\0 ").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_short_name_is_one_block() {
+        let head = head("a/b", 5, 7);
+        assert_eq!(head.len(), 512);
+        assert_eq!((&head[..4], &head[124..136]), (&b"a/b\0"[..], &b"00000000005\0"[..]));
+        assert_eq!((head[156], &head[257..265]), (b'0', &b"ustar\x0000"[..]));
+        assert_eq!((padding(0), padding(1), padding(512), padding(513)), (0, 511, 0, 511));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_in_a_record_before() {
+        let head = head("ü", LARGE, 7);
+        assert_eq!((head.len(), head[156]), (3 * 512, b'x'));
+        assert!(head[512..].starts_with("11 path=ü\n19 size=8589934592\n".as_bytes()));
+    }
+
+    #[test]
+    fn no_name_leads_out() {
+        assert_eq!(safe("/../a//./b/..\0"), "_/a/_/b/.._");
+        assert_eq!(safe("a\nb"), "a\nb");
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_has_the_length_it_says(value in "\\PC{0,2000}") {
+            let record = record("path", &value);
+            let (length, _) = record.split_once(' ').unwrap();
+            prop_assert_eq!(length, record.len().to_string());
+        }
+    }
+}
