@@ -1,4 +1,4 @@
-//! The beginning and the end of a node, and what its user says in between.
+//! Starting and stopping a node, and its user's commands in between.
 
 use super::connections::Connections;
 use super::cx::Cx;
@@ -11,9 +11,9 @@ use crate::queue::server;
 use crate::time::Instant;
 
 impl Node {
-    /// Takes over what the store remembered. Places and slots first, then
-    /// downloads, then the clocks of both: nobody is called back or asked
-    /// before everything is in its place (PQ-12).
+    /// Restores what the store remembered: places and slots first, then
+    /// downloads, then the timers of both, so that nobody is called back or
+    /// asked before everything is in its place (PQ-12).
     pub(super) fn start(&mut self, now: Instant, restored: Restored, fx: &mut Effects) {
         if self.state != State::New {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::StartedTwice });
@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The user wants something.
+    /// Carries out a command of the user.
     pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
         if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
             return fx.output(Output::Answer(Answer::Off { service }));
@@ -132,8 +132,8 @@ impl Node {
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
-    /// failed now, and what they have saved is what the next start finds, so
-    /// that running slots and places are given back to their owners (PQ-12).
+    /// failed now, and the next start finds what they have saved, so that
+    /// active slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, now: Instant, fx: &mut Effects) {
         let Self { config, us, io, http, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -161,7 +161,7 @@ impl Node {
     }
 }
 
-/// The service a command is for, when it is for one alone.
+/// The service a command needs, when it needs exactly one.
 const fn needs(command: &Command) -> Option<Service> {
     match command {
         Command::Get(_)

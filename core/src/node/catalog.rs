@@ -1,8 +1,8 @@
-//! What we share: files by number, by name, by SHA-1 and by queue key, each
-//! with the other places it is known to be at.
+//! What we share: files by number, name, SHA-1 and queue key, each with its
+//! alternate locations.
 //!
-//! A name that comes in a URL is looked up here, among the names of what is
-//! shared, and nowhere else: it cannot become a path of the file system.
+//! A name from a URL is looked up here, among the names of shared files, and
+//! nowhere else: it cannot become a path of the file system.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -15,11 +15,11 @@ use crate::address::may_knock;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
 
-/// One shared file and where else it is.
+/// One shared file and its alternate locations.
 #[derive(Debug, Clone)]
 struct Entry {
     info: FileInfo,
-    /// Other holders, the one learnt last at the end.
+    /// Alternate locations, the one learnt last at the end.
     alternates: Vec<SocketAddr>,
 }
 
@@ -28,14 +28,14 @@ struct Entry {
 pub(super) struct Catalog {
     by_index: BTreeMap<FileIndex, Entry>,
     by_name: BTreeSet<(String, FileIndex)>,
-    /// By the first bytes of the SHA-1; the entry has all of them.
+    /// Keyed by the first bytes of the SHA-1; the entry has all of them.
     by_sha1: BTreeSet<(u64, FileIndex)>,
     by_key: BTreeSet<(FileKey, FileIndex)>,
 }
 
 impl Catalog {
-    /// Shares a file, or replaces its entry; alternates stay while the
-    /// content stays.
+    /// Shares a file, or replaces its entry; its alternate locations are kept
+    /// while the content stays the same.
     pub(super) fn put(&mut self, info: FileInfo) {
         let old = self.take(info.index);
         let alternates = match old {
@@ -50,7 +50,7 @@ impl Catalog {
         self.by_index.insert(info.index, Entry { info, alternates });
     }
 
-    /// Shares a file no longer.
+    /// Stops sharing a file.
     pub(super) fn remove(&mut self, index: FileIndex) {
         self.take(index);
     }
@@ -70,7 +70,7 @@ impl Catalog {
         self.by_index.len()
     }
 
-    /// Their bytes in all, in kilobytes.
+    /// Their total size, in kilobytes.
     pub(super) fn kilobytes(&self) -> u32 {
         let bytes = self.by_index.values().fold(0u64, |sum, e| sum.saturating_add(e.info.size));
         u32::try_from(bytes / 1_024).unwrap_or(u32::MAX)
@@ -117,9 +117,9 @@ impl Catalog {
         first.is_some_and(|(name, _)| name.starts_with(folder))
     }
 
-    /// What is in a folder, in the order of names, from behind `after` on.
-    /// `flat`: folders inside it stand for all that is below them; otherwise
-    /// all of that is told one by one.
+    /// What is in a folder, ordered by name, starting after the name `after`.
+    /// With `flat`, a folder inside it is one entry that stands for everything
+    /// below; otherwise each file below is an entry of its own.
     pub(super) fn entries(&self, folder: &str, after: Option<&str>, flat: bool) -> Entries<'_> {
         let next = match after {
             None => (folder.into(), FileIndex(0)),
@@ -128,7 +128,7 @@ impl Catalog {
         Entries { catalog: self, folder: folder.into(), next, flat }
     }
 
-    /// Where else this file is, the freshest first, without `asker`.
+    /// Alternate locations of this file, the latest first, without `asker`.
     pub(super) fn alternates(
         &self,
         index: FileIndex,
@@ -138,8 +138,8 @@ impl Catalog {
         known.iter().rev().copied().filter(move |at| at.ip() != asker)
     }
 
-    /// Remembers that `at` has this file too, as told by a client at
-    /// `teller`. At most `limit` are kept; the oldest makes room.
+    /// Remembers that `at` has this file too, as a client at `teller` told us.
+    /// At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
         if !may_knock(at, teller) {
@@ -153,8 +153,8 @@ impl Catalog {
         }
     }
 
-    /// Forgets that `at` has this file (`X-NAlt`), if the word comes from the
-    /// same address: nobody may take others out of the mesh.
+    /// Forgets that `at` has this file (`X-NAlt`), if the message comes from
+    /// that same address: nobody may remove others from the mesh.
     pub(super) fn unlearn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr) {
         if at.ip() != teller {
             return;
@@ -165,7 +165,7 @@ impl Catalog {
     }
 }
 
-/// Something in a folder; its name begins with the folder's.
+/// An entry of a folder; its name begins with the folder's.
 #[derive(Debug, Clone)]
 pub(super) enum Listed<'a> {
     /// A folder. Its name ends in `/`.
@@ -175,7 +175,7 @@ pub(super) enum Listed<'a> {
 }
 
 impl Listed<'_> {
-    /// What it is called.
+    /// Its full name.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Folder(name) => name,
@@ -208,10 +208,11 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// The least that comes behind a name, and behind all that is below a folder.
+/// The smallest key that sorts after a name, or after everything below a
+/// folder.
 fn behind(name: &str) -> (String, FileIndex) {
     match name.strip_suffix('/') {
-        // The character after the slash.
+        // `0` is the character after `/`.
         Some(folder) => (alloc::format!("{folder}0"), FileIndex(0)),
         None => (name.into(), FileIndex(u32::MAX)),
     }

@@ -1,4 +1,4 @@
-//! A node's configuration: its engines' and its own limits.
+//! A node's configuration: its own limits and those of its engines.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,27 +23,29 @@ pub struct Config {
     pub fetch: fetch::Config,
     /// What a stranger can make us spend.
     pub limits: Limits,
-    /// Names by which browsers nearby may call us, besides addresses and the names
-    /// of a local network. Any other may be one that a web page chose to reach us.
+    /// Host names by which browsers of our own network may address us, besides
+    /// IP addresses and names of local networks. Any other name may have been
+    /// chosen by a web page to reach us.
     pub hosts: Vec<String>,
-    /// Give files away. Switched off, every request is refused with 503.
+    /// Serve files. When off, every request is refused with 503.
     pub http: bool,
-    /// Download. Switched off, remembered downloads rest.
+    /// Download. When off, remembered downloads are not continued.
     pub download: bool,
-    /// The language our downloads speak.
+    /// The queueing dialect of our downloads.
     pub dialect: Dialect,
-    /// Serve what there is of downloads that are not whole yet.
+    /// Serve the finished parts of unfinished downloads.
     pub share_parts: bool,
     /// Announce `X-Node`, so that servers may call us back.
     pub callable: bool,
-    /// Call clients back to their places. Who is not called comes by itself in
-    /// its time.
+    /// Call clients back when their turn comes. A client that is not called
+    /// polls when its interval is over.
     pub calls_back: bool,
-    /// Serve only who proves to know a password ([`super::Output::Judge`]).
+    /// Serve only clients that prove to know a password
+    /// ([`super::Output::Judge`]).
     pub guarded: bool,
     /// The overlay.
     pub overlay: super::overlay::Config,
-    /// Reliable messages over datagrams; `None`: datagrams are not heard.
+    /// Reliable messages over datagrams; `None`: datagrams are ignored.
     pub datagrams: Option<unicast::Config>,
     /// Swarms.
     pub swarm: super::swarm::Config,
@@ -72,7 +74,7 @@ impl Default for Config {
 }
 
 impl Limits {
-    /// Those of a head.
+    /// The limits of a head.
     pub(super) const fn head(&self) -> HeadLimits {
         HeadLimits { bytes: self.head_bytes, lines: self.head_lines }
     }
@@ -82,7 +84,7 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Connections in all.
+    /// Connections in total.
     pub connections: u32,
     /// Connections of one address.
     pub connections_per_ip: u32,
@@ -90,31 +92,33 @@ pub struct Limits {
     pub head_bytes: u32,
     /// Lines of a head.
     pub head_lines: u32,
-    /// Time from the first byte of a head to its last, and from a connection
-    /// to its first head.
+    /// Time from the first byte of a head to its last, and from the opening of
+    /// a connection to the end of its first head.
     pub request_deadline: Duration,
-    /// Time a kept connection may be silent when it holds no place.
+    /// Time a kept connection may be silent when its client holds no place.
     pub idle_deadline: Duration,
-    /// Bytes a second a reader must take, over [`Limits::reader_window`].
+    /// Minimum rate in bytes per second at which a client must read, averaged
+    /// over [`Limits::reader_window`].
     pub reader_rate: u64,
-    /// Time over which the rate of a reader is judged.
+    /// Time over which the rate of a reader is averaged.
     pub reader_window: Duration,
-    /// Requests a client may send ahead of their answers.
+    /// Requests a client may pipeline, that is send before they are answered.
     pub pipeline: u32,
     /// Unsent reply bytes of one connection.
     pub backlog: u64,
-    /// Dials to one target in a row that a stranger named and that led to
-    /// nobody; then it is left alone for a while.
+    /// Failed dials in a row to one target that strangers named; after that the
+    /// target is not dialed for a while.
     pub knocks_per_target: u32,
-    /// The same for all targets of one address; a /64 network of IPv6 is one.
+    /// The same for all targets of one address; an IPv6 /64 network counts as
+    /// one.
     pub knocks_per_ip: u32,
-    /// The same for all, within ten seconds.
+    /// The same for all targets together, within ten seconds.
     pub knocks: u32,
-    /// Files on one page of the list for browsers.
+    /// Files on one page of the listing for browsers.
     pub index_page: u32,
-    /// Other holders of a file that are remembered.
+    /// Alternate locations remembered for a file.
     pub alternates: u32,
-    /// Other holders of a file that one reply tells.
+    /// Alternate locations named in one reply.
     pub alternates_told: u32,
 }
 
@@ -128,8 +132,8 @@ impl Default for Limits {
             request_deadline: Duration::from_secs(15),
             idle_deadline: Duration::from_secs(60),
             reader_rate: 256,
-            // A slow reader's system opens its window in lumps: those of a
-            // loopback at 1 KB/s come a minute apart.
+            // The TCP window of a slow reader opens in large steps: on loopback
+            // at 1 KB/s they come a minute apart.
             reader_window: Duration::from_secs(120),
             pipeline: 8,
             backlog: 256 * 1024,

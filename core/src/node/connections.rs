@@ -1,10 +1,10 @@
-//! Connections: what each is for, what it has sent us that is not dealt with
+//! Connections: what each is used for, what has been received and not processed
 //! yet, and how long we wait for more.
 //!
-//! This is the room below all services: it knows bytes, limits and deadlines
-//! and nobody who uses them. A connection that only holds a place is the
-//! common case and must cost little: no read buffer while nothing is unread,
-//! and everything that only a running transfer needs is boxed.
+//! This is the layer below all services: it knows bytes, limits and deadlines,
+//! and no service. A connection that only holds a place is the common case and
+//! must cost little: no read buffer while nothing is unread, and what only an
+//! active transfer needs is boxed.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -21,49 +21,51 @@ use crate::time::Instant;
 /// One connection.
 #[derive(Debug, Clone)]
 pub(super) struct Conn {
-    /// The other end.
+    /// The address of the other end.
     pub(super) peer: SocketAddr,
-    /// Where it has found us, when it came by itself and the host knows.
+    /// Our own address it connected to, when it was accepted and the host
+    /// knows.
     pub(super) local: Option<SocketAddr>,
-    /// What it is for at this moment.
+    /// What it is used for at the moment.
     pub(super) phase: Phase,
-    /// Bytes that came in and are not dealt with. No capacity when empty.
+    /// Received bytes that are not processed yet. No capacity when empty.
     pub(super) unread: Vec<u8>,
-    /// What happens when, if nothing else does.
+    /// The next timeout, and which one it is.
     due: Option<(Instant, Timer)>,
 }
 
-/// What a connection is for at this moment.
+/// What a connection is used for at the moment.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// We are connecting.
     Dialing(Purpose),
-    /// Nothing has come in yet: the first line decides what it is.
+    /// Nothing has been received yet: the first line decides what it is.
     Fresh,
-    /// The other end asks us; its next request is awaited. It may hold a
-    /// place in the line until then, and is not idle before.
+    /// We serve the other end and await its next request. It may hold a place
+    /// in the queue until then, and is not idle before.
     Serving { place_until: Instant },
-    /// A request is in whose answer the queue still holds back.
+    /// A request was received, and the queue is holding its answer back.
     Held,
-    /// A file body is on its way out; requests wait for its end.
+    /// A file body is being sent; further requests wait for its end.
     Sending(Box<Transfer>),
-    /// A long list is on its way out, piece by piece; requests wait for its
-    /// end.
+    /// A long list is being sent in parts; further requests wait for its end.
     Listing(Box<Listing>),
-    /// We ask the other end for a file, and this is what comes next.
+    /// We request a file from the other end; this is what we expect next.
     Fetching(Awaited),
-    /// A neighbour in the overlay, who may become one, or a push proxy.
+    /// A neighbour in the overlay, a connection that may become one, or a push
+    /// proxy.
     Overlay,
     /// A client of our coordinator, our coordinator, or a peer of a swarm.
     Swarm,
-    /// Closed by us; the host will say when it is gone.
+    /// Closed by us; the host will report when it is gone.
     Closing,
 }
 
 /// Which service a connection belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Whoever asks us, and whoever has not said yet what it wants.
+    /// Clients that ask us, and connections that have not said yet what they
+    /// want.
     Http,
     /// Downloads of ours.
     Downloads,
@@ -71,12 +73,12 @@ pub(super) enum Owner {
     Overlay,
     /// Swarms.
     Swarm,
-    /// Nobody any more: it is closing.
+    /// No service any more: it is closing.
     Nobody,
 }
 
 impl Phase {
-    /// Who is told what happens on the connection.
+    /// The service that is told what happens on the connection.
     pub(super) const fn owner(&self) -> Owner {
         match self {
             Self::Fresh
@@ -93,37 +95,38 @@ impl Phase {
     }
 }
 
-/// Why we connect to somebody.
+/// Why we dial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To call a client back to its place (PARQ §4, `QUEUE`).
     Call(Guid),
-    /// To give a file to somebody who cannot reach us (`GIV`).
+    /// To offer a file to a client that cannot reach us (`GIV`).
     Giv(FileIndex),
     /// To download.
     Fetch,
     /// To have a neighbour in the overlay.
     Neighbour,
-    /// To ask for a push.
+    /// To request a push.
     Proxy,
     /// For a swarm: its coordinator, or a peer.
     Swarm,
 }
 
-/// A file body on its way out.
+/// A file body being sent.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
     /// The range, `start..end`.
     pub(super) start: u64,
     /// Its end.
     pub(super) end: u64,
-    /// How much of it has left.
+    /// Bytes of it sent so far.
     pub(super) sent: u64,
-    /// The file ends where the range ends, and nothing of it is left to ask for.
+    /// The file ends where the range ends, and the client needs no other part
+    /// of it.
     pub(super) last: bool,
     /// The connection stays open afterwards.
     pub(super) keep: bool,
-    /// How much had left when the rate was judged last.
+    /// Bytes sent when the rate was last checked.
     pub(super) judged: u64,
     /// The body is an archive, which has come so far.
     pub(super) archive: Option<Box<Archive>>,
@@ -143,46 +146,47 @@ pub(super) struct Archive {
     pub(super) size: u64,
 }
 
-/// A list on its way out.
+/// A list being sent.
 #[derive(Debug, Clone)]
 pub(super) struct Listing {
-    /// The last file that is in it.
+    /// The last file written to it.
     pub(super) after: FileIndex,
-    /// It is written in chunks, else to the end of the connection.
+    /// It is sent in chunks; otherwise the end of the connection ends it.
     pub(super) chunked: bool,
     /// The connection stays open afterwards.
     pub(super) keep: bool,
-    /// Bytes that the host still has.
+    /// Bytes that have not left the host yet.
     pub(super) behind: u64,
-    /// When a piece of it was written last.
+    /// When a part of it was last written.
     pub(super) took: Instant,
 }
 
-/// What is expected next of somebody we ask.
+/// What is expected next on a connection on which we send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaited {
     /// The head of a reply.
     Head,
-    /// So many bytes in all go to the disk; the host takes them off the wire.
+    /// A body of so many bytes goes to the disk; the host takes it off the
+    /// connection.
     Storing(u64),
-    /// A body of unknown length goes to the disk; the host says when it is over.
+    /// A body of unknown length goes to the disk; the host reports its end.
     StoringBody,
-    /// So many more bytes are of no use.
+    /// So many more bytes are to be discarded.
     Skipping(u64),
-    /// A body of so many bytes is wanted whole, or one in chunks.
+    /// A body is collected as a whole: of so many bytes, or in chunks.
     Collecting(Option<u64>),
 }
 
-/// What a connection can run out of.
+/// The timeouts of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// Time for a whole head.
+    /// To receive a whole head.
     Head,
-    /// Time without a request.
+    /// To receive the next request.
     Idle,
-    /// Time over which a reader's rate is judged.
+    /// To check a reader's rate.
     Rate,
-    /// Time to the next piece of a list.
+    /// To write the next part of a list.
     List,
 }
 
@@ -191,7 +195,7 @@ impl Conn {
         Self { peer, local: None, phase, unread: Vec::new(), due: None }
     }
 
-    /// Takes over what came in, copying only when something is unread.
+    /// Adds what was received, copying only when something is already unread.
     fn push(&mut self, data: Vec<u8>) {
         if self.unread.is_empty() {
             self.unread = data;
@@ -200,8 +204,8 @@ impl Conn {
         }
     }
 
-    /// Keeps as unread what follows the first `used` bytes, in little more
-    /// memory than that.
+    /// Keeps what follows the first `used` bytes as unread, in a buffer of
+    /// little more than that size.
     pub(super) fn keep_unread(&mut self, mut bytes: Vec<u8>, used: usize) {
         if used == bytes.len() {
             bytes = Vec::new();
@@ -214,13 +218,13 @@ impl Conn {
         self.unread = bytes;
     }
 
-    /// The first `used` unread bytes are dealt with.
+    /// The first `used` unread bytes have been processed.
     pub(super) fn drop_read(&mut self, used: usize) {
         let bytes = core::mem::take(&mut self.unread);
         self.keep_unread(bytes, used);
     }
 
-    /// The timer that runs.
+    /// The timer that is running.
     pub(super) const fn timer(&self) -> Option<Timer> {
         match self.due {
             Some((_, timer)) => Some(timer),
@@ -234,7 +238,7 @@ impl Conn {
 pub(super) struct Connections {
     limits: Limits,
     /// Boxed, because a leaf of the map has room for eleven, and most nodes
-    /// have one connection at a time and make one after the other.
+    /// have only one connection at a time, but open many in succession.
     conns: BTreeMap<ConnId, Box<Conn>>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
@@ -243,7 +247,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// None.
+    /// Without connections.
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -255,7 +259,7 @@ impl Connections {
         }
     }
 
-    /// Lets a new connection in, unless a limit forbids it: then it is closed.
+    /// Admits a new connection, or closes it when a limit forbids it.
     pub(super) fn accept(
         &mut self,
         now: Instant,
@@ -290,16 +294,16 @@ impl Connections {
         Ok(())
     }
 
-    /// A number for a connection of our own. Downloads number theirs 1, 5,
-    /// 9, …; all others are 3, 7, 11, …
+    /// A number for a connection that we open. Those of downloads are 1, 5, 9,
+    /// …; all others are 3, 7, 11, …
     pub(super) const fn number(&mut self) -> ConnId {
         let conn = ConnId(self.dialed * 4 + 3);
         self.dialed += 1;
         conn
     }
 
-    /// Asks the host to connect to somebody a stranger named; false when a limit
-    /// forbids it.
+    /// Asks the host to connect to an address that a stranger named; false when
+    /// a limit forbids it.
     pub(super) fn knock(
         &mut self,
         now: Instant,
@@ -314,16 +318,16 @@ impl Connections {
         self.dial(conn, to, purpose, fx)
     }
 
-    /// Whoever is at the other end is what it was called: it may be called as
-    /// often as strangers like.
+    /// The other end is what it was said to be: its address may be dialed as
+    /// often as strangers name it.
     pub(super) fn answered(&mut self, conn: ConnId) {
         if let Some(state) = self.conns.get(&conn) {
             self.gate.answered(state.peer);
         }
     }
 
-    /// Asks the host to connect to somebody our user named; false when a limit
-    /// forbids it.
+    /// Asks the host to connect to an address that our user named; false when a
+    /// limit forbids it.
     pub(super) fn dial(
         &mut self,
         conn: ConnId,
@@ -350,8 +354,8 @@ impl Connections {
         self.conns.insert(conn, Box::new(state));
     }
 
-    /// Bytes came in: keeps them as unread and says whose they are; `None`
-    /// when they are nobody's.
+    /// Adds received bytes to the unread ones and returns the connection's
+    /// owner; `None` when the connection is not open.
     pub(super) fn receive(&mut self, conn: ConnId, data: Vec<u8>) -> Option<Owner> {
         let state = self.open(conn).filter(|c| !matches!(c.phase, Phase::Dialing(_)))?;
         state.push(data);
@@ -359,14 +363,14 @@ impl Connections {
     }
 
     /// Sends bytes.
-    #[allow(clippy::unused_self)] // The one way out, beside the one way in.
+    #[allow(clippy::unused_self)] // The counterpart of `receive`.
     pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
         fx.output(Output::Write { conn, data });
     }
 
-    /// Closes a connection; what it was for until now, for its owner to learn
-    /// of at once and not only when the host reports it gone. `None` when it
-    /// was not open.
+    /// Closes a connection and returns what it was used for, so that its owner
+    /// learns of it at once and not only when the host reports it gone. `None`
+    /// when it was not open.
     pub(super) fn close(
         &mut self,
         conn: ConnId,
@@ -383,7 +387,7 @@ impl Connections {
         Some(was)
     }
 
-    /// Closes them all, without a word to their owners.
+    /// Closes all connections without telling their owners.
     pub(super) fn close_all(&mut self, why: &str, fx: &mut Effects) {
         let flush = |conn: &Conn| match conn.phase {
             Phase::Closing => None,
@@ -397,7 +401,7 @@ impl Connections {
         }
     }
 
-    /// Forgets a connection that is gone.
+    /// Removes a connection that is gone.
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
         self.rest(conn);
         let gone = self.conns.remove(&conn)?;
@@ -411,12 +415,12 @@ impl Connections {
         Some(*gone)
     }
 
-    /// A connection that is not closed yet.
+    /// A connection that has not been closed yet.
     pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut Conn> {
         self.conns.get_mut(&conn).map(|c| &mut **c).filter(|c| !matches!(c.phase, Phase::Closing))
     }
 
-    /// A connection in any phase, to look at.
+    /// A connection in any phase.
     pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
         self.conns.get(&conn).map(|c| &**c)
     }
@@ -426,7 +430,7 @@ impl Connections {
         self.conns.len()
     }
 
-    /// Sets the one timer of a connection, in place of any other.
+    /// Sets the one timer of a connection, replacing any other.
     pub(super) fn wake(&mut self, conn: ConnId, at: Instant, timer: Timer) {
         if let Some(state) = self.conns.get_mut(&conn) {
             if let Some((old, _)) = state.due.replace((at, timer)) {
@@ -443,7 +447,7 @@ impl Connections {
         }
     }
 
-    /// The first deadline and the name of its timer.
+    /// The earliest deadline and the name of its timer.
     pub(super) fn next_due(&self) -> Option<(Instant, &'static str)> {
         let ((at, _), timer) = self.due.first_key_value()?;
         let name = match timer {
@@ -455,7 +459,7 @@ impl Connections {
         Some((*at, name))
     }
 
-    /// Takes the first timer that has run out, and when it did.
+    /// Takes the earliest expired timer, and when it was due.
     pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer, Instant)> {
         let (&(at, conn), _) = self.due.first_key_value()?;
         if at > now {

@@ -1,4 +1,4 @@
-//! What every service has at hand in one call.
+//! The context that every service gets in a call.
 
 use core::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use super::{Config, ConnEvent, Effects, tell};
 use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 
-/// The instant, what is common to all services, and where effects go.
+/// The current time, what all services share, and the list of effects.
 pub(super) struct Cx<'a> {
     pub(super) now: Instant,
     pub(super) config: &'a Config,
@@ -26,20 +26,21 @@ pub(super) struct Ourselves {
 }
 
 impl Cx<'_> {
-    /// Adds an event of our own.
+    /// Adds an event of the node itself.
     pub(super) fn tell(&mut self, event: ConnEvent) {
         tell(self.fx, event);
     }
 
-    /// Closes a connection; what it was for, for its owner.
+    /// Closes a connection; returns what it was used for, for its owner.
     pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) -> Option<Phase> {
         self.io.close(conn, flush, why, self.fx)
     }
 }
 
 impl Ourselves {
-    /// Where others reach us, as far as we know: the port we listen on, at
-    /// the address this connection left from when we listen on all of them.
+    /// The address at which others reach us, as far as known: the port we
+    /// listen on, with the local address of this connection if we listen on all
+    /// addresses.
     pub(super) fn reached_at(&self, local: SocketAddr) -> SocketAddr {
         match self.listen {
             Some(at) if !at.ip().is_unspecified() => at,

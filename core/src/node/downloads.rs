@@ -1,6 +1,6 @@
-//! The service that downloads: connections on which we ask. The engine
-//! [`fetch`] decides; here bytes become heads, and bodies go past the node to
-//! the disk.
+//! The download service: connections on which we send requests. The engine
+//! [`fetch`] decides; here its requests become heads, and bodies go straight
+//! from the host to the disk.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,11 +19,11 @@ use crate::time::Instant;
 use crate::wire::http::{NotChunked, ResponseHead, chunks};
 use crate::wire::queue::Line;
 
-/// The service that downloads.
+/// The download service.
 #[derive(Debug, Clone)]
 pub(super) struct Downloads {
     engine: Fetches,
-    /// What there is of files that are not whole yet, for those who ask us.
+    /// The finished parts of unfinished downloads, for clients that ask us.
     pub(super) parts: Parts,
 }
 
@@ -33,36 +33,36 @@ impl Downloads {
         Self { engine, parts: Parts::default() }
     }
 
-    /// How they all stand.
+    /// The state of all downloads.
     pub(super) fn view(&self) -> alloc::vec::Vec<fetch::FetchView> {
         self.engine.view()
     }
 
-    /// A download the store remembered.
+    /// Restores a download from the store.
     pub(super) fn restore(&mut self, cx: &mut Cx<'_>, row: PartRow) {
         self.parts.put(&Arc::new(row.clone()));
         self.handle(cx, fetch::Input::Restore(row));
     }
 
-    /// The hash tree of one, which comes after it.
+    /// Restores a download's hash tree, after the download itself.
     pub(super) fn restore_tree(&mut self, cx: &mut Cx<'_>, fetch: FetchId, tree: Arc<Tree>) {
         self.handle(cx, fetch::Input::RestoreTree(fetch, tree));
     }
 
-    /// Where servers may call us back.
+    /// Our listening address has changed: servers may call us back there.
     pub(super) fn listening(&mut self, cx: &mut Cx<'_>) {
         let at = cx.us.listen.filter(|_| cx.config.callable);
         self.handle(cx, fetch::Input::Listening(at));
     }
 
-    /// Gives the engine an input and does what it wants.
+    /// Gives the engine an input and carries out its outputs.
     pub(super) fn handle(&mut self, cx: &mut Cx<'_>, input: fetch::Input) {
         let mut said = Fx::new();
         self.engine.handle(cx.now, input, &mut said);
         self.obey(cx, said);
     }
 
-    /// When the engine wants to be woken.
+    /// The engine's next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.engine.poll_timeout()
     }
@@ -74,8 +74,8 @@ impl Downloads {
         self.obey(cx, said);
     }
 
-    /// In the engine's own order, so that what is saved before a request is
-    /// persisted before it is written.
+    /// Carries out outputs in the engine's own order, so that what is saved
+    /// before a request is persisted before the request is written.
     fn obey(&mut self, cx: &mut Cx<'_>, mut said: FxOf<Fetches>) {
         for effect in said.drain() {
             let wanted = match effect {
@@ -109,7 +109,7 @@ impl Downloads {
                     expect(cx, conn, Awaited::Collecting(length));
                 }
                 fetch::Output::Close { conn } => {
-                    // The engine wants to hear no more of it.
+                    // The engine expects no more input about it.
                     cx.close(conn, false, "the download is done with it");
                 }
                 fetch::Output::Allocate { fetch, name, size } => {
@@ -139,8 +139,8 @@ impl Downloads {
         }
     }
 
-    /// A `QUEUE` or a `GIV` opened this connection: from now on we ask on it,
-    /// if a download of ours was waiting for that.
+    /// A `QUEUE` or `GIV` line opened this connection: from now on we send
+    /// requests on it, if one of our downloads was waiting for it.
     pub(super) fn invited(&mut self, cx: &mut Cx<'_>, conn: ConnId, line: Line) {
         let Some(state) = cx.io.open(conn) else { return };
         let peer: SocketAddr = state.peer;
@@ -155,13 +155,13 @@ impl Downloads {
         self.handle(cx, input);
     }
 
-    /// A dial for a download is through.
+    /// A dial for a download succeeded.
     pub(super) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, local: IpAddr) {
         expect(cx, conn, Awaited::Head);
         self.handle(cx, fetch::Input::Dialed { conn, local });
     }
 
-    /// Takes heads, and bodies of no use, out of what is unread.
+    /// Parses heads, and skips or collects bodies, from the unread bytes.
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
         let most = cx.config.fetch.tree_bytes;
@@ -194,7 +194,7 @@ impl Downloads {
                     }
                     Err(_) => return self.not_a_reply(cx, conn),
                 },
-                // The body is whole but not yet on disk; what follows waits.
+                // The body is received but not yet on disk; what follows waits.
                 Awaited::Storing(_) | Awaited::StoringBody
                     if state.unread.len() <= limits.bytes as usize =>
                 {
@@ -221,7 +221,8 @@ impl Downloads {
         }
     }
 
-    /// What came in is no reply: nothing on this connection can be trusted.
+    /// What was received is not a reply: nothing on this connection can be
+    /// trusted.
     fn not_a_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         self.handle(cx, fetch::Input::Garbage { conn });
         if cx.close(conn, false, "not a reply we can read").is_some() {
@@ -229,7 +230,7 @@ impl Downloads {
         }
     }
 
-    /// So much of the body is safe on disk.
+    /// This many bytes of the body are safe on disk.
     pub(super) fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
         let bytes = match state.phase {
@@ -246,7 +247,7 @@ impl Downloads {
         self.read(cx, conn);
     }
 
-    /// A body of unknown length is over, and safe on disk.
+    /// A body of unknown length has ended, and is safe on disk.
     pub(super) fn body_ended(&mut self, cx: &mut Cx<'_>, conn: ConnId, unread: Vec<u8>) {
         let Some(state) = cx.io.open(conn) else { return };
         if !matches!(state.phase, Phase::Fetching(Awaited::StoringBody)) {
@@ -263,14 +264,14 @@ impl Downloads {
         self.handle(cx, fetch::Input::DiskFailed { conn, why });
     }
 
-    /// A connection on which we asked, or were to ask, is of no use any more.
+    /// A connection on which we sent requests, or were about to, is lost.
     pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         self.handle(cx, fetch::Input::Closed { conn });
     }
 }
 
-/// A body goes to the disk: the host takes it off the wire, with what of it
-/// came in along with the head.
+/// Sends a body to the disk: the host takes it off the connection, starting
+/// with the part that was received along with the head.
 fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
     let Some(state) = cx.io.open(conn) else { return };
     let length = end.saturating_sub(start);
@@ -285,7 +286,7 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
     cx.fx.output(Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early });
 }
 
-/// The same for a body of which nobody knows how long it is.
+/// The same for a body of unknown length.
 fn store_body(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
     let most = cx.config.fetch.largest;
     let Some(state) = cx.io.open(conn) else { return };
@@ -297,7 +298,7 @@ fn store_body(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
     cx.fx.output(Output::StoreBody { conn, fetch, chunked, most, early });
 }
 
-/// A body that is wanted whole, once all of it is there.
+/// A body that is collected as a whole, once all of it has been received.
 fn body(
     bytes: &[u8],
     length: Option<u64>,
@@ -309,7 +310,7 @@ fn body(
     Ok(whole.map(|body| (body.to_vec(), body.len())))
 }
 
-/// Sets what comes next on a connection on which we ask.
+/// Sets what is expected next on a connection on which we send requests.
 fn expect(cx: &mut Cx<'_>, conn: ConnId, next: Awaited) {
     let Some(state) = cx.io.open(conn) else { return };
     if let Phase::Dialing(_) | Phase::Fresh | Phase::Fetching(_) = state.phase {

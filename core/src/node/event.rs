@@ -1,4 +1,4 @@
-//! What a node tells whoever watches it.
+//! What a node reports to observers.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -11,7 +11,7 @@ use crate::id::{ConnId, FileIndex, NodeId};
 use crate::wire::unicast::PacketError;
 use crate::{queue, routing, swarm, unicast};
 
-/// Everything an engine can tell, one variant per engine.
+/// Every event, one variant per engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub enum Event {
     Queue(queue::Event),
     /// Downloads.
     Fetch(fetch::Event),
-    /// The world around the nodes: faults and the disk.
+    /// The environment of the nodes: faults and the disk.
     World(WorldEvent),
     /// The overlay.
     Routing(routing::Event),
@@ -39,17 +39,18 @@ pub enum Event {
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum ConnEvent {
-    /// The node runs.
+    /// The node has started.
     Started { restored_places: u32, restored_fetches: u32, shared: u32 },
-    /// Somebody connected.
+    /// A peer connected to us.
     Accepted { conn: ConnId, peer: SocketAddr },
-    /// We connect.
+    /// We start to connect.
     Dialing { conn: ConnId, to: SocketAddr },
     /// We are connected.
     Dialed { conn: ConnId },
     /// We could not connect.
     DialFailed { conn: ConnId, why: DialError },
-    /// A whole request head came in. `range` as asked, `-n` as the last n.
+    /// A whole request head was received. `range` as requested; `-n` means the
+    /// last n bytes.
     Request {
         conn: ConnId,
         method: String,
@@ -57,25 +58,25 @@ pub enum ConnEvent {
         range: Option<String>,
         agent: Option<String>,
     },
-    /// We answered.
+    /// We sent the head of a reply.
     Reply { conn: ConnId, status: u16, start: u64, end: u64 },
-    /// A whole response head came in.
+    /// A whole response head was received.
     Response { conn: ConnId, status: u16 },
-    /// A `QUEUE` or `GIV` line came in.
+    /// A `QUEUE` or `GIV` line was received.
     Line { conn: ConnId, line: String },
-    /// A transfer of ours is done.
+    /// A file body was sent completely.
     Sent { conn: ConnId, bytes: u64 },
-    /// A limit was reached and something was refused for it.
+    /// A limit was reached, and something was refused for it.
     Limit { conn: ConnId, limit: Limit },
-    /// We closed.
+    /// We close the connection.
     Closing { conn: ConnId, why: String },
-    /// It is gone.
+    /// The connection is gone.
     Closed { conn: ConnId },
     /// The node has stopped.
     Stopped,
-    /// A datagram that is none of ours came and was thrown away.
+    /// A datagram that is not of our protocol was received and dropped.
     Garbled { from: SocketAddr, bytes: u32, why: PacketError },
-    /// The host broke its contract; what it gave was ignored.
+    /// The host broke its contract; its input was ignored.
     Misuse { fault: Misuse },
 }
 
@@ -96,32 +97,31 @@ pub enum ConnEvent {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Misuse {
-    /// Give a node anything before [`super::Input::Start`].
+    /// An input came before [`super::Input::Start`].
     #[error("an input came before the start")]
     NotStarted,
-    /// Start a node twice.
+    /// [`super::Input::Start`] came twice.
     #[error("the node was started twice")]
     StartedTwice,
-    /// Number an accepted connection with an odd number: those are the
-    /// node's own.
+    /// A connection was accepted under an odd number; those are the node's own.
     #[error("connection {} was accepted under an odd number, and those are the node's own", .conn.0)]
     Parity { conn: ConnId },
-    /// Number two connections that are both there alike.
+    /// A connection was accepted under a number that is in use.
     #[error("connection {} was accepted under the number of one that is there", .conn.0)]
     Repeated { conn: ConnId },
-    /// Report on a dial that the node has not asked for, or twice.
+    /// A dial was reported that the node had not asked for, or twice.
     #[error("connection {} is none that is being dialed", .conn.0)]
     NotDialing { conn: ConnId },
-    /// Name a file that is not shared.
+    /// A file was named that is not shared.
     #[error("file {} is not shared", .index.0)]
     UnknownFile { index: FileIndex },
 }
 
-/// The limits of [`super::Limits`] that a stranger can run into.
+/// The limits of [`super::Limits`] that a peer can run into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Connections in all.
+    /// Connections in total.
     Connections,
     /// Connections of one address.
     ConnectionsPerIp,
@@ -129,40 +129,41 @@ pub enum Limit {
     HeadBytes,
     /// Lines of a head.
     HeadLines,
-    /// Time for a whole head.
+    /// Time to receive a whole head.
     RequestDeadline,
     /// Time without a request on a kept connection.
     IdleDeadline,
-    /// Rate of a reader.
+    /// Minimum rate of a reader.
     ReaderRate,
-    /// Requests sent ahead of their answers.
+    /// Requests sent before earlier ones are answered.
     Pipeline,
     /// Unsent reply bytes.
     Backlog,
     /// Not a protocol we speak.
     Garbage,
-    /// Dials that strangers named and that led to nobody.
+    /// Failed dials to targets that strangers named.
     Knocks,
 }
 
-/// What the world around a node does to it: a fault, or its end.
+/// What happens to a node from outside: a fault, or its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum WorldEvent {
-    /// The wires between two nodes were cut.
+    /// The links between two nodes were cut.
     Cut { other: NodeId },
     /// The node was killed; what it had not flushed is lost.
     Crashed,
-    /// The node runs again from its disk.
+    /// The node was restarted from its disk.
     Restarted,
-    /// The node stands still.
+    /// The node is stalled.
     Stalled,
-    /// It goes on.
+    /// The node runs again after a stall.
     Resumed,
-    /// Nobody can connect to it any more, or again.
+    /// A firewall was closed, so that nobody can connect to the node, or opened
+    /// again.
     Firewall { closed: bool },
-    /// Its clock is off by so many microseconds.
+    /// Its clock is off by this many microseconds.
     Clock { offset: i64 },
     /// Its user pressed a button: `ask_now`, `sleep`, `get`, `cancel`.
     User { action: String },

@@ -1,12 +1,12 @@
-//! The one gate for connections that a stranger has us make: to a client of
-//! the line, to somebody who wants a push, to a proxy, a neighbour, another
-//! holder of a file, a peer of a swarm.
+//! Limits the connections that strangers make us open: to a client of the
+//! queue, to a client that wants a push, to a proxy, a neighbour, another
+//! source of a file, a peer of a swarm.
 //!
-//! Whoever is dialed and turns out to be what it was called costs nothing.
-//! Dials that lead to nobody are counted, for each target, for all targets of
-//! one address and in all; whoever has too many of them is left alone for a
-//! while, and longer each time. So nobody can make us knock at somebody's door
-//! again and again, or at one door after the other.
+//! A dial whose target turns out to be what it was said to be costs nothing.
+//! Failed dials are counted per target, per address over all its targets, and
+//! in total; a target or address with too many of them is not dialed for a
+//! while, and longer each time. So nobody can make us dial the same victim
+//! again and again, or scan for victims one after the other.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
@@ -15,21 +15,22 @@ use super::Limits;
 use crate::address::{canonical, owner};
 use crate::time::{Duration, Instant};
 
-/// How long a target is left alone at first; each further dial doubles it.
+/// The first pause of a target; each further dial doubles it.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest it is left alone, and how long dials to it are remembered.
+/// The longest pause, and how long failed dials are remembered.
 const LONGEST: Duration = Duration::from_secs(300);
 /// Targets that are remembered, and addresses.
 const TABLE: usize = 4_096;
-/// The time over which dials in all are counted.
+/// The window over which the total of dials is counted.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Dials that led to nobody yet.
+/// Failed dials to one target or address. A dial counts as failed until it is
+/// answered.
 #[derive(Debug, Clone, Copy, Default)]
 struct Vain {
     count: u32,
     last: Instant,
-    /// Not before.
+    /// No dial is allowed before.
     until: Instant,
 }
 
@@ -38,7 +39,7 @@ impl Vain {
         now < self.until
     }
 
-    /// One more.
+    /// Counts one more dial.
     fn count(&mut self, now: Instant, most: u32) {
         if now.since(self.last) >= LONGEST {
             self.count = 0;
@@ -52,19 +53,20 @@ impl Vain {
     }
 }
 
-/// Dials that strangers named, and led to nobody yet.
+/// Dials to targets that strangers named, as far as they have not been
+/// answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gate {
     targets: BTreeMap<SocketAddr, Vain>,
     owners: BTreeMap<IpAddr, Vain>,
-    /// In the present window, and since when that is.
+    /// Dials in the current window, and when the window began.
     all: (Instant, u32),
     /// When those were forgotten last that nobody names any more.
     forgot: Instant,
 }
 
 impl Gate {
-    /// Counts a dial, or refuses it.
+    /// Counts a dial and allows it, or refuses it.
     pub(super) fn lets(&mut self, now: Instant, to: SocketAddr, limits: &Limits) -> bool {
         let (to, owner) = (canonical(to), owner(to.ip()));
         if now.since(self.all.0) >= WINDOW {
@@ -82,7 +84,8 @@ impl Gate {
         true
     }
 
-    /// Somebody is what it was called: a servent, a client, a peer.
+    /// The peer is what it was said to be, a servent, client or peer: its dials
+    /// are no longer counted.
     pub(super) fn answered(&mut self, from: SocketAddr) {
         let from = canonical(from);
         if let Some(vain) = self.targets.remove(&from) {
@@ -119,7 +122,7 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// How many of a dial every `pause` go out in `length`.
+    /// How many dials are allowed in `length` when one is tried every `pause`.
     fn knocks(
         gate: &mut Gate,
         (length, pause): (Duration, Duration),

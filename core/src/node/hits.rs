@@ -1,5 +1,5 @@
-//! Hits that tell others what we share: in answer to a query, or to somebody
-//! who looks through all of it.
+//! Query hits that say what we share: in answer to a query, or to a client that
+//! browses everything.
 
 use alloc::vec::Vec;
 use core::net::SocketAddrV4;
@@ -9,29 +9,29 @@ use crate::id::Guid;
 use crate::wire::gnutella::ggep::Block;
 use crate::wire::gnutella::{Hit, HitBuilder, Quality};
 
-/// Whose servent this is, in hits.
+/// Our vendor code in hits.
 const VENDOR: [u8; 4] = *b"SRVT";
-/// Bytes of one hit; more results make more hits.
+/// Maximum bytes of one hit; more results make more hits.
 const HIT: usize = 4_000;
-/// What we say of our speed, in kbit/s: nobody measures it.
+/// The speed we announce, in kbit/s: it is not measured.
 const SPEED: u32 = 1_000;
 
-/// What a hit says of us.
+/// What a hit says about us.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
     pub(super) servent: Guid,
-    /// Where we are reached; `0.0.0.0:0` when we do not know.
+    /// Our address; `0.0.0.0:0` when we do not know it.
     pub(super) at: SocketAddrV4,
-    /// We cannot be reached: ask by push.
+    /// We cannot be reached: a push is needed.
     pub(super) push: bool,
-    /// All slots are taken.
+    /// All upload slots are taken.
     pub(super) busy: bool,
-    /// Who passes pushes on to us, should we need it.
+    /// Our push proxies.
     pub(super) proxies: Vec<SocketAddrV4>,
 }
 
 impl Sender {
-    /// Hits that hold these files, each as large as one may be.
+    /// Hits that list these files, each filled up to the maximum size.
     pub(super) fn hits<'a>(self, files: impl Iterator<Item = &'a FileInfo>) -> Vec<Hit> {
         let quality = Quality { push: Some(self.push), busy: Some(self.busy), uploaded: None };
         let blocks = self.blocks();
@@ -43,7 +43,7 @@ impl Sender {
         for file in files {
             if !hit.add(file.index, file.size, &file.name, file.sha1) {
                 hits.extend(core::mem::replace(&mut hit, new()).finish());
-                // A name too long for any hit is in none.
+                // A name too long for any hit is left out.
                 hit.add(file.index, file.size, &file.name, file.sha1);
             }
         }
@@ -51,7 +51,7 @@ impl Sender {
         hits
     }
 
-    /// That everything can be looked through, and the proxies.
+    /// Extension blocks: that we can be browsed, and our push proxies.
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = alloc::vec![Block::new(b"BH", b"")];
         if self.push && !self.proxies.is_empty() {

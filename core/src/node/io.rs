@@ -1,5 +1,5 @@
 //! The boundary between a node and its host: everything that can happen to a
-//! node, everything it can ask for.
+//! node, and everything it can ask for.
 //!
 //! File bytes do not pass through here. [`Output::Serve`] and
 //! [`Output::Store`] hand a range to the host, which reports progress.
@@ -37,35 +37,36 @@ use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// The very first input: what the store remembered.
+    /// The very first input, with what the store remembered.
     Start(Restored),
-    /// Somebody connected. `conn` is even and new; `local` is where it has
-    /// found us, when the host knows.
+    /// A peer connected. `conn` is even and new; `local` is our address that it
+    /// connected to, when the host knows it.
     Accepted { conn: ConnId, peer: SocketAddr, local: Option<SocketAddr> },
-    /// A dial of ours succeeded.
+    /// A dial succeeded.
     Dialed { conn: ConnId, local: SocketAddr },
-    /// A dial of ours failed.
+    /// A dial failed.
     DialFailed { conn: ConnId, why: DialError },
-    /// Bytes came in, in order, cut anywhere.
+    /// Bytes were received, in order, split anywhere.
     Bytes {
         conn: ConnId,
         #[serde(with = "crate::hex")]
         data: Vec<u8>,
     },
-    /// The connection is gone for reading and writing; nothing follows.
+    /// The connection is gone in both directions; no further input about it
+    /// follows.
     Closed { conn: ConnId },
-    /// So many bytes of earlier writes have not left yet.
+    /// So many bytes of earlier writes are still unsent.
     Backlog { conn: ConnId, bytes: u64 },
     /// So many bytes of the range being served have been taken by the peer, as
     /// far as the host can tell, counted from the start of that range. All of
-    /// them have as soon as the host needs the file no more.
+    /// them count as taken as soon as the host does not need the file any more.
     Served { conn: ConnId, bytes: u64 },
     /// So many bytes of the range being stored are safe on disk, counted
     /// from the start of that range.
     Stored { conn: ConnId, bytes: u64 },
-    /// The body being stored by [`Output::StoreBody`] is over, and all of it is
-    /// safe on disk. `unread` had come in behind it; where the connection was
-    /// its end, [`Input::Closed`] follows.
+    /// The body being stored by [`Output::StoreBody`] has ended, and all of it
+    /// is safe on disk. `unread` are bytes received after it; when the
+    /// connection's end was the end of the body, [`Input::Closed`] follows.
     BodyEnded {
         conn: ConnId,
         #[serde(with = "crate::hex")]
@@ -77,35 +78,36 @@ pub enum Input {
     /// The answer to [`Output::Verify`] and [`Output::Hash`] when the part file
     /// cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
-    /// The answer to [`Output::Verify`]. A host that cannot hash says `None`:
-    /// a download whose hash nobody knows is whole then, any other fails.
+    /// The answer to [`Output::Verify`]. A host that cannot hash answers
+    /// `None`: then a download whose hash was not known is complete, and any
+    /// other fails.
     Verified { fetch: FetchId, sha1: Option<Sha1> },
-    /// A file is shared from now on, or its entry changed (a hash came in).
+    /// A file is shared from now on, or its entry changed (its hash became
+    /// known).
     Shared(FileInfo),
     /// A file is no longer shared.
     Unshared { index: FileIndex },
-    /// Datagrams came from one peer, one behind the other: each as long as
-    /// `segment`, the last one possibly shorter.
+    /// Datagrams of one peer, concatenated: each is `segment` bytes long, the
+    /// last one may be shorter.
     Datagrams {
         from: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
         data: Payload,
     },
-    /// The user wants something.
+    /// A command of the user.
     Command(Command),
-    /// The turn is over: messages and acknowledgements that are due leave now,
-    /// together. Without this they leave with the next timeout, whose deadline
-    /// is the present while something waits.
+    /// The host's turn is over: messages and acknowledgements that are due are
+    /// sent now, together. Without this they are sent at the next timeout,
+    /// whose deadline is the present as long as something waits.
     Flush,
-    /// An answer to [`Output::Swarm`].
+    /// The host's answer to [`Output::Swarm`].
     Swarm(swarm::Input),
-    /// The answer to [`Output::Hash`]: what the piece that begins at `start` is
-    /// in a hash tree (THEX). A host that cannot hash says `None`: pieces are
-    /// not checked then.
+    /// The answer to [`Output::Hash`]: the hash tree node (THEX) of the piece
+    /// that begins at `start`. A host that cannot hash answers `None`: then
+    /// pieces are not checked.
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
-    /// The answer to [`Output::Judge`]: whether these are the words of somebody
-    /// who may be served.
+    /// The answer to [`Output::Judge`]: whether the credentials are good.
     Judged { conn: ConnId, good: bool },
 }
 
@@ -113,7 +115,7 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {
-    /// Connect. `conn` is odd and new.
+    /// Open a connection. `conn` is odd and new.
     Dial { conn: ConnId, to: SocketAddr },
     /// Send bytes, after everything asked for earlier on this connection.
     Write {
@@ -121,16 +123,17 @@ pub enum Output {
         #[serde(with = "crate::hex")]
         data: Vec<u8>,
     },
-    /// Close. `flush` sends what is still to be written first; the host
-    /// bounds that wait. No input about `conn` follows but `Closed`.
+    /// Close a connection. `flush` sends what is still to be written first; the
+    /// host limits how long that may take. The only further input about `conn`
+    /// is `Closed`.
     Close { conn: ConnId, flush: bool },
     /// Send bytes `start..end` of a file, which may be none, after everything
     /// asked for earlier on this connection; report with [`Input::Served`].
     Serve { conn: ConnId, file: FileRef, start: u64, end: u64 },
-    /// Write the next `end - start` bytes that come in on this connection to
-    /// the file at `start`; report with [`Input::Stored`]. `early` are
-    /// the first of them, which had already come in with the head. What
-    /// comes in after them is [`Input::Bytes`] again.
+    /// Write the next `end - start` bytes received on this connection to the
+    /// file at `start`; report with [`Input::Stored`]. `early` are the first of
+    /// them, which were received along with the head. Bytes received after the
+    /// range are [`Input::Bytes`] again.
     Store {
         conn: ConnId,
         file: FileRef,
@@ -139,10 +142,11 @@ pub enum Output {
         #[serde(with = "crate::hex")]
         early: Vec<u8>,
     },
-    /// Write the body that comes in on this connection to a download, from its
-    /// beginning: in chunks (RFC 9112 §7.1), or until the connection ends.
-    /// Report with [`Input::Stored`], at the end with [`Input::BodyEnded`]. One
-    /// that is longer than `most` bytes, or no chunks, ends the connection.
+    /// Write the body received on this connection to a download, from its first
+    /// byte: in chunks (RFC 9112 §7.1), or until the connection ends. Report
+    /// progress with [`Input::Stored`] and the end with [`Input::BodyEnded`]. A
+    /// body that is longer than `most` bytes, or is not chunked as announced,
+    /// ends the connection.
     StoreBody {
         conn: ConnId,
         fetch: FetchId,
@@ -151,46 +155,47 @@ pub enum Output {
         #[serde(with = "crate::hex")]
         early: Vec<u8>,
     },
-    /// Make room for a download, or open it again.
+    /// Create the part file of a download, or open it again.
     Allocate { fetch: FetchId, name: String, size: Option<u64> },
     /// Hash a finished download; answered with [`Input::Verified`].
     Verify { fetch: FetchId },
-    /// A download is whole and right: give it its final name.
+    /// A download is complete and verified: give it its final name.
     Complete { fetch: FetchId },
-    /// Remember something. Durable before any later output of the same list
-    /// is carried out: that is the write-ahead rule.
+    /// Save a change. It is durable before any later output of the same list is
+    /// carried out: that is the write-ahead rule.
     Persist(Op),
     /// An answer to the user.
     Answer(Answer),
-    /// Send datagrams to one peer, cut from `data`: each as long as `segment`,
-    /// the last one possibly shorter.
+    /// Send datagrams to one peer, cut from `data`: each is `segment` bytes
+    /// long, the last one may be shorter.
     Datagrams {
         to: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
         data: Payload,
     },
-    /// Messages of one connection for the application, each exactly once.
+    /// Messages of one connection for the application, each delivered exactly
+    /// once.
     Deliver { from: SocketAddr, conn: Conn, messages: Vec<Message> },
-    /// Messages that were not taken, back to whoever sent them: the first of
-    /// them for this reason, the others because they stand behind it.
+    /// Messages that were not accepted, back to their sender: the first one for
+    /// this reason, the others because they come after it.
     Refused { to: SocketAddr, messages: Vec<Message>, why: Refusal },
     /// After [`Refusal::Full`]: there is room again.
     Writable { to: SocketAddr },
-    /// Something for a swarm.
+    /// An output of the swarm service.
     Swarm(swarm::Output),
     /// Hash bytes `start..end` of a download as they are on disk now, as one
     /// piece of a hash tree; answered with [`Input::Hashed`].
     Hash { fetch: FetchId, start: u64, end: u64 },
-    /// Somebody says in these words (`Authorization`, RFC 7617) that it may be
-    /// served; answered with [`Input::Judged`]. What it asks waits meanwhile.
+    /// A client sent these credentials (`Authorization`, RFC 7617); answered
+    /// with [`Input::Judged`]. Its request waits until then.
     Judge { conn: ConnId, words: String },
 }
 
-/// A message that travels in datagrams.
+/// A message sent in datagrams.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
-    /// When it is delivered.
+    /// When it is delivered: in order, or as soon as it is complete.
     pub order: Order,
     /// Its bytes.
     #[serde(with = "crate::hex")]
@@ -203,36 +208,36 @@ pub struct Message {
 pub enum FileRef {
     /// A shared file.
     Shared(FileIndex),
-    /// A download of ours, as far as it has come.
+    /// A download of ours, as far as it is on disk.
     Fetch(FetchId),
     /// A file of a swarm.
     Swarm(SwarmFile),
 }
 
-/// A file somebody may download from us.
+/// A file that others may download from us.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Its number in URLs.
     pub index: FileIndex,
-    /// Its name in URLs: the shared folder it is in, the folders below that,
-    /// and its own, with slashes between them. Never used as a path.
+    /// Its name in URLs: the shared folder, the folders below it, and the
+    /// file's own name, joined by slashes. Never used as a path.
     pub name: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Its SHA-1, once it is known.
+    /// Its SHA-1, once known.
     pub sha1: Option<Sha1>,
-    /// What it is, for the queue.
+    /// Identifies its content, for the queue.
     pub key: FileKey,
-    /// When it was last changed, on a host that counts from the Unix epoch.
+    /// When it was last changed, on a host whose time is Unix time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<Instant>,
-    /// Its hash tree, once that is known.
+    /// Its hash tree, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
 }
 
 impl FileInfo {
-    /// Its name without any folder.
+    /// Its name without folders.
     #[must_use]
     pub fn leaf(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
@@ -254,19 +259,19 @@ pub struct Restored {
     /// The hash trees of some of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<(FetchId, Arc<Tree>)>,
-    /// Those of them that nobody is asked for until the user says so.
+    /// Those that are paused: no source is asked until the user resumes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paused: Vec<FetchId>,
     /// What is shared at start.
     pub shared: Vec<FileInfo>,
-    /// Others of the overlay.
+    /// Hosts of the overlay.
     pub hosts: Vec<HostRow>,
-    /// Of swarms.
+    /// What is remembered of swarms.
     #[serde(default)]
     pub swarm: swarm::Restored,
 }
 
-/// Somebody of the overlay, as written to the store.
+/// A host of the overlay, as written to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HostRow {
     /// Where it listens.
@@ -275,39 +280,40 @@ pub struct HostRow {
     pub heard: Instant,
 }
 
-/// What a user can tell a node.
+/// What a user can command a node to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Download; answered with [`Answer::Fetching`], later `Fetched`. A get
-    /// whose name and SHA-1 (or sources) equal a remembered one goes on with it.
+    /// Download; answered with [`Answer::Fetching`], later `Fetched`. A `Get`
+    /// whose name and SHA-1 (or sources) equal those of a remembered download
+    /// continues it.
     Get(Get),
-    /// Give a download up and forget it and its bytes. One that is whole is only
-    /// told of no more; its file stays.
+    /// Give up a download, and delete it with its bytes. One that is complete
+    /// is only taken off the list; its file stays.
     Cancel { fetch: FetchId },
-    /// Ask all sources of a download now, allowed or not.
+    /// Ask all sources of a download now, even before they allow it.
     AskNow { fetch: FetchId },
-    /// Ask nobody for so long.
+    /// Send no request of this download for so long.
     Sleep { fetch: FetchId, length: Duration },
     /// Connect to `to`, send `GIV` for a file and serve on that connection.
     Giv { to: SocketAddr, index: FileIndex },
     /// Expect a `GIV` from a servent for a download of ours.
     ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
-    /// Have somebody for a neighbour in the overlay, now and whenever there
-    /// are too few.
+    /// Connect to this host as a neighbour in the overlay, now and whenever
+    /// there are too few neighbours.
     Join { at: SocketAddr },
-    /// Somebody of the local network says it is there: of use when we have
-    /// too few neighbours. An address from farther away is not believed.
+    /// A host of the local network announced itself: it is used when we have
+    /// too few neighbours. An address from farther away is ignored.
     Nearby { at: SocketAddr },
-    /// Ask the overlay for names with all these words, or for files by
-    /// `urn:sha1:`; answered with [`Answer::Found`] as hits come in.
+    /// Search the overlay for names with all these words, or for files by
+    /// `urn:sha1:`; answered with [`Answer::Found`] as hits arrive.
     Search { search: u32, words: String },
-    /// New neighbours are not asked any more.
+    /// Stop sending a search to new neighbours.
     EndSearch { search: u32 },
-    /// Ask a servent that cannot be reached to connect to us (`GIV`);
-    /// answered with [`Answer::NoWay`] when nobody knows the way. Its push
-    /// `proxies` are asked first, one after the other; `via` is a neighbour
-    /// that is said to know the way.
+    /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
+    /// with [`Answer::NoWay`] when no route to it is known. Its push `proxies`
+    /// are asked first, one after the other; `via` is a neighbour that is said
+    /// to have a route.
     AskPush {
         servent: Guid,
         index: FileIndex,
@@ -317,30 +323,31 @@ pub enum Command {
     },
     /// Change the number of upload slots.
     Slots { slots: u32 },
-    /// We are reached at another address from now on.
+    /// Others reach us at a new address from now on.
     Listening { at: SocketAddr },
-    /// Send messages, in their order; [`Output::Refused`] gives back what
-    /// there is no room for.
+    /// Send messages in this order; [`Output::Refused`] returns those there is
+    /// no room for.
     SendMessages { to: SocketAddr, messages: Vec<Message> },
-    /// So much of what was delivered has been consumed; without this the
-    /// peer's window closes.
+    /// The application has consumed this many of the delivered messages and
+    /// bytes; without this the peer's window closes.
     TakenMessages { from: SocketAddr, messages: u64, bytes: u64 },
-    /// Send the messages that are kept for a peer, then end our half of the
+    /// Send the messages still queued for a peer, then close our half of the
     /// connection (UC-7).
     CloseMessages { to: SocketAddr },
-    /// Drop a half of a connection as if it had never been: for a peer that
-    /// does not answer, for tests and faults.
+    /// Drop one half of a connection without a trace: for a peer that does not
+    /// answer, for tests and faults.
     ForgetMessages { peer: SocketAddr, side: Side },
-    /// Something in a swarm; answered with [`Answer::Swarm`].
+    /// A command to the swarm service; answered with [`Answer::Swarm`].
     Swarm(swarm::Command),
-    /// Finish: say goodbye, save, answer [`Answer::Stopped`].
+    /// Stop: say goodbye, save, answer [`Answer::Stopped`].
     Stop,
-    /// Where a source of a download sends us, as [`Answer::Moved`] told;
-    /// `None` when that is nowhere.
+    /// Where a source of a download redirects us, after [`Answer::Moved`];
+    /// `None` when it leads nowhere.
     Moved { fetch: FetchId, from: Source, to: Option<Source> },
-    /// Ask nobody for a download until [`Command::Resume`], over restarts too.
+    /// Ask no source of a download until [`Command::Resume`], even after a
+    /// restart.
     Pause { fetch: FetchId },
-    /// Go on with a download that is paused, or ended without its file.
+    /// Continue a download that is paused, or that ended without its file.
     Resume { fetch: FetchId },
 }
 
@@ -349,37 +356,37 @@ pub enum Command {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Answer {
-    /// The download has this number.
+    /// The number of the download.
     Fetching { fetch: FetchId },
-    /// The download is whole, checked and named.
+    /// The download is complete, verified and has its final name.
     Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
     /// The download ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
-    /// The overlay found something.
+    /// A hit of the overlay.
     Found(Hit),
-    /// Nobody knows the way to a servent that was to connect to us.
+    /// No route is known to the servent that should connect to us.
     NoWay { servent: Guid },
-    /// Whom we wanted for a neighbour does not want us, and says why.
+    /// A host we wanted as a neighbour refused, and says why.
     Refused { at: SocketAddr, status: u16, reason: String },
     /// No such download.
     Unknown { fetch: FetchId },
-    /// How it goes in a swarm.
+    /// An answer of the swarm service.
     Swarm(swarm::Answer),
-    /// Everything is said and saved.
+    /// Everybody is told and everything is saved.
     Stopped,
     /// The command is for a service that is not configured.
     Off { service: Service },
-    /// A source says that the file is elsewhere, in the words of its
-    /// `Location`. The host looks that up and gives [`Command::Moved`].
+    /// A source redirects us, with the value of its `Location`. The host
+    /// resolves it and gives [`Command::Moved`].
     Moved { fetch: FetchId, from: Source, to: String },
 }
 
-/// What a node can be configured to do.
+/// The services a node can be configured with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Service {
-    /// Give files away: [`super::Config::http`].
+    /// Serve files: [`super::Config::http`].
     Http,
     /// Download: [`super::Config::download`].
     Downloads,
@@ -403,7 +410,7 @@ impl From<fetch::Answer> for Answer {
     }
 }
 
-/// A file that the overlay found.
+/// A file found through the overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hit {
     /// The search it answers.
@@ -416,21 +423,21 @@ pub struct Hit {
     pub name: String,
     /// Bytes.
     pub size: u64,
-    /// Its hash, if told.
+    /// Its SHA-1, if told.
     pub sha1: Option<Sha1>,
-    /// Who has it.
+    /// The servent that has it.
     pub servent: Guid,
-    /// It cannot be reached: ask by push.
+    /// It cannot be reached: a push is needed.
     pub push: bool,
-    /// All its slots are taken.
+    /// All its upload slots are taken.
     pub busy: bool,
-    /// Links between that servent and us, but for the last.
+    /// How many times the hit was relayed on its way to us.
     pub hops: u8,
     /// The neighbour it came through.
     pub from: IpAddr,
-    /// Where that neighbour listens, as far as known: it knows the way back.
+    /// Where that neighbour listens, if known: it has the route back.
     pub through: Option<SocketAddr>,
-    /// Who passes pushes on to it.
+    /// Its push proxies.
     #[serde(default)]
     pub proxies: Vec<SocketAddr>,
 }
@@ -443,17 +450,17 @@ pub enum Op {
     Servent(Guid),
     /// A place or slot, new or changed.
     Queue(Row),
-    /// A place or slot that is no more.
+    /// A place or slot that is gone.
     QueueGone(Guid),
     /// A download, new or changed.
     Fetch(Arc<PartRow>),
-    /// A download that is finished or given up, and its hash tree with it.
+    /// A download that is finished or given up; its hash tree goes with it.
     FetchGone(FetchId),
-    /// Somebody of the overlay, new or heard of again.
+    /// A host of the overlay, new or heard of again.
     Host(HostRow),
-    /// Somebody of the overlay who is forgotten.
+    /// A host of the overlay that is forgotten.
     HostGone(SocketAddr),
-    /// A change of what is remembered of swarms.
+    /// A change to what is remembered of swarms.
     Swarm(swarm::Op),
     /// The hash tree of a download, or that it has none any more.
     Tree(FetchId, Option<Arc<Tree>>),

@@ -1,5 +1,5 @@
-//! The first line decides what a connection is: an HTTP request, a `GIV`, a
-//! `QUEUE`, a neighbour's handshake, or nothing we speak.
+//! The first line of a connection decides what it is: an HTTP request, a `GIV`
+//! or `QUEUE` line, a neighbour's handshake, or nothing we speak.
 
 use alloc::string::{String, ToString};
 
@@ -15,11 +15,11 @@ use crate::id::ConnId;
 use crate::wire::gnutella::Hello;
 use crate::wire::queue::Line;
 
-/// Longest line that is not HTTP.
+/// The longest first line that is not HTTP.
 const LINE: usize = 1_024;
 
-/// The first line of a connection decides whose it is; from then on it is the
-/// service's.
+/// Decides from the first line which service a connection belongs to; from then
+/// on that service reads it.
 pub(super) fn read(
     cx: &mut Cx<'_>,
     conn: ConnId,
@@ -66,8 +66,8 @@ pub(super) fn read(
     }
 }
 
-/// Deals with what is unread of a connection that is served. What only the
-/// overlay knows is asked of it in between.
+/// Processes the unread bytes of a connection that `http` serves. Pushes, which
+/// only the overlay can pass on, are handed to it in between.
 pub(super) fn serve(
     cx: &mut Cx<'_>,
     conn: ConnId,
@@ -84,25 +84,25 @@ pub(super) fn serve(
     }
 }
 
-/// What the first line of a connection makes of it.
+/// What a first line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum First {
-    /// The line is not whole yet.
+    /// The line is not complete yet.
     More,
     /// An HTTP request.
     Http,
-    /// A `GIV` or `QUEUE` line, and how many bytes it had.
+    /// A `GIV` or `QUEUE` line, and its length in bytes.
     Line(String, usize),
     /// A handshake of the overlay.
     Overlay,
-    /// A frame of PDTP.
+    /// A PDTP frame.
     Frame,
     /// Nothing we speak.
     Garbage,
 }
 
-/// Looks at the first line, after any empty ones. Whoever takes `frames` sees
-/// one by the bracket behind its length: no line has it there.
+/// Looks at the first line, after any empty ones. When `frames` are accepted,
+/// one is recognised by the bracket after its length, where no line has one.
 pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
     if frames {
         match bytes {
@@ -124,7 +124,8 @@ pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
         return First::Overlay;
     }
     let Some(length) = bytes[from..].iter().position(|&b| b == b'\n') else {
-        // Too long a line is for the head parser to refuse properly.
+        // A line that is too long is left to the head parser, which refuses it
+        // properly.
         return if bytes.len() >= limit as usize { First::Http } else { First::More };
     };
     let line = &bytes[from..from + length];

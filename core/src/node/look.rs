@@ -1,5 +1,5 @@
-//! Putting a [`NodeView`] together: the queue knows ids and keys, the node
-//! knows names and how far each body has come.
+//! Builds a [`NodeView`]: the queue knows ids and keys; the node knows names
+//! and how far each body has been sent.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -24,8 +24,8 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// All of a node, with `count` places of the line from position `from`
-    /// (the first is 1) on.
+    /// A view of the whole node, with `count` places of the queue starting at
+    /// position `from` (the first is 1).
     pub(super) fn node(self, from: u32, count: u32) -> NodeView {
         let raw = self.http.queue.view(from, count, self.now);
         NodeView {
@@ -45,8 +45,8 @@ impl Look<'_> {
         }
     }
 
-    /// The line sorted into its lanes: how many stand in each, and the cards
-    /// inside the windows, in the order of the line.
+    /// The queue sorted into lanes: how many places are in each, and the cards
+    /// inside the windows, in queue order.
     pub(super) fn lanes(self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
         let (totals, places) = self.http.queue.lanes(windows, self.now);
         let server::Lanes { sync, asynchronous, grace, beyond } = totals;
@@ -93,12 +93,12 @@ impl Look<'_> {
         }
     }
 
-    /// The whole address of who is connected.
+    /// The full address of a client that is connected.
     fn address(self, conn: Option<ConnId>) -> Option<String> {
         Some(self.io.get(conn?)?.peer.to_string())
     }
 
-    /// The range on its way out, and how much of it has left.
+    /// The range being sent, and how many bytes of it have been sent.
     fn progress(self, conn: Option<ConnId>) -> (u64, u64, u64) {
         match conn.and_then(|c| self.io.get(c)).map(|c| &c.phase) {
             Some(Phase::Sending(t)) => (t.start, t.end, t.sent),

@@ -5,22 +5,22 @@
 //! pure function of its config, its seed and the instants and inputs it was
 //! given.
 //!
-//! What comes in goes one way: [`Node`] looks whose it is, and the service it
-//! is for does the rest, with the connections as an argument. No service
-//! calls another; what one needs of another it is handed to look at.
+//! An input takes one path: [`Node`] finds the service it belongs to, and the
+//! service does the rest, with the connections as an argument. No service calls
+//! another; what it needs of another is passed to it by reference.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `io`, `config`, `event`, `view` | the boundary: plain data |
-//! | `connections` | the room below all services: bytes, limits, deadlines |
-//! | `cx` | what every service has at hand in one call |
-//! | `lines` | what the first line makes of a connection |
-//! | `http` | the service that gives files away: the upload queue and its replies |
-//! | `downloads` | the service that downloads |
+//! | `connections` | the layer below all services: bytes, limits, deadlines |
+//! | `cx` | the context every service gets in a call |
+//! | `lines` | the first line decides which service a connection belongs to |
+//! | `http` | the service that serves files: the upload queue and its replies |
+//! | `downloads` | the download service |
 //! | `datagrams` | the service that sends and receives messages over datagrams |
-//! | `overlay` | neighbours, what they ask and what we ask them |
-//! | `swarm` | pieces of files between many: coordinator and client |
-//! | `catalog`, `parts`, `hits` | what we share, whole and in parts, and told to others |
+//! | `overlay` | neighbours, their queries and ours |
+//! | `swarm` | pieces of files exchanged by many peers: coordinator and client |
+//! | `catalog`, `parts`, `hits` | what we share, whole and in parts, and the hits that announce it |
 //! | `boot`, `look` | start, stop, commands; views |
 
 mod boot;
@@ -81,7 +81,7 @@ pub use self::view::{Lane, LaneTotals};
 /// The effect list of a node.
 type Effects = FxOf<Node>;
 
-/// A servent, whole.
+/// A whole servent.
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
@@ -96,7 +96,8 @@ type Effects = FxOf<Node>;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Shared with the keyframes of a world and with the nodes like this one.
+    /// Shared with the keyframes of a world and with other nodes of the same
+    /// configuration.
     config: Arc<Config>,
     root: Rng,
     now: Instant,
@@ -105,13 +106,13 @@ pub struct Node {
     io: Connections,
     http: Http,
     downloads: Downloads,
-    /// `None` when it is not configured, as the next.
+    /// `None` when not configured; the next two as well.
     overlay: Option<Box<overlay::Overlay>>,
     datagrams: Option<Datagrams>,
     swarm: Option<Box<Swarm>>,
 }
 
-/// Where a node is in its life.
+/// The life cycle of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
@@ -157,43 +158,43 @@ impl Node {
         self.us.servent
     }
 
-    /// What the node looks like since its last input or timeout, with
-    /// `count` places of the line from position `from` (the first is 1) on.
+    /// The state of the node after its last input or timeout, with `count`
+    /// places of the queue starting at position `from` (the first is 1).
     #[must_use]
     pub fn view(&self, from: u32, count: u32) -> NodeView {
         self.look().node(from, count)
     }
 
-    /// The line sorted into its lanes: how many stand in each, and the cards
-    /// inside the windows, in the order of the line.
+    /// The queue sorted into lanes: how many places are in each, and the cards
+    /// inside the windows, in queue order.
     #[must_use]
     #[doc(hidden)]
     pub fn lanes(&self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
         self.look().lanes(windows)
     }
 
-    /// What the router looks like; `None` without one.
+    /// The state of the overlay's router; `None` without one.
     #[must_use]
     #[doc(hidden)]
     pub fn overlay(&self) -> Option<routing::RouterView> {
         self.overlay.as_ref().map(|overlay| overlay.view())
     }
 
-    /// How many others of the overlay are known, neighbours or not.
+    /// How many hosts of the overlay are known, neighbours included.
     #[must_use]
     pub fn hosts(&self) -> usize {
         self.overlay.as_ref().map_or(0, |overlay| overlay.hosts())
     }
 
-    /// Its messages over datagrams, to be looked at; `None` when it is
-    /// configured without.
+    /// The endpoint of messages over datagrams, read-only; `None` when
+    /// datagrams are not configured.
     #[must_use]
     pub fn datagrams(&self) -> Option<&unicast::Endpoint> {
         self.datagrams.as_ref().map(Datagrams::endpoint)
     }
 
-    /// What its part in swarms looks like, with `clients` of each file it
-    /// coordinates.
+    /// The state of its part in swarms, with at most `clients` clients of each
+    /// file it coordinates.
     #[must_use]
     #[doc(hidden)]
     pub fn swarm(&self, clients: u32) -> swarm::SwarmView {
@@ -205,7 +206,7 @@ impl Node {
         Look { now: *now, io, http, downloads }
     }
 
-    /// One input of a node that runs.
+    /// Handles one input of a running node.
     fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -264,7 +265,7 @@ impl Node {
         }
     }
 
-    /// Somebody connected.
+    /// A peer connected.
     fn accepted(
         &mut self,
         now: Instant,
@@ -283,7 +284,7 @@ impl Node {
         }
     }
 
-    /// A dial is through: whoever wanted it goes on.
+    /// A dial succeeded: the service that asked for it goes on.
     fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
@@ -307,10 +308,10 @@ impl Node {
         }
     }
 
-    /// A dial came to nothing.
+    /// A dial failed.
     fn dial_failed(&mut self, now: Instant, conn: ConnId, why: DialError, fx: &mut Effects) {
         if matches!(self.io.get(conn).map(|c| &c.phase), Some(Phase::Closing)) {
-            // Given up while it was under way.
+            // Closed by us while the dial was under way.
             return self.closed(now, conn, fx);
         }
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
@@ -330,7 +331,8 @@ impl Node {
         }
     }
 
-    /// Bytes came in: to whom the connection belongs.
+    /// Bytes were received: passes them to the service that owns the
+    /// connection.
     fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -369,8 +371,8 @@ impl Node {
         }
     }
 
-    /// What was written to a connection piles up because the other end does
-    /// not read it.
+    /// Bytes written to a connection pile up because the peer does not read
+    /// them.
     fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -393,7 +395,7 @@ impl Node {
         }
     }
 
-    /// The disk failed a connection: a part file, or a file being served.
+    /// A disk error of a connection: of a part file, or of a file being served.
     fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, swarm, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -416,7 +418,7 @@ impl Node {
         http.files.put(info);
     }
 
-    /// A file is shared no longer.
+    /// A file is no longer shared.
     fn unshared(&mut self, now: Instant, index: FileIndex, fx: &mut Effects) {
         let Self { config, us, io, http, overlay, .. } = self;
         if http.files.get(index).is_none() {
@@ -428,7 +430,7 @@ impl Node {
         http.files.remove(index);
     }
 
-    /// A timer of a connection has run out.
+    /// A timer of a connection expired.
     fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, .. } = self;
         let cx = &mut Cx { now, config, us, io, fx };
@@ -447,8 +449,8 @@ impl Node {
     }
 }
 
-/// What a dial was for, if there is one under way; one given up meanwhile is
-/// no fault of the host.
+/// What a dial was for, if it is still under way; one that we gave up in the
+/// meantime is no fault of the host.
 fn dialing(io: &Connections, conn: ConnId, fx: &mut Effects) -> Option<Purpose> {
     match io.get(conn).map(|c| &c.phase) {
         Some(Phase::Dialing(purpose)) => return Some(*purpose),
@@ -469,7 +471,7 @@ impl Engine for Node {
             (_, Input::Start(restored)) => self.start(now, restored, fx),
             (State::New, _) => tell(fx, ConnEvent::Misuse { fault: Misuse::NotStarted }),
             (State::Running, input) => self.input(now, input, fx),
-            // What was under way when it stopped still comes in.
+            // Inputs that were already under way when it stopped.
             (State::Stopped, _) => {}
         }
     }
@@ -519,7 +521,7 @@ impl Engine for Node {
     }
 }
 
-/// The swarm, when an open connection is one of its.
+/// The swarm service, when an open connection belongs to it.
 fn swarm_of<'a>(
     io: &mut Connections,
     conn: ConnId,
@@ -529,7 +531,7 @@ fn swarm_of<'a>(
     swarm.as_deref_mut().filter(|_| its)
 }
 
-/// Adds an event of our own.
+/// Adds an event of the node itself.
 fn tell(fx: &mut Effects, event: ConnEvent) {
     fx.event(Event::Conn(event));
 }

@@ -1,7 +1,7 @@
-//! Downloads that are not whole yet, for those who ask for what is there.
+//! Unfinished downloads, for clients that request what is already there.
 //!
-//! The node reads them off the rows the fetch engine saves, so what is offered
-//! is never more than what is safe on disk.
+//! Taken from the rows that the fetch engine saves, so that no more is offered
+//! than what is safe on disk.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -30,15 +30,15 @@ pub(super) struct Subject {
     pub(super) body: Body,
     /// Its SHA-1, once it is known.
     pub(super) sha1: Option<Sha1>,
-    /// Bytes of the whole file.
+    /// Size of the whole file in bytes.
     pub(super) size: u64,
-    /// What it is, for the queue.
+    /// Identifies its content, for the queue.
     pub(super) key: FileKey,
-    /// When it was last changed, where that is known.
+    /// When it was last changed, if known.
     pub(super) modified: Option<Instant>,
-    /// Its hash tree, where that is known.
+    /// Its hash tree, if known.
     pub(super) tree: Option<Arc<Tree>>,
-    /// The bytes there are, when not all of them are.
+    /// The available ranges, when not all bytes are available.
     pub(super) available: Option<AvailableRanges>,
 }
 
@@ -51,7 +51,8 @@ impl From<&FileInfo> for Subject {
 }
 
 impl Subject {
-    /// As much of `start..end` as can be sent at once, from `start` on.
+    /// As much of `start..end` as can be sent in one piece beginning at
+    /// `start`.
     pub(super) fn within(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let Some(available) = &self.available else { return Some((start, end)) };
         if start == end {
@@ -70,7 +71,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// A download is new or has grown.
+    /// Adds a download, or replaces it when more of it is on disk.
     pub(super) fn put(&mut self, row: &Arc<PartRow>) {
         if row.get.sha1.is_some() && row.size.is_some() {
             self.by_fetch.insert(row.fetch, Arc::clone(row));
@@ -82,7 +83,7 @@ impl Parts {
         self.by_fetch.remove(&fetch);
     }
 
-    /// What there is of the file with this content.
+    /// The available part of the file with this content.
     pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<Subject> {
         let row = self.by_fetch.values().find(|r| r.get.sha1 == Some(sha1))?;
         let size = row.size?;

@@ -1,5 +1,5 @@
-//! What a node looks like from outside: plain data for `servent status`, the
-//! lab's queue view and the inspector. Instants are microseconds of the host.
+//! The state of a node as plain data, for `servent status`, the lab's queue
+//! view and the inspector. Times are the host's, in microseconds.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::fetch::FetchView;
 use crate::queue::Dialect;
 
-/// A whole node.
+/// The state of a whole node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NodeView {
@@ -29,51 +29,52 @@ pub struct NodeView {
 pub struct QueueView {
     /// Upload slots.
     pub slots: u32,
-    /// Slots nobody holds.
+    /// Slots that nobody uses.
     pub free: u32,
-    /// Places in the line, all of them.
+    /// Places in the queue, in total.
     pub length: u32,
     /// The most places there can be.
     pub capacity: u32,
-    /// Those in a slot.
+    /// The active slots.
     pub uploads: Vec<SlotCard>,
-    /// The first card below stands at this position.
+    /// The position of the first card below.
     pub from: u32,
-    /// Places in the line, a window of it, in order.
+    /// A window of the places in the queue, in order.
     pub cards: Vec<Card>,
-    /// For whom free slots are kept, in order of arrival.
+    /// The clients that free slots are reserved for, in order of arrival.
     pub kept: Vec<Kept>,
 }
 
-/// A free slot and whom it is kept for.
+/// A free slot and the client it is reserved for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Kept {
-    /// The id of the place.
+    /// The id of the client's place.
     pub ticket: String,
     /// Its address.
     pub peer: String,
     /// Its position; 1 is next.
     pub position: u32,
-    /// It may not ask before this.
+    /// The client may not ask before this.
     pub not_before: u64,
-    /// From then on whoever of the line asks first is served.
+    /// From then on the first client of the queue that asks is served.
     pub open_at: u64,
-    /// By then it has to ask, or the slot is kept for the next.
+    /// When the client has not asked by then, the slot is reserved for the next
+    /// one.
     pub until: u64,
 }
 
-/// How many places stand in which lane.
+/// How many places are in each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LaneTotals {
-    /// The wire is kept.
+    /// The connection is kept.
     pub sync: u32,
-    /// The wire is cut on purpose.
+    /// The connection is closed on purpose.
     #[serde(rename = "async")]
     pub asynchronous: u32,
-    /// The place is held.
+    /// The client is absent, and its place is held.
     pub grace: u32,
-    /// Further back, in whichever lane: not looked at.
+    /// Further back, in any lane: not counted by lane.
     pub beyond: u32,
 }
 
@@ -85,7 +86,7 @@ pub struct SlotCard {
     pub ticket: String,
     /// Its address.
     pub peer: String,
-    /// Its language.
+    /// Its queueing dialect.
     pub dialect: Dialect,
     /// The file's name.
     pub file: String,
@@ -95,27 +96,27 @@ pub struct SlotCard {
     pub start: u64,
     /// Its end.
     pub end: u64,
-    /// Bytes of it that have left.
+    /// Bytes of it that have been sent.
     pub sent: u64,
     /// Since when it holds the slot.
     pub since: u64,
-    /// Broken and held for its owner until then.
+    /// Its connection broke; the slot is reserved for it until then.
     pub reserved_until: Option<u64>,
 }
 
-/// Which lane of the queue a place stands in.
+/// The lane of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
-    /// The wire is kept.
+    /// The connection is kept.
     Sync,
-    /// The wire is cut on purpose; the client comes back.
+    /// The connection is closed on purpose; the client comes back to poll.
     Async,
-    /// The wire broke, or the poll is overdue but forgiven; the place is held.
+    /// The connection broke, or the poll is overdue; the place is still held.
     Grace,
 }
 
-/// A client in the line.
+/// A client in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Card {
@@ -123,7 +124,7 @@ pub struct Card {
     pub ticket: String,
     /// Its address.
     pub peer: String,
-    /// Its language.
+    /// Its queueing dialect.
     pub dialect: Dialect,
     /// The file's name.
     pub file: String,
@@ -131,20 +132,20 @@ pub struct Card {
     pub lane: Lane,
     /// Its position now; 1 is next.
     pub position: u32,
-    /// The position it was told last; 0 before the first reply.
+    /// The last position it was told; 0 before the first reply.
     pub told: u32,
-    /// When it was told.
+    /// When it was told that position.
     pub told_at: u64,
-    /// Asking before this is too early.
+    /// A request before this is too early.
     pub not_before: u64,
-    /// Not having asked by this loses the place.
+    /// A client that has not asked by this loses its place.
     pub deadline: u64,
-    /// When a slot may come, in seconds, if that can be said.
+    /// Estimated time to a slot, in seconds, if it can be estimated.
     pub eta: Option<u64>,
     /// Connected now.
     pub present: bool,
     /// The connection, when there is one.
     pub conn: Option<u64>,
-    /// How often its connection broke.
+    /// How often its connection has broken.
     pub breaks: u8,
 }

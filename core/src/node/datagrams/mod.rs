@@ -1,11 +1,11 @@
 //! Reliable messages over datagrams: the service that joins
-//! [`wire::unicast`](crate::wire::unicast), which knows bytes and no time,
-//! with a [`unicast::Endpoint`], which knows time and no bytes.
+//! [`wire::unicast`](crate::wire::unicast), which knows bytes and no time, with
+//! a [`unicast::Endpoint`], which knows time and no bytes.
 //!
-//! Datagrams go in and out as the system's fast path has them: many of one
-//! size to or from one peer in one piece of memory. What an input leads to is
-//! in the caller's list when its call returns; datagrams in a row to one peer,
-//! and messages in a row from one, are one output.
+//! Datagrams are passed in and out as the system's fast path has them: many of
+//! one size, to or from one peer, in one buffer. All effects of an input are in
+//! the caller's list when the call returns; successive datagrams to one peer,
+//! and successive messages from one, are one output.
 
 mod train;
 
@@ -21,17 +21,17 @@ use crate::time::Instant;
 use crate::unicast::{self, Config, Conn, Endpoint, Refusal};
 use crate::wire::unicast::{Packet, Payload};
 
-/// An endpoint behind bytes.
+/// An endpoint with its wire format.
 #[derive(Debug, Clone)]
 pub(super) struct Datagrams {
     endpoint: Endpoint,
     train: Train,
-    /// Empty between two calls: kept for its memory alone.
+    /// Empty between calls; kept to reuse its memory.
     said: Fx<unicast::Output, unicast::Event>,
 }
 
 impl Datagrams {
-    /// Without a peer. `rng` draws the ids of connections.
+    /// Without peers. `rng` draws the ids of connections.
     pub(super) fn new(config: &Config, rng: Rng) -> Self {
         Self {
             endpoint: Endpoint::new(config.clone(), rng),
@@ -40,12 +40,12 @@ impl Datagrams {
         }
     }
 
-    /// The protocol, to be looked at.
+    /// The protocol engine, read-only.
     pub(super) const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Datagrams of one peer came, each as long as `segment`.
+    /// Datagrams of one peer were received, each `segment` bytes long.
     pub(super) fn arrived(
         &mut self,
         now: Instant,
@@ -53,8 +53,8 @@ impl Datagrams {
         fx: &mut Effects,
     ) {
         let segment = (segment as usize).max(1);
-        // A message that is kept keeps the memory it came in: at most twice
-        // its own datagram, never that of many others.
+        // A message that is kept keeps the buffer it was received in: at most
+        // twice its own datagram, never that of many others.
         let shared = data.len() <= 2 * segment;
         for at in (0..data.len()).step_by(segment) {
             let datagram = at..data.len().min(at + segment);
@@ -79,7 +79,7 @@ impl Datagrams {
         }
     }
 
-    /// The user wants something of this service.
+    /// Carries out a command of the user.
     pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
         let input = match command {
             Command::SendMessages { to, messages } => return self.send(now, to, messages, fx),
@@ -94,7 +94,7 @@ impl Datagrams {
         self.answer(fx);
     }
 
-    /// Sends until a message is refused, and gives the rest back.
+    /// Sends until a message is refused, and returns the rest to the caller.
     fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<Message>, fx: &mut Effects) {
         let mut messages = messages.into_iter();
         for Message { order, data: payload } in messages.by_ref() {
@@ -111,25 +111,25 @@ impl Datagrams {
         }
     }
 
-    /// The turn is over.
+    /// The host's turn is over.
     pub(super) fn flush(&mut self, now: Instant, fx: &mut Effects) {
         self.endpoint.handle(now, unicast::Input::Flush, &mut self.said);
         self.answer(fx);
     }
 
-    /// Runs what is due.
+    /// Runs expired timers.
     pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
         self.endpoint.handle_timeout(now, &mut self.said);
         self.answer(fx);
     }
 
-    /// When something is due next.
+    /// The next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.endpoint.poll_timeout()
     }
 
-    /// Turns what the endpoint wants into bytes. Gives back the message it
-    /// refused, if it did.
+    /// Encodes the endpoint's outputs. Returns the message that was refused, if
+    /// one was.
     fn answer(&mut self, fx: &mut Effects) -> Option<(Message, Refusal)> {
         let Self { endpoint, train, said } = self;
         let Config { seal, mtu, .. } = endpoint.config();
@@ -168,7 +168,7 @@ fn is_refusal(effect: &Effect<unicast::Output, unicast::Event>) -> bool {
     matches!(effect, Effect::Output(unicast::Output::Refused { .. }))
 }
 
-/// Messages of one connection, in a row.
+/// Successive messages of one connection.
 #[derive(Default)]
 struct Arrived {
     from: Option<(SocketAddr, Conn)>,

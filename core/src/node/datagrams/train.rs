@@ -1,4 +1,4 @@
-//! Datagrams of one size to one peer, one behind the other in memory.
+//! Datagrams of one size to one peer, concatenated in memory.
 
 use core::net::SocketAddr;
 
@@ -7,26 +7,26 @@ use bytes::BytesMut;
 use crate::node::{Effects, Output};
 use crate::wire::unicast::{Packet, Seal};
 
-/// Bytes that leave in one piece, at most.
+/// Maximum bytes sent in one piece.
 const LONGEST: usize = 65_000;
-/// Bytes of memory asked for first, and at most.
+/// Bytes of memory allocated at first, and at most.
 const BLOCK: (usize, usize) = (128 << 10, 4 << 20);
 
-/// The datagrams that will leave next. Empty between two calls.
+/// The datagrams that will be sent next. Empty between two calls.
 ///
-/// They are printed into one block of memory, and from its front again as soon
-/// as the host has let go of all that were printed before. A block that is
-/// full before that is followed by one of twice the size: so it comes to hold
-/// all a busy host sends in a turn, and fresh memory is never asked for.
+/// They are encoded into one block of memory, which is used again from its
+/// start as soon as the host has dropped everything encoded before. A block
+/// that is full earlier is replaced by one of twice the size. So it grows to
+/// what a busy host sends in a turn, and then no more memory is allocated.
 #[derive(Debug, Clone)]
 pub(super) struct Train {
     data: BytesMut,
-    /// Bytes of the block.
+    /// Size of the block in bytes.
     block: usize,
     to: Option<SocketAddr>,
-    /// The length of each.
+    /// The length of each datagram.
     segment: usize,
-    /// It ends with a shorter one: nothing can follow.
+    /// It ends with a shorter datagram: nothing can follow.
     closed: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for Train {
 }
 
 impl Train {
-    /// Prints a datagram behind the others, or begins anew with it.
+    /// Appends a datagram to the others, or starts a new train with it.
     pub(super) fn add(
         &mut self,
         to: SocketAddr,
@@ -63,7 +63,7 @@ impl Train {
         *self = Self { data: next, to: Some(to), segment: length, closed: false, ..*self };
     }
 
-    /// Sees to it that a datagram of so many bytes can be printed.
+    /// Makes room for a datagram of so many bytes.
     fn make_room(&mut self, bytes: usize) {
         if self.data.is_empty() && self.data.try_reclaim(self.block) {
             return;
@@ -76,7 +76,7 @@ impl Train {
         }
     }
 
-    /// What there is leaves.
+    /// Sends what there is.
     pub(super) fn leave(&mut self, fx: &mut Effects) {
         if let Some(to) = self.to.take() {
             let data = self.data.split().freeze();
@@ -97,7 +97,7 @@ mod tests {
 
     const MTU: u32 = 1_400;
 
-    /// What a turn of so many datagrams prints.
+    /// What a turn of so many datagrams encodes.
     fn turn(train: &mut Train, datagrams: usize) -> Vec<Payload> {
         let to = SocketAddr::from(([192, 0, 2, 1], 7));
         let probe = Packet { blocks: vec![Block::Probe { conn: Conn(7), sent: 3 }; 100] };

@@ -1,9 +1,9 @@
-//! Everything we share as hits, for servents that look through it: what
-//! deployed ones ask for as `GET /` with `Accept: application/x-gnutella-packets`.
+//! Everything we share, as query hits, for servents that browse us: deployed
+//! ones request `GET /` with `Accept: application/x-gnutella-packets`.
 //!
-//! A short list is one reply of known length. A long one is written piece by
-//! piece as the other end takes it, so that it costs the same memory however
-//! much is shared; and no slot.
+//! A short list is one reply of known length. A long one is written part by
+//! part as the client reads it, so that it costs the same memory however much
+//! is shared. Neither takes a slot.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,16 +22,16 @@ use crate::time::Duration;
 use crate::wire::gnutella::{Body, Message};
 use crate::wire::http::{Headers, Version, weight};
 
-/// The media type of a list that is made of hits.
+/// The media type of a list of query hits.
 pub(super) const PACKETS: &str = "application/x-gnutella-packets";
-/// Files in one piece.
+/// Files in one part.
 const PIECE: usize = 256;
-/// Time from one piece to the next.
+/// Time from one part to the next.
 const BETWEEN: Duration = Duration::from_millis(20);
-/// Bytes that may still be on their way when the next piece follows.
+/// Unsent bytes at which the next part still waits.
 const WINDOW: u64 = 64 * 1024;
 
-/// True when a client asks for hits, and not rather for a page.
+/// True when a client prefers query hits to a page.
 pub(super) fn is_wanted(headers: &Headers) -> bool {
     let page = weight(headers, "text/html").unwrap_or(0);
     weight(headers, PACKETS).is_some_and(|hits| hits > 0 && hits >= page)
@@ -70,7 +70,7 @@ impl Http {
         cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
     }
 
-    /// It is time for the next piece of a list.
+    /// Writes the next part of a list, if it is time.
     pub(super) fn list_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Listing(listing) = &mut state.phase else { return };
@@ -103,7 +103,8 @@ impl Http {
         }
     }
 
-    /// The host says what it still has of a list; true when it is one.
+    /// The host reports how much of a list is unsent; true when the connection
+    /// sends one.
     pub(in crate::node) fn list_behind(&self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) -> bool {
         match cx.io.open(conn).map(|state| &mut state.phase) {
             Some(Phase::Listing(listing)) => {
@@ -116,7 +117,7 @@ impl Http {
 
     fn write_piece(&self, cx: &mut Cx<'_>, conn: ConnId, chunked: bool, piece: Vec<u8>) {
         if piece.is_empty() {
-            // A chunk of nothing would be the last.
+            // An empty chunk would be the last.
             return;
         }
         if !chunked {
@@ -128,8 +129,8 @@ impl Http {
         cx.io.write(conn, chunk, cx.fx);
     }
 
-    /// The next piece of the list, and the file after which the one behind it
-    /// begins.
+    /// The next part of the list, and the last file in it, after which the
+    /// following part begins.
     fn piece(
         &self,
         cx: &Cx<'_>,
@@ -142,15 +143,15 @@ impl Http {
         let more = last.filter(|last| self.files.after(Some(*last)).next().is_some());
         let mut data = Vec::new();
         for hit in hits {
-            // Nobody asked with an id of a query.
+            // A GUID of zeros: no query was sent for it.
             let message = Message { guid: Guid::default(), ttl: 1, hops: 0, body: Body::Hit(hit) };
             message.write(&mut data);
         }
         (data, more)
     }
 
-    /// What the hits say of us to whoever is at the other end: the address at
-    /// which it has found us, if it has.
+    /// What the hits say about us to the other end: the address at which it
+    /// found us, if it connected to us.
     fn sender(&self, cx: &Cx<'_>, conn: ConnId) -> Sender {
         let local = cx.io.get(conn).and_then(|state| state.local);
         let at = local.map(|local| cx.us.reached_at(local)).or(cx.us.listen);
@@ -163,7 +164,7 @@ impl Http {
             at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
             busy: self.queue.free() == 0,
-            // Whoever asks has a way to us.
+            // Whoever asks can already reach us.
             proxies: Vec::new(),
         }
     }

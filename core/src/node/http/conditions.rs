@@ -1,5 +1,5 @@
-//! Requests with a condition: only if the file is another, only if it is
-//! still the same (RFC 9110 §13).
+//! Conditional requests: only if the file has changed, or only if it has not
+//! (RFC 9110 §13).
 
 use alloc::format;
 use alloc::string::String;
@@ -8,37 +8,38 @@ use crate::node::parts::Subject;
 use crate::time::Instant;
 use crate::wire::http::{Headers, HttpDate};
 
-/// What the conditions of a request come to.
+/// The outcome of a request's conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// Answer as asked.
+    /// Answer as requested.
     Holds,
-    /// Answer, but with the whole file: the range was meant for another one.
+    /// Answer, but with the whole file: the range belongs to another version.
     Whole,
-    /// The client has it already: 304.
+    /// The client already has this version: 304.
     NotModified,
-    /// It is not the file that was meant: 412.
+    /// It is not the version the client expects: 412.
     Fails,
 }
 
-/// What tells a file from what it was, or will be.
+/// The validators of a file: they tell one version from another.
 #[derive(Debug)]
 pub(super) struct Validators {
-    /// From the content, or until that is known from size and time of change.
+    /// From the content, or from size and time of change until the content is
+    /// known.
     pub(super) tag: Option<String>,
-    /// The tag it had before its content was known: whoever began with that
-    /// one goes on.
+    /// The tag it had before its content was known: clients that started with
+    /// that one may continue.
     former: Option<String>,
     pub(super) modified: Option<HttpDate>,
 }
 
-/// The second a moment lies in, on a host that counts from the Unix epoch.
+/// An instant in whole seconds, on a host whose time is Unix time.
 pub(super) const fn date_of(at: Instant) -> HttpDate {
     HttpDate::from_unix(at.as_micros() / 1_000_000)
 }
 
 impl Validators {
-    /// Those of a file.
+    /// The validators of a file.
     pub(super) fn of(subject: &Subject) -> Self {
         let content = subject.sha1.map(|sha1| format!("\"{sha1}\""));
         let identity =
@@ -50,8 +51,8 @@ impl Validators {
         }
     }
 
-    /// What a request asks for under which condition, in the order in which
-    /// the conditions count.
+    /// Evaluates the conditions of a request, in the order of precedence that
+    /// the RFC gives.
     pub(super) fn judge(&self, headers: &Headers) -> Condition {
         let date = |name| headers.get(name).and_then(HttpDate::parse);
         let same = match headers.get("If-Match") {
@@ -79,8 +80,8 @@ impl Validators {
         self.modified.is_some_and(|at| at > then)
     }
 
-    /// A file that is here matches `*`. A weak tag names our content well
-    /// enough not to send it again, but not well enough to join pieces.
+    /// Any existing file matches `*`. A weak tag is good enough to avoid
+    /// sending the content again, but not to combine ranges.
     fn is_among(&self, tags: &str, weak: bool) -> bool {
         tags.split(',').map(str::trim_ascii).any(|tag| {
             let tag = tag.strip_prefix("W/").filter(|_| weak).unwrap_or(tag);
@@ -92,7 +93,7 @@ impl Validators {
         [&self.tag, &self.former].into_iter().flatten().any(|ours| ours == tag)
     }
 
-    /// Whether a piece that begins with this tag or date goes on in our file.
+    /// Whether a range of the version with this tag or date fits our version.
     fn is_meant(&self, meant: &str) -> bool {
         self.is(meant) || HttpDate::parse(meant).is_some_and(|date| self.modified == Some(date))
     }

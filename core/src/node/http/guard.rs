@@ -1,6 +1,6 @@
-//! Serving only those who know a password (RFC 7617). Whether the words of a
-//! request are the right ones, the host says: that takes long on purpose. What
-//! it has found right is not asked again.
+//! Serving only clients that know a password (RFC 7617). The host checks the
+//! credentials, which is slow on purpose; those it found good are not checked
+//! again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -13,38 +13,38 @@ use crate::node::cx::Cx;
 use crate::node::{Limit, Output};
 use crate::wire::http::RequestHead;
 
-/// Right words that are remembered. There are as many as people.
+/// Good credentials that are remembered: about as many as there are users.
 const KNOWN: usize = 64;
 
-/// Who may pass.
+/// Which credentials are good.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
-    /// What the host is looking at.
+    /// Credentials the host is checking.
     judged: BTreeMap<ConnId, String>,
-    /// What it has found right.
+    /// Credentials that were found good.
     right: BTreeSet<String>,
 }
 
 impl Guard {
-    /// A connection is over.
+    /// Forgets a connection that is closed.
     pub(super) fn left(&mut self, conn: ConnId) {
         self.judged.remove(&conn);
     }
 }
 
-/// What is to be done with a request.
+/// What to do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
     Open,
-    /// The host looks at it.
+    /// The host is checking its credentials.
     Waits,
-    /// It has been refused.
+    /// It was refused.
     Closed,
 }
 
 impl Http {
-    /// Whether a request may be answered, with so many bytes from its head on
-    /// that wait for that.
+    /// Whether a request may be answered. `waiting` is how many unread bytes
+    /// there are, from its head on, that must wait for the answer.
     pub(super) fn pass(
         &mut self,
         cx: &mut Cx<'_>,
@@ -73,8 +73,8 @@ impl Http {
         Passage::Waits
     }
 
-    /// The host has looked at somebody's words. What was asked with right ones
-    /// is to be read then.
+    /// The host has checked the credentials of a request. If they are good, the
+    /// caller must read the connection again.
     pub(in crate::node) fn judged(&mut self, cx: &mut Cx<'_>, conn: ConnId, good: bool) {
         let Some(words) = self.guard.judged.remove(&conn) else { return };
         if good {
@@ -91,8 +91,8 @@ impl Http {
         self.turn_away(cx, conn);
     }
 
-    /// Guesses are counted as what costs nothing is: whoever makes too many is
-    /// not heard for a while.
+    /// Failed attempts count like requests that need no slot: an address with
+    /// too many of them is refused for a while.
     fn turn_away(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if !self.hammers(cx, conn, Form::CLOSE) {
             let reply = Writer::of(cx).unauthorized();

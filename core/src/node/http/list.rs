@@ -1,5 +1,5 @@
-//! All that is below a folder, for programs: a line for each file, its URL
-//! (`text/uri-list`, RFC 2483 §5).
+//! Everything below a folder, for programs: one URL per line (`text/uri-list`,
+//! RFC 2483 §5).
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -11,13 +11,13 @@ use crate::wire::percent::{self, unescape};
 
 /// The media type.
 pub(super) const URIS: &str = "text/uri-list; charset=utf-8";
-/// Bytes of one list; the comment at its end says where the rest is.
+/// Maximum bytes of one list; the comment at its end links to the rest.
 const MOST: usize = 96 * 1024;
 /// What that comment begins with.
 const NEXT: &str = "# next: ";
 
-/// From a query: `None` when it asks for no list, else after which name the
-/// list begins.
+/// From a query: `None` when it does not ask for a list, otherwise the name
+/// after which the list begins.
 pub(super) fn wanted(query: &str) -> Option<Option<String>> {
     let mut pairs = query.split('&');
     if pairs.next() != Some("list") {
@@ -27,7 +27,7 @@ pub(super) fn wanted(query: &str) -> Option<Option<String>> {
     Some(after.map(|name| unescape(name).into_owned()))
 }
 
-/// The list of a folder, whose name ends in `/`, from behind a name on.
+/// The list of a folder, whose name ends in `/`, starting after a name.
 pub(super) fn list(
     catalog: &Catalog,
     folder: &str,

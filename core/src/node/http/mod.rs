@@ -1,5 +1,5 @@
-//! The service that gives files away: what we share, the upload queue in
-//! front of it, and the connections on which others ask.
+//! The service that serves files: what we share, the upload queue in front of
+//! it, and the connections on which others send requests.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `page` | the list of what we share, for browsers |
 //! | `list` | the same for programs |
 //! | `browse` | the same as hits, for servents |
-//! | `push` | pushes that others want of servents whose proxy we are |
+//! | `push` | pushes requested of us for servents whose push proxy we are |
 
 mod archive;
 mod browse;
@@ -47,15 +47,15 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::wire::queue::Line;
 
-/// What one effect of the queue is.
+/// One effect of the queue.
 type Said = Effect<server::Output, queue::Event>;
 
-/// The service that gives files away.
+/// The service that serves files.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     pub(super) queue: Server,
     pub(super) files: Catalog,
-    /// What those asked for whose answers the queue holds back.
+    /// Requests whose answers the queue is holding back.
     held: BTreeMap<ConnId, Asked>,
     guard: Guard,
 }
@@ -66,25 +66,25 @@ impl Http {
         Self { queue, files: Catalog::default(), held: BTreeMap::new(), guard: Guard::default() }
     }
 
-    /// True while the queue holds an answer back.
+    /// True while the queue holds back the answer on this connection.
     fn holds(&self, conn: ConnId) -> bool {
         self.held.contains_key(&conn)
     }
 
-    /// Gives the queue an input that no request is behind, and does what it
-    /// wants.
+    /// Gives the queue an input that does not come from a request, and carries
+    /// out its effects.
     pub(super) fn queue(&mut self, cx: &mut Cx<'_>, input: server::Input) {
         let mut said = Fx::new();
         self.queue.handle(cx.now, input, &mut said);
         self.obey_all(cx, said);
     }
 
-    /// When the queue wants to be woken.
+    /// The queue's next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.queue.poll_timeout()
     }
 
-    /// Runs what is due of the queue.
+    /// Runs the queue's expired timers.
     pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let mut said = Fx::new();
         self.queue.handle_timeout(cx.now, &mut said);
@@ -97,7 +97,7 @@ impl Http {
         }
     }
 
-    /// Does one thing the queue wants.
+    /// Carries out one effect of the queue.
     fn obey(&mut self, cx: &mut Cx<'_>, said: Said) {
         match said {
             Effect::Event(event) => cx.fx.event(Event::Queue(event)),
@@ -112,7 +112,7 @@ impl Http {
                 self.close(cx, conn, true, loss(why));
             }
             Effect::Output(server::Output::Reply { conn, verdict }) => {
-                // It was held until now.
+                // Its answer was held back until now.
                 let asked = self.held.remove(&conn);
                 if let (Some(asked), Some(state)) = (asked, cx.io.open(conn)) {
                     state.phase = Phase::Serving { place_until: Instant::ZERO };
@@ -123,8 +123,8 @@ impl Http {
         }
     }
 
-    /// Calls a client back to its place: `QUEUE` goes out once the dial is
-    /// through (PARQ §4).
+    /// Calls a client back about its place: `QUEUE` is sent once the dial
+    /// succeeds (PARQ §4).
     fn call(&mut self, cx: &mut Cx<'_>, ticket: Guid, to: SocketAddr) {
         let conn = cx.io.number();
         if !cx.io.knock(cx.now, conn, (to, Purpose::Call(ticket)), cx.fx) {
@@ -132,8 +132,8 @@ impl Http {
         }
     }
 
-    /// Gives a file to somebody who cannot reach us: `GIV` goes out once the
-    /// dial is through. False when we share no such file.
+    /// Offers a file to a client that cannot reach us: `GIV` is sent once the
+    /// dial succeeds. False when we share no such file.
     pub(super) fn give(&self, cx: &mut Cx<'_>, to: SocketAddr, index: FileIndex) -> bool {
         let shared = self.files.get(index).is_some();
         if shared {
@@ -143,8 +143,8 @@ impl Http {
         shared
     }
 
-    /// A client is called: from now on its connection is served, and queued,
-    /// as any other.
+    /// The dial to a client we call back succeeded: from now on its connection
+    /// is served, and queued, like any other.
     pub(super) fn call_dialed(
         &mut self,
         cx: &mut Cx<'_>,
@@ -157,7 +157,7 @@ impl Http {
         self.queue(cx, server::Input::CallDone { ticket, ok: true });
     }
 
-    /// Somebody who cannot reach us is reached.
+    /// The dial to a client that cannot reach us succeeded.
     pub(super) fn give_dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, index: FileIndex) {
         let Some(name) = self.files.get(index).map(|f| String::from(f.leaf())) else {
             return self.close(cx, conn, false, "the file is no longer shared");
@@ -166,7 +166,7 @@ impl Http {
         open_with(cx, conn, &Line::Giv { index, servent, name });
     }
 
-    /// Writes a reply whole, and closes when it is the last.
+    /// Writes a complete reply, and closes the connection if it is the last.
     fn say(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
@@ -175,8 +175,8 @@ impl Http {
         }
     }
 
-    /// Writes a reply, or all of it but the bytes of a file.
-    #[allow(clippy::unused_self)] // Beside `say`.
+    /// Writes a reply, without the bytes of a file.
+    #[allow(clippy::unused_self)] // Like `say`.
     fn write(&self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
         let Reply { status, range: (start, end), data, .. } = reply;
         cx.tell(ConnEvent::Reply { conn, status, start, end });
@@ -191,7 +191,7 @@ impl Http {
         }
     }
 
-    /// A connection is of no use any more. `broke`: not by our will.
+    /// A connection is lost or closed. `broke`: not by our decision.
     pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, was: &Phase, broke: bool) {
         match was {
             Phase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
@@ -212,13 +212,13 @@ impl Http {
     }
 }
 
-/// Writes the line that opens a connection of ours.
+/// Writes the line that opens a connection we dialed.
 fn open_with(cx: &mut Cx<'_>, conn: ConnId, line: &Line) {
     cx.io.write(conn, line.to_bytes(), cx.fx);
     cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
 }
 
-/// Why the queue hangs up, in words.
+/// Why the queue closes a connection, in words.
 const fn loss(why: Loss) -> &'static str {
     match why {
         Loss::TooEarly => "asked too early",

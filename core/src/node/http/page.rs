@@ -1,4 +1,5 @@
-//! The list of shared files for a browser: a folder, or what a search finds.
+//! The listing of shared files for browsers: a folder, or the results of a
+//! search.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
@@ -13,8 +14,8 @@ use crate::text::Size;
 use crate::wire::http::Target;
 use crate::wire::percent::{self, unescape};
 
-/// Names looked at for one page, so that one request stays cheap however much
-/// is shared; the link to the rest goes on from there.
+/// Names examined for one page, so that one request stays cheap however much is
+/// shared; the link to the next page continues from there.
 const SCAN: usize = 20_000;
 
 const STYLE: &str = ":root{color-scheme:light dark}\
@@ -28,7 +29,7 @@ tr:hover td{background:#8881}input,button{font:inherit;padding:.2rem .5rem}\
 @media(max-width:60rem){td:nth-child(4),th:nth-child(4){display:none}}\
 @media(max-width:40rem){td:nth-child(3),th:nth-child(3){display:none}}";
 
-/// By what the list is sorted.
+/// The sort order of the listing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Order {
     #[default]
@@ -45,37 +46,36 @@ impl Order {
     ];
 }
 
-/// Which part of the list.
+/// The part of the listing that is requested.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Empty, or a path that ends in `/`.
     pub(super) folder: String,
-    /// Only names that contain these words, in any order and case.
+    /// Only names that contain all these words, in any order and case.
     words: String,
-    /// Only what comes after this name, in the order of names.
+    /// Only names after this one, when ordered by name.
     after: Option<String>,
     order: Order,
-    /// The other way round.
+    /// In descending order.
     down: bool,
-    /// So many entries are on earlier pages, in any other order.
+    /// How many entries are on earlier pages, in any other order.
     from: usize,
 }
 
-/// What the page says of the visitor.
+/// What the page says about the visitor.
 pub(super) struct Visitor<'a> {
-    /// How it calls us, for links that leave this page.
+    /// The host name by which the visitor addresses us, for links to elsewhere.
     pub(super) host: Option<&'a str>,
-    /// Its places in the line.
+    /// Its positions in the queue.
     pub(super) places: Vec<u32>,
-    /// How long the line is.
+    /// The length of the queue.
     pub(super) length: u32,
     /// Slots nobody uses.
     pub(super) free: u32,
 }
 
 impl Wanted {
-    /// Of a folder, from the query of a URL: `q=words&sort=size`. Unknown
-    /// keys are ignored.
+    /// From the query of a URL: `q=words&sort=size`. Unknown keys are ignored.
     pub(super) fn parse(folder: &str, query: &str) -> Self {
         let mut wanted = Self { folder: folder.into(), ..Self::default() };
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
@@ -95,7 +95,7 @@ impl Wanted {
         wanted
     }
 
-    /// The query of the same page, sorted in this way, from its beginning.
+    /// The query of the first page, sorted in this way.
     fn query(&self, order: Order, down: bool) -> String {
         let mut query = String::new();
         if !self.words.is_empty() {
@@ -108,9 +108,9 @@ impl Wanted {
     }
 }
 
-/// A text without its capitals, for comparing. Letter by letter, so that a word
-/// is the same at the end of a name and before its dot; accents that stand
-/// apart are dropped from letters that only have them when small.
+/// A text in lower case, for comparing. Converted letter by letter, so that a
+/// word folds the same way at the end of a name and before its extension;
+/// combining accents that only the lower-case form has are dropped.
 fn fold(text: &str) -> String {
     let small = |c: char| match c.to_lowercase().next() {
         Some('ς') => 'σ',
@@ -122,7 +122,7 @@ fn fold(text: &str) -> String {
 /// What is on one page.
 struct Part<'a> {
     rows: Vec<Listed<'a>>,
-    /// Where the next page begins.
+    /// Where the next page begins, if there is one.
     more: Option<String>,
 }
 
@@ -159,7 +159,7 @@ fn part<'a>(catalog: &'a Catalog, wanted: &Wanted, limit: usize) -> Part<'a> {
         (Listed::File(_, file), Order::Date) => file.modified.map_or(0, |at| at.as_micros()),
         _ => 0,
     };
-    rows.sort_by_key(key); // Stable, so that equal ones stay in the order of names.
+    rows.sort_by_key(key); // Stable, so that equal entries stay ordered by name.
     if wanted.down {
         rows.reverse();
     }
@@ -210,7 +210,7 @@ pub(super) fn page(
     html
 }
 
-/// Where we are, and the way back up.
+/// The path of the folder, with links upwards.
 fn way(html: &mut String, folder: &str) {
     html.push_str("<h1><a href=\"/\">Shared files</a>");
     let mut path = String::from("/");
@@ -223,7 +223,7 @@ fn way(html: &mut String, folder: &str) {
     html.push_str("</h1>");
 }
 
-/// How the visitor stands with the upload queue.
+/// The visitor's status in the upload queue.
 fn line(html: &mut String, visitor: &Visitor<'_>) {
     let Visitor { places, length, free, .. } = visitor;
     let _ = match &places[..] {
@@ -238,7 +238,7 @@ fn line(html: &mut String, visitor: &Visitor<'_>) {
     };
 }
 
-/// The head of the table: each column sorts, and sorts the other way round.
+/// The table head: a click on a column sorts by it, a second one reverses.
 fn heads(html: &mut String, wanted: &Wanted) {
     html.push_str("<table><thead><tr>");
     for (order, _, title) in Order::ALL {
@@ -293,8 +293,8 @@ fn row(
     }
 }
 
-/// The path of a file's URL. A name may be there twice: only one of the files
-/// is what it leads to.
+/// The path of a file's URL. Two files may have the same name: by name only one
+/// of them is reached.
 pub(super) fn url_of(catalog: &Catalog, file: &FileInfo) -> String {
     let FileInfo { index, name, .. } = file;
     match catalog.by_path(name).is_some_and(|first| first.index == *index) {
@@ -303,7 +303,7 @@ pub(super) fn url_of(catalog: &Catalog, file: &FileInfo) -> String {
     }
 }
 
-/// Adds text so that no browser takes it for markup.
+/// Appends text, escaped so that no browser takes it for markup.
 fn escape(html: &mut String, text: &str) {
     for c in text.chars() {
         match c {

@@ -26,7 +26,7 @@ fn at(c: &Catalog, folder: &str, query: &str, limit: usize) -> String {
     page(c, &Wanted::parse(folder, query), limit, &visitor)
 }
 
-/// The names on a page, as they are shown.
+/// The file names on a page, as displayed.
 fn names(html: &str) -> Vec<&str> {
     let rows = html.split("<tr><td><a href=\"").skip(1);
     rows.filter_map(|row| row.split_once("\">")?.1.split_once("</a>"))
@@ -41,7 +41,7 @@ fn names_cannot_become_markup_or_lead_out() {
     assert!(html.contains("&lt;script&gt;&#39;&quot;&amp;.mp3</a>"), "{html}");
     assert!(html.contains("value=\"&lt;script\""), "{html}");
     assert!(!html.contains("passwd") && !html.contains("<script"), "{html}");
-    // It is one name, not a way.
+    // It is one name, not a path.
     let html = at(&c, "", "q=passwd", 10);
     assert!(html.contains("href=\"/..%2F..%2Fetc%2Fpasswd\""), "{html}");
     assert!(html.contains("4.8 MiB"), "{html}");
@@ -57,7 +57,7 @@ fn a_folder_is_shown_as_it_is() {
     assert!(html.contains("<a href=\"/Music/A%20b.ogg\">"), "{html}");
     assert!(html.contains("<a href=\"/\">Shared files</a> / <a href=\"/Music/\">Music</a>"));
     assert!(html.contains("1994-11-06 08:49"), "{html}");
-    // A search looks below, whatever the folder.
+    // A search covers everything below the folder.
     assert_eq!(names(&at(&c, "Music/", "q=ogg+a/", 10)), ["A/1.ogg", "A/2.ogg"]);
 }
 

@@ -1,9 +1,10 @@
-//! Requests that a web page made somebody's browser send.
+//! Refuses requests that a web page made somebody's browser send.
 //!
-//! A page can have its visitors ask us for files, and so take slots in their
-//! names; or call itself by a name that leads to us (DNS rebinding), and read
-//! what only the neighbours of a servent can. Browsers say which requests are a
-//! page's. Whoever follows a link, or types an address, is a person.
+//! A page can make its visitors request files from us, and so take slots on
+//! their behalf; or it can use a host name that resolves to our address (DNS
+//! rebinding), and read what only hosts near us can. Browsers mark the requests
+//! that a page causes; following a link or typing an address counts as a
+//! person's request.
 
 use alloc::string::String;
 use core::net::IpAddr;
@@ -11,7 +12,7 @@ use core::net::IpAddr;
 use crate::address::is_nearby;
 use crate::wire::http::{Headers, RequestHead};
 
-/// True when a page of another site wants this, and no person.
+/// True when a page of another site caused this request.
 pub(super) fn is_of_another_page(headers: &Headers) -> bool {
     let says = |name, what| headers.get(name).is_some_and(|v| v.trim_ascii() == what);
     let elsewhere = says("Sec-Fetch-Site", "cross-site") || says("Sec-Fetch-Site", "same-site");
@@ -21,9 +22,10 @@ pub(super) fn is_of_another_page(headers: &Headers) -> bool {
     elsewhere && !link
 }
 
-/// True when a browser that is near us calls us by a name that may be anybody's:
-/// neither an address nor one of `hosts`, and of more than one label. A name for
-/// use at home has one, or ends as no name of the Internet does.
+/// True when a browser near us addresses us by a host name that anybody may
+/// own: not an IP address, not one of `hosts`, and of more than one label.
+/// Names for home networks have one label, or a suffix that no Internet name
+/// has.
 pub(super) fn is_by_another_name(head: &RequestHead, peer: IpAddr, hosts: &[String]) -> bool {
     let browser = head.headers.get("User-Agent").is_some_and(|agent| agent.contains("Mozilla/"));
     let Some(host) = head.headers.get("Host").filter(|_| browser && is_nearby(peer)) else {
@@ -38,8 +40,8 @@ pub(super) fn is_by_another_name(head: &RequestHead, peer: IpAddr, hosts: &[Stri
     !is_address && !is_of_home(name) && !hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
 }
 
-/// True of names that no server of the Internet answers for (RFC 6761, RFC
-/// 6762, RFC 8375, and what ICANN keeps for private use).
+/// True for names that no Internet server answers for (RFC 6761, RFC 6762, RFC
+/// 8375, and the suffix ICANN reserves for private use).
 fn is_of_home(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let last = name.rsplit('.').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Pushes that others want of servents whose proxy we are (RT-25): asked for
-//! like a file, as deployed servents do.
+//! Pushes that others request for servents whose push proxy we are (RT-25): by
+//! an HTTP request, as deployed servents send it.
 
 use core::net::{IpAddr, SocketAddrV4};
 
@@ -14,33 +14,33 @@ use crate::wire::queue as headers;
 /// Time after which a target may be named again.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Somebody wants a servent to connect to it.
+/// A request that a servent connect to the client that asks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::node) struct PushWish {
     pub(in crate::node) servent: Guid,
     pub(in crate::node) index: FileIndex,
-    /// Where to: only ever the address it asks from.
+    /// Where to connect: always the address the request came from.
     pub(in crate::node) at: SocketAddrV4,
     form: Form,
 }
 
-/// What became of it.
+/// What became of a push request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) enum Passed {
-    /// It is on its way.
+    /// It was passed on.
     On,
     /// We are not the proxy of that servent.
     Unknown,
-    /// Its target has been named too often.
+    /// Its target was named too often.
     TooOften,
-    /// Its target cannot be.
+    /// Its target is not a plausible address.
     BadAddress,
 }
 
 impl PushWish {
-    /// What a request for a push asks for: whoever comes from `peer` and names
-    /// its port. `None` when it makes no sense. The address it names besides is
-    /// nobody's business: a stranger must not aim at others.
+    /// The push that a request asks for, to the address `peer` it comes from
+    /// and the port it names. `None` when it is malformed. The IP address it
+    /// names is ignored: a stranger must not direct connections at others.
     pub(super) fn of(
         servent: Option<Guid>,
         index: FileIndex,
@@ -52,14 +52,14 @@ impl PushWish {
             IpAddr::V4(ip) => {
                 Some(Self { servent: servent?, index, at: SocketAddrV4::new(ip, port), form })
             }
-            // A push has no room for it.
+            // A push cannot carry an IPv6 address.
             IpAddr::V6(_) => None,
         }
     }
 }
 
 impl Http {
-    /// Says what became of a push.
+    /// Answers a push request with what became of it.
     pub(in crate::node) fn passed(
         &mut self,
         cx: &mut Cx<'_>,

@@ -1,5 +1,5 @@
-//! Replies in words: every head we write, and the few bodies of our own.
-//! Nothing here decides.
+//! Replies: every head we write, and the few bodies we generate. Nothing here
+//! decides anything.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -23,25 +23,25 @@ use crate::wire::percent;
 use crate::wire::queue::{self as headers, Seconds};
 use crate::wire::thex::{self, ThexUri};
 
-/// What every reply to a request depends on.
+/// The parameters that every reply to a request depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
-    /// The client wants, and knows how, to keep the connection.
+    /// The client wants the connection kept, and knows how to.
     pub(super) keep: bool,
-    /// It must be told so: its version would close by default.
+    /// The reply must say so: by default the client's version would close.
     say_keep: bool,
     /// Only the head.
     pub(super) head_only: bool,
 }
 
 impl Form {
-    /// A reply after which the connection closes.
+    /// For a reply after which the connection closes.
     pub(super) const CLOSE: Self = Self { keep: false, say_keep: false, head_only: false };
 
-    /// Of a reply to this request.
+    /// For a reply to this request.
     pub(super) fn of(head: &RequestHead, dialect: Dialect) -> Self {
-        // A place in the near part of the line is waited at on its connection,
-        // so whoever says that it can queue can keep one, of whatever version.
+        // Near the front of the queue a client waits on its connection, so any
+        // client that can queue may keep one, whatever its version.
         let queues = || dialect != Dialect::Passive && !head.headers.lists("Connection", "close");
         let keep = head.keep_alive() || queues();
         Self {
@@ -51,8 +51,8 @@ impl Form {
         }
     }
 
-    /// Writes whether the connection is kept, where the client's version
-    /// would take it otherwise.
+    /// Writes whether the connection is kept, when that is not the default of
+    /// the client's version.
     fn announce(self, head: &mut HeadWriter) {
         if !self.keep {
             head.header("Connection", "close");
@@ -62,32 +62,33 @@ impl Form {
     }
 }
 
-/// A reply, written: whole, or all of it but a file's bytes.
+/// A reply in bytes, complete or without the bytes of a file.
 pub(super) struct Reply {
     pub(super) status: u16,
-    /// The bytes of a file that follow.
+    /// The range of a file that follows.
     pub(super) range: (u64, u64),
     pub(super) data: Vec<u8>,
-    /// The connection waits for the next request; else it is closed, and why.
+    /// The connection is kept for the next request; otherwise it is closed for
+    /// the reason given.
     pub(super) keep: bool,
     pub(super) why: &'static str,
 }
 
-/// How the end of a body is found.
+/// How the end of a body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     /// It has so many bytes.
     Known(usize),
     /// It comes in chunks.
     Chunked,
-    /// The connection ends with it.
+    /// The body ends with the connection.
     ToTheEnd,
 }
 
-/// A file that a reply tells of.
+/// A file that a reply describes.
 pub(super) struct Described<'a> {
     pub(super) subject: &'a Subject,
-    /// Who else has it.
+    /// Alternate locations.
     pub(super) alternates: Alts,
 }
 
@@ -101,7 +102,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes in our name, now.
+    /// A writer with our agent name and the current time.
     pub(super) fn of(cx: &Cx<'a>) -> Self {
         Self { agent: &cx.config.agent, now: cx.now }
     }
@@ -125,7 +126,7 @@ impl<'a> Writer<'a> {
         whole(status, (start, end), head.finish(), form)
     }
 
-    /// A place in the line (AQ-3, PQ-4).
+    /// A place in the queue (AQ-3, PQ-4).
     pub(super) fn wait(self, file: &Described<'_>, asked: &Asked, place: &Place) -> Reply {
         let mut head = self.head(503, "Queued");
         file.describe(&mut head);
@@ -137,7 +138,7 @@ impl<'a> Writer<'a> {
         if place.keep {
             form.announce(&mut head);
         } else {
-            // `write_place` has said so already.
+            // `write_place` has already written it.
             form.keep = false;
         }
         let mut reply = whole(503, (0, 0), head.finish(), form);
@@ -147,7 +148,7 @@ impl<'a> Writer<'a> {
         reply
     }
 
-    /// No place and no slot: a plain refusal that says when to come back.
+    /// Neither place nor slot: a plain refusal that says when to come back.
     pub(super) fn come_back(self, why: (u16, &str), retry_after: Duration, form: Form) -> Reply {
         let (status, reason) = why;
         let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
@@ -156,7 +157,7 @@ impl<'a> Writer<'a> {
         text_reply(status, head, ("text/plain", text), form)
     }
 
-    /// The head a `GET` of this file would have.
+    /// The head of the reply to a `HEAD` of this file.
     pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
         self.represent(file, &mut head);
@@ -166,7 +167,7 @@ impl<'a> Writer<'a> {
         whole(200, (0, 0), head.finish(), form)
     }
 
-    /// The client has the file already (RFC 9110 §15.4.5).
+    /// The client already has this version (RFC 9110 §15.4.5).
     pub(super) fn not_modified(self, file: &Described<'_>, form: Form) -> Reply {
         let mut head = self.head(304, "Not Modified");
         self.represent(file, &mut head);
@@ -174,7 +175,7 @@ impl<'a> Writer<'a> {
         whole(304, (0, 0), head.finish(), form)
     }
 
-    /// The head before hits.
+    /// The head before a list of query hits.
     pub(super) fn packets(self, length: Length, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
         head.header("Content-Type", PACKETS).header("Vary", "Accept");
@@ -188,7 +189,7 @@ impl<'a> Writer<'a> {
         Reply { why, ..whole(200, (0, 0), head.finish(), form) }
     }
 
-    /// The list of files for a browser.
+    /// The listing for browsers.
     pub(super) fn page(self, html: String, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
         head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
@@ -209,7 +210,7 @@ impl<'a> Writer<'a> {
         text_reply(200, head, (list::URIS, list), form)
     }
 
-    /// A folder was asked for as if it were a file.
+    /// A folder was requested without its slash.
     pub(super) fn moved(self, to: &Target, form: Form) -> Reply {
         let mut head = self.head(301, "Moved Permanently");
         head.header("Location", to);
@@ -226,7 +227,7 @@ impl<'a> Writer<'a> {
         text_reply(416, head, ("text/plain", text), form)
     }
 
-    /// A password is wanted.
+    /// A password is required.
     pub(super) fn unauthorized(self) -> Reply {
         let mut head = self.head(401, "Unauthorized");
         head.header("WWW-Authenticate", "Basic realm=\"Servent\", charset=\"UTF-8\"");
@@ -242,24 +243,24 @@ impl<'a> Writer<'a> {
         text_reply(405, head, ("text/plain", text), Form::CLOSE)
     }
 
-    /// A reply that says no more than its reason.
+    /// A reply whose body only repeats the reason.
     pub(super) fn short(self, (status, reason): (u16, &str), form: Form) -> Reply {
         self.in_short((status, reason), &format!("{reason}.\n"), form)
     }
 
-    /// A reply in so many words.
+    /// A reply with a text of its own.
     pub(super) fn in_short(self, (status, reason): (u16, &str), text: &str, form: Form) -> Reply {
         body_reply(status, self.head(status, reason), ("text/plain", text.as_bytes()), form)
     }
 
-    /// The head every reply begins with.
+    /// The head of every reply.
     fn head(self, status: u16, reason: &str) -> HeadWriter {
         let mut head = HeadWriter::status(status, reason);
         head.header("Server", self.agent).header("Date", date_of(self.now));
         head
     }
 
-    /// Describes a file, and what tells its content from any other.
+    /// Writes the headers that describe a file and identify its content.
     fn represent(self, file: &Described<'_>, head: &mut HeadWriter) {
         file.describe(head);
         let Validators { tag, modified, .. } = Validators::of(file.subject);
@@ -267,7 +268,8 @@ impl<'a> Writer<'a> {
             head.header("ETag", tag);
         }
         if let Some(at) = modified {
-            // A clock that was set back must not make files of tomorrow.
+            // When the clock was set back, a file must not seem to be changed
+            // in the future.
             head.header("Last-Modified", at.min(date_of(self.now)));
         }
         if let Some(sha1) = file.subject.sha1 {
@@ -311,8 +313,8 @@ impl Described<'_> {
     }
 }
 
-/// A place for somebody who knows nothing of places: often a person with a
-/// browser, who is told in words (PARQ §5).
+/// A place for a client without a queueing dialect: often a person with a
+/// browser, so the body says it in words (PARQ §5).
 fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
     head.header("Retry-After", Seconds(place.retry_after));
     let text = format!(

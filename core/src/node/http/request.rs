@@ -1,4 +1,4 @@
-//! One request: what it asks for, what the queue says to that, and the reply.
+//! One request: what it asks for, the queue's decision, and the reply.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -26,24 +26,24 @@ use crate::time::Instant;
 use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
 
-/// A file body somebody asks for, while the queue decides.
+/// A request for a file body, while the queue decides on it.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) subject: Subject,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// A range was asked for: 206 instead of 200.
+    /// A range was requested: 206 instead of 200.
     pub(super) partial: bool,
-    /// Whoever names both ends of a piece that does not begin the file takes
-    /// it piece by piece, in whatever order (AQ-9).
+    /// The request names both ends of a range that does not begin the file:
+    /// such a client takes the file piece by piece, in any order (AQ-9).
     pub(super) piece: bool,
     pub(super) dialect: Dialect,
     pub(super) form: Form,
 }
 
 impl Http {
-    /// Answers one request, or lets the queue decide on it. A push that is
-    /// wanted is for the overlay to pass on, and answered by [`Http::passed`].
+    /// Answers one request, or lets the queue decide on it. A request for a
+    /// push is passed on by the overlay, and answered by [`Http::passed`].
     pub(super) fn request(
         &mut self,
         cx: &mut Cx<'_>,
@@ -78,7 +78,7 @@ impl Http {
             | Target::Other => None,
         };
         let found = found.or_else(|| self.named(&head.target, head));
-        // Whoever is given a file may have its hash tree, too.
+        // A client that may have the file may have its hash tree, too.
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
             matches!(target, Target::Tree(_)) && peer().is_some_and(|peer| self.queue.serves(peer));
@@ -87,7 +87,7 @@ impl Http {
         if light && self.hammers(cx, conn, form) {
             return None;
         }
-        // Old servents that we called ourselves leave the host out.
+        // Old servents leave out the host on connections that we opened.
         let called = !conn.0.is_multiple_of(2);
         if called {
             cx.io.answered(conn);
@@ -97,7 +97,7 @@ impl Http {
                 writer.short((400, "Bad Request"), Form::CLOSE)
             }
             _ if matches!(head.method, Method::Other(_)) => writer.not_allowed(),
-            // What follows would be read as the next request.
+            // The body would be read as the next request.
             _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),
             (Target::Root { .. }, _) if browse::is_wanted(&head.headers) => {
                 self.browse(cx, conn, head.version, form);
@@ -124,7 +124,8 @@ impl Http {
         None
     }
 
-    /// Why nobody is served whose browser does what a page wants.
+    /// Why a request is refused that a web page caused a browser to send, if it
+    /// is.
     fn no_person(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
         let peer = cx.io.get(conn)?.peer.ip();
         if pages::is_of_another_page(&head.headers) {
@@ -140,7 +141,7 @@ impl Http {
         }
     }
 
-    /// A shared file by its name.
+    /// A shared file by name.
     fn named(&self, target: &str, head: &RequestHead) -> Option<Subject> {
         let path = Target::path_of(target)?;
         let subject = Subject::from(self.files.by_path(&path)?);
@@ -209,32 +210,32 @@ impl Http {
         writer.short((404, "Not Found"), form)
     }
 
-    /// The shared file with this number, if it is the one that was meant: a
-    /// number from yesterday may be another file today. The content decides
-    /// where the request names it, the name otherwise (reference §3).
+    /// The shared file with this number, if it is the one the client means:
+    /// after a restart the number may belong to another file. The content
+    /// decides when the request names it, otherwise the name (reference §3).
     fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
         let info = self.files.get(index)?;
         let subject = Subject::from(info);
-        // Others know it without its folders.
+        // Others may know it by its name without folders.
         let called = |known: &str| known.eq_ignore_ascii_case(name);
         let meant = content_fits(&subject, head)
             .unwrap_or_else(|| called(&info.name) || called(info.leaf()));
         meant.then_some(subject)
     }
 
-    /// The hash tree that is asked for. It needs no slot: it is a small reply,
+    /// The hash tree that is requested. It needs no slot: it is a small reply,
     /// and costs as much as a miss.
     fn tree(&self, sha1: Sha1) -> Option<Arc<Tree>> {
         self.files.by_sha1(sha1)?.tree.clone()
     }
 
-    /// A shared file with this content, or else a download of ours.
+    /// The shared file with this content, or else a download of ours.
     fn content(&self, cx: &Cx<'_>, sha1: Sha1, parts: &Parts) -> Option<Subject> {
         let part = || parts.by_sha1(sha1).filter(|_| cx.config.share_parts);
         self.files.by_sha1(sha1).map(Subject::from).or_else(part)
     }
 
-    /// A file is asked for: its range, then the queue.
+    /// A file is requested: checks the range, then asks the queue.
     fn file_request(
         &mut self,
         cx: &mut Cx<'_>,
@@ -260,11 +261,11 @@ impl Http {
             return;
         }
         if form.head_only {
-            // Never queued, and never touches a place (reference §3).
+            // Never queued, and does not affect a place (reference §3).
             let reply = writer.head_of(&self.described(cx, conn, &subject), form);
             return self.say(cx, conn, reply);
         }
-        // What is not one well-formed range is ignored, as HTTP wants it.
+        // Anything but one well-formed range is ignored, as HTTP requires.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
         let is_file = matches!(subject.body, Body::File(_));
         let range = range.filter(|_| is_file && condition != Condition::Whole);
@@ -295,12 +296,13 @@ impl Http {
         self.ask_queue(cx, request, asked);
     }
 
-    /// The queue decides; what it wants besides is done in its own order, so
-    /// that what is saved before a reply is persisted before it is written.
+    /// Lets the queue decide, and carries out its other effects in order, so
+    /// that what is saved before a reply is persisted before the reply is
+    /// written.
     fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: Asked) {
         let conn = request.conn;
         if let Some(state) = cx.io.open(conn) {
-            // The queue says anew whether there is a place.
+            // The queue will say again whether there is a place.
             state.phase = Phase::Serving { place_until: Instant::ZERO };
         }
         let mut said = Fx::new();
@@ -329,7 +331,7 @@ impl Http {
         }
     }
 
-    /// The queue's answer to a request.
+    /// Answers a request as the queue decided.
     pub(super) fn verdict(
         &mut self,
         cx: &mut Cx<'_>,
@@ -348,8 +350,8 @@ impl Http {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.wait(&file, asked, &place);
                 if let (true, Some(state)) = (reply.keep, cx.io.open(conn)) {
-                    // The queue hangs up when the place is lost; this is only
-                    // the backstop for one that is lost without a word.
+                    // The queue closes the connection when the place is lost;
+                    // this only covers a place that is lost without notice.
                     let grace = cx.config.limits.request_deadline;
                     let place_until = cx.now + place.lifetime + grace;
                     state.phase = Phase::Serving { place_until };
@@ -366,7 +368,7 @@ impl Http {
         }
     }
 
-    /// A slot is given: the head, then the bytes.
+    /// A slot was granted: sends the head, then the bytes.
     fn start_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, reply: Reply) {
         let &Asked { start, end, .. } = asked;
         let Subject { size, ref body, .. } = asked.subject;
@@ -391,8 +393,9 @@ impl Http {
         }
     }
 
-    /// Counts a request that needs no slot towards hammering; true when it
-    /// was refused for that. Who holds a place keeps place and connection.
+    /// Counts a request that needs no slot towards the hammering limit; true
+    /// when it was refused for that. A client with a place keeps both place and
+    /// connection.
     pub(super) fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
         let Some(state) = cx.io.get(conn) else { return true };
         let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > cx.now);
@@ -411,7 +414,7 @@ impl Http {
                     let writer = Writer::of(cx);
                     self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
                 }
-                // Time has gone on for others.
+                // Effects for other clients whose timers have expired.
                 other => self.obey(cx, other),
             }
         }
@@ -428,7 +431,7 @@ impl Http {
         Described { subject, alternates }
     }
 
-    /// The mesh: who else has this file, from the request's own words.
+    /// Learns alternate locations of this file from the request's headers.
     fn learn_alternates(
         &mut self,
         cx: &Cx<'_>,
@@ -446,7 +449,8 @@ impl Http {
         for at in Alts::parse(&head.headers.joined("X-NAlt")).0 {
             self.files.unlearn(index, at, teller);
         }
-        // Who can be called and says which parts it has is a source itself.
+        // A client that can be called, and says which ranges it has, is a
+        // source itself.
         if head.headers.get("X-Available-Ranges").is_some_and(|r| r.contains('-'))
             && let Some(at) = headers::callback(&head.headers)
             && at.ip().to_canonical() == teller
@@ -456,7 +460,7 @@ impl Http {
     }
 }
 
-/// An address asks too often.
+/// The address sends requests too often.
 const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
 
 /// A folder has too many files for one archive.
@@ -465,7 +469,7 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
-/// A whole request head came in.
+/// The event that a whole request head was received.
 pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
     let method = match &head.method {
         Method::Get => "GET",
@@ -481,8 +485,8 @@ pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
     }
 }
 
-/// Whether a file has the content that the request names. `None` when it names
-/// none, or when we do not know yet what the file has.
+/// Whether a file has the content the request names. `None` when it names none,
+/// or when the content of the file is not known yet.
 fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
     let have = subject.sha1?;
     head.headers
@@ -493,13 +497,13 @@ fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
         .reduce(|all, one| all && one)
 }
 
-/// As much of a stranger's words as an event repeats.
+/// A stranger's text, cut to the length that an event repeats.
 pub(in crate::node) fn clip(text: &str) -> String {
     const MOST: usize = 256;
     if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
 }
 
-/// True when a body follows the head, which no request of ours has.
+/// True when a body follows the head; none of the requests we serve has one.
 fn has_body(head: &RequestHead) -> bool {
     head.headers.get("Transfer-Encoding").is_some()
         || head.headers.all("Content-Length").any(|n| n.trim_ascii() != "0")

@@ -1,5 +1,5 @@
-//! A connection that is served: heads out of what comes in, bodies on their
-//! way out, and how long we wait for either.
+//! A connection that we serve: heads from what was received, bodies being sent,
+//! and how long we wait for either.
 
 use core::mem;
 
@@ -18,9 +18,10 @@ use crate::wire::gnutella::Hello;
 use crate::wire::http::{HeadError, RequestHead};
 
 impl Http {
-    /// Deals with what is unread of a connection on which others ask, or may
-    /// come to: answers as many requests as are there and may be answered.
-    /// A push that is wanted is to be answered before it is called again.
+    /// Processes what is unread on a connection on which others send requests:
+    /// answers as many as are complete and may be answered now. Returns a
+    /// request for a push; the caller must answer it before it calls this
+    /// again.
     pub(in crate::node) fn read(
         &mut self,
         cx: &mut Cx<'_>,
@@ -30,7 +31,7 @@ impl Http {
         let most = cx.config.limits.pipeline;
         let state = cx.io.open(conn)?;
         if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_)) {
-            // A request that arrives while a transfer runs waits for its end.
+            // A request received during a transfer waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
                 self.refuse(cx, conn, Limit::Pipeline, None);
@@ -43,7 +44,8 @@ impl Http {
             match cx.io.open(conn).map(|c| &c.phase) {
                 Some(Phase::Fresh | Phase::Serving { .. }) => {}
                 Some(Phase::Held) => {
-                    // It does not wait for its answer after all.
+                    // It sent more, so it does not wait for its held answer any
+                    // more.
                     self.queue(cx, server::Input::Answer { conn });
                     if !self.holds(conn) {
                         continue;
@@ -71,8 +73,8 @@ impl Http {
         wish
     }
 
-    /// Reads one request and answers it, if it wants no push; how many bytes
-    /// its head had, or `None` when more must come first.
+    /// Parses one request, and answers it unless it asks for a push. Returns
+    /// the length of its head, or `None` when the head is not complete.
     fn one_request(
         &mut self,
         cx: &mut Cx<'_>,
@@ -113,7 +115,7 @@ impl Http {
         None
     }
 
-    /// A limit is reached: say so, answer if there is an answer, hang up.
+    /// A limit is reached: reports it, answers if there is an answer, closes.
     pub(in crate::node) fn refuse(
         &mut self,
         cx: &mut Cx<'_>,
@@ -134,7 +136,7 @@ impl Http {
         }
     }
 
-    /// A timer of a connection ran out at `due`.
+    /// A timer of the connection, due at `due`, expired.
     pub(in crate::node) fn run_out(
         &mut self,
         cx: &mut Cx<'_>,
@@ -142,7 +144,7 @@ impl Http {
         timer: Timer,
         due: Instant,
     ) {
-        // Whoever may speak the overlay's language is not answered in ours.
+        // Whoever may be a peer of the overlay does not get an HTTP reply.
         let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
@@ -156,8 +158,8 @@ impl Http {
         }
     }
 
-    /// The host tells how much of the range has left. What came in meanwhile
-    /// is to be read then.
+    /// The host reports how much of the range has been sent. At its end the
+    /// caller must read the connection again, for what was received meanwhile.
     pub(in crate::node) fn served(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
@@ -206,28 +208,29 @@ impl Http {
         }
     }
 
-    /// The window over which a reader is judged has passed at `due`.
+    /// Checks the rate of a reader at the end of a window, which was `due`.
     fn judge_reader(&mut self, cx: &mut Cx<'_>, conn: ConnId, due: Instant) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
         let limits = &cx.config.limits;
-        // A window of no length would be due again in the same instant.
+        // A window of zero length would expire again at once.
         let length = limits.reader_window.max(Duration::from_millis(1));
         let window = u128::from(length.as_micros());
-        // When we come this late it was us who slept, and the reader is not
-        // to blame for what we did not send.
+        // When we are this late, we were suspended ourselves, and the reader is
+        // not to blame for what we did not send.
         let slept = cx.now.since(due) >= length;
         if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
             return cx.io.wake(conn, cx.now + length, Timer::Rate);
         }
         cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
-        // Ended by us, so the slot is free at once and not held for the owner.
+        // We end it, so the slot is free at once and not reserved for its
+        // owner.
         self.close(cx, conn, false, "the reader is too slow");
     }
 
-    /// The file being served cannot be read to its end. What was promised in
+    /// The file being served cannot be read to its end. The announced
     /// `Content-Length` cannot be kept, so the connection must break.
     pub(in crate::node) fn unreadable(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
         let sending = matches!(cx.io.open(conn).map(|c| &c.phase), Some(Phase::Sending(_)));
@@ -243,8 +246,8 @@ impl Http {
     }
 }
 
-/// A connection awaits its next request; what came in meanwhile is to be read
-/// then.
+/// The connection waits for its next request; the caller must read it, for what
+/// was received meanwhile.
 pub(super) fn rest(cx: &mut Cx<'_>, conn: ConnId) {
     cx.io.rest(conn);
     if let Some(state) = cx.io.open(conn) {
@@ -253,8 +256,8 @@ pub(super) fn rest(cx: &mut Cx<'_>, conn: ConnId) {
     await_request(cx, conn, true);
 }
 
-/// Sets the deadline for what must come next on a connection that is served.
-/// `answered`: a request was answered just now, so the time begins anew.
+/// Sets the deadline for what is expected next on a connection that we serve.
+/// `answered`: a request was answered just now, so the time starts again.
 pub(super) fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
     let (now, limits) = (cx.now, &cx.config.limits);
     let Some(state) = cx.io.open(conn) else { return };
@@ -263,13 +266,13 @@ pub(super) fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
     if partial && (answered || timer != Some(Timer::Head)) {
         cx.io.wake(conn, now + limits.request_deadline, Timer::Head);
     } else if !partial && (answered || timer.is_none()) {
-        // Who holds a place is not idle until the place runs out.
+        // A client with a place is not idle until the place expires.
         let until = place_until.max(now + limits.idle_deadline);
         cx.io.wake(conn, until, Timer::Idle);
     }
 }
 
-/// How many whole heads are in there.
+/// How many complete heads there are in these bytes.
 fn heads(bytes: &[u8]) -> u32 {
     let (mut count, mut blank) = (0, true);
     for &b in bytes {

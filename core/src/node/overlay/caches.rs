@@ -1,5 +1,5 @@
-//! Hosts asked of caches over datagrams, and told to whoever asks (RT-23): a
-//! ping with the extension `SCP` is answered by a pong with `IPP`.
+//! Host caches over datagrams, as client and as server (RT-23): a ping with the
+//! extension `SCP` is answered by a pong with `IPP`.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,20 +15,20 @@ use crate::time::{Duration, Instant};
 use crate::wire::gnutella::ggep::{self, Block};
 use crate::wire::gnutella::{Body, Frame, HEADER, Header, Kind, Message, Payload, Ping, Pong};
 
-/// Questions that may still be answered.
+/// Requests of ours that may still be answered.
 const ASKED: usize = 32;
-/// Addresses whose questions were answered lately.
+/// Addresses we answered lately.
 const ANSWERED: usize = 256;
-/// One address is answered at most so often.
+/// Minimum time between two answers to one address.
 const EVERY: Duration = Duration::from_secs(1);
 /// Hosts in one answer.
 const TOLD: usize = 10;
-/// Bytes of a host in it.
+/// Bytes of one host in it.
 const HOST: usize = 6;
-/// Extensions of a message from a stranger.
+/// Limits of the extensions in a stranger's message.
 const LIMITS: ggep::Limits = ggep::Limits { blocks: 16, bytes: 2_048 };
 
-/// What is under way with caches.
+/// The state of host cache requests, ours and others'.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Caches {
     asked: Vec<(Guid, SocketAddr)>,
@@ -36,7 +36,7 @@ pub(super) struct Caches {
 }
 
 impl Caches {
-    /// True when an address is to be answered again; counts it.
+    /// True when an address may be answered again; counts the answer.
     fn admits(&mut self, now: Instant, ip: IpAddr) -> bool {
         if self.answered.get(&ip).is_some_and(|last| now.since(*last) < EVERY) {
             return false;
@@ -53,7 +53,7 @@ impl Caches {
 }
 
 impl Overlay {
-    /// Asks whoever is there for others: it may be a cache.
+    /// Asks a host for others: it may be a host cache.
     pub(super) fn ask_cache(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
         if cx.config.datagrams.is_some() || !at.is_ipv4() {
             return;
@@ -69,7 +69,7 @@ impl Overlay {
         send(cx, at, guid, Body::Ping(Ping { ggep: ggep.into() }));
     }
 
-    /// A datagram came; what is no ping and no pong is nobody's.
+    /// A datagram was received; anything but a ping or a pong is ignored.
     pub(in crate::node) fn heard(
         &mut self,
         cx: &mut Cx<'_>,
@@ -122,7 +122,7 @@ impl Overlay {
         };
         self.caches.asked.remove(place);
         let teller = asked.1.ip();
-        // A mere cache is no servent.
+        // A pure host cache is no servent.
         let itself = block(&pong.ggep, b"UDPHC").is_none().then_some(SocketAddr::V4(pong.at));
         let packed = block(&pong.ggep, b"IPP").unwrap_or_default();
         let named = packed.chunks_exact(HOST).take(4 * TOLD).filter_map(unpacked);

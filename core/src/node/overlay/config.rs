@@ -9,40 +9,40 @@ use crate::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overlay {
-    /// Let neighbours in, and look for some.
+    /// Accept neighbours, and look for some.
     pub enabled: bool,
-    /// Neighbours we look for ourselves; a leaf is content with six.
+    /// Neighbours we look for; a leaf looks for six.
     pub degree: u32,
-    /// Neighbours there may be, leaves not counted; whoever comes after them is
-    /// told of others.
+    /// Maximum number of neighbours, without leaves; further hosts are refused,
+    /// and told of others.
     pub neighbours: u32,
-    /// Leaves there may be.
+    /// Maximum number of leaves.
     pub leaves: u32,
-    /// Deflate what is sent to neighbours that can read it.
+    /// Compress what is sent to neighbours that can inflate it.
     pub deflate: bool,
-    /// Bytes out of a deflated link for one byte in.
+    /// Maximum ratio of inflated to received bytes of a compressed link.
     pub inflate_ratio: u32,
-    /// Bytes that one read may unpack to.
+    /// Maximum number of bytes that one read may inflate to.
     pub inflate_bytes: u32,
-    /// Bytes out of a deflated link in a second.
+    /// Maximum inflated bytes per second of a compressed link.
     pub inflate_rate: u32,
-    /// Payload bytes of any message.
+    /// Maximum payload bytes of a message.
     pub payload: u32,
-    /// Addresses of others that are remembered.
+    /// Maximum number of host addresses that are remembered.
     pub hosts: u32,
-    /// An address that nobody has told of for so long is forgotten.
+    /// An address that nobody has named for this long is forgotten.
     pub host_life: Duration,
-    /// What we share is told to neighbours at most so often, as a table of
-    /// its keywords.
+    /// Minimum time between two updates of the keyword table that tells
+    /// neighbours what we share.
     pub keywords_every: Duration,
-    /// Time between two attempts at one address.
+    /// Minimum time between two attempts to connect to one address.
     pub retry: Duration,
-    /// Time until an address that refused us is tried again; doubles with every
-    /// refusal in a row, up to 128 times this.
+    /// Time until an address that refused us is tried again; doubles with each
+    /// further refusal in a row, up to 128 times this.
     pub refused: Duration,
-    /// Files in our answer to one query.
+    /// Maximum number of files in our answer to one query.
     pub results: u32,
-    /// Others cannot connect to us: they are to ask by push.
+    /// Others cannot connect to us and must request a push.
     pub firewalled: bool,
     /// The router.
     pub router: routing::Config,

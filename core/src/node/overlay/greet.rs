@@ -1,4 +1,4 @@
-//! Handshakes, from both ends, and the streams behind them.
+//! Handshakes, as caller and as callee, and the streams of messages after them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -18,17 +18,17 @@ use crate::routing;
 use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
 use crate::wire::http::{HeadError, Headers};
 
-/// Characters of the reason of a refusal.
+/// Characters kept of the reason of a refusal.
 const REASON: usize = 100;
-/// Others that one refusal names.
+/// Hosts named in one refusal.
 const TRIES: usize = 10;
 
 impl Overlay {
-    /// What we say of ourselves to whoever is at `peer`.
+    /// Our offer to the host at `peer`.
     fn offer(&self, cx: &Cx<'_>, peer: SocketAddr) -> Offer {
         let config = &cx.config.overlay;
         let router = &config.router;
-        // Announced only when it is done (RT-18).
+        // Announced only by a node that does it (RT-18).
         let leads = router.relay && router.dynamic;
         let deep = if router.dynamic { router.deep_ttl } else { u8::MAX };
         Offer {
@@ -52,7 +52,7 @@ impl Overlay {
         }
     }
 
-    /// A dial for a neighbour is through.
+    /// A dial to a neighbour succeeded.
     pub(in crate::node) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
         state.phase = Phase::Overlay;
@@ -62,8 +62,8 @@ impl Overlay {
         cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
     }
 
-    /// A first line said `GNUTELLA`. Whatever becomes of the connection, it
-    /// does not speak HTTP.
+    /// The first line was `GNUTELLA`. Whatever the outcome, the connection is
+    /// not HTTP.
     pub(in crate::node) fn called(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
         if let Some(state) = cx.io.open(conn) {
             state.phase = Phase::Overlay;
@@ -71,10 +71,10 @@ impl Overlay {
         self.read(cx, http, conn);
     }
 
-    /// The head of whoever connected, as soon as all of it is there.
+    /// Reads the head of a host that connected, once it is complete.
     ///
     /// # Errors
-    /// The limit it breaks: it is no neighbour of ours.
+    /// The limit it violates; it does not become a neighbour.
     fn hello(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> Result<(), Limit> {
         let Some(state) = cx.io.open(conn) else { return Ok(()) };
         let bytes = mem::take(&mut state.unread);
@@ -126,28 +126,28 @@ impl Overlay {
                     self.send_away(cx, http, conn, why, "it is connected already");
                     return Ok(());
                 }
-                // Who calls us may help when we know hardly anybody, and must
-                // not fill what we know with its friends.
+                // A caller may help us when we know hardly any hosts, but must
+                // not fill our list with its friends.
                 if self.hosts.len() < cx.config.overlay.hosts as usize / 4 {
                     self.note_tries(cx, &headers, peer);
                 }
                 let data = Offer { deflates, ..self.offer(cx, peer) }.accept();
                 cx.io.write(conn, data, cx.fx);
-                // Its time for the whole handshake runs since it connected.
+                // The deadline of its handshake counts from when it connected.
                 self.wires.insert(conn, wire);
             }
         }
         Ok(())
     }
 
-    /// Another connection to the servent that listens there.
+    /// Another connection to the servent that listens at `at`.
     fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&Wire> {
         let is = |wire: &Wire| wire.is_surely(at);
         let mut twins = self.wires.iter().filter(|(other, wire)| **other != conn && is(wire));
         twins.next().map(|(_, wire)| wire)
     }
 
-    /// Does not let somebody in, and names others instead.
+    /// Refuses a host, and names others instead.
     fn send_away(
         &mut self,
         cx: &mut Cx<'_>,
@@ -162,7 +162,7 @@ impl Overlay {
         self.close(cx, http, conn, true, why);
     }
 
-    /// Deals with what is unread.
+    /// Processes the unread bytes.
     pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
         if self.proxy_answers(cx, http, conn) {
             return;
@@ -203,7 +203,8 @@ impl Overlay {
         self.settle(cx, http, &written);
     }
 
-    /// The head that answers ours, or the last word of whom we let in.
+    /// Reads the head that answers ours, or the last head of a host we
+    /// accepted.
     fn reply(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
         let limits = cx.config.limits.head();
         let Some(state) = cx.io.open(conn) else { return };
@@ -215,7 +216,7 @@ impl Overlay {
         };
         state.unread.drain(..used);
         let theirs = Offer::of(&reply.headers);
-        // Of the two only whom we called ourselves is asked for others.
+        // Of the two, only the host we dialed is asked for others.
         if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
             self.note_tries(cx, &reply.headers, peer);
         }
@@ -245,9 +246,9 @@ impl Overlay {
         }
     }
 
-    /// True when whom we called has called us meanwhile, and that connection
-    /// is the one to stay: it is open, or it came from the smaller address,
-    /// which both ends see alike.
+    /// True when the host we dialed has connected to us meanwhile, and that
+    /// connection is the one to keep: it is open, or it came from the smaller
+    /// address, a rule by which both ends decide alike.
     fn crossed(&self, cx: &Cx<'_>, conn: ConnId) -> bool {
         let Some(at) = self.wires.get(&conn).and_then(Wire::called) else { return false };
         let Some(twin) = self.twin(conn, at) else { return false };
@@ -260,8 +261,8 @@ impl Overlay {
         }
     }
 
-    /// Whom we called, or whom we let in, does not want us after all. What it
-    /// says is told; it is left alone for a time when that is about us.
+    /// The host we dialed, or had accepted, refuses us. Its reason is reported;
+    /// when the reason is about us, it is not dialed for a while.
     fn not_wanted(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId, reply: &Reply) {
         let Reply { status, reason, .. } = reply;
         let reason: String = reason.chars().take(REASON).collect();
@@ -282,7 +283,7 @@ impl Overlay {
         self.close(cx, http, conn, false, why.trim_end());
     }
 
-    /// The handshake is done: messages from here on.
+    /// The handshake is complete: messages follow.
     fn flow(
         &mut self,
         cx: &mut Cx<'_>,
@@ -311,7 +312,7 @@ impl Overlay {
         self.route(cx, http, routing::Input::Opened { conn, peer, neighbour });
     }
 
-    /// Others whom a head names.
+    /// Remembers the hosts that a head names.
     fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
             if may_knock(at, peer.ip()) {
@@ -320,7 +321,7 @@ impl Overlay {
         }
     }
 
-    /// A handshake breaks a limit, or has taken too long.
+    /// A handshake violates a limit, or takes too long.
     pub(in crate::node) fn refuse(
         &mut self,
         cx: &mut Cx<'_>,
@@ -332,7 +333,7 @@ impl Overlay {
         self.close(cx, http, conn, false, "a limit was reached");
     }
 
-    /// Closes a connection. The router learns of it now, not when the host
+    /// Closes a connection. The router is told at once, not only when the host
     /// reports it gone.
     pub(super) fn close(
         &mut self,
@@ -347,7 +348,7 @@ impl Overlay {
         }
     }
 
-    /// A neighbour's connection is of no use any more.
+    /// A neighbour's connection is lost or closed.
     pub(in crate::node) fn left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
         if self.proxy_left(cx, http, conn) {
             return;
@@ -360,7 +361,7 @@ impl Overlay {
         self.look_around(cx);
     }
 
-    /// The host says what it still has for a neighbour.
+    /// The host reports how many bytes for a neighbour are unsent.
     pub(in crate::node) fn backlog(
         &mut self,
         cx: &mut Cx<'_>,

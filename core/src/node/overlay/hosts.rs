@@ -1,5 +1,5 @@
-//! Others who may be there: named by the user, by pongs, by refusals, by
-//! neighbours of themselves; and remembered over restarts.
+//! Addresses of possible neighbours: named by the user, in pongs, in refusals,
+//! or by the hosts themselves; remembered over restarts.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -7,17 +7,17 @@ use core::net::SocketAddr;
 use crate::node::HostRow;
 use crate::time::{Duration, Instant};
 
-/// Who is heard of again is written to the store again after so long.
+/// A host that is heard of again is saved again after this time.
 const SAVE_EVERY: Duration = Duration::from_secs(3_600);
-/// Attempts in a row that lead nowhere, until somebody is forgotten.
+/// Failed attempts in a row after which a host is forgotten.
 const FAILURES: u8 = 5;
-/// Whoever refused so often in a row is left alone for the longest time.
+/// Refusals in a row after which the pause does not grow any more.
 const REFUSALS: u8 = 7;
 
-/// Addresses of others.
+/// Known hosts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
-    /// The one heard of last at the end.
+    /// Ordered by when they were last heard of, the latest at the end.
     list: Vec<Host>,
 }
 
@@ -26,13 +26,13 @@ struct Host {
     at: SocketAddr,
     /// The user named it: never forgotten, always tried first.
     named: bool,
-    /// Not before.
+    /// No attempt before.
     next: Instant,
-    /// When somebody told of it last, and when the store did.
+    /// When it was last heard of, and when that was last saved.
     heard: Instant,
     saved: Option<Instant>,
     failures: u8,
-    /// Times in a row that it did not want us.
+    /// Refusals in a row.
     refusals: u8,
 }
 
@@ -43,7 +43,7 @@ impl Host {
     }
 }
 
-/// What the store has to know.
+/// Changes to be saved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Changed {
     pub(super) put: Option<HostRow>,
@@ -51,17 +51,17 @@ pub(super) struct Changed {
 }
 
 impl Hosts {
-    /// How many there are.
+    /// How many hosts are known.
     pub(super) const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// True of somebody the user named.
+    /// True when the user named it.
     pub(super) fn is_named(&self, at: SocketAddr) -> bool {
         self.list.iter().any(|host| host.named && host.at == at)
     }
 
-    /// Learns of somebody; the one heard of first makes room.
+    /// Learns of a host; the one not heard of for longest makes room.
     pub(super) fn learn(
         &mut self,
         now: Instant,
@@ -92,8 +92,8 @@ impl Hosts {
         changed
     }
 
-    /// Takes over what the store remembered, if it is not too old; what the
-    /// store is to forget.
+    /// Restores hosts from the store, if they are not too old; returns what the
+    /// store must change.
     pub(super) fn restore(
         &mut self,
         now: Instant,
@@ -113,7 +113,7 @@ impl Hosts {
         gone
     }
 
-    /// Forgets whom nobody has told of for so long.
+    /// Forgets hosts that nobody has named for `life`.
     pub(super) fn expire(&mut self, now: Instant, life: Duration) -> Vec<SocketAddr> {
         let old = |host: &&Host| !host.named && now.since(host.heard) >= life;
         let gone: Vec<SocketAddr> = self.list.iter().filter(old).map(|host| host.at).collect();
@@ -121,8 +121,8 @@ impl Hosts {
         gone
     }
 
-    /// An attempt led to a neighbour, or to nothing; true when that was one
-    /// too many and it is forgotten.
+    /// An attempt succeeded or failed; true when it was one failure too many,
+    /// and the host is forgotten.
     pub(super) fn tried(&mut self, at: SocketAddr, well: bool) -> bool {
         let Some(place) = self.list.iter().position(|host| host.at == at) else { return false };
         let host = &mut self.list[place];
@@ -135,8 +135,8 @@ impl Hosts {
         forgotten
     }
 
-    /// Somebody is there and does not want us: left alone for `first`, and
-    /// twice as long each time it says so again (RT-20).
+    /// A host refused us: it is not tried for `first`, and twice as long with
+    /// each further refusal in a row (RT-20).
     pub(super) fn refused(&mut self, now: Instant, at: SocketAddr, first: Duration) {
         if let Some(host) = self.list.iter_mut().find(|host| host.at == at) {
             host.next = now + first.ratio(1 << host.refusals, 1);
@@ -144,8 +144,8 @@ impl Hosts {
         }
     }
 
-    /// Somebody to try now, who is not `known` already: whom the user named,
-    /// then whom we heard of last.
+    /// A host to try now that is not `known` already: first those the user
+    /// named, then the one heard of last.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -158,12 +158,12 @@ impl Hosts {
         Some(best.at)
     }
 
-    /// When somebody can be tried next.
+    /// When a host can be tried next.
     pub(super) fn next(&self, known: impl Fn(SocketAddr) -> bool) -> Option<Instant> {
         self.list.iter().filter(|host| !known(host.at)).map(|host| host.next).min()
     }
 
-    /// Those heard of last.
+    /// The hosts heard of last.
     pub(super) fn some(&self, count: usize) -> Vec<SocketAddr> {
         self.list.iter().rev().map(|host| host.at).take(count).collect()
     }

@@ -1,4 +1,4 @@
-//! Which of our files have a word in their names, or a hash.
+//! An index of our files by the words of their names and by their hashes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -9,10 +9,10 @@ use core::ops::Bound;
 use crate::id::{FileIndex, Sha1};
 use crate::wire::gnutella::words;
 
-/// Letters of a word from which on it stands for longer ones, too: keyword
-/// tables of neighbours know no shorter beginnings (RT-14).
+/// The shortest prefix that matches longer words: neighbours' keyword tables
+/// hold no shorter ones (RT-14).
 const SHORTEST_BEGINNING: usize = 3;
-/// Words that one beginning may stand for.
+/// Words that one prefix may match.
 const LONGER_WORDS: usize = 64;
 
 /// Files by the words of their names.
@@ -23,9 +23,9 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Adds a file, or what is new of it; true when that changes anything. Its
-    /// hash is a word like those of its name: neighbours then know from our
-    /// keywords whether a search by hash would find it.
+    /// Adds or updates a file; true when that changes the index. Its hash is a
+    /// word like those of its name, so that neighbours know from our keyword
+    /// table whether a search by hash would match.
     pub(super) fn put(&mut self, index: FileIndex, name: &str, sha1: Option<Sha1>) -> bool {
         let text = sha1.map_or_else(|| name.into(), |sha1| format!("{name} {sha1}"));
         if self.names.get(&index) == Some(&text) {
@@ -42,7 +42,7 @@ impl Index {
         true
     }
 
-    /// Takes a file out; true when it was in.
+    /// Removes a file; true when it was there.
     pub(super) fn remove(&mut self, index: FileIndex) -> bool {
         let Some(name) = self.names.remove(&index) else { return false };
         for word in words(&name) {
@@ -56,16 +56,16 @@ impl Index {
         true
     }
 
-    /// Every word of all names, once.
+    /// Every word of all names, without duplicates.
     pub(super) fn words(&self) -> impl ExactSizeIterator<Item = &str> {
         self.files.keys().map(String::as_str)
     }
 
-    /// The files that have all words of a query, or words that begin with them,
-    /// at most so many.
+    /// At most `most` files that contain all words of a query, or words that
+    /// begin with them.
     pub(super) fn find(&self, criteria: &str, most: usize) -> Vec<FileIndex> {
         let wanted: Vec<Vec<&Vec<FileIndex>>> = words(criteria).map(|w| self.with(&w)).collect();
-        // The rarest word leads.
+        // Begins with the rarest word.
         let files = |lists: &&Vec<&Vec<FileIndex>>| lists.iter().map(|list| list.len()).sum();
         let rare = wanted.iter().min_by_key(|lists| -> usize { files(lists) });
         let has = |lists: &Vec<&Vec<FileIndex>>, index: &FileIndex| {
@@ -92,7 +92,7 @@ impl Index {
         from.take_while(begin).take(LONGER_WORDS).map(|(_, files)| files).collect()
     }
 
-    /// All files, in order, at most so many.
+    /// At most `most` files, in order.
     pub(super) fn all(&self, most: usize) -> Vec<FileIndex> {
         self.names.keys().take(most).copied().collect()
     }

@@ -1,16 +1,16 @@
-//! The keyword table of what we share: neighbours that have it need not send
-//! us queries that find nothing here (RT-14).
+//! The keyword table of what we share: neighbours that have it need not send us
+//! queries that match nothing here (RT-14).
 
 use super::index::Index;
 use crate::wire::gnutella::Keywords;
 
-/// Bits of the number of entries: of the usual table, and of the largest.
+/// The size of the table as a power of two: the usual size, and the largest.
 const BITS: core::ops::RangeInclusive<u32> = 16..=20;
-/// Words of a table of the usual size, so that few entries mean two of them.
-/// Each brings up to four: itself and three shorter ones.
+/// Words in a table of the usual size, so that few of its entries stand for two
+/// of them. Each word sets up to four entries: itself and three prefixes.
 const WORDS: usize = 4_096;
 
-/// The table of every word there is.
+/// The table of all words of the index.
 pub(super) fn table(index: &Index) -> Keywords {
     let words = index.words();
     let bits = BITS.clone().find(|bits| words.len() <= WORDS << (bits - BITS.start()));

@@ -1,11 +1,11 @@
-//! A node's part in the overlay: whom it has for neighbours, what it answers,
-//! what it asks.
+//! A node's part in the overlay: its neighbours, the queries it answers and
+//! those it sends.
 //!
-//! The router knows messages and no bytes; here are the bytes: handshakes
-//! (`greet`), framed and perhaps deflated streams (`wire`), the router's
-//! wishes (`obey`), and neighbours looked for until there are enough
-//! (`hosts`, `caches`); `keywords` tells them what we have. `proxies` is the way
-//! to servents that cannot be reached, past the overlay.
+//! The router knows messages and no bytes; the bytes are handled here:
+//! handshakes (`greet`), framed and possibly compressed streams (`wire`), the
+//! router's outputs (`obey`), and the search for enough neighbours (`hosts`,
+//! `caches`); `keywords` tells neighbours what we share. `proxies` reaches
+//! servents that cannot be connected to, outside of the overlay.
 
 mod caches;
 mod config;
@@ -41,17 +41,17 @@ use crate::routing::{self, Router};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Query, Wishes};
 
-/// Time between two dials that look for neighbours.
+/// Time between two dials in search of neighbours.
 const BETWEEN: Duration = Duration::from_millis(250);
 /// Neighbours of a leaf.
 const LEAF: u32 = 6;
-/// Files one search may ask for by their hashes.
+/// Hashes that one search may contain.
 const URNS: usize = 8;
-/// Searches that are remembered after they ended.
+/// Searches that are remembered after they have ended.
 const SEARCHES: usize = 64;
 
-/// A node's part in the overlay. What we share is looked at in the service
-/// that gives it away.
+/// A node's part in the overlay. The files we share are read from the service
+/// that serves them.
 #[derive(Debug, Clone)]
 pub(super) struct Overlay {
     router: Router,
@@ -60,18 +60,18 @@ pub(super) struct Overlay {
     hosts: Hosts,
     caches: Caches,
     index: Index,
-    /// When to look for a neighbour next.
+    /// When to look for the next neighbour.
     look: Option<Instant>,
-    /// When to tell neighbours of the keywords of what we share; `None` when
-    /// they know them.
+    /// When to send neighbours our updated keyword table; `None` when they have
+    /// it.
     keywords: Option<Instant>,
-    /// They have been told before.
+    /// A keyword table has been sent before.
     told: bool,
-    /// Our address as neighbours see it.
+    /// Our address as our neighbours see it.
     seen: Option<IpAddr>,
     /// Searches of the user, by GUID.
     searches: BTreeMap<Guid, u32>,
-    /// Proxies that are asked for a push.
+    /// Proxies that are being asked for a push.
     asks: BTreeMap<ConnId, Ask>,
 }
 
@@ -93,10 +93,10 @@ impl Overlay {
         }
     }
 
-    /// When it wants to be woken.
+    /// The next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let look = self.look.map(|at| (at, "neighbours"));
-        // Nobody to tell, nothing to do.
+        // Without neighbours there is nobody to send it to.
         let keywords = self.keywords.filter(|_| self.router.links() > 0);
         let keywords = keywords.map(|at| (at, "keywords"));
         let router = self.router.poll_timeout();
@@ -109,7 +109,7 @@ impl Overlay {
         Guid(id)
     }
 
-    /// What the router looks like.
+    /// The state of the router.
     pub(super) fn view(&self) -> routing::RouterView {
         self.router.view()
     }
@@ -121,14 +121,15 @@ impl Overlay {
         }
     }
 
-    /// A file is shared no longer.
+    /// A file is no longer shared.
     pub(super) fn lacks(&mut self, cx: &Cx<'_>, index: FileIndex) {
         if self.index.remove(index) {
             self.keywords_change(cx);
         }
     }
 
-    /// Who we are, as far as known; told to the router before it speaks.
+    /// Tells the router our identity, as far as known, before it sends
+    /// anything.
     fn introduce(&mut self, cx: &mut Cx<'_>, http: &Http) {
         let input = routing::Input::Ourselves {
             servent: cx.us.servent,
@@ -139,13 +140,13 @@ impl Overlay {
         self.route(cx, http, input);
     }
 
-    /// Where others reach us; `None` when they cannot.
+    /// Where others can reach us; `None` when they cannot.
     fn reachable(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
         self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
     }
 
-    /// Others see us at this address; of several the one that reaches
-    /// farthest is told on.
+    /// A peer sees us at this address; of several, the one that can be reached
+    /// from farthest away is kept.
     fn seen_at(&mut self, ip: IpAddr) {
         let ip = ip.to_canonical();
         if self.seen.is_none_or(|seen| reach(ip) > reach(seen)) {
@@ -153,7 +154,8 @@ impl Overlay {
         }
     }
 
-    /// Where we listen, at the address others see when it is not one.
+    /// Our listening address, with the IP address others see if we listen on
+    /// all addresses.
     fn place(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
         let listen = cx.us.listen?;
         let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
@@ -163,7 +165,7 @@ impl Overlay {
         }
     }
 
-    /// Somebody may be there.
+    /// Learns of a possible host.
     fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
         let at = canonical(at);
         let most = cx.config.overlay.hosts;
@@ -173,7 +175,7 @@ impl Overlay {
         }
     }
 
-    /// What the store remembered of others; the first of them is tried.
+    /// Restores hosts from the store, and tries the first of them.
     pub(super) fn restore(&mut self, cx: &mut Cx<'_>, hosts: Vec<HostRow>) {
         let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
         for gone in self.hosts.restore(cx.now, hosts, limits) {
@@ -182,12 +184,12 @@ impl Overlay {
         self.look_around(cx);
     }
 
-    /// How many others are known, neighbours or not.
+    /// How many hosts are known, neighbours included.
     pub(super) const fn hosts(&self) -> usize {
         self.hosts.len()
     }
 
-    /// What the user wants of the overlay.
+    /// Carries out a command of the user.
     pub(super) fn command(&mut self, cx: &mut Cx<'_>, http: &Http, command: Command) {
         match command {
             Command::Join { at } => {
@@ -224,13 +226,13 @@ impl Overlay {
         }
     }
 
-    /// Goodbye to all neighbours.
+    /// Says goodbye to all neighbours.
     pub(super) fn stop(&mut self, cx: &mut Cx<'_>, http: &Http) {
         self.look = None;
         self.route(cx, http, routing::Input::Shutdown);
     }
 
-    /// Runs what is due.
+    /// Runs expired timers.
     pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, http: &Http) {
         let now = cx.now;
         if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
@@ -271,13 +273,13 @@ impl Overlay {
         }
     }
 
-    /// How many neighbours there are, or are about to be: leaves, or others.
+    /// How many neighbours there are or may soon be: leaves, or others.
     fn count(&self, leaves: bool) -> usize {
         self.wires.values().filter(|wire| wire.leaf == leaves).count()
     }
 
     fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
-        // As long as few are known, whoever is called may know of others.
+        // While few hosts are known, anyone we connect to may know others.
         if self.hosts.len() <= cx.config.overlay.degree as usize {
             self.ask_cache(cx, at);
         }
@@ -292,14 +294,14 @@ impl Overlay {
         }
     }
 
-    /// The words of what we share are others now. Neighbours are told soon,
+    /// The keywords of what we share have changed. Neighbours are told soon,
     /// the first time at once.
     fn keywords_change(&mut self, cx: &Cx<'_>) {
         let every = if self.told { cx.config.overlay.keywords_every } else { Duration::ZERO };
         self.keywords.get_or_insert(cx.now + every);
     }
 
-    /// Tells neighbours of them.
+    /// Sends neighbours our keyword table.
     fn tell_keywords(&mut self, cx: &mut Cx<'_>, http: &Http) {
         let table = keywords::table(&self.index);
         (self.keywords, self.told) = (None, true);
@@ -307,8 +309,8 @@ impl Overlay {
     }
 }
 
-/// The query for what a user looks for: words, and files by their hashes. A
-/// hash is a word too, so that keyword tables tell where it may be found.
+/// The query for a search of the user: words, and files by hash. A hash is a
+/// keyword too, so that keyword tables show where it may match.
 fn asking(wishes: Wishes, text: &str) -> Query {
     let urn = |word: &str| Sha1::parse_urn(word.as_bytes());
     let urns: Vec<Sha1> = text.split_whitespace().filter_map(urn).take(URNS).collect();

@@ -1,5 +1,5 @@
-//! What the router wants: bytes on streams, answers from what we share, hits
-//! for the user, files for whoever cannot reach us.
+//! Carries out the router's outputs: bytes on streams, answers from what we
+//! share, hits for the user, files for those who cannot reach us.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,16 +22,17 @@ use crate::wire::gnutella::{Hit, Query};
 const PROXIES: usize = 4;
 
 impl Overlay {
-    /// Gives the router an input and carries out what it wants.
+    /// Gives the router an input and carries out its outputs.
     pub(super) fn route(&mut self, cx: &mut Cx<'_>, http: &Http, input: routing::Input) {
         let mut written = Vec::new();
         self.route_one(cx, http, input, &mut written);
         self.settle(cx, http, &written);
     }
 
-    /// The same for one of many messages that came at once. Until all of them
-    /// are dealt with, nothing has left: so what one neighbour brings at once
-    /// is bounded for every other by the router's window and queue.
+    /// The same for one of several messages that arrived together. Nothing is
+    /// counted as sent until all of them are processed; so what one neighbour
+    /// sends at once is bounded, for every other neighbour, by the router's
+    /// window and queue.
     pub(super) fn route_one(
         &mut self,
         cx: &mut Cx<'_>,
@@ -44,7 +45,7 @@ impl Overlay {
         self.obey(cx, http, said, written);
     }
 
-    /// Carries out what the router wants.
+    /// Carries out the router's outputs.
     pub(super) fn obey_router(&mut self, cx: &mut Cx<'_>, http: &Http, said: FxOf<Router>) {
         let mut written = Vec::new();
         self.obey(cx, http, said, &mut written);
@@ -97,7 +98,8 @@ impl Overlay {
         }
     }
 
-    /// What was written has left as far as the host has not said otherwise.
+    /// Counts what was written as sent, as far as the host has not reported
+    /// otherwise.
     pub(super) fn settle(&mut self, cx: &mut Cx<'_>, http: &Http, written: &[ConnId]) {
         for conn in written {
             if let Some(bytes) = self.wires.get(conn).map(|wire| wire.behind) {
@@ -106,8 +108,8 @@ impl Overlay {
         }
     }
 
-    /// Answers a query with what we share, unless nobody could get it: the
-    /// line is full (AQ-12).
+    /// Answers a query with what we share, unless nobody could download it
+    /// because the upload queue is full (AQ-12).
     fn answer_query(
         &mut self,
         cx: &mut Cx<'_>,
@@ -136,7 +138,7 @@ impl Overlay {
         }
     }
 
-    /// What our hits say of us.
+    /// What our hits say about us.
     fn sender(&self, cx: &Cx<'_>, http: &Http) -> Sender {
         Sender {
             servent: cx.us.servent,
@@ -147,7 +149,7 @@ impl Overlay {
         }
     }
 
-    /// Tells the user what a hit has.
+    /// Tells the user the results of a hit.
     fn tell_hits(
         &self,
         cx: &mut Cx<'_>,

@@ -1,5 +1,5 @@
-//! Push proxies from both ends (RT-25): servents whose pushes we pass on for
-//! whoever asks over HTTP, and proxies we ask ourselves to reach a servent.
+//! Push proxies, from both ends (RT-25): servents for whom we pass on pushes
+//! that are requested over HTTP, and proxies that we ask for a push ourselves.
 
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
@@ -16,23 +16,23 @@ use crate::routing::{self, Why};
 use crate::wire::gnutella::{Payload, Push};
 use crate::wire::http::{HeadWriter, ResponseHead, Target};
 
-/// Servents that are asked for through proxies at one time.
+/// Pushes that are requested through proxies at a time.
 const ASKS: usize = 16;
 
-/// A servent that is to connect to us, and who is asked to tell it so.
+/// A servent that shall connect to us, and the proxies to ask for that.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     servent: Guid,
     index: FileIndex,
-    /// A neighbour that is said to know the way, should no proxy do it.
+    /// A neighbour said to have a route, in case no proxy helps.
     via: Option<SocketAddr>,
-    /// Proxies that have not been asked, the next one last.
+    /// Proxies not asked yet, the next one last.
     left: Vec<SocketAddr>,
 }
 
 impl Overlay {
-    /// Passes a push on to a servent whose proxy we are. It can only lead to
-    /// the address it was asked from.
+    /// Passes a push on to a servent whose proxy we are. It only ever leads to
+    /// the address that the request came from.
     pub(in crate::node) fn pass_push(
         &mut self,
         cx: &mut Cx<'_>,
@@ -54,7 +54,7 @@ impl Overlay {
     }
 
     /// Asks a servent that cannot be reached to connect to us: through its
-    /// proxies if some are known, else the way its hit came.
+    /// proxies if any are known, otherwise along the route its hit came by.
     pub(super) fn ask_push(
         &mut self,
         cx: &mut Cx<'_>,
@@ -71,7 +71,7 @@ impl Overlay {
         self.ask_next(cx, http, Ask { servent, index, via, left });
     }
 
-    /// Asks the next proxy; after the last one the overlay.
+    /// Asks the next proxy, and after the last one the overlay.
     fn ask_next(&mut self, cx: &mut Cx<'_>, http: &Http, mut ask: Ask) {
         while let Some(proxy) = ask.left.pop() {
             let conn = cx.io.number();
@@ -89,7 +89,7 @@ impl Overlay {
         self.route(cx, http, routing::Input::Push { guid, push, via });
     }
 
-    /// A proxy is reached: it is asked.
+    /// A dial to a proxy succeeded: sends the request.
     pub(in crate::node) fn proxy_dialed(
         &mut self,
         cx: &mut Cx<'_>,
@@ -113,7 +113,8 @@ impl Overlay {
         cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
     }
 
-    /// Where a servent can connect to that a proxy of this connection tells.
+    /// The address a servent can connect to when it is told by a proxy that we
+    /// reached from `local`.
     fn seen_from(&self, cx: &Cx<'_>, local: SocketAddr) -> Option<SocketAddrV4> {
         let known = self.reachable(cx);
         known.or_else(|| match canonical(cx.us.reached_at(local)) {
@@ -124,7 +125,7 @@ impl Overlay {
         })
     }
 
-    /// A proxy answers. True when the connection is one to a proxy.
+    /// A proxy answered. True when the connection is one to a proxy.
     pub(super) fn proxy_answers(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
         if !self.asks.contains_key(&conn) {
             return false;
@@ -149,7 +150,7 @@ impl Overlay {
         true
     }
 
-    /// A connection to a proxy brought nothing: the next one is asked.
+    /// A connection to a proxy was lost: asks the next one.
     pub(super) fn proxy_left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
         match self.asks.remove(&conn) {
             Some(ask) => {

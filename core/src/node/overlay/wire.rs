@@ -1,5 +1,5 @@
-//! The stream of one neighbour: how far its handshake is, and what cuts and
-//! unpacks it afterwards.
+//! The stream of one neighbour: the progress of its handshake, then framing and
+//! decompression.
 
 use core::net::SocketAddr;
 
@@ -11,40 +11,42 @@ use crate::wire::gnutella::{
     Deflater, Frame, FrameLimits, Framer, InflateLimits, Inflater, Message, Offer, Payload,
 };
 
-/// A neighbour, or who may become one.
+/// A neighbour, or a host that may become one.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     at: SocketAddr,
-    /// It listens there; a port it only calls from is of no use to others.
+    /// We have its listening address; a port it only connects from is of no use
+    /// to others.
     reached: bool,
-    /// And it is there: its connection comes from that address, or we called.
+    /// That address is confirmed: its connection comes from it, or we dialed
+    /// it.
     sure: bool,
-    /// It does not pass queries on.
+    /// It does not forward queries.
     pub(super) leaf: bool,
     pub(super) stage: Stage,
-    /// What the host still has for it.
+    /// Bytes for it that have not left the host yet.
     pub(super) behind: u64,
 }
 
-/// How far the handshake is.
+/// The progress of the handshake.
 #[derive(Debug, Clone)]
 pub(super) enum Stage {
-    /// We connect, and wait for the answer.
+    /// We dialed, and wait for the answer.
     Calling,
-    /// We called, and it does not want us.
+    /// We dialed, and it refused us.
     Refused,
-    /// It connected, we let it in, and wait for its last word.
+    /// It connected, we accepted, and wait for its last head.
     Answering { offer: alloc::boxed::Box<Offer>, deflates: bool },
-    /// Messages flow.
+    /// Messages are exchanged.
     Open(alloc::boxed::Box<Flowing>),
 }
 
-/// What messages flow through.
+/// The state of an open stream of messages.
 #[derive(Debug, Clone)]
 pub(super) struct Flowing {
     framer: Framer,
     inflater: Option<Inflater>,
-    /// Bytes that came out of it since then, and how many may in a second.
+    /// Inflated bytes since that instant, and how many are allowed per second.
     inflated: (Instant, u64, u32),
     deflater: Option<Deflater>,
 }
@@ -55,7 +57,7 @@ impl Wire {
         Self { at: canonical(at), reached, sure, leaf, stage: Stage::Calling, behind: 0 }
     }
 
-    /// It called, speaks version 0.4, and did not say where it listens.
+    /// It connected, speaks version 0.4, and did not say where it listens.
     pub(super) fn old(at: SocketAddr) -> Self {
         Self { reached: false, sure: false, ..Self::calling(at) }
     }
@@ -72,13 +74,14 @@ impl Wire {
         Self { at, reached, sure, leaf, stage: Stage::Answering { offer, deflates }, behind: 0 }
     }
 
-    /// True when this is the servent that listens there.
+    /// True when this is the servent that listens at `at`.
     pub(super) fn is(&self, at: SocketAddr) -> bool {
         self.at == canonical(at)
     }
 
-    /// It says that we are connected, and listens there: if this called us
-    /// from the same address without a word about that, it is the one (RT-20).
+    /// A host says that we are connected to it and that it listens at `at`: if
+    /// this connection came from the same IP address and did not say where it
+    /// listens, it is the one (RT-20).
     pub(super) fn may_listen(&mut self, at: SocketAddr) -> bool {
         let fits = !self.reached && self.at.ip() == at.ip().to_canonical();
         if fits {
@@ -87,24 +90,24 @@ impl Wire {
         fits
     }
 
-    /// Where somebody could become a neighbour of this servent: where we
-    /// called it, or where it said it listens.
+    /// Where others could connect to this servent: where we dialed it, or where
+    /// it says it listens.
     pub(super) const fn listens(&self) -> Option<SocketAddr> {
         if self.reached { Some(self.at) } else { None }
     }
 
-    /// The same, and not only because it says so: a stranger must not keep
-    /// others out.
+    /// The same, but only if confirmed: a stranger must not keep others out by
+    /// claiming their address.
     pub(super) fn is_surely(&self, at: SocketAddr) -> bool {
         self.sure && self.is(at)
     }
 
-    /// True when heads have come from both ends.
+    /// True when heads have been received from both ends.
     pub(super) const fn is_met(&self) -> bool {
         matches!(self.stage, Stage::Answering { .. } | Stage::Open(_))
     }
 
-    /// Whom we called and had no answer from that let us in.
+    /// The address we dialed, while it has not accepted us yet.
     pub(super) const fn called(&self) -> Option<SocketAddr> {
         match self.stage {
             Stage::Calling => Some(self.at),
@@ -112,8 +115,8 @@ impl Wire {
         }
     }
 
-    /// The handshake is done. `inflates`: what comes is deflated; `deflates`:
-    /// what we send is.
+    /// The handshake is complete. `inflates`: what we receive is compressed;
+    /// `deflates`: what we send is.
     pub(super) fn open(&mut self, config: &Config, inflates: bool, deflates: bool) {
         let inflate = InflateLimits { bytes: config.inflate_bytes, ratio: config.inflate_ratio };
         self.stage = Stage::Open(alloc::boxed::Box::new(Flowing {
@@ -124,7 +127,7 @@ impl Wire {
         }));
     }
 
-    /// Takes what came in.
+    /// Adds received bytes.
     pub(super) fn push(&mut self, now: Instant, data: alloc::vec::Vec<u8>) -> Result<(), Breakage> {
         let Stage::Open(flowing) = &mut self.stage else { return Ok(()) };
         let plain = match &mut flowing.inflater {
@@ -132,7 +135,7 @@ impl Wire {
             None => data,
         };
         if flowing.inflater.is_some() {
-            // What is sent plainly the sender's own line bounds.
+            // Uncompressed input is bounded by the sender's own bandwidth.
             let (since, bytes, most) = &mut flowing.inflated;
             if now.since(*since) >= Duration::from_secs(1) {
                 (*since, *bytes) = (now, 0);
@@ -146,7 +149,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The next message, not yet understood.
+    /// The next frame, not parsed yet.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, Breakage> {
         match &mut self.stage {
             Stage::Open(flowing) => flowing.framer.next_frame().map_err(Breakage::Frame),
@@ -155,7 +158,7 @@ impl Wire {
     }
 
     /// The bytes of a message on this stream; `None` before the handshake is
-    /// done.
+    /// complete.
     pub(super) fn write(&mut self, message: &Message) -> Option<alloc::vec::Vec<u8>> {
         let Stage::Open(flowing) = &mut self.stage else { return None };
         let plain = message.to_bytes();
@@ -166,8 +169,8 @@ impl Wire {
     }
 }
 
-/// What the router has to know of a servent that said this, to us who said
-/// `ours`.
+/// What the router has to know about a servent that made this `offer`, given
+/// ours.
 pub(super) fn neighbour(offer: &Offer, ours: &Offer) -> Neighbour {
     let relays = offer.ultrapeer != Some(false);
     Neighbour {

@@ -5,50 +5,51 @@ use serde::{Deserialize, Serialize};
 use crate::swarm::{self, client};
 use crate::time::Duration;
 
-/// A node's part in swarms. Both halves are off unless they are configured.
+/// A node's part in swarms. Both parts are off unless configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
     /// Be the coordinator of files, and their source.
     pub coordinator: Option<swarm::Config>,
-    /// Be a client of somebody else's coordinator. The port it is reached at
-    /// is the one the host listens on, and without an id one is drawn.
+    /// Be a client of another coordinator. Its listening port is that of the
+    /// host; when no id is given, one is drawn.
     pub client: Option<client::Config>,
     /// What peers and clients can make us spend.
     pub limits: Limits,
 }
 
 impl Config {
-    /// True when either half is configured.
+    /// True when either part is configured.
     pub(in crate::node) const fn is_on(&self) -> bool {
         self.coordinator.is_some() || self.client.is_some()
     }
 }
 
-/// What peers of a swarm, and the clients of its coordinator, can make a node
-/// spend.
+/// What the peers of a swarm, and the clients of its coordinator, can make a
+/// node spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Bytes of a head. An id may have 4 095 bytes.
+    /// Bytes of a head. An id alone may have 4 095 bytes.
     pub head_bytes: u32,
     /// Lines of a head.
     pub head_lines: u32,
-    /// Bytes that may come ahead of their turn: of a body whose sender does
-    /// not wait until it is asked for.
+    /// Bytes of a body that may be received before the transfer may start, from
+    /// a sender that does not wait for our answer.
     pub early: u32,
     /// Unsent bytes of messages to a client of the coordinator.
     pub backlog: u64,
-    /// A peer that neither sends nor takes anything for so long is given up.
+    /// A peer that neither sends nor reads for this long is given up.
     pub stall: Duration,
-    /// A peer that sends to others first answers by then.
+    /// How long a peer that is busy sending to others may take to answer.
     pub turn: Duration,
-    /// A connection nothing is asked on for so long is closed by whom it came
-    /// to, and some time before that not used any more by who made it.
+    /// A connection without requests is closed after this time by the end that
+    /// accepted it; some time before that the end that dialed it stops using
+    /// it.
     pub idle: Duration,
-    /// Connections to peers kept although nothing happens on them.
+    /// Idle connections to peers that are kept.
     pub kept: u32,
-    /// Peers told apart in what is counted.
+    /// Peers with a counter of their own.
     pub counted: u32,
 }
 

@@ -17,23 +17,24 @@ use crate::swarm::{self, FileSpec, Input, Manager};
 use crate::wire::http::{Method, RequestHead};
 use crate::wire::pdtp::{Message, Span, Text, peer};
 
-/// A file of the source.
+/// A file of our source.
 #[derive(Debug, Clone, Copy)]
 struct Offered {
     file: SwarmFile,
     size: u64,
 }
 
-/// The coordinator, and the source on the same port.
+/// The coordinator, and its source on the same port.
 #[derive(Debug, Clone)]
 pub(super) struct Coordinator {
     pub(super) manager: Manager,
     files: BTreeMap<Text, Offered>,
-    /// Where clients have found us, for those we send to our own source.
+    /// Our addresses at which clients found us; those we send to our own source
+    /// get the same.
     found_at: BTreeMap<ConnId, IpAddr>,
-    /// Bytes of files that have left.
+    /// Bytes of files sent.
     pub(super) sent: u64,
-    /// Requests of peers nobody has sent here.
+    /// Requests of peers that the coordinator had not sent here.
     pub(super) refused: u64,
 }
 
@@ -58,8 +59,8 @@ impl Coordinator {
         self.feed(Input::Serve(spec), cx);
     }
 
-    /// A file of the source cannot be read any more: nobody gets it, and
-    /// everybody is told (SW-29).
+    /// A file of the source cannot be read any more: nobody gets it, and all
+    /// clients are told (SW-29).
     pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut Cx<'_>) {
         let found = self.files.iter().find(|(_, offered)| offered.file == file);
         let Some(url) = found.map(|(url, _)| url.clone()) else { return };
@@ -75,7 +76,7 @@ impl Coordinator {
         cx.answer(Answer::Withdrawn { file, why });
     }
 
-    /// A client has come, and found us at `local`.
+    /// A client connected, and found us at `local`.
     pub(super) fn opened(
         &mut self,
         conn: ConnId,
@@ -131,7 +132,8 @@ impl Coordinator {
         }
     }
 
-    /// Our own source is where the client has found us.
+    /// Puts the address at which the client found us in place of our own
+    /// source's.
     fn name_ourselves(&self, conn: ConnId, message: &mut Message) {
         if let Message::Transfer(transfer) = message
             && transfer.about.peer_id.is_empty()
@@ -142,8 +144,8 @@ impl Coordinator {
         }
     }
 
-    /// A peer wants a piece of the source: it gets it when it was sent here
-    /// for just that.
+    /// A peer requests a piece from the source: it gets it if the coordinator
+    /// sent it here for that piece.
     pub(super) fn asked(
         &mut self,
         conn: ConnId,
@@ -173,15 +175,15 @@ impl Coordinator {
     }
 }
 
-/// What becomes of a request.
+/// The answer to a request.
 pub(super) enum Verdict {
-    /// It is answered with this and no body.
+    /// This status, without a body.
     Status(u16),
-    /// Its body is on the way.
+    /// A body is being sent.
     Sending,
 }
 
-/// Answers a `GET` with bytes of a file.
+/// Answers a `GET` with a range of a file.
 pub(super) fn send(conn: ConnId, moving: Moving, size: u64, peers: &mut Peers, cx: &mut Cx<'_>) {
     let Some(Asking { step, keep }) = peers.asking(conn) else { return };
     let Moving { file, start, end, .. } = moving;

@@ -1,5 +1,5 @@
-//! What the halves of the swarm reach of the node: its connections, its
-//! effects, and the messages that one call leads to.
+//! What both parts of the swarm use of the node: its connections, its effects,
+//! and the messages that one call produces.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,17 +14,17 @@ use crate::time::{Duration, Instant};
 use crate::wire::http::HeadLimits;
 use crate::wire::pdtp::{Extensions, Message, encode};
 
-/// One call of the node into its swarm.
+/// The context of one call into the swarm.
 pub(super) struct Cx<'a> {
     pub(super) now: Instant,
     pub(super) io: &'a mut Connections,
     pub(super) limits: Limits,
     pub(super) fx: &'a mut Effects,
-    /// Messages of this call, which may share frames, and whom nothing more
-    /// is said to after them.
+    /// The messages of this call for each connection, so that they can share
+    /// frames; with some of them the connection ends.
     says: BTreeMap<ConnId, Vec<Message>>,
     pub(super) ends: Vec<(ConnId, &'static str)>,
-    /// Peers whose next request may have come already.
+    /// Peers whose next request may have been received already.
     pub(super) again: Vec<ConnId>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Cx<'a> {
         self.says.entry(conn).or_default().push(message);
     }
 
-    /// A while from now, never now itself.
+    /// An instant after `wait`, later than now even if that is zero.
     pub(super) fn after(&self, wait: Duration) -> Instant {
         self.now + wait.max(Duration::from_micros(1))
     }
@@ -72,7 +72,8 @@ impl<'a> Cx<'a> {
         super::head_limits(&self.limits)
     }
 
-    /// Connects to a peer that the coordinator named, unless a limit forbids it.
+    /// Connects to a peer that the coordinator named, unless a limit forbids
+    /// it.
     pub(super) fn knock(&mut self, to: SocketAddr) -> Option<ConnId> {
         let conn = self.io.number();
         self.io.knock(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
@@ -84,13 +85,13 @@ impl<'a> Cx<'a> {
         self.io.dial(conn, to, Purpose::Swarm, self.fx).then_some(conn)
     }
 
-    /// Closes a connection the swarm has no more use for.
+    /// Closes a connection that the swarm does not need any more.
     pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) {
         self.io.close(conn, flush, why, self.fx);
     }
 
-    /// Writes what this call says, then hangs up where that was wanted. What
-    /// had to be remembered first stands before it in the list.
+    /// Writes the messages of this call, then closes connections where that was
+    /// requested. What had to be persisted first is earlier in the list.
     pub(super) fn finish(&mut self, peers: &mut Peers) {
         for (conn, messages) in core::mem::take(&mut self.says) {
             let Some(link) = peers.link(conn) else { continue };

@@ -1,4 +1,4 @@
-//! What goes through a node's boundary for its part in swarms, beside
+//! The inputs, outputs and commands of a node's part in swarms, apart from
 //! connections and their bytes.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
@@ -12,8 +12,8 @@ use crate::node::StoreError;
 use crate::swarm::{FileSpec, Row};
 use crate::wire::pdtp::{Hash, Text};
 
-/// A file of a swarm: one we coordinate, or one we take. The host chooses the
-/// number and never uses it for another file.
+/// A file of a swarm, either one we coordinate or one we download. The host
+/// chooses the number and never reuses it for another file.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -26,11 +26,12 @@ pub struct SwarmFile(pub u32);
 pub enum Input {
     /// The answer to [`Output::Hash`].
     Hashed { ask: u32, sha256: Hash },
-    /// The same when the bytes cannot be read.
+    /// The answer to [`Output::Hash`] when the bytes cannot be read.
     HashFailed { ask: u32, why: StoreError },
     /// The answer to [`Output::Complete`].
     Completed { file: SwarmFile },
-    /// The same when the file cannot have its name.
+    /// The answer to [`Output::Complete`] when the file cannot get its final
+    /// name.
     CompleteFailed { file: SwarmFile, why: StoreError },
 }
 
@@ -38,56 +39,58 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {
-    /// Make room for a file we take, or open it again.
+    /// Create a file we download, or open it again.
     Allocate { file: SwarmFile, size: u64 },
-    /// The SHA-256 of bytes `start..end` as they are on disk now; answered
-    /// with [`Input::Hashed`] or [`Input::HashFailed`].
+    /// Compute the SHA-256 of bytes `start..end` as they are on disk now;
+    /// answered with [`Input::Hashed`] or [`Input::HashFailed`].
     Hash { ask: u32, file: SwarmFile, start: u64, end: u64 },
-    /// A file is whole and right: give it its final name; answered with
+    /// A file is complete and verified: give it its final name; answered with
     /// [`Input::Completed`] or [`Input::CompleteFailed`].
     Complete { file: SwarmFile },
 }
 
-/// What a user wants in a swarm.
+/// What a user can command in swarms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Coordinate a file, and be its source.
     Serve { file: SwarmFile, spec: FileSpec },
-    /// Files can be had from here too, so many pieces at once; with other
-    /// slots to change them. An unspecified address is our own, wherever a
-    /// client has reached us.
+    /// Announce a source that serves our files too, with so many slots;
+    /// announced again with another number of slots, it replaces the former
+    /// one. An unspecified address stands for our own, wherever a client has
+    /// reached us.
     Source { at: SocketAddr, slots: u32 },
-    /// Take a file; its coordinator is at one of these addresses, tried in
+    /// Download a file; its coordinator is at one of these addresses, tried in
     /// order. All files of a node have the same coordinator.
     Want { file: SwarmFile, url: Text, coordinator: Vec<SocketAddr>, sha256: Option<Hash> },
-    /// Give a file, all of which is here, to a swarm somebody else coordinates.
+    /// Offer a file that is here completely to a swarm that another node
+    /// coordinates.
     Offer { file: SwarmFile, url: Text, coordinator: Vec<SocketAddr> },
-    /// Neither any longer; what there is of it is forgotten.
+    /// Stop downloading or offering a file; what there is of it is forgotten.
     Leave { file: SwarmFile },
 }
 
-/// What a node tells its user of a swarm.
+/// What a node tells its user about a swarm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// A file is whole, checked, and has its name.
+    /// A file is complete, verified and has its final name.
     Done { file: SwarmFile, sha256: Hash },
-    /// A file is whole, or about to be fetched, and not what was asked for.
+    /// The file, complete or about to be downloaded, is not the one requested.
     Other { file: SwarmFile, sha256: Hash },
-    /// No coordinator answers; it is tried again.
+    /// No coordinator answers; it will be tried again.
     Unreachable { file: SwarmFile },
-    /// The coordinator cannot or will not give the file, or there is no client
-    /// here that could ask it; the sentence says why.
+    /// The coordinator cannot or will not provide the file, or there is no
+    /// client here that could ask it; the sentence says why.
     Refused { file: SwarmFile, why: String },
-    /// A file is not given any more, ours or somebody else's: its source
-    /// found it changed or gone (SW-29). The sentence says so.
+    /// A file is no longer provided, by us or by another: its source found it
+    /// changed or gone (SW-29). The sentence says so.
     Withdrawn { file: SwarmFile, why: String },
-    /// The disk does not take the file.
+    /// The file cannot be written to disk.
     DiskFailed { file: SwarmFile, why: StoreError },
 }
 
-/// A change of what is remembered of swarms.
+/// A change to what is remembered of swarms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -95,11 +98,11 @@ pub enum Op {
     Ledger(Row),
     /// An address that is forgotten.
     LedgerGone(IpAddr),
-    /// A file we take, and what its pieces are. None of them is there yet.
+    /// A file we download, and its piece size. No piece of it is there yet.
     Part { file: SwarmFile, url: Text, size: u64, chunk: u64 },
-    /// A piece of it is there and right; this is its digest.
+    /// A piece of it is on disk and verified; this is its digest.
     Piece { file: SwarmFile, piece: u32, sha256: Hash },
-    /// It is whole, or not wanted any more.
+    /// It is complete, or not wanted any more.
     PartGone(SwarmFile),
 }
 
@@ -109,18 +112,18 @@ pub enum Op {
 pub struct Restored {
     /// What addresses have given and taken.
     pub ledger: Vec<Row>,
-    /// Files that are not whole yet.
+    /// Files that are not complete yet.
     pub parts: Vec<Part>,
 }
 
-/// A file we take, as far as it is on disk.
+/// A file we download, as far as it is on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Part {
     pub file: SwarmFile,
     pub url: Text,
     pub size: u64,
     pub chunk: u64,
-    /// Pieces whose bytes are there and have the digest that was remembered:
+    /// Pieces whose bytes are on disk and have the digest that was remembered:
     /// sorted runs `a..b`.
     pub have: Vec<(u32, u32)>,
 }

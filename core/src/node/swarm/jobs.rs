@@ -1,5 +1,5 @@
-//! Transfers with peers: what the client wants done, on which connection, and
-//! how it ended.
+//! Transfers with peers: what the client wants transferred, on which
+//! connection, and how it ended.
 
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 use crate::wire::pdtp::{Hash, Reason, Text, peer, target_of};
 
-/// Which way the bytes go.
+/// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     FromSource,
@@ -23,32 +23,32 @@ pub(super) enum Way {
     ToPeer,
 }
 
-/// A transfer that was begun.
+/// A transfer that has been started.
 #[derive(Debug, Clone)]
 pub(super) struct Work {
     pub(super) url: Text,
     pub(super) file: SwarmFile,
     pub(super) size: u64,
     pub(super) way: Way,
-    /// The bytes that move, and the piece they are of.
+    /// The range being transferred, and the piece it belongs to.
     pub(super) range: (u64, u64),
     pub(super) piece: (u64, u64),
-    /// Whom we connect to for it.
+    /// The peer we connect to for it.
     pub(super) to: Option<SocketAddr>,
-    /// Where it happens, as long as bytes move.
+    /// Its connection, while bytes are being transferred.
     pub(super) conn: Option<ConnId>,
 }
 
-/// A digest the host is asked for.
+/// A digest requested from the host.
 #[derive(Debug, Clone)]
 pub(super) enum Ask {
-    /// Of the piece of this job, whose bytes took so long.
+    /// Of the piece of this job, which took so long to transfer.
     Piece { job: u32, took: Duration },
     /// Of a whole file.
     Whole { url: Text },
 }
 
-/// Bytes that have moved.
+/// Bytes transferred.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
     pub(super) from_source: u64,
@@ -56,7 +56,7 @@ pub(super) struct Totals {
     pub(super) given: u64,
 }
 
-/// A job that ended, and how.
+/// A job that ended, with its outcome.
 pub(super) type Ended = Option<(u32, Outcome)>;
 
 /// All transfers.
@@ -79,7 +79,7 @@ impl Jobs {
         self.running.get(&job)
     }
 
-    /// A job ended.
+    /// Ends a job.
     fn end(&mut self, job: u32, outcome: Outcome) -> Ended {
         let work = self.running.remove(&job)?;
         if matches!(outcome, Outcome::Whole { .. }) {
@@ -97,7 +97,7 @@ impl Jobs {
         self.end(job, Outcome::Broken { reason, bytes })
     }
 
-    /// Begins a transfer on a connection of ours: one that is idle, or a new
+    /// Starts a transfer on a connection that we open: an idle one, or a new
     /// one.
     pub(super) fn ask(
         &mut self,
@@ -146,7 +146,7 @@ impl Jobs {
         cx.write(conn, head);
     }
 
-    /// A connection for a job is there.
+    /// The connection for a job is open.
     pub(super) fn dialed(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
         if let Some(Asked { step: AskedStep::Dialing { job }, .. }) = peers.asked(conn) {
             let job = *job;
@@ -154,7 +154,7 @@ impl Jobs {
         }
     }
 
-    /// Answers the peer on `conn` with what it asked for.
+    /// Sends the peer on `conn` the range it requested.
     pub(super) fn serve(
         &mut self,
         job: u32,
@@ -173,7 +173,7 @@ impl Jobs {
         None
     }
 
-    /// Takes what the peer on `conn` brings.
+    /// Receives what the peer on `conn` uploads.
     pub(super) fn take(
         &mut self,
         job: u32,
@@ -190,7 +190,7 @@ impl Jobs {
         };
         let (told, waits) = (*told, *waits);
         if told != Some(end - start) {
-            *keep &= waits; // Otherwise the bytes come all the same.
+            *keep &= waits; // Otherwise the body is sent anyway.
             reply(conn, 416, peers, cx);
             return self.broken(job, Reason::Data, 0);
         }
@@ -202,7 +202,7 @@ impl Jobs {
         None
     }
 
-    /// Breaks a job off.
+    /// Aborts a job.
     pub(super) fn abort(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) {
         self.asks.retain(|_, ask| !matches!(ask, Ask::Piece { job: of, .. } if *of == job));
         if let Some(conn) = self.running.remove(&job).and_then(|work| work.conn) {
@@ -211,7 +211,7 @@ impl Jobs {
         }
     }
 
-    /// Reads what a peer answers.
+    /// Reads a peer's response.
     pub(super) fn read(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
         let (job, took) = match peers.asked(conn)?.step {
             AskedStep::Head { job, .. } => (job, None),
@@ -244,8 +244,8 @@ impl Jobs {
         }
     }
 
-    /// A peer answered. `took` is how long a `PUT` needed whose bytes have all
-    /// left.
+    /// Handles a peer's response. `took` is how long sending the body of a
+    /// `PUT` took, once all of it is sent.
     fn answered(
         &mut self,
         conn: ConnId,
@@ -269,7 +269,8 @@ impl Jobs {
             store(conn, moving, peers, cx);
             return None;
         }
-        // Behind any other answer there is no body that we would read.
+        // After any other response there may be a body, which we would not
+        // read.
         asked.keep = head.content_length() == Some(0) && head.keep_alive();
         work.conn = None;
         let took = took.filter(|_| (200..300).contains(&head.status));
@@ -283,7 +284,7 @@ impl Jobs {
         }
     }
 
-    /// All bytes of a transfer have left.
+    /// All bytes of a transfer have been sent.
     pub(super) fn sent(
         &mut self,
         conn: ConnId,
@@ -301,8 +302,7 @@ impl Jobs {
         self.end(job, Outcome::Whole { hash: None, took })
     }
 
-    /// All bytes of a transfer are on the disk: what does their piece hash to
-    /// now?
+    /// All bytes of a transfer are on disk: requests the digest of their piece.
     pub(super) fn stored(
         &mut self,
         conn: ConnId,
@@ -323,7 +323,7 @@ impl Jobs {
         self.digest(Ask::Piece { job, took: cx.now.since(moving.since) }, file, piece, cx);
     }
 
-    /// Asks the host for a digest.
+    /// Requests a digest from the host.
     pub(super) fn digest(
         &mut self,
         what: Ask,
@@ -337,12 +337,12 @@ impl Jobs {
         cx.output(Output::Hash { ask, file, start, end });
     }
 
-    /// What the host was asked for, when it still matters.
+    /// What a digest was requested for, if that still matters.
     pub(super) fn asked(&mut self, ask: u32) -> Option<Ask> {
         self.asks.remove(&ask)
     }
 
-    /// The piece of a job has this digest, or it cannot be read.
+    /// The host reports the digest of a job's piece, or that it cannot be read.
     pub(super) fn hashed(
         &mut self,
         job: u32,
@@ -360,7 +360,7 @@ impl Jobs {
         }
     }
 
-    /// The disk failed a transfer.
+    /// A disk error ended a transfer.
     pub(super) fn disk_failed(&mut self, role: &Role, why: StoreError, cx: &mut Cx<'_>) -> Ended {
         let stored = match role {
             Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
@@ -373,7 +373,7 @@ impl Jobs {
         self.broken(stored.job?, Reason::Data, stored.done)
     }
 
-    /// A connection is gone, or given up.
+    /// A connection is lost or was given up.
     pub(super) fn gone(&mut self, role: &Role) -> Ended {
         match role {
             Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
@@ -395,8 +395,9 @@ impl Jobs {
         }
     }
 
-    /// The peer hung up. A connection that was idle it may have closed before
-    /// it heard the request: that is asked once more, on another one.
+    /// The peer closed the connection. If it had been idle, the peer may have
+    /// closed it before it received the request: then the request is repeated
+    /// once, on another connection.
     pub(super) fn hung_up(&mut self, role: &Role, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
         match role {
             Role::Asked(Asked { step: AskedStep::Head { job, reused: true }, .. }) => {
@@ -407,7 +408,8 @@ impl Jobs {
     }
 }
 
-/// Hands the body that follows to the disk, with what of it has come already.
+/// Passes the body that follows to the disk, starting with what has been
+/// received of it.
 fn store(conn: ConnId, moving: Moving, peers: &mut Peers, cx: &mut Cx<'_>) {
     let Moving { file, start, end, .. } = moving;
     let mut early = peers.unread(conn);
@@ -433,14 +435,13 @@ pub(super) fn reply(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_
     rest(conn, peers, cx);
 }
 
-/// A request has been dealt with: the next one is awaited, if there can be
-/// one.
+/// A request is finished: waits for the next one, if there can be one.
 pub(super) fn rest(conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
     let Some(asking) = peers.asking(conn) else { return };
     asking.step = AskingStep::Head;
     if asking.keep {
         peers.wake(conn, cx.after(cx.limits.idle));
-        // What has come meanwhile waits no longer.
+        // What was received meanwhile is processed now.
         cx.again.push(conn);
     } else {
         peers.remove(conn);

@@ -1,4 +1,4 @@
-//! The connection to the coordinator we are a client of.
+//! The connection to the coordinator that we are a client of.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -7,32 +7,32 @@ use super::cx::Cx;
 use super::peers::{Link, Peers, Role};
 use crate::id::ConnId;
 
-/// Where the coordinator is, and how far a connection to it is.
+/// The addresses of the coordinator, and the state of the connection to it.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// Tried in order.
     pub(super) at: Vec<SocketAddr>,
     state: State,
-    /// It has been there once.
+    /// It has been connected before.
     pub(super) was_up: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Down,
-    /// The address with this number is being tried.
+    /// The address with this index is being tried.
     Dialing(ConnId, usize),
     Up(ConnId),
 }
 
-/// What became of a connection that is gone.
+/// What a lost connection means.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// It was another one.
+    /// It was not the connection to the coordinator.
     No,
     /// The next address is being tried.
     Trying,
-    /// The coordinator is not there.
+    /// The coordinator cannot be reached.
     Down,
 }
 
@@ -41,7 +41,7 @@ impl Line {
         Self { at: Vec::new(), state: State::Down, was_up: false }
     }
 
-    /// The connection, when the coordinator is there.
+    /// The connection, when it is open.
     pub(super) const fn up(&self) -> Option<ConnId> {
         match self.state {
             State::Up(conn) => Some(conn),
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// Tries the addresses; false when there is none to try.
+    /// Tries the addresses; false when there are none.
     pub(super) fn connect(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) -> bool {
         self.try_from(0, peers, cx)
     }
@@ -66,7 +66,7 @@ impl Line {
         false
     }
 
-    /// A dial is through: true when it was ours.
+    /// A dial succeeded; true when it was the one to the coordinator.
     pub(super) fn dialed(&mut self, conn: ConnId) -> bool {
         let ours = matches!(self.state, State::Dialing(dialed, _) if dialed == conn);
         if ours {
@@ -75,7 +75,7 @@ impl Line {
         ours
     }
 
-    /// A connection is gone, or was not made.
+    /// A connection was lost, or a dial failed.
     pub(super) fn lost(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Lost {
         match self.state {
             State::Dialing(dialed, number) if dialed == conn => {

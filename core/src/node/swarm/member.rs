@@ -1,4 +1,4 @@
-//! A client of somebody's coordinator: hosts `swarm::client`.
+//! A client of a coordinator: hosts `swarm::client`.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::swarm::client::{self, Client, Event, Input, Outcome};
 use crate::wire::pdtp::{Hash, Message, Span, Text};
 
-/// A file we take or give.
+/// A file that we download or offer.
 #[derive(Debug, Clone)]
 struct Wanted {
     file: SwarmFile,
@@ -27,17 +27,16 @@ struct Wanted {
     chunk: u64,
     /// All of it was here from the beginning.
     offered: bool,
-    /// What the remembered pieces are of.
+    /// The size and piece size that the remembered pieces belong to.
     known: Option<(u64, u64)>,
     resumed: u32,
-    /// What it must hash to.
+    /// The digest it must have.
     sha256: Option<Hash>,
-    /// What it does hash to, once it is whole.
+    /// The digest it has, once complete.
     found: Option<Hash>,
-    /// It is whole and has its name.
+    /// It is complete and has its final name.
     done: bool,
-    /// Digests of pieces that have come, until somebody says that they are
-    /// right.
+    /// Digests of downloaded pieces, until they are confirmed.
     digests: BTreeMap<u32, Hash>,
 }
 
@@ -49,8 +48,8 @@ pub(super) struct Member {
     files: BTreeMap<Text, Wanted>,
     pub(super) jobs: Jobs,
     wrong: u32,
-    /// Peers we connected to, and those that came, by their ids: often the
-    /// same ones.
+    /// Peers we connected to, and the ids of peers that connected to us; often
+    /// they are the same peers.
     met: (BTreeSet<SocketAddr>, BTreeSet<Text>),
 }
 
@@ -87,7 +86,7 @@ impl Member {
         self.files.values_mut().find(|wanted| wanted.file == file)
     }
 
-    /// Takes a file, or gives one (`offered`).
+    /// Starts to download a file, or to offer it (`offered`).
     pub(super) fn add(
         &mut self,
         file: SwarmFile,
@@ -126,7 +125,7 @@ impl Member {
         self.feed(input, peers, cx);
     }
 
-    /// Neither takes nor gives it any longer.
+    /// Stops downloading or offering a file.
     pub(super) fn leave(&mut self, url: &Text, peers: &mut Peers, cx: &mut Cx<'_>) {
         self.feed(Input::Leave { url: url.clone() }, peers, cx);
         self.files.remove(url);
@@ -252,7 +251,7 @@ impl Member {
         None
     }
 
-    /// Who has come to us is counted, too.
+    /// Counts a peer that connected to us.
     pub(super) fn met(&mut self, peer_id: &Text, most: usize) {
         if self.met.1.len() < most {
             self.met.1.insert(peer_id.clone());
@@ -273,8 +272,8 @@ impl Member {
         Some(Work { url: url.clone(), file: wanted.file, size, way, range, piece, to, conn: None })
     }
 
-    /// What the file's pieces are is known. What is remembered of another file
-    /// of this name is of no use.
+    /// The size and piece size of the file are known. What is remembered of a
+    /// different file under this name is dropped.
     fn known(
         &mut self,
         url: &Text,
@@ -291,7 +290,7 @@ impl Member {
         if let (Some(asked), Some(sha256)) = (wanted.sha256, sha256)
             && asked != sha256
         {
-            // Known before a byte of it has come.
+            // Known before any byte of it was received.
             self.files.remove(url);
             cx.answer(Answer::Other { file, sha256 });
             return todo.push_back(Input::Leave { url: url.clone() });
@@ -304,7 +303,7 @@ impl Member {
         }
         cx.output(Output::Allocate { file, size });
         if before.is_some_and(|(old, same)| old != size && same == chunk) {
-            // The client would keep them: their size is the same.
+            // The client would keep them, because the size is the same.
             let url = url.clone();
             todo.push_back(Input::Leave { url: url.clone() });
             todo.push_back(Input::Want { url, chunk: 0, have: Vec::new() });
@@ -318,7 +317,8 @@ impl Member {
         }
     }
 
-    /// All is here: it is read once more, while peers go on being served.
+    /// All pieces are here: the file is read once more as a whole, while peers
+    /// continue to be served.
     fn whole(&mut self, url: &Text, cx: &mut Cx<'_>) {
         let Some(wanted) = self.files.get(url).filter(|wanted| !wanted.offered) else { return };
         let (file, size) = (wanted.file, wanted.size);
@@ -362,7 +362,8 @@ impl Member {
         }
     }
 
-    /// Is it what was asked for? Then it gets its name.
+    /// Checks the digest of the whole file; if it is right, the file gets its
+    /// final name.
     fn checked(&mut self, url: &Text, found: Result<Hash, StoreError>, cx: &mut Cx<'_>) {
         let Some(wanted) = self.files.get_mut(url) else { return };
         let file = wanted.file;
@@ -378,7 +379,7 @@ impl Member {
         }
     }
 
-    /// It has its name, or cannot have it.
+    /// The file has its final name, or cannot get it.
     pub(super) fn completed(
         &mut self,
         file: SwarmFile,
@@ -397,7 +398,7 @@ impl Member {
         }
     }
 
-    /// Connects to the coordinator; it may be that there is no way.
+    /// Connects to the coordinator; there may be no address to try.
     fn connect(&mut self, todo: &mut VecDeque<Input>, peers: &mut Peers, cx: &mut Cx<'_>) {
         if !self.line.connect(peers, cx) {
             self.unreachable(cx);
@@ -413,7 +414,7 @@ impl Member {
         }
     }
 
-    /// The coordinator is there.
+    /// The coordinator is connected.
     pub(super) fn linked(
         &mut self,
         conn: ConnId,
@@ -426,7 +427,7 @@ impl Member {
         }
     }
 
-    /// It is gone, or was not there.
+    /// The connection to the coordinator was lost or could not be opened.
     pub(super) fn unlinked(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
         if self.line.lost(conn, peers, cx) == Lost::Down {
             self.unreachable(cx);
@@ -434,7 +435,7 @@ impl Member {
         }
     }
 
-    /// The coordinator said something.
+    /// Handles a message of the coordinator.
     pub(super) fn heard(
         &mut self,
         conn: ConnId,
@@ -480,15 +481,15 @@ impl Member {
     }
 }
 
-/// A job that could not begin.
+/// The end of a job that could not be started.
 const fn unbegun(job: u32) -> Ended {
     Some((job, Outcome::Broken { reason: crate::wire::pdtp::Reason::Data, bytes: 0 }))
 }
 
-/// A peer does not get what it asked for.
+/// Refuses a peer's request.
 fn refuse(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_>) {
     if let Some(Asking { step: AskingStep::Verify { put }, keep }) = peers.asking(conn) {
-        // Who does not wait sends its bytes all the same.
+        // A peer that does not wait for our answer sends its bytes anyway.
         *keep &= put.is_none_or(|(_, waits)| waits);
         reply(conn, status, peers, cx);
     }

@@ -1,15 +1,15 @@
 //! A node's part in swarms: the coordinator of files with its source, and the
-//! client of somebody else's coordinator. What they decide is `crate::swarm`;
-//! here messages become frames, requests of peers become heads, and pieces go
-//! past the node between socket and disk.
+//! client of another coordinator. The decisions are made in `crate::swarm`;
+//! here messages become frames, requests to peers become heads, and pieces go
+//! straight from the host's sockets to its disk.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `io`, `config`, `view` | the boundary: plain data |
-//! | `peers` | connections, what each is for, their deadlines |
-//! | `coordinator`, `member` | the two halves |
+//! | `peers` | connections: what each is used for, and its deadline |
+//! | `coordinator`, `member` | the two parts |
 //! | `line`, `jobs` | the client's connection to its coordinator, its transfers |
-//! | `cx` | what a call reaches of the node |
+//! | `cx` | the context of a call |
 
 mod config;
 mod coordinator;
@@ -55,7 +55,7 @@ pub(super) struct Swarm {
     coordinator: Option<Coordinator>,
     member: Option<Member>,
     peers: Peers,
-    /// What the store remembered and nobody has asked for again.
+    /// What the store remembered and no command has asked for yet.
     parts: BTreeMap<SwarmFile, Part>,
 }
 
@@ -70,12 +70,13 @@ impl Swarm {
         }
     }
 
-    /// True when frames of PDTP may open a connection.
+    /// True when a connection may begin with a PDTP frame.
     pub(super) const fn takes_frames(&self) -> bool {
         self.coordinator.is_some()
     }
 
-    /// True when a request that opens a connection is one of a peer.
+    /// True when the request that a connection begins with comes from a swarm
+    /// peer.
     pub(super) fn claims(&self, head: &RequestHead) -> bool {
         let of_a_peer = head.headers.get(peer::PEER_ID).is_some()
             || matches!(&head.method, Method::Other(method) if method == "PUT");
@@ -88,7 +89,8 @@ impl Swarm {
             || self.member.as_ref().is_some_and(|half| half.has(url))
     }
 
-    /// Carries on with what the call left to do, then says what it led to.
+    /// Completes what the call left to do, then writes the messages it
+    /// produced.
     fn settle(&mut self, cx: &mut Cx<'_>) {
         while let Some(conn) = cx.again.pop() {
             self.read_request(conn, cx);
@@ -96,12 +98,12 @@ impl Swarm {
         cx.finish(&mut self.peers);
     }
 
-    /// What a call may reach of the node.
+    /// The context of a call.
     fn enter<'a>(&self, node: &'a mut node::Cx<'_>) -> Cx<'a> {
         Cx::new(node.now, node.io, self.limits, node.fx)
     }
 
-    /// Takes over what the store remembered.
+    /// Restores what the store remembered.
     pub(super) fn start(&mut self, node: &mut node::Cx<'_>, restored: Restored) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
@@ -113,7 +115,7 @@ impl Swarm {
         self.listening(node);
     }
 
-    /// Where peers reach us.
+    /// Our listening address, for peers.
     pub(super) fn listening(&mut self, node: &mut node::Cx<'_>) {
         let port = node.us.listen.map(|at| at.port());
         let cx = &mut self.enter(node);
@@ -123,7 +125,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// The user wants something.
+    /// Carries out a command of the user.
     pub(super) fn command(&mut self, node: &mut node::Cx<'_>, command: Command) {
         let cx = &mut self.enter(node);
         let file = match command {
@@ -166,7 +168,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// The host has done what it was asked.
+    /// Handles an answer of the host.
     pub(super) fn input(&mut self, node: &mut node::Cx<'_>, input: Input) {
         let cx = &mut self.enter(node);
         let Some(half) = &mut self.member else { return };
@@ -180,7 +182,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// A connection is the swarm's from now on; both its ends.
+    /// Takes over a connection; returns the addresses of both its ends.
     fn adopt(node: &mut node::Cx<'_>, conn: ConnId) -> Option<(SocketAddr, Option<SocketAddr>)> {
         node.io.rest(conn);
         let state = node.io.open(conn)?;
@@ -188,7 +190,7 @@ impl Swarm {
         Some((state.peer, state.local))
     }
 
-    /// A frame has opened a connection: a client of the coordinator.
+    /// A connection began with a frame: it is a client of the coordinator.
     pub(super) fn opened(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
         let Some(ends) = Self::adopt(node, conn) else { return };
         let cx = &mut self.enter(node);
@@ -200,7 +202,8 @@ impl Swarm {
         self.read(node, conn);
     }
 
-    /// A request has opened a connection: takes it, if it is one of a peer.
+    /// A connection began with a request: takes it over if it comes from a
+    /// swarm peer.
     pub(super) fn asked(&mut self, node: &mut node::Cx<'_>, conn: ConnId) -> bool {
         let Some(state) = node.io.open(conn) else { return false };
         let head = RequestHead::parse(&state.unread, &head_limits(&self.limits));
@@ -219,7 +222,7 @@ impl Swarm {
         true
     }
 
-    /// Deals with what came in.
+    /// Processes received bytes.
     pub(super) fn read(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
         let Some(state) = node.io.open(conn) else { return };
         let data = core::mem::take(&mut state.unread);
@@ -249,8 +252,8 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// Takes messages out of what came in, and gives them to whom they are
-    /// for.
+    /// Parses messages from the received bytes, and passes them to the
+    /// coordinator or to the client.
     fn frames(&mut self, conn: ConnId, data: &[u8], cx: &mut Cx<'_>) {
         let Some(link) = self.peers.link(conn) else { return };
         let limits = pdtp::Limits::default();
@@ -305,7 +308,7 @@ impl Swarm {
         }
     }
 
-    /// Answers a request, or lets the client find out whether it may.
+    /// Answers a request, or has the client verify it first.
     fn request(&mut self, conn: ConnId, from: SocketAddr, head: &RequestHead, cx: &mut Cx<'_>) {
         let Some(asking) = self.peers.asking(conn) else { return };
         asking.keep = head.keep_alive();
@@ -342,13 +345,14 @@ impl Swarm {
             (None, _, _) => 405,
         };
         if let Some(asking) = self.peers.asking(conn) {
-            // What may have a body has to end the connection with it.
+            // When the request may have a body, the connection must end after
+            // the reply.
             asking.keep &= status != 405 && put.is_none_or(|(_, waits)| waits);
         }
         reply(conn, status, &mut self.peers, cx);
     }
 
-    /// A dial is through.
+    /// A dial succeeded.
     pub(super) fn dialed(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
         let Some((at, _)) = Self::adopt(node, conn) else { return };
         let cx = &mut self.enter(node);
@@ -362,7 +366,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// A connection is gone, or was not made.
+    /// A connection was lost, or a dial failed.
     pub(super) fn left(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
@@ -379,7 +383,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// Closes a connection that is of no use any more.
+    /// Closes a connection that is not needed any more.
     fn give_up(&mut self, conn: ConnId, why: &str, cx: &mut Cx<'_>) {
         if let Some(role) = self.peers.remove(conn) {
             cx.close(conn, false, why);
@@ -387,7 +391,7 @@ impl Swarm {
         }
     }
 
-    /// Tells whom a lost connection concerns.
+    /// Tells the part that a lost connection belonged to.
     fn lost(&mut self, conn: ConnId, role: &Role, cx: &mut Cx<'_>) {
         match (role, &mut self.coordinator, &mut self.member) {
             (Role::Client(_), Some(half), _) => half.closed(conn, cx),
@@ -403,7 +407,7 @@ impl Swarm {
         }
     }
 
-    /// So much of what is being sent has left.
+    /// So many bytes of the range being sent have been sent.
     pub(super) fn served(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
@@ -425,7 +429,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// So much of what comes in is on the disk.
+    /// So many bytes of the range being received are on disk.
     pub(super) fn stored(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
@@ -439,7 +443,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// The disk failed a connection.
+    /// A disk error on a connection.
     pub(super) fn disk_failed(&mut self, node: &mut node::Cx<'_>, conn: ConnId, why: StoreError) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
@@ -457,7 +461,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// What was said to somebody has not left yet.
+    /// Messages on this connection have not been sent yet.
     pub(super) fn backlog(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         match self.peers.role(conn) {
@@ -474,7 +478,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// Runs what is due.
+    /// Runs expired timers.
     pub(super) fn handle_timeout(&mut self, node: &mut node::Cx<'_>) {
         let cx = &mut self.enter(node);
         while let Some(conn) = self.peers.expired(cx.now) {
@@ -489,7 +493,7 @@ impl Swarm {
         self.settle(cx);
     }
 
-    /// What is due next.
+    /// The next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let peers = self.peers.next_due().map(|at| (at, "peer"));
         let client = self.member.as_ref().and_then(|half| half.client.poll_timeout());
@@ -497,7 +501,7 @@ impl Swarm {
         earlier(peers, earlier(client, manager))
     }
 
-    /// Says goodbye. What is remembered stays for the next start.
+    /// Says goodbye. What is persisted stays for the next start.
     pub(super) fn stop(&mut self, node: &mut node::Cx<'_>) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
@@ -506,13 +510,13 @@ impl Swarm {
             }
         }
         cx.finish(&mut self.peers);
-        // Messages are to arrive; bytes of pieces need not.
+        // Messages must still be sent; bytes of pieces need not be.
         for (conn, speaks) in self.peers.all() {
             cx.close(conn, speaks, "the servent stops");
         }
     }
 
-    /// What it looks like, with so many clients of each file of the
+    /// Its state, with at most `clients` clients of each file of the
     /// coordinator.
     pub(super) fn view(&self, clients: u32, now: Instant) -> SwarmView {
         SwarmView {

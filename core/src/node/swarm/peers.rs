@@ -1,4 +1,4 @@
-//! Connections of a swarm: what each is for, and when it is given up.
+//! The connections of a swarm: what each is used for, and when it is given up.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,28 +10,28 @@ use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::Reader;
 
-/// What a connection is for.
+/// What a connection is used for.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
-    /// Somebody is a client of our coordinator.
+    /// A client of our coordinator.
     Client(Link),
-    /// We are a client of somebody's.
+    /// The coordinator that we are a client of.
     Coordinator(Link),
-    /// A peer asks us for pieces, or brings them.
+    /// A peer requests pieces from us, or uploads them to us.
     Asking(Asking),
-    /// We ask a peer for pieces, or bring them.
+    /// We request pieces from a peer, or upload them to it.
     Asked(Asked),
 }
 
-/// Frames of messages, both ways.
+/// A connection that carries messages, both ways.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Link {
     pub(super) reader: Reader,
-    /// The other side understands several messages in a frame.
+    /// The other end understands several messages in one frame.
     pub(super) merge: bool,
 }
 
-/// A peer that asks.
+/// A connection on which a peer sends requests.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
     pub(super) step: AskingStep,
@@ -39,21 +39,21 @@ pub(super) struct Asking {
     pub(super) keep: bool,
 }
 
-/// How far a request of a peer is.
+/// The progress of a peer's request.
 #[derive(Debug, Clone)]
 pub(super) enum AskingStep {
-    /// The next one is awaited.
+    /// Waiting for the next request.
     Head,
-    /// Whether it may is being found out. With a `PUT`: the bytes it brings,
-    /// if told, and whether it waits to be asked for them.
+    /// The request is being verified. With a `PUT`: the length of its body, if
+    /// known, and whether the peer waits for our answer before it sends it.
     Verify { put: Option<(Option<u64>, bool)> },
-    /// The bytes are on their way out.
+    /// The body is being sent.
     Sending(Moving),
-    /// The bytes of a `PUT` go to the disk.
+    /// The body of a `PUT` is being written to disk.
     Storing(Moving),
 }
 
-/// A peer we ask.
+/// A connection on which we send requests.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) to: SocketAddr,
@@ -62,28 +62,29 @@ pub(super) struct Asked {
     pub(super) keep: bool,
 }
 
-/// How far a request of ours is.
+/// The progress of our request.
 #[derive(Debug, Clone)]
 pub(super) enum AskedStep {
     /// The connection is being made for this job.
     Dialing { job: u32 },
-    /// Nothing is asked: it is kept for the next time.
+    /// No request is active; the connection is kept for the next one.
     Idle,
-    /// The head of the response is awaited. On a connection that was idle the
-    /// peer may have closed it just now.
+    /// Waiting for the head of the response. `reused`: the connection was idle
+    /// before, so the peer may just have closed it.
     Head { job: u32, reused: bool },
-    /// The body goes to the disk.
+    /// The body is being written to disk.
     Storing(Moving),
-    /// The body of a `PUT` is on its way out.
+    /// The body of a `PUT` is being sent.
     Sending(Moving),
-    /// All of it has left, and took so long; what the peer says is awaited.
+    /// All of the body is sent, which took so long; waiting for the peer's
+    /// response.
     Confirming { job: u32, took: Duration },
 }
 
-/// Bytes of a file that move.
+/// A range of a file being transferred.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moving {
-    /// For whom; `None` for our coordinator's own source.
+    /// For which job; `None` for our coordinator's own source.
     pub(super) job: Option<u32>,
     pub(super) file: SwarmFile,
     pub(super) start: u64,
@@ -93,7 +94,7 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    /// So many bytes have moved by now; how many more than before.
+    /// Sets how many bytes have been transferred; returns how many that adds.
     pub(super) fn reach(&mut self, bytes: u64) -> u64 {
         let before = self.done;
         self.done = self.done.max(bytes.min(self.end - self.start));
@@ -108,7 +109,7 @@ impl Moving {
 #[derive(Debug, Clone)]
 struct Peer {
     role: Role,
-    /// Bytes that came in and are not dealt with.
+    /// Received bytes that are not processed yet.
     unread: Vec<u8>,
     due: Option<Instant>,
 }
@@ -118,7 +119,7 @@ struct Peer {
 pub(super) struct Peers {
     all: BTreeMap<ConnId, Peer>,
     due: BTreeSet<(Instant, ConnId)>,
-    /// Connections of ours that can be asked again, the longest idle first.
+    /// Our connections that are idle and can be reused, the longest idle first.
     idle: Vec<(SocketAddr, ConnId)>,
 }
 
@@ -158,13 +159,13 @@ impl Peers {
         }
     }
 
-    /// All of them, and whether messages are what is said on each.
+    /// All connections, and whether each carries messages.
     pub(super) fn all(&self) -> Vec<(ConnId, bool)> {
         let speaks = |role: &Role| matches!(role, Role::Client(_) | Role::Coordinator(_));
         self.all.iter().map(|(conn, peer)| (*conn, speaks(&peer.role))).collect()
     }
 
-    /// What moves on a connection.
+    /// The transfer on a connection.
     pub(super) fn moving(&mut self, conn: ConnId) -> Option<&mut Moving> {
         match self.role(conn)? {
             Role::Asking(Asking {
@@ -179,12 +180,12 @@ impl Peers {
         }
     }
 
-    /// Takes what came in and is not dealt with.
+    /// Takes the received bytes that are not processed yet.
     pub(super) fn unread(&mut self, conn: ConnId) -> Vec<u8> {
         self.all.get_mut(&conn).map(|peer| core::mem::take(&mut peer.unread)).unwrap_or_default()
     }
 
-    /// Puts it back, but for the first `used` bytes.
+    /// Puts them back, without the first `used` bytes.
     pub(super) fn put_back(&mut self, conn: ConnId, mut bytes: Vec<u8>, used: usize) {
         if let Some(peer) = self.all.get_mut(&conn) {
             bytes.drain(..used);
@@ -192,7 +193,7 @@ impl Peers {
         }
     }
 
-    /// Adds what came in; how much waits now.
+    /// Adds received bytes; returns how many are unprocessed now.
     pub(super) fn push(&mut self, conn: ConnId, data: Vec<u8>) -> usize {
         let Some(peer) = self.all.get_mut(&conn) else { return 0 };
         if peer.unread.is_empty() {
@@ -212,19 +213,19 @@ impl Peers {
         self.due.insert((at, conn));
     }
 
-    /// It has no deadline any more.
+    /// Clears the deadline of a connection.
     pub(super) fn rest(&mut self, conn: ConnId) {
         if let Some(old) = self.all.get_mut(&conn).and_then(|peer| peer.due.take()) {
             self.due.remove(&(old, conn));
         }
     }
 
-    /// The first deadline.
+    /// The earliest deadline.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Takes the first deadline that has passed.
+    /// Takes the connection with the earliest deadline, if it has passed.
     pub(super) fn expired(&mut self, now: Instant) -> Option<ConnId> {
         let (at, conn) = *self.due.first()?;
         if at > now {
@@ -234,7 +235,7 @@ impl Peers {
         Some(conn)
     }
 
-    /// Takes a connection to this peer that nothing is asked on.
+    /// Takes an idle connection to this peer.
     pub(super) fn reuse(&mut self, to: SocketAddr) -> Option<ConnId> {
         let found = self.idle.iter().rposition(|(at, _)| *at == to)?;
         let (_, conn) = self.idle.remove(found);
@@ -243,7 +244,7 @@ impl Peers {
     }
 
     /// A transfer of ours is over: keeps the connection for the next one, if
-    /// there can be one, or closes it.
+    /// that is possible, or closes it.
     pub(super) fn release(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
         let Some(peer) = self.all.get_mut(&conn) else { return };
         let Role::Asked(asked) = &mut peer.role else { return };
@@ -253,7 +254,7 @@ impl Peers {
         }
         asked.step = AskedStep::Idle;
         let to = asked.to;
-        // Some time before the peer would close it.
+        // Somewhat earlier than the peer would close it.
         let stale = Duration::from_micros(cx.limits.idle.as_micros() / 4 * 3);
         self.wake(conn, cx.after(stale));
         self.idle.push((to, conn));

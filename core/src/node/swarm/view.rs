@@ -1,4 +1,4 @@
-//! What a node's part in swarms looks like from outside.
+//! The state of a node's part in swarms, as plain data.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::io::SwarmFile;
 use crate::swarm::manager;
 use crate::wire::pdtp::{Hash, Text};
 
-/// Both halves, as far as they are configured.
+/// Both parts, as far as they are configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SwarmView {
     pub coordinator: Option<CoordinatorHalf>,
@@ -19,45 +19,44 @@ pub struct SwarmView {
 /// The coordinator and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CoordinatorHalf {
-    /// Bytes of files the source has sent.
+    /// Bytes of files that the source has sent.
     pub sent: u64,
-    /// Requests for pieces it has refused.
+    /// Requests for pieces that it has refused.
     pub refused: u64,
     pub swarm: manager::View,
 }
 
-/// The client of somebody's coordinator.
+/// The client of a coordinator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MemberView {
-    /// The coordinator is there.
+    /// The coordinator is connected.
     pub online: bool,
     pub files: Vec<FileView>,
-    /// Bytes that came from a source, that came from peers, and that were
-    /// given to peers.
+    /// Bytes received from sources and from peers, and bytes sent to peers.
     pub from_source: u64,
     pub from_peers: u64,
     pub given: u64,
-    /// Peers anything went to or came from.
+    /// Peers that data was exchanged with.
     pub peers: u32,
-    /// Transfers that run now: towards us, and from us.
+    /// Transfers in progress, to us and from us.
     pub receiving: u32,
     pub sending: u32,
-    /// Pieces that were wrong.
+    /// Pieces whose digest was wrong.
     pub wrong: u32,
 }
 
-/// A file that is taken or given.
+/// A file that is downloaded or offered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileView {
     pub file: SwarmFile,
     pub url: Text,
-    /// Bytes; 0 until they are known.
+    /// Size in bytes; 0 until it is known.
     pub size: u64,
     pub pieces: u32,
-    /// Pieces that are here and right.
+    /// Verified pieces on disk.
     pub held: u32,
-    /// Of these, from an earlier run.
+    /// How many of these come from an earlier run.
     pub resumed: u32,
-    /// The SHA-256 of the whole, once it has its name.
+    /// The SHA-256 of the whole file, once it has its final name.
     pub done: Option<Hash>,
 }
