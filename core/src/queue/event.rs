@@ -1,4 +1,4 @@
-//! What the upload queue says of itself.
+//! The events of the upload queue.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use core::net::{IpAddr, SocketAddr};
@@ -9,12 +9,12 @@ use super::Dialect;
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 
-/// Something that happened in the line or in a slot.
+/// Something that happened in the queue or in a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Event {
-    /// A new place at the end of the line.
+    /// A new place at the end of the queue.
     Arrived {
         ticket: Guid,
         arrival: u64,
@@ -35,40 +35,42 @@ pub enum Event {
         deadline: Instant,
         keep: bool,
     },
-    /// Its request is held: the answer comes with the slot, or by then.
+    /// Its request is held: it is answered when there is a slot, or at `until`.
     Held { ticket: Guid, position: u32, length: u32, until: Instant },
-    /// It is among the first for which a slot is free.
+    /// It is among the first for whom a slot is free.
     Entitled { ticket: Guid },
-    /// It did not ask by its deadline while a slot was kept for it: the slot
-    /// is for the next one present.
+    /// It did not ask by its deadline while a slot was reserved for it: the
+    /// slot is reserved for the next present client.
     Lapsed { ticket: Guid },
-    /// A present client was served past an absent one that keeps its place.
+    /// A present client was served ahead of an absent one, which keeps its
+    /// place.
     Passed { ticket: Guid, by: Option<Guid> },
-    /// A slot was given and the transfer begins.
+    /// A slot was granted and the transfer begins.
     Started { ticket: Guid, conn: ConnId, peer: IpAddr, waited: Duration, free: u32 },
-    /// Another range on a slot already held (AQ-9).
+    /// Another range in a slot the client already has (AQ-9).
     Continued { ticket: Guid, conn: ConnId },
     /// A transfer ended and its slot is free.
     Finished { ticket: Guid, free: u32 },
-    /// A transfer broke; its slot is held for its owner.
+    /// A transfer broke; its slot is reserved for its owner.
     Reserved { ticket: Guid, until: Instant },
-    /// The owner of a held slot did not come back.
+    /// The owner of a reserved slot did not come back.
     Unreserved { ticket: Guid, free: u32 },
-    /// The slot was given up because others wait: the place is in line again,
-    /// by its arrival.
+    /// The slot was given up because others wait: the place is back in the
+    /// queue, in order of arrival.
     Returned { ticket: Guid, arrival: u64, position: u32 },
     /// A synchronous connection broke; the place is held.
     Away { ticket: Guid, until: Instant },
-    /// A different file was asked for and the place moved to the end (AQ-8).
+    /// A different file was requested, and the place moved to the end (AQ-8).
     Moved { ticket: Guid, arrival: u64, position: u32 },
     /// A place is gone.
     Lost { ticket: Guid, why: Loss, length: u32 },
     /// A request got no place.
     Refused { peer: IpAddr, conn: ConnId, why: Refusal },
-    /// The server called a client with `QUEUE`: back, for the so manieth time,
-    /// or (0) to come before its time because a slot is there.
+    /// The server called a client with `QUEUE`: to make it come back, as
+    /// attempt number `attempt`, or (0) to make it come early because of a
+    /// slot.
     Called { ticket: Guid, to: SocketAddr, attempt: u8 },
-    /// A place came back from the store.
+    /// A place was restored from the store.
     Restored { ticket: Guid, arrival: u64, position: u32 },
     /// The number of slots changed.
     Slots { slots: u32 },
@@ -78,19 +80,19 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// Asked before it was allowed to (AQ-5, PQ-7).
+    /// It asked before it was allowed to (AQ-5, PQ-7).
     TooEarly,
-    /// Did not ask in time (AQ-6, PQ-8).
+    /// It did not ask in time (AQ-6, PQ-8).
     Overdue,
-    /// The connection that was the place dropped (AQ-7).
+    /// The connection that held the place was closed (AQ-7).
     ConnectionLost,
-    /// Gave a position it was never told (PQ-6).
+    /// It named a position that it was never told (PQ-6).
     WrongPosition,
-    /// Broke its synchronous connection more often than allowed (PQ-10).
+    /// Its connection broke too often in the synchronous part (PQ-10).
     BrokeTooOften,
-    /// Did not answer the calls (PQ-8).
+    /// It did not respond to calls (PQ-8).
     Unreachable,
-    /// Took another place instead.
+    /// It took another place instead.
     Replaced,
 }
 
@@ -98,7 +100,7 @@ pub enum Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// The line has its maximum length (AQ-10).
+    /// The queue has its maximum length (AQ-10).
     QueueFull,
     /// Too many places for one address.
     PerAddress,

@@ -1,13 +1,13 @@
-//! Upload queueing: one first-come-first-served line in front of the upload
-//! slots, spoken in three dialects.
+//! Upload queueing: one first-come-first-served queue in front of the upload
+//! slots, with three dialects.
 //!
-//! Active Queueing holds a place by a connection; PARQ holds it by an id and
-//! lets the far part of the line hang up; a passive client knows of neither
-//! and is remembered by its address. All of them stand in the same line
-//! (PARQ §7, PQ-16).
+//! In Active Queueing a place is bound to a connection; in PARQ it is bound to
+//! an id, and clients far back disconnect; a passive client knows neither and
+//! is recognised by its address. All of them wait in the same queue (PARQ §7,
+//! PQ-16).
 //!
-//! [`server`] decides who gets a slot, [`client`] holds our place at somebody
-//! else's, [`pace`] has the formulas both sides agree on.
+//! [`server`] decides who gets a slot, [`client`] manages our place in the
+//! queue of another server, [`pace`] has the formulas that both use.
 
 mod clause;
 pub mod client;
@@ -28,25 +28,25 @@ use crate::id::Guid;
 use crate::time::Instant;
 pub use crate::wire::queue::{Dialect, Place};
 
-/// A place in the line as it is written to the store, so that what a client
-/// was told survives a crash (PQ-12). Every instant is absolute.
+/// A place in the queue as it is written to the store, so that what a client
+/// was told survives a crash (PQ-12). All instants are absolute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Row {
-    /// The id the client knows the place by.
+    /// The id by which the client knows the place.
     pub ticket: Guid,
     /// Order of arrival; smaller came first.
     pub arrival: u64,
     /// Waiting, or in a slot.
     pub state: RowState,
-    /// Whose place it is.
+    /// The client's address.
     pub peer: IpAddr,
-    /// The language it was taken in.
+    /// The client's dialect.
     pub dialect: Dialect,
-    /// The file last asked for.
+    /// The file last requested.
     pub file: FileKey,
-    /// Bytes last asked for.
+    /// Bytes last requested.
     pub bytes: u64,
-    /// The position last told; 0 before the first reply.
+    /// The position last announced; 0 before the first reply.
     pub told: u32,
     /// A request before this instant is too early.
     pub not_before: Instant,
@@ -58,14 +58,15 @@ pub struct Row {
     pub breaks: u8,
 }
 
-/// Where a stored place stood.
+/// Where a stored place was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowState {
-    /// In the line.
+    /// In the queue.
     Waiting,
-    /// In a slot, its transfer running.
+    /// In a slot, with a running transfer.
     Uploading,
-    /// In a slot whose transfer broke, held for its owner (PQ-14).
+    /// In a slot that is reserved for its owner after its transfer broke
+    /// (PQ-14).
     Reserved,
 }

@@ -1,20 +1,20 @@
-//! The formulas of the poll schedule. Pure; every one of them is a decision
-//! of the requirements. All intervals are at full scale.
+//! The formulas of the poll schedule: pure functions, each a decision of the
+//! requirements. All intervals are at full scale.
 
 use super::Dialect;
 use crate::time::Duration;
 
 /// The last position whose `Retry-After` still grows (decision §2.1).
 pub(crate) const LAST_GROWING_PLACE: u32 = 20;
-/// `Retry-After` beyond it.
+/// `Retry-After` of positions beyond that.
 pub(crate) const FAR_RETRY: Duration = Duration::from_secs(600);
-/// The most a passive client is told to wait (decision §2.3).
+/// The longest wait announced to a passive client (decision §2.3).
 pub(crate) const PASSIVE_RETRY_MAX: Duration = Duration::from_secs(250);
-/// The least time a place is held without a request (PARQ §4, §5).
+/// The shortest time a place is kept without a request (PARQ §4, §5).
 pub(crate) const REMANENCE: Duration = Duration::from_secs(300);
-/// What the lifetime leaves after `Retry-After` (decision §2.2).
+/// How much longer than `Retry-After` the lifetime is at least (decision §2.2).
 pub(crate) const LIFETIME_SLACK: Duration = Duration::from_secs(60);
-/// `Retry-After` of a plain 503: as long as the last passive place waits.
+/// `Retry-After` of a plain 503: the longest that passive clients get.
 pub(crate) const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
 
 /// PARQ's `Retry-After`: 30 s for position 1, 20 s more for each further one
@@ -24,16 +24,17 @@ pub const fn retry_after(position: u32) -> Duration {
     if position > LAST_GROWING_PLACE { FAR_RETRY } else { growing(position) }
 }
 
-/// `Retry-After` for a passive client: the same growth, cut at 250 s so that
-/// it stays inside the 300 s a passive place lives (PARQ §5, PQ-11).
+/// `Retry-After` of a passive client: the same, limited to 250 s so that it is
+/// shorter than the 300 s a passive place is kept (PARQ §5, PQ-11).
 #[must_use]
 pub(crate) const fn passive_retry(position: u32) -> Duration {
     let (grown, most) = (growing(position), PASSIVE_RETRY_MAX);
     if grown.as_micros() < most.as_micros() { grown } else { most }
 }
 
-/// How long a PARQ place lives without a request: 300 s, and always a minute
-/// past `Retry-After`, so that whoever obeys is never dropped (PQ-4).
+/// How long a PARQ place is kept without a request: 300 s, but at least a
+/// minute more than `Retry-After`, so that a client that obeys is never dropped
+/// (PQ-4).
 #[must_use]
 pub const fn lifetime(retry_after: Duration) -> Duration {
     let us = retry_after.as_micros().saturating_add(LIFETIME_SLACK.as_micros());
@@ -67,16 +68,16 @@ pub const fn window(dialect: Dialect, position: u32) -> (Duration, Duration) {
     }
 }
 
-/// The least an adaptive server tells a client whose connection is kept.
+/// The shortest wait an adaptive server announces to a client whose connection
+/// is kept.
 pub const FLOOR_CONNECTED: Duration = Duration::from_secs(1);
-/// The least it tells one that has to connect anew.
+/// The shortest wait it announces to a client that has to reconnect.
 pub const FLOOR: Duration = Duration::from_secs(5);
 
-/// What an adaptive server tells instead (QA-1): half of what is left until a
-/// slot is expected, so that every poll comes closer to it; in whole seconds,
-/// never longer than [`window`] and never shorter than a floor. As long as
-/// nothing is measured, a floor for each place. `connected`: the connection
-/// is kept.
+/// What an adaptive server announces instead (QA-1): half of the time until a
+/// slot is expected, so that each poll comes closer to it; in whole seconds,
+/// never longer than [`window`] and never shorter than the floor. While nothing
+/// is measured, a floor for each position. `connected`: the connection is kept.
 #[must_use]
 pub fn adaptive(
     dialect: Dialect,

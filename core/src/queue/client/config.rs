@@ -1,4 +1,4 @@
-//! How long we wait at somebody else's line.
+//! How long we wait in the queue of another server.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ use crate::time::Duration;
 pub struct Config {
     /// Time between two requests when the server names none (AQ-13).
     pub interval: Duration,
-    /// How long after the earliest allowed instant we ask, at most: inside
-    /// the window, but not so deep that a free slot would wait for us.
+    /// Maximum delay after the earliest allowed instant: we ask inside the
+    /// window, but not so late that a free slot waits for us.
     pub margin: Duration,
-    /// The shortest wait, whatever the server allows: a line is no reason
-    /// to hammer.
+    /// The shortest wait, whatever the server allows: waiting in a queue is no
+    /// reason to hammer.
     pub shortest: Duration,
-    /// What is added to `Retry-After` for a missing lifetime (decision §2.7).
+    /// Added to `Retry-After` when the lifetime is missing (decision §2.7).
     pub lifetime_slack: Duration,
-    /// The longest wait a server may ask of us; a place that needs a longer
-    /// one is none.
+    /// The longest wait that a server may ask of us; a place that requires a
+    /// longer one is not taken.
     pub longest: Duration,
     /// Divides every interval above.
     pub time_scale: u32,

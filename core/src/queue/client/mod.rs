@@ -1,9 +1,9 @@
-//! Our place in a line at somebody else's server, in either dialect.
+//! Our place in the queue of another server, in either dialect.
 //!
-//! A [`Client`] knows when to ask and what to claim; whoever owns it knows
-//! what for and over which connection. It speaks PARQ and honours Active
-//! Queueing whenever a server answers in it (PQ-5). In Active Queueing the
-//! connection is the place; in PARQ the id is, and it comes back from the
+//! A [`Client`] knows when to ask and what to claim; its owner knows which file
+//! is requested and over which connection. It speaks PARQ, and follows Active
+//! Queueing whenever a server answers in it (PQ-5). In Active Queueing a place
+//! is bound to the connection; in PARQ to an id, which is restored from the
 //! store after a restart (PQ-12).
 
 mod config;
@@ -22,37 +22,37 @@ use crate::id::Guid;
 use crate::time::{Duration, Instant};
 use crate::wire::queue::{Claim, ToldPlace};
 
-/// Something that happened at the server, or that its user wants.
+/// What happened at the server, or what our user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// There is something to ask for: as soon as that is allowed.
+    /// There is something to request, as soon as that is allowed.
     Want,
-    /// There is nothing to ask for any more.
+    /// There is nothing to request any more.
     Rest,
     /// The server told us a place.
     Told(ToldPlace),
-    /// The server is plainly busy; any place is gone.
+    /// The server is plainly busy: any place is lost.
     Busy(Option<Duration>),
-    /// The transfer begins; the server may give an id along with it.
+    /// The transfer begins; the server may give an id with it.
     Served(Option<Guid>),
-    /// The connection broke or could not be made: no earlier than that.
+    /// The connection broke or could not be opened: wait at least this long.
     Broken(Duration),
     /// The server called us (PQ-8).
     Called,
-    /// The user wants a request now, allowed or not.
+    /// The user wants a request now, even before it is allowed.
     AskNow,
-    /// The user wants no request for so long.
+    /// The user wants no request for this long.
     Sleep(Duration),
 }
 
 /// What a client asks of its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Send a request with this claim: on the kept connection or a new one.
+    /// Send a request with this claim, on the kept connection or on a new one.
     Ask(Claim),
 }
 
-/// What a client tells.
+/// What a client reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[allow(missing_docs)] // The fields of a variant are named by what they hold.
@@ -70,14 +70,14 @@ pub enum Event {
     Lost { why: PlaceLoss },
 }
 
-/// Why a place of ours is gone.
+/// Why our place is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PlaceLoss {
-    /// The connection that was the place dropped (AQ-7).
+    /// The connection that held the place was closed (AQ-7).
     ConnectionLost,
-    /// The server answered as if there were none.
+    /// The server answered as if we had none.
     Refused,
 }
 
@@ -86,9 +86,9 @@ pub enum PlaceLoss {
 pub struct Remembered {
     /// The id of the place.
     pub ticket: Guid,
-    /// The position told last.
+    /// The last position the server told us.
     pub told: Option<u32>,
-    /// Asking earlier loses it (PQ-7).
+    /// Asking earlier loses the place (PQ-7).
     pub not_before: Instant,
     /// Not asking by then loses it, unless the server calls.
     pub deadline: Instant,
@@ -97,25 +97,25 @@ pub struct Remembered {
 /// What we know of our place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The language it was told in.
+    /// The dialect of the server's reply.
     pub dialect: Dialect,
     /// Its id.
     pub ticket: Option<Guid>,
     /// 1 is next in line.
     pub position: Option<u32>,
-    /// How many wait.
+    /// The length of the queue.
     pub length: Option<u32>,
-    /// When a slot may come, as the server sees it.
+    /// Estimated time to a slot, according to the server.
     pub eta: Option<Duration>,
     /// Asking earlier loses it.
     pub not_before: Instant,
     /// Not asking by then loses it.
     pub deadline: Instant,
-    /// It has become a transfer; the id may still be called.
+    /// It has become a transfer; the server may still call the id.
     pub served: bool,
 }
 
-/// Our side of one server's line.
+/// Our side of one server's queue.
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
@@ -142,32 +142,32 @@ pub struct Client {
 }
 
 impl Client {
-    /// Holds no place and wants nothing yet.
+    /// Without a place, and with nothing to request.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         Self { config, place: None, ask_at: None, asleep: Instant::ZERO }
     }
 
-    /// The place we hold, or held before the transfer began.
+    /// Our place, or the one we had before the transfer began.
     #[must_use]
     pub const fn place(&self) -> Option<&Place> {
         self.place.as_ref()
     }
 
-    /// When the next request is due, if one is.
+    /// When the next request is due, if any.
     #[must_use]
     pub const fn ask_at(&self) -> Option<Instant> {
         self.ask_at
     }
 
-    /// The place, if it is one that outlives us (PQ-12).
+    /// The place, if it survives a restart of ours (PQ-12).
     #[must_use]
     pub fn remembered(&self) -> Option<Remembered> {
         let Place { ticket, position, not_before, deadline, .. } = self.place?;
         Some(Remembered { ticket: ticket?, told: position, not_before, deadline })
     }
 
-    /// What a request says of the place (PQ-6).
+    /// What a request says about the place (PQ-6).
     #[must_use]
     pub fn claim(&self) -> Claim {
         match self.place {
@@ -178,9 +178,9 @@ impl Client {
         }
     }
 
-    /// Takes a place up again that the store remembered (PQ-12). No server's
-    /// wait is longer than [`Config::longest`]; a row that says more was
-    /// written by a clock that has been set back since.
+    /// Restores a place from the store (PQ-12). No wait that a server announces
+    /// is longer than [`Config::longest`]; a row that says more was written
+    /// before our clock was set back.
     pub fn restore(&mut self, row: Remembered, now: Instant) {
         let Remembered { ticket, told, not_before, deadline } = row;
         let longest = self.config.longest.ratio(1, u64::from(self.config.time_scale.max(1)));
@@ -255,8 +255,8 @@ impl Client {
         }
     }
 
-    /// The connection is gone. An Active Queueing place goes with it (AQ-7);
-    /// a PARQ place waits for us, and its `Retry-After` still holds (PQ-7).
+    /// The connection is lost. An Active Queueing place is lost with it (AQ-7);
+    /// a PARQ place remains, and its `Retry-After` still holds (PQ-7).
     fn broken(&mut self, now: Instant, pause: Duration, fx: &mut FxOf<Self>) {
         let mut ask_at = now + pause;
         match self.place {

@@ -1,29 +1,31 @@
-//! When to ask again. Pure: what a server told in, three instants out.
+//! When to ask again: from what a server announced to three instants. Pure
+//! functions.
 
 use super::Config;
 use crate::queue::Dialect;
 use crate::time::{Duration, Instant};
 use crate::wire::queue::ToldPlace;
 
-/// The window a server gave us, and where in it we ask.
+/// The window a server announced, and when we ask in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Asking earlier loses the place (AQ-5, PQ-7).
     pub not_before: Instant,
     /// When we ask.
     pub ask_at: Instant,
-    /// Not asking by then loses it (AQ-6, PQ-8).
+    /// Not asking by then loses the place (AQ-6, PQ-8).
     pub deadline: Instant,
 }
 
-/// Puts the next request comfortably inside what the server told (AQ-13):
-/// a margin behind the earliest instant, never more than that wait itself or
-/// a quarter of the window, so that a freed slot does not wait for us. What is missing is
-/// filled in: the default interval for the earliest instant, `Retry-After`
-/// plus a slack for the latest (decision §2.7).
+/// Places the next request well inside the window the server announced (AQ-13):
+/// a margin after the earliest instant, but no more than that wait itself and
+/// no more than a quarter of the window, so that a free slot does not wait for
+/// us. Missing values are filled in: the default interval for the earliest
+/// instant, `Retry-After` plus a slack for the latest (decision §2.7).
 ///
-/// A server that contradicts itself is obeyed in what it forbids. `None` when
-/// it wants a wait longer than [`Config::longest`].
+/// When a server announces a lifetime shorter than its `Retry-After`, the
+/// latter is obeyed. `None` when it requires a wait longer than
+/// [`Config::longest`].
 #[must_use]
 pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<Window> {
     let scaled = |d: Duration| d.ratio(1, u64::from(config.time_scale.max(1)));
@@ -48,8 +50,9 @@ pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<Window>
     Some(Window { not_before: now + earliest, ask_at: now + ask, deadline: now + latest })
 }
 
-/// When to ask again after a plain busy reply: what `Retry-After` says, at
-/// least the shortest wait, at most the longest, else the default interval.
+/// When to ask again after a plain busy reply: after `Retry-After`, at least
+/// the shortest wait and at most the longest, otherwise after the default
+/// interval.
 #[must_use]
 pub fn retry(config: &Config, retry_after: Option<Duration>, now: Instant) -> Instant {
     let scaled = |d: Duration| d.ratio(1, u64::from(config.time_scale.max(1)));
@@ -57,8 +60,8 @@ pub fn retry(config: &Config, retry_after: Option<Duration>, now: Instant) -> In
     now + pause.max(scaled(config.shortest)).min(scaled(config.longest))
 }
 
-/// True when a place outlives its connection: PARQ's id is the place, in
-/// Active Queueing the connection is (AQ-7).
+/// True when a place outlives its connection: in PARQ it is bound to an id, in
+/// Active Queueing to the connection (AQ-7).
 #[must_use]
 pub(crate) const fn outlives_connection(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Parq | Dialect::Parq11)

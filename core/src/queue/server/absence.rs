@@ -1,4 +1,4 @@
-//! Connections that drop, polls that do not come, and calls.
+//! Dropped connections, missing polls, and calls.
 
 use super::entry::{Entry, Phase};
 use super::{Effects, Output, Server};
@@ -15,7 +15,7 @@ impl Server {
         if entry.phase != Phase::Waiting {
             return self.end_upload(at, fx);
         }
-        // Nobody comes back to a place it was never told of.
+        // A client that was never told of its place cannot come back to it.
         if entry.dialect == Dialect::Active || entry.told == 0 {
             return self.lose(at, Loss::ConnectionLost, fx);
         }
@@ -30,7 +30,7 @@ impl Server {
         self.go_away(now, at, fx);
     }
 
-    /// The connection of an entry is used for another one from now on.
+    /// The connection of an entry is used by another entry from now on.
     pub(super) fn let_go(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         match (entry.phase, entry.dialect) {
@@ -42,8 +42,8 @@ impl Server {
         }
     }
 
-    /// Holds the place of a client whose connection is gone (PQ-10). Never
-    /// shorter than it was told to stay away.
+    /// Keeps the place of a client whose connection was lost (PQ-10), at least
+    /// until the client may ask again and a slack after that.
     fn go_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         self.places.unbind(at);
         let held = now + self.config.remanence.scaled(self.config.time_scale);
@@ -51,7 +51,7 @@ impl Server {
         let until =
             held.max(entry.not_before + pace::LIFETIME_SLACK.scaled(self.config.time_scale));
         (entry.deadline, entry.unheard) = (until, true);
-        // It comes back for its connection, and not for a slot before its time.
+        // It may reconnect early, but gets no slot before its time.
         entry.not_before = now;
         let Entry { ticket, arrival, seat, .. } = *entry;
         self.line.set_present(seat, false);
@@ -62,7 +62,7 @@ impl Server {
         fx.event(Event::Away { ticket, until });
     }
 
-    /// An entry's time has come.
+    /// The timer of an entry expired.
     pub(super) fn wake(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         if entry.call_booked {
@@ -92,7 +92,7 @@ impl Server {
         }
     }
 
-    /// Takes the next free turn for a call (PQ-8): calls are spread evenly,
+    /// Books the next free time for a call (PQ-8): calls are spread evenly,
     /// however many are due at once.
     pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let turn = self.next_call.max(now);
@@ -129,8 +129,9 @@ impl Server {
         fx.output(Output::Call { ticket, to });
     }
 
-    /// A call is over. Success is the request that follows it, so a delivered
-    /// line changes nothing; a last call that failed ends the waiting for it.
+    /// A call is over. Only the client's next request counts as success, so a
+    /// delivered line changes nothing; when the last call failed, the place is
+    /// lost.
     pub(super) fn call_done(&mut self, now: Instant, ticket: Guid, ok: bool, fx: &mut Effects) {
         let Some(at) = self.places.with_ticket(ticket) else { return };
         let entry = &self.places.slab[at];
@@ -141,5 +142,5 @@ impl Server {
     }
 }
 
-/// The least time ahead a deadline is set, so that time always moves.
+/// The minimum distance of a new deadline, so that time always advances.
 const TOUCH: Duration = Duration::from_micros(1);

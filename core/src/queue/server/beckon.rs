@@ -1,4 +1,4 @@
-//! Calls to whoever is next (QA-2): not because its time has run out, but so
+//! Calls to the next client (QA-2): not because its time has run out, but so
 //! that it comes as soon as there is a slot.
 
 use super::{Effects, Output, Server};
@@ -6,13 +6,14 @@ use crate::address::owner;
 use crate::queue::{Event, Policy};
 use crate::time::{Duration, Instant};
 
-/// How long before a slot is expected its next owner is called.
+/// How long before a slot is expected the next client is called.
 const LEAD: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Calls the owner of a place that gave an address: it may ask at once,
-    /// whatever it was told. Such a call is never made up for when there are
-    /// too many, and is none of those after which a place is lost.
+    /// Calls the client of a place that gave a callback address: it may ask at
+    /// once, whatever it was told before. A call that the limits forbid is not
+    /// made later, and these calls do not count as those after which a place is
+    /// lost.
     pub(super) fn beckon(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         let (arrival, ticket, peer) = (entry.arrival, entry.ticket, entry.peer);
@@ -35,7 +36,7 @@ impl Server {
         fx.output(Output::Call { ticket, to });
     }
 
-    /// Calls the first of the line when a slot is about to be free.
+    /// Calls the first client of the queue when a slot is about to be free.
     pub(super) fn beckon_ahead(&mut self, now: Instant, fx: &mut Effects) {
         if self.config.policy != Policy::Adaptive || self.free_within() > 0 {
             return;
@@ -49,7 +50,7 @@ impl Server {
         }
     }
 
-    /// The least time between two calls.
+    /// The minimum time between two calls.
     pub(super) fn between_calls(&self) -> Duration {
         let each = Duration::from_secs(1).ratio(1, u64::from(self.config.calls_per_second.max(1)));
         each.scaled(self.config.time_scale)

@@ -1,17 +1,17 @@
-//! For whom free slots are kept: the first present entries of the line.
+//! For whom free slots are reserved: the first present entries of the queue.
 //!
-//! This is the rule that lets no slot idle and nobody jump the line (decision
-//! §2.5). A free slot belongs to the first entry that is present: connected,
-//! or sent away to come back. It is kept for that entry until the deadline it
-//! was told; then the entry counts as absent until it asks again. Once the
-//! slot has stood free for the reserve it is *open*: whoever of the line asks
-//! first is served, present or not yet due, but past the same obedient entry
-//! only once. A newcomer is served only when nobody in line is inside the
-//! window it was told.
+//! This rule lets no slot idle and nobody jump the queue (decision §2.5). A
+//! free slot is reserved for the first entry that is present: connected, or
+//! disconnected on purpose to come back later. It is reserved until the
+//! deadline that entry was told; then the entry counts as absent until it asks
+//! again. Once the slot has been free for the reserve time it is *open*: the
+//! first client of the queue that asks is served, whether or not it is present
+//! or due, but the same obedient entry is passed only once. A newcomer is
+//! served only when nobody in the queue is inside the window it was told.
 //!
-//! An address that has its share of the slots ([`super::shares`]) claims another
-//! only when nobody else of the line wants it, and gives that claim up for
-//! whoever comes and has less.
+//! An address that has its share of the slots ([`super::shares`]) gets a
+//! further claim only when nobody else in the queue wants the slot, and loses
+//! that claim to any client that comes and has less.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -20,17 +20,19 @@ use core::net::IpAddr;
 use crate::address::owner;
 use crate::time::Instant;
 
-/// Claims by order of arrival; never more than there are free slots.
+/// Claims on free slots, by order of arrival; never more than there are free
+/// slots.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Claims {
     by_arrival: BTreeMap<u64, Claim>,
     by_end: BTreeSet<(Instant, u64)>,
     by_since: BTreeSet<(Instant, u64)>,
-    /// Claims within the share of each address; the others are beyond it.
+    /// Claims within the share of each address, counted.
     within: BTreeMap<IpAddr, u32>,
-    /// The claims beyond.
+    /// Claims beyond the share of their address.
     beyond: BTreeSet<u64>,
-    /// Since when slots stand free whose claim ended without an upload.
+    /// For slots whose claim ended without an upload: since when each has been
+    /// free.
     orphans: Vec<Instant>,
 }
 
@@ -38,24 +40,24 @@ pub(super) struct Claims {
 pub(super) struct Claim {
     pub(super) entry: u32,
     pub(super) peer: IpAddr,
-    /// Its address has its share of the slots without this one.
+    /// Its address has its share of the slots even without this one.
     pub(super) beyond: bool,
-    /// Since when the slot stands free.
+    /// Since when the slot has been free.
     pub(super) since: Instant,
-    /// From then on others of the line may be served.
+    /// From then on other clients of the queue may be served.
     pub(super) open_at: Instant,
-    /// The deadline the entry was told.
+    /// The deadline that the entry was told.
     pub(super) until: Instant,
 }
 
-/// Somebody who has no claim and wants a slot.
+/// A client that has no claim and wants a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
-    /// When it came; `None` for a newcomer.
+    /// Its order of arrival; `None` for a newcomer.
     pub(super) arrival: Option<u64>,
     /// Its address has its share of the slots.
     pub(super) beyond: bool,
-    /// The slots that it may have one of.
+    /// How many free slots there are for it.
     pub(super) slots: u32,
 }
 
@@ -68,14 +70,13 @@ impl Claims {
         self.by_arrival.contains_key(&arrival)
     }
 
-    /// True of a claim within the share of its address.
+    /// True when a claim is within the share of its address.
     pub(super) fn is_within(&self, arrival: u64) -> bool {
         self.has(arrival) && !self.beyond.contains(&arrival)
     }
 
-    /// A claim within the share of its address that is beyond it now: `most` says
-    /// how many an address may have. The last of them is beyond from here on;
-    /// false when there is none.
+    /// Marks the last claim of an address as beyond its share, if some address
+    /// has more claims than `most` allows it. False when there is none.
     pub(super) fn demote(&mut self, most: impl Fn(IpAddr) -> u32) -> bool {
         let Some((&peer, _)) = self.within.iter().find(|&(&peer, &n)| n > most(peer)) else {
             return false;
@@ -96,8 +97,8 @@ impl Claims {
         }
     }
 
-    /// A claim beyond the share of its address is within it now; false when
-    /// there is none.
+    /// Marks a claim as within the share of its address; false when there is no
+    /// such claim.
     pub(super) fn promote(&mut self, arrival: u64) -> bool {
         let Some(claim) = self.by_arrival.get_mut(&arrival) else { return false };
         if self.beyond.remove(&arrival) {
@@ -107,38 +108,40 @@ impl Claims {
         true
     }
 
-    /// All of them, in order of arrival.
+    /// All claims, in order of arrival.
     pub(super) fn all(&self) -> impl Iterator<Item = &Claim> {
         self.by_arrival.values()
     }
 
-    /// Claims within the shares of those they are for.
+    /// How many claims are within the share of their address.
     pub(super) fn within(&self) -> u32 {
         self.len() - self.beyond.len() as u32
     }
 
-    /// Those of one address.
+    /// How many of those an address has.
     pub(super) fn within_of(&self, peer: IpAddr) -> u32 {
         self.within.get(&owner(peer)).copied().unwrap_or(0)
     }
 
-    /// True when somebody who has no claim may have one of the slots there are:
-    /// fewer than that are kept for others.
+    /// True when a client without a claim may have one of its free slots: fewer
+    /// than that are reserved for others.
     pub(super) fn let_in(&self, who: Turn, now: Instant) -> bool {
         let kept = self.before(who).filter(|claim| who.arrival.is_none() || now < claim.open_at);
         kept.count() < who.slots as usize
     }
 
-    /// The entries that somebody is served past because their slots are open;
-    /// none when there are slots enough for all of them.
+    /// The entries that are passed when this client is served, because the
+    /// slots reserved for them are open; none when there are enough slots for
+    /// all of them.
     pub(super) fn passed_by(&self, who: Turn, now: Instant) -> impl Iterator<Item = u32> {
         let passes = self.before(who).count() >= who.slots as usize;
         let open = self.before(who).filter(move |claim| passes && claim.open_at <= now);
         open.map(|claim| claim.entry)
     }
 
-    /// The claims that come before somebody without one: of whoever came
-    /// earlier, and of everybody with less than its share when it has its own.
+    /// The claims that take precedence over a client without one: of clients
+    /// that came earlier, and, when it has its share, of all that have less
+    /// than theirs.
     fn before(&self, who: Turn) -> impl Iterator<Item = &Claim> {
         let ahead = move |arrival: u64| who.arrival.is_none_or(|own| arrival < own);
         let before = move |&(&arrival, claim): &(&u64, &Claim)| match (who.beyond, claim.beyond) {
@@ -149,7 +152,7 @@ impl Claims {
         self.by_arrival.iter().filter(before).map(|(_, claim)| claim)
     }
 
-    /// Keeps a slot.
+    /// Reserves a slot.
     pub(super) fn add(&mut self, arrival: u64, claim: Claim) {
         self.by_end.insert((claim.until, arrival));
         self.by_since.insert((claim.since, arrival));
@@ -162,8 +165,8 @@ impl Claims {
         assert!(before.is_none(), "whoever gets a claim has none");
     }
 
-    /// Ends a claim; `orphaned` when its slot stays free, so that the next in
-    /// line inherits the time since it does.
+    /// Ends a claim; `orphaned` when its slot stays free, so that the next
+    /// claim counts from the time the slot became free.
     pub(super) fn remove(&mut self, arrival: u64, orphaned: bool) {
         if let Some(claim) = self.by_arrival.remove(&arrival) {
             self.by_end.remove(&(claim.until, arrival));
@@ -177,10 +180,10 @@ impl Claims {
         }
     }
 
-    /// Ends a claim: a slot is gone. The last of those beyond a share goes first,
-    /// then the one that arrived last. The slot was the one that stood free
-    /// longest; whoever it was kept for waits for the other one, which is not
-    /// open any sooner for that.
+    /// Ends a claim because a slot is gone: the last one beyond a share if
+    /// there is any, otherwise the one that arrived last. The slot that is gone
+    /// is the one that has been free longest; its claimant takes over the other
+    /// slot, which is not opened any earlier for that.
     pub(super) fn drop_last(&mut self) {
         let last = self.beyond.last().or_else(|| self.by_arrival.last_key_value().map(|(a, _)| a));
         let Some(&arrival) = last else { return };
@@ -190,7 +193,7 @@ impl Claims {
             && oldest.0 < last.since
             && let Some(claim) = self.by_arrival.get_mut(&oldest.1)
         {
-            // How long others wait for it is the claimant's own.
+            // How long it takes to open depends on the claimant.
             claim.open_at = last.since + claim.open_at.since(claim.since);
             claim.since = last.since;
             self.by_since.remove(&oldest);
@@ -198,32 +201,32 @@ impl Claims {
         }
     }
 
-    /// Ends all claims, to begin anew.
+    /// Ends all claims.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Since when the slot stands free that the next claim will be for.
+    /// Since when the slot of the next claim has been free.
     pub(super) fn inherit(&mut self, now: Instant) -> Instant {
         self.orphans.pop().unwrap_or(now)
     }
 
-    /// Gives an inheritance back, for the next in line.
+    /// Returns what `inherit` gave, for the next claim.
     pub(super) fn bequeath(&mut self, since: Instant) {
         self.orphans.push(since);
     }
 
-    /// Nobody is left to inherit.
+    /// No claim is left to inherit.
     pub(super) fn settled(&mut self) {
         self.orphans.clear();
     }
 
-    /// When the first claim lapses.
+    /// When the first claim expires.
     pub(super) fn next(&self) -> Option<Instant> {
         self.by_end.first().map(|&(until, _)| until)
     }
 
-    /// An entry whose claim has lapsed at `now`, and its arrival.
+    /// An entry whose claim has expired at `now`, and its arrival.
     pub(super) fn due(&self, now: Instant) -> Option<(u32, u64)> {
         let &(until, arrival) = self.by_end.first()?;
         (until <= now).then(|| (self.by_arrival[&arrival].entry, arrival))

@@ -1,4 +1,4 @@
-//! One client in the line or in a slot.
+//! One client in the queue or in a slot.
 
 use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
@@ -9,36 +9,36 @@ use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
 
-/// What an entry is doing.
+/// The state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// In the line; `present` in the line's sense is kept there.
+    /// In the queue; the queue itself knows whether it is `present`.
     Waiting,
-    /// In a slot, its transfer running.
+    /// In a slot, with a running transfer.
     Uploading,
     /// In a slot between two ranges on one connection (AQ-9).
     Pausing,
-    /// In a slot whose transfer broke (PQ-14).
+    /// In a slot that is reserved for it after its transfer broke (PQ-14).
     Reserved,
 }
 
-/// What a place has borne from others of the line.
+/// Whether an entry has been passed by others of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// Nobody was served past it while a slot was kept for it.
+    /// Nobody was served ahead of it while a slot was reserved for it.
     Untried,
-    /// Somebody was, after the reserve.
+    /// Somebody was, after the reserve time.
     Passed,
-    /// It asked in its time all the same: that happens once.
+    /// It was, and asked in time nevertheless: it is not passed again.
     Proven,
 }
 
-/// A place. About 150 bytes, because there may be a million.
+/// A place. About 150 bytes, because there may be a million of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) ticket: Guid,
     pub(super) arrival: u64,
-    /// When it came.
+    /// When it arrived.
     pub(super) since: Instant,
     pub(super) file: FileKey,
     pub(super) bytes: u64,
@@ -51,24 +51,25 @@ pub(super) struct Entry {
     pub(super) phase: Phase,
     pub(super) breaks: u8,
     pub(super) calls: u8,
-    /// Its next waking is a call whose turn was bought already.
+    /// Its next timer is a call whose time has been booked.
     pub(super) call_booked: bool,
-    /// It may not have heard what it was told last: its connection broke
-    /// since, or we were restarted.
+    /// It may not have received our last reply: its connection broke since, or
+    /// we were restarted.
     pub(super) unheard: bool,
     pub(super) patience: Patience,
-    /// The store has a row of it.
+    /// The store has a row for it.
     pub(super) saved: bool,
     /// The port of its `X-Node`; the address is `peer` (decision §2.9).
     pub(super) call_port: Option<NonZeroU16>,
     pub(super) told: u32,
     pub(super) seat: u32,
-    /// When it has to be looked at; see [`super::wheel`].
+    /// Its timer; see [`super::wheel`].
     pub(super) links: Links,
-    /// Neighbours among the entries of one address; see [`super::places`].
+    /// Its neighbours in the list of entries with the same address; see
+    /// [`super::places`].
     pub(super) kin_prev: u32,
     pub(super) kin_next: u32,
-    /// How many entries its address has; true of the first of them only.
+    /// How many entries its address has; valid only in the first of them.
     pub(super) kin_count: u32,
 }
 
@@ -108,20 +109,20 @@ impl Entry {
     }
 
     /// # Panics
-    /// On the one number no host ever reaches.
+    /// For connection number `u64::MAX`, which no host reaches.
     pub(super) fn set_conn(&mut self, conn: Option<ConnId>) {
         self.conn = conn
             .map(|c| NonZeroU64::MIN.checked_add(c.0).expect("connections are fewer than 2^64"));
     }
 
-    /// Where it may be called.
+    /// The callback address, if known.
     pub(super) fn callback(&self) -> Option<SocketAddr> {
         Some(SocketAddr::new(self.peer, self.call_port?.get()))
     }
 
-    /// Takes a claimed callback address: only if it is the address the
-    /// request came from, so that nobody is called on a stranger's word, and no
-    /// service of a system.
+    /// Takes over a claimed callback address, but only if it is the address the
+    /// request came from, so that nobody is called on a stranger's word, and
+    /// not a system service.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
         let honest =
             claimed.filter(|at| at.ip().to_canonical() == self.peer && may_knock(*at, self.peer));

@@ -1,5 +1,6 @@
-//! When a slot may come (PQ-15, QA-5): the running uploads as far as they
-//! are, then everybody ahead, each in the slot that falls free first.
+//! Estimates when a slot may come (PQ-15, QA-5): from what is left of the
+//! running uploads, then from all places ahead, each in the slot that becomes
+//! free first.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -10,20 +11,20 @@ use super::slots::Upload;
 use crate::queue::Policy;
 use crate::time::{Duration, Instant};
 
-/// Slots and places ahead that are looked at one by one. What is beyond is
-/// taken together: there the law of large numbers holds.
+/// How many slots and places ahead are simulated one by one. The rest is summed
+/// up: for that many, an average is good enough.
 const SINGLY: u32 = 16;
 
 impl Server {
-    /// How long until a slot may come to a place of the line, in whole
-    /// seconds at full scale; `None` while the rate is unknown.
+    /// How long until the client of a place may get a slot, in whole seconds at
+    /// full scale; `None` while the rate is unknown.
     pub(super) fn eta(&self, at: u32, now: Instant) -> Option<Duration> {
         let left = self.expected(at, now)?;
         let second = Duration::from_secs(1).scaled(self.config.time_scale).as_micros();
         Some(Duration::from_micros(left.as_micros().div_ceil(second).saturating_mul(second)))
     }
 
-    /// The same as exactly as it can be said.
+    /// The same, not rounded.
     pub(super) fn expected(&self, at: u32, now: Instant) -> Option<Duration> {
         let all = self.rate()?;
         let seat = self.places.slab[at].seat;
@@ -38,7 +39,7 @@ impl Server {
             self.uploads.values().map(|one| Reverse(self.slot_in(one, each, now))).collect();
         free.extend((0..self.free()).map(|_| Reverse(Duration::ZERO)));
         let next = |free: &mut BinaryHeap<_>| free.pop().map_or(Duration::ZERO, |Reverse(t)| t);
-        // More uploads than slots: the first to end free none.
+        // More uploads than slots: the first ones to end free no slot.
         for _ in slots..self.uploads.len() as u32 {
             next(&mut free);
         }
@@ -58,7 +59,7 @@ impl Server {
         Some(next(&mut free) + time_for(rest, all))
     }
 
-    /// Bytes a second that all uploads get together.
+    /// Total rate of all uploads, in bytes per second.
     fn rate(&self) -> Option<u64> {
         match self.config.bandwidth {
             0 => self.rate.measured(),
@@ -66,7 +67,7 @@ impl Server {
         }
     }
 
-    /// When the slot of an upload falls free at `each` bytes a second.
+    /// When the slot of an upload becomes free, at `each` bytes per second.
     fn slot_in(&self, upload: &Upload, each: u64, now: Instant) -> Duration {
         let entry = &self.places.slab[upload.entry];
         match entry.phase {
@@ -78,13 +79,13 @@ impl Server {
         }
     }
 
-    /// What is left to send of a running upload.
+    /// Bytes of a running upload that are not sent yet.
     fn unsent(&self, upload: &Upload) -> u64 {
         self.places.slab[upload.entry].bytes.saturating_sub(upload.sent)
     }
 }
 
-/// How long so many bytes take.
+/// How long it takes to send so many bytes.
 fn time_for(bytes: u64, rate: u64) -> Duration {
     Duration::from_secs(1).ratio(bytes, rate.max(1))
 }

@@ -1,9 +1,9 @@
-//! Requests that are held: their answer is still to come (QA-3).
+//! Held requests: those whose answer is held back (QA-3).
 //!
-//! A held request is a client that is there. It gets its slot the moment one
-//! is kept for it, and hears its place when the hold is over. Nothing of a
-//! hold is remembered: whoever was never told a place loses it with the
-//! connection, and a crash answers nobody.
+//! The client of a held request is present. It gets its slot the moment one is
+//! reserved for it, and is told its place when the hold ends. Holds are not
+//! persisted: a client that was never told a place loses it with its
+//! connection, and after a crash nobody gets an answer.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
@@ -15,11 +15,11 @@ use crate::id::ConnId;
 use crate::queue::{Dialect, Event, Loss, Policy};
 use crate::time::{Duration, Instant};
 
-/// How much later than the hold ends its entry would be overdue: never, but
-/// for a clock that comes late.
+/// How long after the end of the hold the entry would be overdue. Only matters
+/// when a timer is late.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// The held requests, by arrival of their entries.
+/// The held requests, by the arrival of their entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Holds(BTreeMap<u64, Request>);
 
@@ -32,7 +32,7 @@ impl Holds {
         self.0.contains_key(&arrival)
     }
 
-    /// The request of whoever arrived then is held no longer.
+    /// Removes the held request of the entry with this arrival.
     pub(super) fn remove(&mut self, arrival: u64) -> Option<Request> {
         self.0.remove(&arrival)
     }
@@ -44,7 +44,8 @@ impl Holds {
 }
 
 impl Server {
-    /// A request for which there is no slot now: held, or told its place.
+    /// A request for which there is no slot now: holds it, or tells the client
+    /// its place.
     pub(super) fn wait(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         let Entry { seat, dialect, .. } = self.places.slab[at];
         let position = self.line.position(seat);
@@ -87,11 +88,11 @@ impl Server {
         fx.event(Event::Held { ticket, position, length, until });
     }
 
-    /// The hold of an entry is over, if its request is held: true then.
+    /// Ends the hold of an entry; true when its request was held.
     pub(super) fn end_hold(&mut self, now: Instant, at: u32, fx: &mut Effects) -> bool {
         let Some(request) = self.holds.remove(self.places.slab[at].arrival) else { return false };
         let at = self.one_place(at, &request, fx);
-        // We may be late, and its slot be there.
+        // We may be late, and there may be a slot now.
         self.settle(now, fx);
         if self.is_next(at, now) {
             self.serve(now, at, &request, fx);
@@ -101,8 +102,8 @@ impl Server {
         true
     }
 
-    /// The place of a passive client whose hold is over. Its address has one
-    /// place outside of holds, the earliest of those it had (PQ-3).
+    /// The place of a passive client whose hold ends. Apart from held requests,
+    /// an address has one place: the earliest of those it had (PQ-3).
     fn one_place(&mut self, at: u32, request: &Request, fx: &mut Effects) -> u32 {
         let Entry { dialect, peer, arrival, .. } = self.places.slab[at];
         let passive = Some(peer).filter(|_| dialect == Dialect::Passive);
@@ -117,7 +118,7 @@ impl Server {
         other
     }
 
-    /// A held request is to be answered now.
+    /// Answers a held request now.
     pub(super) fn answer(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
         if let Some(at) = self.places.with_conn(conn)
             && self.places.slab[at].phase == Phase::Waiting
@@ -126,7 +127,7 @@ impl Server {
         }
     }
 
-    /// Gives slots to those whose requests are held, in order of arrival.
+    /// Gives slots to held requests, in order of arrival.
     pub(super) fn serve_held(&mut self, now: Instant, fx: &mut Effects) {
         while self.free_within() > 0 {
             let next = self.holds.0.iter().find_map(|(&arrival, held)| {
@@ -138,14 +139,14 @@ impl Server {
                 self.holds.remove(arrival);
                 continue;
             };
-            // It asked once and waited, as it should: that is no hammering.
+            // It asked once and waited, as it should: that is not hammering.
             self.knocks.forgive(owner(request.peer));
             self.serve(now, at, &request, fx);
             self.settle(now, fx);
         }
     }
 
-    /// When a slot that is kept for somebody else opens to those held.
+    /// When a slot that is reserved for somebody else opens to held requests.
     pub(super) fn next_open(&self) -> Option<(Instant, &'static str)> {
         if self.holds.is_empty() {
             return None;

@@ -1,32 +1,32 @@
-//! Numbers of entries under keyed hashes of whatever they are found by.
+//! Hash tables from keyed hashes to entry numbers.
 //!
-//! What is compared lies in the entries; here are only their numbers, so an
-//! index costs a place of the line six to eleven bytes.
+//! The keys to compare are in the entries; the index holds only their numbers,
+//! so it costs six to eleven bytes per place.
 //!
-//! A hash table moves everything it holds when it grows. Many small ones move
-//! about a thousand numbers at a time, so that a line of a million causes no
-//! pause that a client could notice.
+//! A hash table moves everything it holds when it grows. Many small tables move
+//! about a thousand numbers at a time, so that a queue of a million causes no
+//! pause that a client would notice.
 
 use alloc::vec::Vec;
 
 use hashbrown::HashTable;
 
-/// Numbers in a table when the index is as full as expected.
+/// Numbers in one table when the index is as full as expected.
 const SHARD: u32 = 1_280;
-/// Tables at most.
+/// Maximum number of tables.
 const SHARDS: u32 = 4_096;
 
-/// Numbers to be found by hashes.
+/// Entry numbers, found by hash.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
-    /// None as long as nothing was put in: most servents of a world only
+    /// Empty as long as nothing was inserted: most servents of a world only
     /// download.
     shards: Vec<HashTable<u32>>,
     expected: u32,
 }
 
 impl Index {
-    /// An empty one for about so many numbers; it may hold more.
+    /// An empty index for about so many numbers; it may hold more.
     pub(super) const fn new(expected: u32) -> Self {
         Self { shards: Vec::new(), expected }
     }
@@ -36,19 +36,19 @@ impl Index {
         self.shards.iter().all(HashTable::is_empty)
     }
 
-    /// The table of a hash, by bits in its middle: those at both ends say
-    /// where in the table to look.
+    /// The table of a hash, chosen by bits from its middle: those at both ends
+    /// decide where in the table to look.
     fn shard(&self, hash: u64) -> usize {
         let middle = u64::from((hash >> 16) as u32);
         ((middle * self.shards.len() as u64) >> 32) as usize
     }
 
-    /// The number under a hash that is the one looked for.
+    /// The number with this hash that `is` accepts.
     pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         self.shards.get(self.shard(hash))?.find(hash, |n| is(*n)).copied()
     }
 
-    /// Puts another number in the place of one.
+    /// Replaces a number by another.
     pub(super) fn replace(&mut self, hash: u64, old: u32, new: u32) {
         let shard = self.shard(hash);
         let shard = self.shards.get_mut(shard);
@@ -57,7 +57,8 @@ impl Index {
         }
     }
 
-    /// Adds a number; `hasher` repeats the hashes of those that have to move.
+    /// Adds a number; `hasher` gives the hashes of numbers that have to be
+    /// moved.
     pub(super) fn insert(&mut self, hash: u64, number: u32, hasher: impl Fn(u32) -> u64) {
         if self.shards.is_empty() {
             let count = self.expected.div_ceil(SHARD).clamp(1, SHARDS);
@@ -67,7 +68,7 @@ impl Index {
         self.shards[shard].insert_unique(hash, number, |n| hasher(*n));
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub(super) fn remove(&mut self, hash: u64, number: u32) {
         let shard = self.shard(hash);
         let Some(shard) = self.shards.get_mut(shard) else { return };

@@ -1,4 +1,4 @@
-//! What goes into the server and what comes out of it.
+//! The inputs and outputs of the upload queue.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use core::net::{IpAddr, SocketAddr};
@@ -7,67 +7,69 @@ use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Loss, Place, Refusal, Row};
 use crate::time::Duration;
 
-/// Something that happened to the line or to a slot.
+/// Something that happened in the queue or in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// A place or slot from the store; before anything else and in order of
+    /// A place or slot from the store; these inputs come first, in order of
     /// arrival.
     Restore(Row),
-    /// Everything is restored: deadlines run from now, owners are called.
+    /// Everything is restored: deadlines count from now, owners are called.
     Resume,
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
-    /// [`Output::Hangup`] for its connection: in the same list, or in a later
-    /// one when the request is held ([`Request::waits`]). On a connection whose
-    /// last request is held, [`Input::Answer`] comes first.
+    /// [`Output::Hangup`] for its connection: in the same list, or later when
+    /// the request is held ([`Request::waits`]). On a connection whose last
+    /// request is held, [`Input::Answer`] must come first.
     Request(Request),
-    /// A held request is to be answered now, by a place if there is no slot.
+    /// Answer a held request now, with a place if there is no slot.
     Answer { conn: ConnId },
-    /// A request that needs no slot: a `HEAD`, a list, a file we do not have.
-    /// Counts like any other towards hammering; refused with one
-    /// [`Output::Reply`], else there is no output.
+    /// A request that needs no slot: a `HEAD`, a listing, a file we do not
+    /// have. It counts towards hammering like any other; refused by one
+    /// [`Output::Reply`], otherwise there is no output.
     Light { conn: ConnId, peer: IpAddr },
-    /// So many bytes of the range have left by now. Nothing is decided by it;
-    /// what is told of the time to come follows it (PQ-15).
+    /// So many bytes of the range have been sent so far. It changes no
+    /// decision, only the estimates of waiting times (PQ-15).
     Progress { conn: ConnId, bytes: u64 },
-    /// All bytes of the range have left. `last`: nothing is left to ask for,
-    /// the file was sent to its end by somebody who takes it in one piece.
+    /// All bytes of the range have been sent. `last`: the client needs no other
+    /// range, because the file was sent to its end to a client that does not
+    /// take it piece by piece.
     Finished { conn: ConnId, last: bool },
-    /// All bytes of a piece have left on a connection that closes after it: the
-    /// next is asked for on another, and the slot waits as long as for one on
-    /// the same.
+    /// All bytes of a range have been sent on a connection that closes after
+    /// it: the client requests the next range on another connection, and the
+    /// slot waits for that as long as it would on the same one.
     Parted { conn: ConnId },
-    /// The connection was lost in the middle of a transfer; its slot may be
-    /// held for the owner (PQ-14). A transfer we end ourselves (a reader
-    /// that stalls, a file that is gone) is [`Input::Gone`] instead.
+    /// The connection was lost during a transfer; the slot may be reserved for
+    /// its owner (PQ-14). A transfer that we end ourselves (a reader that
+    /// stalls, a file that is gone) is [`Input::Gone`] instead.
     Broken { conn: ConnId },
-    /// The connection is closed. Harmless for connections that hold nothing.
+    /// The connection is closed. Has no effect on a connection without place or
+    /// slot.
     Gone { conn: ConnId },
-    /// How many uploads may run at once from now on.
+    /// The number of upload slots from now on.
     Slots(u32),
     /// A call is over: `ok` when the `QUEUE` line was delivered.
     CallDone { ticket: Guid, ok: bool },
 }
 
-/// Who asks for what, and what it says of itself.
+/// A client's request for a file, with its queueing headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The connection it came on.
     pub conn: ConnId,
     /// The address of its other end.
     pub peer: IpAddr,
-    /// The language it speaks.
+    /// The client's dialect.
     pub dialect: Dialect,
-    /// The file, by content.
+    /// The file, identified by content.
     pub file: FileKey,
-    /// Bytes it would get now.
+    /// Bytes the reply would have.
     pub bytes: u64,
     /// The id in its `X-Queued`, if any.
     pub ticket: Option<Guid>,
     /// The position in its `X-Queued`, if any.
     pub told: Option<u32>,
-    /// Its `X-Node`, as claimed.
+    /// Its `X-Node`, not verified.
     pub callback: Option<SocketAddr>,
-    /// It waits for its answer a while: it said so, or is a plain client.
+    /// It waits for a late answer: it said so, or is a plain client.
     pub waits: bool,
 }
 
@@ -76,24 +78,24 @@ pub struct Request {
 pub enum Output {
     /// The answer to a request.
     Reply { conn: ConnId, verdict: Verdict },
-    /// Connect to `to` and say `QUEUE <ticket> <our address>`; report with
+    /// Connect to `to` and send `QUEUE <ticket> <our address>`; report with
     /// [`Input::CallDone`].
     Call { ticket: Guid, to: SocketAddr },
-    /// Close the connection, without an answer if one is due.
+    /// Close the connection, without answering a pending request.
     Hangup { conn: ConnId, why: Loss },
-    /// Remember this place or slot, before any reply that follows.
+    /// Save this place or slot, before any reply that follows.
     Save(Row),
-    /// Forget it, before any reply that follows.
+    /// Delete it from the store, before any reply that follows.
     Forget(Guid),
 }
 
-/// What becomes of a request.
+/// The decision on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// Serve it now. `told_ticket`: the client speaks PARQ, so the reply may
     /// carry the id.
     Start { ticket: Guid, told_ticket: bool },
-    /// 503 with a place in the line.
+    /// 503 with a place in the queue.
     Wait(Place),
     /// A plain 503 with `Retry-After`.
     Busy { retry_after: Duration, why: Refusal },

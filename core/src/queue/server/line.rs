@@ -1,10 +1,11 @@
-//! The order of the line: position of an entry, entry at a position, bytes
-//! ahead, all in O(log n) and a few bytes an entry.
+//! The order of the queue: the position of an entry, the entry at a position,
+//! and the bytes ahead of it, each in O(log n) and with a few bytes per entry.
 //!
-//! Entries get consecutive seats. A block of 256 seats knows by bits which
-//! are taken; trees of partial sums over the blocks count those before. Seats
-//! never move except when more than half of them stand empty: then everybody
-//! moves up, a few with each newcomer, so that nobody waits for all.
+//! Entries get consecutive seats. A block of 256 seats has a bit for each seat
+//! that is taken; Fenwick trees over the blocks count the taken seats before
+//! each. Seats do not move, except when more than half of them are empty: then
+//! the entries are moved up to close the gaps, a few with each arrival, so that
+//! there is no long pause.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,35 +15,36 @@ use super::sums::Sums;
 /// Seats of a block.
 const SEATS: usize = 256;
 const WORDS: usize = SEATS / 64;
-/// Entries that move up with each newcomer: more than one, so that whoever
-/// closes up reaches the end of the line before it has grown by half.
+/// Entries moved up with each arrival: more than one, so that closing the gaps
+/// reaches the end of the queue before the queue has grown by half.
 const MOVES: usize = 4;
 
-/// The line. Entries are known by their number in the slab.
+/// The queue. Entries are known by their number in the slab.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
-    /// Apart from the blocks and close together: a position is found from
-    /// these alone, and those of a million seats fit a processor's cache.
+    /// Separate from the blocks and contiguous: a position is computed from
+    /// these alone, and for a million seats they fit into a processor's cache.
     bits: Vec<Bits>,
     blocks: Vec<Option<Box<Block>>>,
     taken: Sums,
     present: Sums,
     bytes: Sums,
-    /// The next seat to give.
+    /// The next seat to assign.
     next: u32,
     closing: Option<Closing>,
 }
 
-/// Seats before the first that is given: for those who come back to the front.
+/// Seats before the first one assigned, for entries that are put back at the
+/// front.
 const FRONT: u32 = 64;
 
-/// How far the closing up of the line has come. No seat between the two is
-/// taken, so whoever sits behind may move up without passing anybody.
+/// The progress of closing the gaps. All seats from `to` up to `from` are
+/// empty, so the entries behind can move up without passing another.
 #[derive(Debug, Clone, Copy)]
 struct Closing {
     /// The first seat that may be empty.
     to: u32,
-    /// The next to move up sits here or behind.
+    /// The next entry to move is in this seat or behind it.
     from: u32,
 }
 
@@ -53,7 +55,7 @@ impl Closing {
 #[derive(Debug, Clone, Copy)]
 struct Block {
     entries: [u32; SEATS],
-    /// What each asks for; 0 where nobody sits.
+    /// The bytes requested by each entry; 0 for empty seats.
     bytes: [u64; SEATS],
 }
 
@@ -66,7 +68,7 @@ impl Block {
 #[derive(Debug, Clone, Copy, Default)]
 struct Bits {
     taken: [u64; WORDS],
-    /// Of those, the ones a free slot may be kept for.
+    /// Those of them that a free slot may be reserved for.
     present: [u64; WORDS],
 }
 
@@ -83,12 +85,12 @@ impl Line {
         }
     }
 
-    /// How many stand in line.
+    /// The length of the queue.
     pub(super) fn len(&self) -> u32 {
         self.taken.total() as u32
     }
 
-    /// How many of them are present.
+    /// How many entries are present.
     pub(super) fn present(&self) -> u32 {
         self.present.total() as u32
     }
@@ -108,11 +110,12 @@ impl Line {
         seat
     }
 
-    /// Puts an entry before everybody, absent, and returns its seat; `None`
-    /// when there is no room.
+    /// Puts an entry at the front, absent, and returns its seat; `None` when
+    /// there is no room.
     pub(super) fn push_front(&mut self, entry: u32, bytes: u64) -> Option<u32> {
         let Some(first) = self.taken_from(0) else { return Some(self.push(entry, bytes)) };
-        // All seats before the first are empty, also those that are closed up.
+        // All seats before the first entry are empty, also those whose gap has
+        // been closed.
         let before = match self.closing {
             Some(Closing { to, .. }) if to <= first => to,
             _ => first,
@@ -122,7 +125,7 @@ impl Line {
         Some(seat)
     }
 
-    /// Two entries change their seats.
+    /// Swaps the seats of two entries.
     pub(super) fn swap(&mut self, a: u32, b: u32) {
         let of = |line: &Self, seat: u32| {
             let (block, at) = split(seat);
@@ -138,7 +141,7 @@ impl Line {
         }
     }
 
-    /// Seats an entry where nobody sits.
+    /// Puts an entry into an empty seat.
     fn take(&mut self, seat: u32, entry: u32, bytes: u64) {
         let (block, at) = split(seat);
         let it = self.blocks[block].get_or_insert_with(Block::new);
@@ -149,7 +152,7 @@ impl Line {
         self.bytes.add(block, bytes);
     }
 
-    /// Takes the entry at `seat` out of the line.
+    /// Removes the entry at `seat` from the queue.
     pub(super) fn remove(&mut self, seat: u32) {
         self.set_present(seat, false);
         self.set_bytes(seat, 0);
@@ -163,7 +166,7 @@ impl Line {
         self.taken.sub(block, 1);
     }
 
-    /// The entry at `seat` asks for so many bytes now.
+    /// Sets the bytes requested by the entry at `seat`.
     pub(super) fn set_bytes(&mut self, seat: u32, bytes: u64) {
         let (block, at) = split(seat);
         let it = self.blocks[block].as_mut().expect("an entry keeps its block");
@@ -171,7 +174,7 @@ impl Line {
         self.bytes.add(block, bytes.wrapping_sub(old));
     }
 
-    /// Marks the entry at `seat` as one a slot may be kept for, or not.
+    /// Sets whether a free slot may be reserved for the entry at `seat`.
     pub(super) fn set_present(&mut self, seat: u32, present: bool) {
         let (block, at) = split(seat);
         let (word, bit) = (&mut self.bits[block].present[at / 64], 1 << (at % 64));
@@ -188,13 +191,13 @@ impl Line {
         }
     }
 
-    /// True when a slot may be kept for the entry at `seat`.
+    /// True when a free slot may be reserved for the entry at `seat`.
     pub(super) fn is_present(&self, seat: u32) -> bool {
         let (block, at) = split(seat);
         self.bits[block].present[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// Everybody, from the front.
+    /// All entries, from the front.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         let seats = self.bits.iter().enumerate().flat_map(|(block, bits)| {
             let taken = move |at: &usize| bits.taken[at / 64] >> (at % 64) & 1 == 1;
@@ -203,7 +206,7 @@ impl Line {
         seats.map(|seat| self.entry(seat))
     }
 
-    /// Its position: 1 is next.
+    /// The position of a seat: 1 is next.
     pub(super) fn position(&self, seat: u32) -> u32 {
         let (block, at) = split(seat);
         self.taken.before(block) as u32 + ones_before(&self.bits[block].taken, at) + 1
@@ -219,20 +222,20 @@ impl Line {
         self.select(&self.present, |bits| &bits.present, nth).map(|seat| self.entry(seat))
     }
 
-    /// Bytes asked for by everybody before `seat`.
+    /// Total bytes requested by the entries before `seat`.
     pub(super) fn bytes_before(&self, seat: u32) -> u64 {
         let (block, at) = split(seat);
         let it = self.blocks[block].as_ref().expect("an entry keeps its block");
         it.bytes[..at].iter().fold(self.bytes.before(block), |sum, &n| sum.wrapping_add(n))
     }
 
-    /// True when more than half of the seats stand empty.
+    /// True when more than half of the seats are empty.
     fn is_sparse(&self) -> bool {
         self.blocks.len() > 2 * (self.len() as usize).div_ceil(SEATS) + 4
     }
 
-    /// Moves a few entries up when the line has to be closed up; `moved`
-    /// hears the new seat of each.
+    /// Moves a few entries up if gaps are to be closed; `moved` gets the new
+    /// seat of each.
     pub(super) fn close_up(&mut self, mut moved: impl FnMut(u32, u32)) {
         let begun = self.closing.or_else(|| self.is_sparse().then_some(Closing::BEGIN));
         let Some(Closing { mut to, mut from }) = begun else { return };
@@ -250,7 +253,7 @@ impl Line {
         self.closing = Some(Closing { to, from });
     }
 
-    /// Moves the entry at `seat` to the empty seat `to`, and returns it.
+    /// Moves the entry at `seat` to the empty seat `to`, and returns the entry.
     fn move_up(&mut self, seat: u32, to: u32) -> u32 {
         let (block, at) = split(seat);
         let it = self.blocks[block].as_ref().expect("an entry keeps its block");
@@ -261,7 +264,7 @@ impl Line {
         entry
     }
 
-    /// Gives up all seats from `end` on, all of them empty.
+    /// Drops all seats from `end` on, which are empty.
     fn cut(&mut self, end: u32) {
         let blocks = (end as usize).div_ceil(SEATS);
         self.blocks.truncate(blocks);
@@ -272,7 +275,7 @@ impl Line {
         self.next = end;
     }
 
-    /// The first taken seat that is not before `seat`.
+    /// The first taken seat at or after `seat`.
     fn taken_from(&self, seat: u32) -> Option<u32> {
         let (block, at) = split(seat);
         let bits = self.bits.get(block)?;
@@ -285,7 +288,7 @@ impl Line {
         self.blocks[block].as_ref().expect("an entry keeps its block").entries[at]
     }
 
-    /// The seat of the `nth` bit among those that `sums` count.
+    /// The seat of the `nth` bit among those that `sums` counts.
     fn select(&self, sums: &Sums, words: impl Fn(&Bits) -> &[u64; WORDS], nth: u32) -> Option<u32> {
         if nth == 0 || u64::from(nth) > sums.total() {
             return None;
@@ -310,7 +313,7 @@ const fn split(seat: u32) -> (usize, usize) {
     (seat as usize / SEATS, seat as usize % SEATS)
 }
 
-/// The bits of word number `word` that lie before bit `at` of the block.
+/// The bits of word `word` that precede bit `at` of the block.
 const fn mask_before(at: usize, word: usize) -> u64 {
     if word < at / 64 {
         u64::MAX

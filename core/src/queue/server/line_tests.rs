@@ -1,4 +1,4 @@
-//! The line against the obvious model: a vector.
+//! Compares the queue's order with the obvious model: a vector.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ enum Step {
     Remove(usize),
     Present(usize, bool),
     Bytes(usize, u64),
-    /// Begins to close up, whether it is worth it or not.
+    /// Starts to close the gaps, whether or not it is worth it.
     Close,
 }
 

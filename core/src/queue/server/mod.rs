@@ -1,11 +1,12 @@
-//! Who gets an upload slot, and who waits how long.
+//! Decides who gets an upload slot, and who waits how long.
 //!
 //! # The protocol on one page
 //!
-//! A client asks for a file. When a slot is free and kept for nobody else, it
-//! is served at once (AQ-2). Otherwise it gets a place at the end of the one
-//! line (AQ-3, PQ-1) and a 503 that says which place, when to ask again at
-//! the earliest and by when at the latest. Then it asks again and again:
+//! A client requests a file. When a slot is free and not reserved for another
+//! client, it is served at once (AQ-2). Otherwise it gets a place at the end of
+//! the one queue (AQ-3, PQ-1) and a 503 that tells it the position, when to ask
+//! again at the earliest, and by when at the latest. Then it asks again and
+//! again:
 //!
 //! | | Active Queueing | PARQ 1.0, 1.1 | passive |
 //! |---|---|---|---|
@@ -18,58 +19,60 @@
 //! | asks for another file | to the end (AQ-8) | keeps its place (PQ-13) | keeps its place |
 //! | survives our restart | no | yes; called back (PQ-12) | yes |
 //!
-//! **Who is next.** A free slot is kept for the first *present* client of the
-//! line: one that is connected, or was sent away to come back, until the
-//! deadline it was told. Whoever is absent or lets that pass keeps its place
-//! as long as its dialect allows, and the next one present is served. Once the
-//! slot has stood free for `entitled_reserve`, anybody in line who asks is
-//! served, though nobody is passed like that who was passed before and asked
-//! in its time since; a newcomer is served only when nobody in line is inside
-//! its window. So no slot idles while somebody entitled asks, nobody jumps the
-//! line, and nobody who obeys starves (decision §2.5; `claims`).
+//! **Who is next.** A free slot is reserved for the first *present* client of
+//! the queue: one that is connected, or was disconnected on purpose, until the
+//! deadline it was told. A client that is absent or misses its deadline keeps
+//! its place as long as its dialect allows, and the next present one is served.
+//! Once the slot has been free for `entitled_reserve`, any client of the queue
+//! that asks is served, except that nobody is passed in this way who was passed
+//! before and then asked in time; a newcomer is served only when nobody in the
+//! queue is inside its window. So no slot idles while an entitled client asks,
+//! nobody jumps the queue, and no obedient client starves (decision §2.5;
+//! `claims`).
 //!
-//! **Shares.** One address (a /64 of IPv6 is one) may hold every slot while
-//! nobody else wants one, but no more than `slots_per_ip` of them keep others
-//! out: for these the rest counts as free (`shares`).
+//! **Shares.** One address (an IPv6 /64 network is one) may hold every slot
+//! while nobody else wants one, but at most `slots_per_ip` of them keep others
+//! out: for others, the rest counts as free (`shares`).
 //!
-//! **Held requests.** An adaptive server does not answer a client of the first
-//! `sync_places` that waits for its answer: it is there, and gets the slot in
-//! the instant that it is free (QA-3; `holds`). Whoever is next, is not held and
-//! gave an address is called shortly before its slot is expected, or when it
-//! is there (QA-2; `beckon`).
+//! **Held requests.** An adaptive server holds back its answer to a client
+//! among the first `sync_places` that waits for it: the client is present and
+//! gets the slot the instant it is free (QA-3; `holds`). When the next client
+//! is not held and gave a callback address, it is called shortly before its
+//! slot is expected, or when the slot is free (QA-2; `beckon`).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the whole
-//! file was sent, or all of it from some byte on. After any other range the
+//! file was sent, or everything from some byte on. After any other range the
 //! slot waits `continue_hold` for the next request on the same connection
-//! (AQ-9), `ranges_per_slot` times; a closed connection ends that wait. A
-//! range that ends with the file but names both its ends (`-n` does too) is
-//! such another: players and swarms fetch the tail first, and AQ-9 knows no
-//! order of the pieces. Who takes pieces and then stays without a word costs
-//! the line one `continue_hold`. An adaptive server counts a turn in bytes:
-//! whoever takes file after file on one connection keeps its slot for the next
-//! one, waited for `turn_hold` long, while all of them are within `turn_bytes`
-//! and `turn_time` (QA-7). A transfer whose connection
-//! broke keeps its slot `slot_reserve` long for its id, or for the same
-//! address and file (PQ-14); not so in Active Queueing, where hanging up is
-//! how a client says that it has lost interest.
+//! (AQ-9), up to `ranges_per_slot` times; a closed connection ends that wait. A
+//! range that ends with the file but names both its ends (`-n` does too) counts
+//! as such another range: players and swarms fetch the tail first, and AQ-9
+//! does not require an order of the pieces. A client that takes pieces and then
+//! stays without a request costs the queue one `continue_hold`. An adaptive
+//! server counts a turn in bytes: a client that takes file after file on one
+//! connection keeps its slot for the next one, for which it waits `turn_hold`,
+//! while all of them are within `turn_bytes` and `turn_time` (QA-7). When the
+//! connection of a transfer breaks, its slot is reserved for `slot_reserve` for
+//! the same id, or for the same address and file (PQ-14); not in Active
+//! Queueing, where a client closes its connection to say that it has lost
+//! interest.
 //!
 //! **The store.** Every durable change is an [`Output::Save`] or
 //! [`Output::Forget`] before the reply that promises it (PQ-12). After a
-//! restart nobody is blamed for our absence: whoever waits may ask at once,
-//! has 300 s to do so, and may know an older position than the one written
-//! last; holders of an `X-Node` are called, owners of slots first.
+//! restart no client is blamed for our absence: those that wait may ask at
+//! once, have 300 s to do so, and may know an older position than the one
+//! written last; clients with an `X-Node` are called, owners of slots first.
 //!
-//! **Scale.** `time_scale` divides every interval, told and enforced alike.
-//! At scale 1 all told intervals are whole seconds.
+//! **Scale.** `time_scale` divides every interval, announced and enforced
+//! alike. At scale 1 all announced intervals are whole seconds.
 //!
 //! # The parts
 //!
-//! `places` finds entries by id, connection and address, over `index`;
-//! `line` knows their order, over `sums`; `wheel` their deadlines;
-//! `claims` and `turns` for whom slots are kept; `shares` who has how many of
-//! them; `holds` whose answers are still to come;
-//! `throttle` which addresses ask too
-//! often; `rate` and `estimate` when a slot may come. `request`, `slots`, `absence` and `restore` are the rules.
+//! `places` finds entries by id, connection and address, using `index`; `line`
+//! keeps their order, using `sums`; `wheel` their deadlines; `claims` and
+//! `turns` reserve slots for clients; `shares` counts the slots of each
+//! address; `holds` keeps the requests that are held; `throttle` limits
+//! addresses that ask too often; `rate` and `estimate` estimate when a slot may
+//! come. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
 mod beckon;
@@ -119,18 +122,18 @@ use crate::time::{Duration, Instant};
 pub use self::view::{Lane, Lanes, Windows};
 
 /// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
-/// moment later, so that a million at once never hold up the host.
+/// moment later, so that even a million due at once do not block the host.
 const BATCH: usize = 1_024;
-/// That moment.
+/// Length of that moment.
 const BREATH: Duration = Duration::from_millis(1);
-/// How exactly deadlines are cleaned up after.
+/// Granularity of the timers that remove overdue places.
 const TICK: Duration = Duration::from_millis(100);
-/// The time over which the requests of an address are counted.
+/// The window over which the requests of an address are counted.
 const HAMMER_WINDOW: Duration = Duration::from_secs(60);
 
 type Effects = Fx<Output, Event>;
 
-/// The upload queue: one line in front of the slots.
+/// The upload queue: one queue in front of the slots.
 ///
 /// ```
 /// use servent_core::engine::{Effect, Engine, Fx};
@@ -170,11 +173,11 @@ pub struct Server {
     line: Line,
     wheel: Wheel,
     claims: Claims,
-    /// Those in a slot, by order of arrival.
+    /// The clients in slots, by order of arrival.
     uploads: BTreeMap<u64, Upload>,
     shares: Shares,
-    /// Connections on which a file was sent to its end: the next one there shows
-    /// that several are wanted.
+    /// Connections on which a file was sent to its end: the next file there
+    /// shows that the client wants several.
     served: BTreeSet<ConnId>,
     rate: Rate,
     holds: Holds,
@@ -185,12 +188,13 @@ pub struct Server {
     /// When the next call may be made.
     next_call: Instant,
     next_arrival: u64,
-    /// More entries are due than one batch.
+    /// When the rest of the due entries is handled, if there are more than a
+    /// batch.
     rest: Option<Instant>,
 }
 
 impl Server {
-    /// An empty line. `rng` draws the ids and the hash keys.
+    /// An empty queue. `rng` draws the ids and the hash keys.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
         let key = Key::new(&mut rng.fork("throttle", 0));
@@ -230,13 +234,13 @@ impl Server {
         &self.config
     }
 
-    /// Places in the line.
+    /// The length of the queue.
     #[must_use]
     pub fn length(&self) -> u32 {
         self.line.len()
     }
 
-    /// Takes an entry out of the line: the first half of leaving it.
+    /// Takes an entry out of the queue's order: the first half of leaving it.
     fn leave_line(&mut self, at: u32, orphaned: bool) {
         let Entry { seat, arrival, .. } = self.places.slab[at];
         self.line.remove(seat);
@@ -245,7 +249,7 @@ impl Server {
         self.beckoned.remove(&arrival);
     }
 
-    /// Puts an entry at the end of the line.
+    /// Puts an entry at the end of the queue.
     fn join_line(&mut self, at: u32) {
         let slab = &mut self.places.slab;
         self.line.close_up(|at, seat| slab[at].seat = seat);
@@ -253,7 +257,7 @@ impl Server {
         entry.seat = self.line.push(at, entry.bytes);
     }
 
-    /// A place in the line is gone.
+    /// A place in the queue is lost.
     fn lose(&mut self, at: u32, why: Loss, fx: &mut Effects) {
         self.leave_line(at, true);
         let ticket = self.places.slab[at].ticket;
@@ -261,8 +265,8 @@ impl Server {
         fx.event(Event::Lost { ticket, why, length: self.line.len() });
     }
 
-    /// Has the store remember an entry as it is now. Active Queueing places
-    /// die with their connection, so they are never written.
+    /// Saves an entry as it is now. Active Queueing places end with their
+    /// connection, so they are never saved.
     fn save(&mut self, at: u32, fx: &mut Effects) {
         let entry = &mut self.places.slab[at];
         if entry.dialect != Dialect::Active {
@@ -273,7 +277,7 @@ impl Server {
         }
     }
 
-    /// Takes an entry out of everything but the line and the slots.
+    /// Removes an entry from everything but the queue's order and the slots.
     fn discard(&mut self, at: u32, fx: &mut Effects) {
         self.wake_at(at, None);
         let entry = self.places.remove(at);

@@ -1,12 +1,13 @@
-//! All places, found by id, by connection and by address.
+//! All places, found by id, connection or address.
 //!
-//! An id we draw says where its entry lies: 96 of its bits are random, the
-//! others are the number of the entry, hidden under a keyed hash of those.
-//! Without the key both parts look alike and tell nothing; an id that names
-//! an entry with another id is nobody's. Only ids from the store of an
-//! earlier run, which had another key, are found by a table.
+//! An id that we draw tells where its entry is: 96 of its bits are random; the
+//! others are the number of the entry, encrypted with a keyed hash of those.
+//! Without the key both parts look random and reveal nothing; an id that leads
+//! to an entry with a different id is unknown. Only ids restored from an
+//! earlier run, which had another key, are looked up in a table.
 //!
-//! The hash tables ([`super::index`]) are keyed from our own dice and never iterated, like [`crate::keyed`].
+//! The hash tables ([`super::index`]) are keyed from our own random numbers and
+//! never iterated, like [`crate::keyed`].
 
 use alloc::collections::BTreeMap;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -21,11 +22,11 @@ use crate::keyed::Key;
 use crate::queue::Dialect;
 use crate::rng::Rng;
 
-/// Random bytes of an id; the number of its entry takes the others.
+/// Random bytes of an id; the number of its entry takes the rest.
 const RANDOM: usize = 12;
 
-/// Entries of one address that are looked through for a passive one. It is
-/// among the first, but for those that are held or served.
+/// How many entries of an address are searched for a waiting passive client. It
+/// is among the first, except for those that are held or served.
 const KIN_SEEN: u32 = 64;
 
 /// The entries and their indices.
@@ -33,20 +34,20 @@ const KIN_SEEN: u32 = 64;
 pub(super) struct Places {
     pub(super) slab: Slab<Entry>,
     key: Key,
-    /// Hides the numbers in the ids.
+    /// Encrypts the entry numbers in the ids.
     veil: Key,
-    /// Entries whose id does not say where they lie.
+    /// Entries whose id does not tell where they are.
     by_ticket: Index,
     by_conn: Index,
-    /// The first entry of each address; the others hang on it in a ring.
+    /// The first entry of each address; the others are linked to it in a ring.
     by_peer: Index,
-    /// How many entries each network has whose host can draw addresses at
-    /// will. An IPv4 address is counted in its ring.
+    /// How many entries each IPv6 network has. An IPv4 address is counted in
+    /// its ring.
     networks: BTreeMap<IpAddr, u32>,
 }
 
 impl Places {
-    /// Room for about `capacity` entries, taken as they come.
+    /// With room for about `capacity` entries, allocated as they come.
     pub(super) fn new(capacity: u32, rng: &mut Rng) -> Self {
         Self {
             slab: Slab::new(),
@@ -63,8 +64,8 @@ impl Places {
         self.key.hash_one(of)
     }
 
-    /// Draws an id for the next entry to be inserted: one that nobody has,
-    /// not even by a row of the store.
+    /// Draws an id for the next entry to be inserted: one that no entry has,
+    /// restored ones included.
     pub(super) fn draw_ticket(&self, rng: &mut Rng) -> Guid {
         loop {
             let mut id = rng.bytes();
@@ -76,20 +77,20 @@ impl Places {
         }
     }
 
-    /// What hides the number in an id.
+    /// The mask that encrypts the number in an id.
     fn veil(&self, id: &[u8; 16]) -> u32 {
         let mut hasher = self.veil.build_hasher();
         hasher.write(&id[..RANDOM]);
         hasher.finish() as u32
     }
 
-    /// Where an id says that its entry lies.
+    /// The entry number that an id contains.
     fn named_in(&self, ticket: Guid) -> u32 {
         let Guid([.., a, b, c, d]) = ticket;
         u32::from_le_bytes([a, b, c, d]) ^ self.veil(&ticket.0)
     }
 
-    /// Adds an entry and links it under its id and address.
+    /// Adds an entry and links it by id and address.
     pub(super) fn insert(&mut self, entry: Entry) -> u32 {
         let ticket = entry.ticket;
         let at = self.slab.insert(entry);
@@ -105,7 +106,7 @@ impl Places {
         at
     }
 
-    /// Takes an entry out of everything.
+    /// Removes an entry from all indexes.
     pub(super) fn remove(&mut self, at: u32) -> Entry {
         self.unbind(at);
         self.unlink_kin(at);
@@ -128,8 +129,8 @@ impl Places {
         self.by_conn.find(self.hash(conn), |i| self.slab[i].conn() == Some(conn))
     }
 
-    /// The waiting passive client of an address that is not on a connection;
-    /// there is at most one. Those whose requests are held stand for themselves.
+    /// The waiting passive client of an address that has no connection; there
+    /// is at most one. Held requests are separate entries.
     pub(super) fn passive_of(&self, peer: IpAddr) -> Option<u32> {
         let first = self.first_of(peer)?;
         let mut at = first;
@@ -144,7 +145,7 @@ impl Places {
         None
     }
 
-    /// How many entries an address has, or the network it was drawn from.
+    /// How many entries an address has; for IPv6, its network.
     pub(super) fn count_of(&self, peer: IpAddr) -> u32 {
         if peer.is_ipv6() {
             return self.networks.get(&owner(peer)).copied().unwrap_or(0);
@@ -152,14 +153,14 @@ impl Places {
         self.first_of(peer).map_or(0, |first| self.slab[first].kin_count)
     }
 
-    /// One entry more of this address.
+    /// Counts one more entry of this address.
     fn count_in(&mut self, peer: IpAddr) {
         if peer.is_ipv6() {
             *self.networks.entry(owner(peer)).or_default() += 1;
         }
     }
 
-    /// One entry fewer of this address.
+    /// Counts one entry less of this address.
     fn count_out(&mut self, peer: IpAddr) {
         if peer.is_ipv6() {
             let network = owner(peer);
@@ -170,7 +171,7 @@ impl Places {
         }
     }
 
-    /// Ties an entry to a connection. What was tied to it before is let go.
+    /// Binds an entry to a connection. The entry bound to it before is unbound.
     pub(super) fn bind(&mut self, at: u32, conn: ConnId) {
         if self.slab[at].conn() == Some(conn) {
             return;
@@ -185,14 +186,14 @@ impl Places {
         self.by_conn.insert(hash, at, |i| key.hash_one(slab[i].conn().unwrap_or_default()));
     }
 
-    /// Lets the connection of an entry go.
+    /// Unbinds an entry from its connection.
     pub(super) fn unbind(&mut self, at: u32) {
         let Some(conn) = self.slab[at].conn() else { return };
         self.by_conn.remove(self.hash(conn), at);
         self.slab[at].set_conn(None);
     }
 
-    /// The owner of an entry asks from another address now.
+    /// The client of an entry asks from another address now.
     pub(super) fn move_to(&mut self, at: u32, peer: IpAddr) {
         if self.slab[at].peer != peer {
             self.unlink_kin(at);
@@ -207,7 +208,8 @@ impl Places {
         self.by_peer.find(self.hash(peer), |i| self.slab[i].peer == peer)
     }
 
-    /// A waiting passive client goes to the front, where it is looked for.
+    /// A waiting passive client goes to the front of its ring, where it is
+    /// searched.
     fn link_kin(&mut self, at: u32) {
         let peer = self.slab[at].peer;
         self.count_in(peer);
@@ -246,7 +248,7 @@ impl Places {
         self.lead_kin(first, lead, count);
     }
 
-    /// Makes `lead` the first of its address in place of `first`.
+    /// Makes `lead` the first entry of its address instead of `first`.
     fn lead_kin(&mut self, first: u32, lead: u32, count: u32) {
         let hash = self.hash(self.slab[lead].peer);
         self.by_peer.replace(hash, first, lead);
@@ -263,7 +265,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    /// Two addresses of IPv4, two of one network of IPv6, one of another.
+    /// Two IPv4 addresses, two of one IPv6 network, one of another.
     fn peer(n: u8) -> IpAddr {
         match n % 5 {
             n @ 0..2 => IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)),

@@ -1,24 +1,24 @@
-//! How fast bytes leave while uploads run.
+//! Measures how fast bytes are sent while uploads run.
 
 use crate::time::{Duration, Instant};
 
-/// What is older than this counts half.
+/// Half-life of the average.
 const MEMORY: Duration = Duration::from_secs(20);
-/// What is measured over less than this says nothing.
+/// A measurement over less time than this is not used.
 const ENOUGH: Duration = Duration::from_millis(250);
 
-/// Bytes that left, over the time in which some could.
+/// Bytes sent, and the time in which transfers were running.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rate {
     bytes: u64,
     time: Duration,
     now: Instant,
-    /// Transfers that run.
+    /// Number of running transfers.
     running: u32,
 }
 
 impl Rate {
-    /// Time goes on.
+    /// Advances the time.
     pub(super) fn turn_to(&mut self, now: Instant) {
         if self.running > 0 {
             self.time = self.time + now.since(self.now);
@@ -29,27 +29,27 @@ impl Rate {
         }
     }
 
-    /// The instant it was turned to last.
+    /// The time it was last advanced to.
     pub(super) const fn now(&self) -> Instant {
         self.now
     }
 
-    /// A transfer begins.
+    /// A transfer starts.
     pub(super) fn begin(&mut self) {
         self.running += 1;
     }
 
-    /// A transfer is over.
+    /// A transfer ends.
     pub(super) fn end(&mut self) {
         self.running = self.running.saturating_sub(1);
     }
 
-    /// Bytes have left.
+    /// So many bytes were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Bytes a second, as far as that is known.
+    /// Bytes per second, if known.
     pub(super) fn measured(&self) -> Option<u64> {
         if self.time < ENOUGH {
             return None;

@@ -1,4 +1,4 @@
-//! A client asks.
+//! Handles the requests of clients.
 
 use core::net::IpAddr;
 
@@ -9,17 +9,18 @@ use crate::id::ConnId;
 use crate::queue::{Dialect, Event, Loss, Place, Policy, Refusal, pace};
 use crate::time::{Duration, Instant};
 
-/// The most bytes one entry counts for in the ETA, so that sums stay sane.
+/// The most bytes one entry counts for in the ETA, so that sums stay plausible.
 const BYTES_MAX: u64 = 1 << 40;
-/// Absent entries told of when somebody is served past them.
+/// Absent entries for which an event is emitted when somebody is served ahead
+/// of them.
 const PASSED_TOLD: u32 = 8;
 
-/// Whose entry a request is for.
+/// Which entry a request belongs to.
 enum Known {
-    /// The id in it, or the connection it came on, says so. Such a client
-    /// answers for itself and not for its address.
+    /// Identified by its id or its connection. Such a client counts by itself,
+    /// not by its address.
     Surely(u32),
-    /// Its address says so.
+    /// Identified by its address.
     ByAddress(u32),
     Stranger,
 }
@@ -36,8 +37,8 @@ impl Server {
                 if let Some(left) = self.knocks.refused(owner(request.peer), now) {
                     return self.refuse(whose, Refusal::Hammering, left, fx);
                 }
-                // What is served costs nothing that is not wanted: only who has
-                // to wait is counted.
+                // A request that is served at once costs nothing unwanted: only
+                // one that must wait is counted.
                 self.settle(now, fx);
                 if !self.lets_in(request.peer, now) && self.hammers(now, whose, fx) {
                     return;
@@ -59,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Counts a request against its address; true when that asks too often,
-    /// and has been told so.
+    /// Counts a request for its address; true when the address asks too often,
+    /// in which case it has been answered.
     fn hammers(&mut self, now: Instant, (conn, peer): (ConnId, IpAddr), fx: &mut Effects) -> bool {
         let Some(left) = self.knocks.knock(owner(peer), now) else { return false };
         self.refuse((conn, peer), Refusal::Hammering, left, fx);
@@ -68,7 +69,7 @@ impl Server {
     }
 
     fn recognise(&self, request: &Request) -> Known {
-        // In Active Queueing the connection alone is the place (AQ-7).
+        // In Active Queueing only the connection identifies the place (AQ-7).
         let ticket = request.ticket.filter(|_| request.dialect != Dialect::Active);
         let by_ticket = ticket.and_then(|ticket| self.places.with_ticket(ticket));
         if let Some(at) = by_ticket.or_else(|| self.places.with_conn(request.conn)) {
@@ -82,7 +83,7 @@ impl Server {
         }
     }
 
-    /// A place in the line asks: was it allowed to, and is it its turn?
+    /// A client of the queue asks again: was it allowed to, and is it its turn?
     fn asked_again(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         if let Some(why) = self.offence(now, entry, request) {
@@ -91,7 +92,8 @@ impl Server {
             if hangup {
                 fx.output(Output::Hangup { conn: request.conn, why });
             } else if !self.hammers(now, (request.conn, request.peer), fx) {
-                // Whoever has lost its place is a stranger, and counted as one.
+                // A client that lost its place is a newcomer, and counted as
+                // one.
                 self.newcomer(now, request, fx);
             }
             return;
@@ -104,7 +106,7 @@ impl Server {
         self.holds.remove(arrival);
         self.take_connection(now, at, request, fx);
         if peer != request.peer {
-            // What was kept for it was of the share of the address it had.
+            // The claim counted for the share of its former address.
             self.claims.remove(arrival, true);
             self.places.move_to(at, request.peer);
         }
@@ -112,7 +114,7 @@ impl Server {
         if entry.patience == Patience::Passed {
             entry.patience = Patience::Proven;
         }
-        // Who leaves the header out for once speaks what it spoke before.
+        // A request without the header keeps the dialect spoken before.
         let silent = request.dialect == Dialect::Passive;
         let dialect = if silent { entry.dialect } else { request.dialect };
         if dialect == Dialect::Active && entry.file != request.file {
@@ -126,7 +128,7 @@ impl Server {
         self.decide(now, at, request, fx);
     }
 
-    /// What, if anything, costs a waiting client its place now.
+    /// The fault, if any, that costs a waiting client its place now.
     fn offence(&self, now: Instant, entry: &Entry, request: &Request) -> Option<Loss> {
         let called = entry.call_port.is_some() && self.config.calls > 0;
         if now > entry.deadline && !called {
@@ -136,15 +138,15 @@ impl Server {
         if entry.dialect != Dialect::Passive && now + tolerance < entry.not_before {
             return Some(Loss::TooEarly);
         }
-        // Positions only fall, so a client that missed our last word knows a
-        // greater one, never a smaller.
+        // Positions only decrease, so a client that missed our last reply knows
+        // a greater one, never a smaller one.
         let named = request.told.filter(|_| request.ticket == Some(entry.ticket))?;
         let wrong = named < entry.told || (named > entry.told && !entry.unheard);
         wrong.then_some(Loss::WrongPosition)
     }
 
-    /// Ties the entry to the connection of the request, and lets go what
-    /// either was tied to before.
+    /// Binds the entry to the connection of the request, and unbinds what
+    /// either was bound to before.
     pub(super) fn take_connection(
         &mut self,
         now: Instant,
@@ -165,7 +167,7 @@ impl Server {
         self.places.bind(at, request.conn);
     }
 
-    /// Takes over what the request says of its sender.
+    /// Takes over what the request says about its client.
     pub(super) fn note(&mut self, at: u32, request: &Request) {
         let entry = &mut self.places.slab[at];
         if entry.phase == Phase::Waiting && entry.bytes != request.bytes {
@@ -179,7 +181,7 @@ impl Server {
         entry.set_callback(request.callback);
     }
 
-    /// Another file was asked for in Active Queueing (AQ-8).
+    /// A different file was requested in Active Queueing (AQ-8).
     fn move_to_end(&mut self, at: u32, fx: &mut Effects) {
         self.leave_line(at, true);
         let arrival = self.draw_arrival();
@@ -189,9 +191,10 @@ impl Server {
         fx.event(Event::Moved { ticket, arrival, position: self.line.position(seat) });
     }
 
-    /// Somebody without a place asks (AQ-2, AQ-3, AQ-10).
+    /// A client without a place asks (AQ-2, AQ-3, AQ-10).
     pub(super) fn newcomer(&mut self, now: Instant, request: &Request, fx: &mut Effects) {
-        // What went before may have freed a slot; those in line come first.
+        // Earlier events may have freed a slot; clients in the queue come
+        // first.
         self.settle(now, fx);
         let starts = self.lets_in(request.peer, now);
         let busy = if starts {
@@ -235,7 +238,7 @@ impl Server {
         self.serve(now, at, request, fx);
     }
 
-    /// Gives a slot to somebody of the line.
+    /// Gives a slot to a client of the queue.
     pub(super) fn serve(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         let Entry { seat, ticket, .. } = self.places.slab[at];
         let ahead = self.line.position(seat) - 1;
@@ -301,8 +304,9 @@ impl Server {
         self.places.count_of(peer) >= self.config.per_ip
     }
 
-    /// A request that needs no slot was made: too many of them are hammering
-    /// too, and then whoever asks for one without a place waits as well.
+    /// A request that needs no slot: too many of them are hammering too; then
+    /// the address also has to wait when it asks for a slot without having a
+    /// place.
     pub(super) fn light(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
         self.hammers(now, (conn, peer.to_canonical()), fx);
     }
@@ -315,7 +319,7 @@ impl Server {
         fx: &mut Effects,
     ) {
         fx.event(Event::Refused { peer, conn, why });
-        // Whole seconds at full scale, rounded up: a promise.
+        // Whole seconds at full scale, rounded up, because it is a promise.
         let second = Duration::from_secs(1).scaled(self.config.time_scale).as_micros().max(1);
         let retry_after = Duration::from_micros(wait.as_micros().div_ceil(second) * second);
         let verdict = match why {

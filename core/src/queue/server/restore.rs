@@ -7,12 +7,13 @@ use super::{Effects, Output, Server};
 use crate::queue::{Dialect, Event, Policy, Row, RowState, pace};
 use crate::time::Instant;
 
-/// No store of ours counted this far; rows beyond it are numbered anew.
+/// No store of ours has counted this far; rows with a larger number are
+/// renumbered.
 const ARRIVAL_MAX: u64 = 1 << 62;
 
 impl Server {
-    /// Takes a row from the store. Rows come in order of arrival; a row out
-    /// of order stands where it came, a row that cannot be is forgotten.
+    /// Restores a row from the store. Rows come in order of arrival; a row out
+    /// of order is placed where it came, an invalid row is deleted.
     pub(super) fn restore(&mut self, now: Instant, row: Row, fx: &mut Effects) {
         let known = self.places.with_ticket(row.ticket).is_some();
         if known || row.dialect == Dialect::Active {
@@ -51,11 +52,11 @@ impl Server {
         fx.event(Event::Restored { ticket, arrival, position });
     }
 
-    /// Everything is restored. Nobody is blamed for our absence: whoever
-    /// waits may ask at once and has the full remanence to do so; slots are
-    /// held for their owners; whoever can be called is called.
+    /// Everything is restored. No client is blamed for our absence: those that
+    /// wait may ask at once and have the full remanence to do so; slots are
+    /// reserved for their owners; clients that can be called are called.
     pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
-        // Whoever stood between rows of the store is outranked now.
+        // Claims made between restored rows may be outranked by later rows.
         self.claims.clear();
         let reserve = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
@@ -66,15 +67,16 @@ impl Server {
                 if self.config.policy == Policy::Adaptive
                     && self.places.slab[at].call_port.is_none()
                 {
-                    // Who cannot be called has as long as who can.
+                    // Clients that cannot be called get as much time as those
+                    // that can.
                     let spacing = self.config.call_spacing.scaled(self.config.time_scale);
                     self.wake_at(at, Some(reserve.min(now + spacing)));
                 }
             }
         }
         let remanence = now + self.config.remanence.scaled(self.config.time_scale);
-        // Nothing we tell is longer; a row that says more was written by a
-        // clock that has been set back since.
+        // We never announce a longer wait; a row that says more was written
+        // before our clock was set back.
         let longest = now + pace::lifetime(pace::FAR_RETRY).scaled(self.config.time_scale);
         for position in 1..=self.line.len() {
             let Some(at) = self.line.at(position) else { break };

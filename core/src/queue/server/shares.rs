@@ -1,10 +1,11 @@
-//! How many slots each address holds, and what is its share of them.
+//! How many slots each address holds, and its share of them.
 //!
-//! One address must not keep everybody else out. Alone it may hold every slot;
-//! what it has beyond its share is *lent*: to others those slots count as free,
-//! so whoever comes is served beside it at once, and nothing new begins for it
-//! before others have had theirs. So no slot idles, nothing that runs is cut,
-//! and at most as many uploads run too many as were lent.
+//! One address must not keep all others out. Alone it may hold every slot; what
+//! it holds beyond its share is *lent*: for others those slots count as free,
+//! so that a newcomer is served beside it at once, and it gets no new slot
+//! before others have had theirs. So no slot idles, no running transfer is
+//! interrupted, and the number of uploads exceeds the number of slots by at
+//! most what was lent.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
@@ -12,13 +13,13 @@ use core::net::IpAddr;
 use crate::address::owner;
 use crate::queue::Config;
 
-/// The slots by who holds them; an address of IPv6 counts with its /64.
+/// Slots held, by address; an IPv6 address counts as its /64 network.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shares {
     held: BTreeMap<IpAddr, u32>,
-    /// Slots that are one address's share.
+    /// The share of one address.
     share: u32,
-    /// Slots held beyond the shares of those who hold them.
+    /// Slots held beyond the shares of their holders.
     lent: u32,
 }
 
@@ -33,14 +34,14 @@ impl Shares {
         self.lent = self.held.values().map(|held| held.saturating_sub(self.share)).sum();
     }
 
-    /// Somebody of this address has a slot.
+    /// A client of this address gets a slot.
     pub(super) fn take(&mut self, peer: IpAddr) {
         let held = self.held.entry(owner(peer)).or_default();
         *held += 1;
         self.lent += u32::from(*held > self.share);
     }
 
-    /// It has it no more.
+    /// A client of this address leaves its slot.
     pub(super) fn give(&mut self, peer: IpAddr) {
         let owner = owner(peer);
         let Some(held) = self.held.get_mut(&owner) else { return };
@@ -51,17 +52,17 @@ impl Shares {
         }
     }
 
-    /// Slots that an address holds.
+    /// How many slots an address holds.
     pub(super) fn of(&self, peer: IpAddr) -> u32 {
         self.held.get(&owner(peer)).copied().unwrap_or(0)
     }
 
-    /// Slots that one address may hold while others wait.
+    /// How many slots one address may hold while others wait.
     pub(super) const fn share(&self) -> u32 {
         self.share
     }
 
-    /// Slots that are held beyond the share of whoever holds them.
+    /// How many slots are held beyond the shares of their holders.
     pub(super) const fn lent(&self) -> u32 {
         self.lent
     }

@@ -1,12 +1,13 @@
-//! Things under small numbers, in chunks: growing never moves what is there,
-//! so a million entries cost no long pause and no doubled memory.
+//! A slab in chunks: growing never moves what is stored, so a million entries
+//! cause no long pause and never take twice their memory.
 
 use alloc::vec::Vec;
 
 /// Entries in one chunk.
 const CHUNK: usize = 512;
 
-/// A store whose keys are reused, lowest chunk first in order of removal.
+/// Values by small keys, which are reused: lowest chunk first, then in order of
+/// removal.
 #[derive(Debug, Clone)]
 pub(super) struct Slab<T> {
     chunks: Vec<Vec<Cell<T>>>,
@@ -30,7 +31,7 @@ impl<T> Slab<T> {
         self.len
     }
 
-    /// The number under which the next thing will be stored.
+    /// The key of the next value to be stored.
     pub(super) fn next_key(&self) -> u32 {
         let at_the_end = self
             .chunks
@@ -46,10 +47,10 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Stores a thing and says under which number.
+    /// Stores a value and returns its key.
     ///
     /// # Panics
-    /// When there are 2³² things already.
+    /// When there are 2³² values already.
     pub(super) fn insert(&mut self, thing: T) -> u32 {
         self.len += 1;
         if let Some(key) = self.free {
@@ -70,10 +71,10 @@ impl<T> Slab<T> {
         key
     }
 
-    /// Takes a thing out.
+    /// Removes a value.
     ///
     /// # Panics
-    /// When there is nothing under `key`.
+    /// When there is no value under `key`.
     pub(super) fn remove(&mut self, key: u32) -> T {
         let next = self.free;
         let old = core::mem::replace(self.cell_mut(key), Cell::Empty { next });

@@ -1,4 +1,4 @@
-//! In a slot: from the first byte to the freed slot.
+//! Slots: from the first byte of an upload until the slot is free again.
 
 use core::net::IpAddr;
 
@@ -8,8 +8,9 @@ use crate::id::ConnId;
 use crate::queue::{Dialect, Event, FileKey, Policy};
 use crate::time::Instant;
 
-/// Whoever took less than this keeps no slot when its transfer breaks: there is
-/// nothing to go on with, and a slot must not be had for the asking (QA-6).
+/// A client that took less than this loses its slot when its transfer breaks:
+/// there is nothing worth continuing, and reserving a slot must cost something
+/// (QA-6).
 const WORTH_A_RESERVE: u64 = 64 * 1024;
 
 /// A client in a slot.
@@ -17,15 +18,15 @@ const WORTH_A_RESERVE: u64 = 64 * 1024;
 pub(super) struct Upload {
     pub(super) entry: u32,
     pub(super) since: Instant,
-    /// Ranges of this stay.
+    /// Ranges of this stay in the slot.
     ranges: u32,
-    /// Bytes of the range that have left.
+    /// Bytes of the current range that have been sent.
     pub(super) sent: u64,
-    /// Bytes of the ranges before it.
+    /// Bytes of the earlier ranges.
     taken: u64,
-    /// Its transfer runs.
+    /// A transfer is running.
     running: bool,
-    /// A file is sent, and the slot waits for the next one of this turn.
+    /// A file was sent, and the slot waits for the next file of this turn.
     between_files: bool,
 }
 
@@ -36,7 +37,7 @@ impl Upload {
 }
 
 impl Server {
-    /// Gives a slot to an entry that has left the line, or never stood in it.
+    /// Gives a slot to an entry that has left the queue, or was never in it.
     pub(super) fn begin(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         let entry = &mut self.places.slab[at];
         entry.phase = Phase::Uploading;
@@ -52,8 +53,8 @@ impl Server {
         self.reply_start(at, request, fx);
     }
 
-    /// A client in a slot asks again: for the next range (AQ-9), or from a
-    /// new connection while we still believe in the old one.
+    /// A client in a slot asks again: for the next range (AQ-9), or on a new
+    /// connection while we still believe in the old one.
     pub(super) fn next_range(
         &mut self,
         now: Instant,
@@ -77,8 +78,8 @@ impl Server {
         self.go_on(now, at, request, fx);
     }
 
-    /// The next transfer of whoever holds a slot, also of one whose last
-    /// transfer broke (PQ-14).
+    /// Starts the next transfer of a client that has a slot, also after its
+    /// last transfer broke (PQ-14).
     pub(super) fn go_on(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
         self.take_connection(now, at, request, fx);
         self.shares.give(self.places.slab[at].peer);
@@ -99,7 +100,7 @@ impl Server {
         self.reply_start(at, request, fx);
     }
 
-    /// A transfer of whoever arrived then begins.
+    /// A transfer of the entry with this arrival starts.
     fn runs(&mut self, arrival: u64) {
         let Some(upload) = self.uploads.get_mut(&arrival) else { return };
         upload.taken = upload.taken.saturating_add(core::mem::take(&mut upload.sent));
@@ -108,7 +109,7 @@ impl Server {
         }
     }
 
-    /// It is over.
+    /// The transfer of the entry with this arrival ends.
     fn rests(&mut self, arrival: u64) {
         let Some(upload) = self.uploads.get_mut(&arrival) else { return };
         if core::mem::take(&mut upload.running) {
@@ -116,7 +117,7 @@ impl Server {
         }
     }
 
-    /// So many bytes of a range have left.
+    /// So many bytes of a range have been sent.
     pub(super) fn progress(&mut self, conn: ConnId, bytes: u64) {
         let Some(at) = self.places.with_conn(conn) else { return };
         if let Some(upload) = self.uploads.get_mut(&self.places.slab[at].arrival) {
@@ -125,7 +126,7 @@ impl Server {
         }
     }
 
-    /// The slot that is held for this address and file, if any.
+    /// The slot that is reserved for this address and file, if any.
     pub(super) fn reserved_for(&self, peer: IpAddr, file: FileKey) -> Option<u32> {
         let mut entries = self.uploads.values().map(|upload| upload.entry);
         entries.find(|&at| {
@@ -134,15 +135,15 @@ impl Server {
         })
     }
 
-    /// A range is sent.
+    /// All bytes of a range have been sent.
     pub(super) fn finished(&mut self, now: Instant, conn: ConnId, last: bool, fx: &mut Effects) {
         let Some(at) = self.places.with_conn(conn) else { return };
         if self.places.slab[at].phase != Phase::Uploading {
             return;
         }
         self.progress(conn, self.places.slab[at].bytes);
-        // Whoever had a file before is likely to want another; where nobody waits,
-        // it gets that anyway.
+        // A client that had a file before probably wants another; when nobody
+        // waits, it gets that anyway.
         let several = last && !self.served.insert(conn);
         let between_files = several && self.length() > 0 && self.turn_has(now, at, 1);
         if last && !between_files {
@@ -160,8 +161,8 @@ impl Server {
         self.wake_at(at, Some(until));
     }
 
-    /// A piece is sent, and its connection closes. In Active Queueing the next
-    /// one would have come on it (AQ-9).
+    /// A range was sent, and its connection closes. In Active Queueing the next
+    /// range would have to be requested on it (AQ-9).
     pub(super) fn parted(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
         self.finished(now, conn, false, fx);
         let Some(at) = self.places.with_conn(conn) else { return };
@@ -199,9 +200,9 @@ impl Server {
         fx.event(Event::Reserved { ticket, until });
     }
 
-    /// True when so many bytes more are within the turn of an entry: small files
-    /// share one, so that whoever wants many of them waits no longer for the same
-    /// bytes than whoever wants a large one (QA-7).
+    /// True when so many more bytes fit into the turn of an entry: small files
+    /// share a turn, so that a client that wants many of them does not wait
+    /// longer for the same bytes than one that wants a large file (QA-7).
     fn turn_has(&self, now: Instant, at: u32, bytes: u64) -> bool {
         let Some(upload) = self.uploads.get(&self.places.slab[at].arrival) else { return false };
         let long = now.since(upload.since) >= self.config.turn_time.scaled(self.config.time_scale);
@@ -209,14 +210,15 @@ impl Server {
         adaptive && !long && self.taken(at).saturating_add(bytes) <= self.config.turn_bytes
     }
 
-    /// Bytes that an entry has got in this stay in its slot.
+    /// Bytes an entry has received in this stay in its slot.
     fn taken(&self, at: u32) -> u64 {
         let upload = self.uploads.get(&self.places.slab[at].arrival);
         upload.map_or(0, |upload| upload.taken.saturating_add(upload.sent))
     }
 
-    /// The transfer of an entry broke before it was worth a reserve: whoever
-    /// waited for it is in line again, anybody else has lost nothing.
+    /// The transfer of an entry broke before it was worth reserving the slot:
+    /// an entry that had waited is put back into the queue; for any other,
+    /// nothing is lost.
     fn turn_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         if self.places.slab[at].told == 0 {
             return self.end_upload(at, fx);
@@ -229,13 +231,14 @@ impl Server {
         self.return_to_line(at, fx);
     }
 
-    /// When to look whether others wait for a slot that is held until then.
+    /// When to check whether others wait for a slot that is reserved until
+    /// then.
     pub(super) fn contested(&self, now: Instant, until: Instant) -> Instant {
         until.min(now + self.config.slot_reserve_contested.scaled(self.config.time_scale))
     }
 
-    /// Looks after a slot that is held for its owner while there is time left:
-    /// when others wait, an adaptive server gives it up.
+    /// Checks a slot that is reserved for its owner and not expired: when
+    /// others wait, an adaptive server gives it up.
     pub(super) fn reserved(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let Entry { deadline, dialect, .. } = self.places.slab[at];
         let adaptive = self.config.policy == Policy::Adaptive && dialect != Dialect::Passive;
@@ -246,8 +249,8 @@ impl Server {
         self.return_to_line(at, fx);
     }
 
-    /// Gives up the slot of an entry that is not there. It stands in line as
-    /// it did, absent, until it comes back or its time is over.
+    /// Gives up the slot of an absent entry. It returns to its place in the
+    /// queue, absent, until it comes back or expires.
     fn return_to_line(&mut self, at: u32, fx: &mut Effects) {
         let Entry { arrival, ticket, bytes, deadline, .. } = self.places.slab[at];
         let Some(seat) = self.line.push_front(at, bytes) else { return self.end_upload(at, fx) };
@@ -278,8 +281,8 @@ impl Server {
         }
     }
 
-    /// Frees the slot of an entry and forgets it: nothing is left that could
-    /// block anybody.
+    /// Frees the slot of an entry and removes the entry, so that nothing
+    /// remains that could block others.
     pub(super) fn end_upload(&mut self, at: u32, fx: &mut Effects) {
         let ticket = self.places.slab[at].ticket;
         let reserved = self.places.slab[at].phase == Phase::Reserved;

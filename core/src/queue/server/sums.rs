@@ -1,9 +1,9 @@
-//! Partial sums over a growing row of numbers (a Fenwick tree). Wraps, so
-//! that absurd sizes can never panic.
+//! Prefix sums of a growing sequence of numbers (a Fenwick tree). Arithmetic
+//! wraps, so that absurd sizes cannot panic.
 
 use alloc::vec::Vec;
 
-/// A growing row of numbers.
+/// A growing sequence of numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
     tree: Vec<u64>,
@@ -11,17 +11,17 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// An empty row.
+    /// An empty sequence.
     pub(super) const fn new() -> Self {
         Self { tree: Vec::new(), total: 0 }
     }
 
-    /// The sum of the whole row.
+    /// The sum of all numbers.
     pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// Adds a zero at the end of the row.
+    /// Appends a zero.
     pub(super) fn push(&mut self) {
         let i = self.tree.len() + 1;
         let low = i & i.wrapping_neg();
@@ -29,7 +29,7 @@ impl Sums {
         self.tree.push(all.wrapping_sub(before));
     }
 
-    /// Cuts the row off after its first `len` numbers, the others being zero.
+    /// Cuts the sequence off after `len` numbers; those removed must be zero.
     pub(super) fn truncate(&mut self, len: usize) {
         self.tree.truncate(len);
         debug_assert_eq!(self.before(self.tree.len()), self.total);
@@ -45,12 +45,12 @@ impl Sums {
         }
     }
 
-    /// Takes `n` from number `at`.
+    /// Subtracts `n` from number `at`.
     pub(super) fn sub(&mut self, at: usize, n: u64) {
         self.add(at, n.wrapping_neg());
     }
 
-    /// The sum of everything before number `at`.
+    /// The sum of the numbers before `at`.
     pub(super) fn before(&self, at: usize) -> u64 {
         let (mut i, mut sum) = (at, 0_u64);
         while i > 0 {
@@ -60,8 +60,8 @@ impl Sums {
         sum
     }
 
-    /// The number in which the running sum first exceeds `n`, and what is
-    /// left of `n` there. `n` is below the total.
+    /// The number at which the running sum first exceeds `n`, and the remainder
+    /// of `n` there. `n` must be below the total.
     pub(super) fn find(&self, mut n: u64) -> (usize, u64) {
         let mut at = 0;
         let mut step = self.tree.len().next_power_of_two();

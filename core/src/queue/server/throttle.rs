@@ -1,18 +1,18 @@
-//! Addresses that ask too often, and addresses called too often.
+//! Limits addresses that ask too often, or are called too often.
 //!
-//! Each address has a debt of time: a request adds its share of a minute, the
-//! clock pays it off. Whoever owes more than a minute is refused for a pause.
-//! Two generations of a table bound what is remembered; a full one is an
-//! early change of generation, so strangers cannot make it grow. They are hash
-//! maps because to forget a generation of sixty thousand takes an ordered map
-//! nearly two milliseconds, in which nobody is answered.
+//! Each address has a debt of time: each request adds its share of a minute,
+//! and time pays it off. An address that owes more than a minute is refused for
+//! a pause. Two generations of a table limit what is remembered; when one is
+//! full the generation changes early, so strangers cannot make it grow. They
+//! are hash maps because dropping an ordered map of sixty thousand addresses
+//! takes nearly two milliseconds, in which nobody is answered.
 
 use core::net::IpAddr;
 
 use crate::keyed::{Key, Map};
 use crate::time::{Duration, Instant};
 
-/// Debts by address.
+/// Debts, by address.
 #[derive(Debug, Clone)]
 pub(super) struct Throttle {
     window: Duration,
@@ -58,20 +58,21 @@ impl Throttle {
         (now < debt.refused_until).then(|| debt.refused_until.since(now))
     }
 
-    /// Takes a request back: it cost nothing after all.
+    /// Takes a request back that should not count.
     pub(super) fn forgive(&mut self, peer: IpAddr) {
         if let Some(debt) = self.young.get_mut(&peer.to_canonical()) {
             debt.paid_off = debt.paid_off - self.share;
         }
     }
 
-    /// Notes a request; `Some(t)` when the address is refused for `t` more.
+    /// Counts a request; `Some(t)` when the address is refused for `t` more.
     pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
         let peer = peer.to_canonical();
         if now >= self.turn || self.young.len() >= self.most {
             core::mem::swap(&mut self.old, &mut self.young);
             self.young.clear();
-            // Now, while it is empty: to grow it would have to move everything.
+            // Reserved while it is empty: growing later would have to move
+            // everything.
             self.young.reserve(self.old.len());
             self.turn = now + self.window + self.pause;
         }

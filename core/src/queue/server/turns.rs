@@ -1,5 +1,5 @@
-//! Whose turn it is: the free slots are kept for the first present entries of
-//! the line, within the share of each address.
+//! Decides whose turn it is: free slots are reserved for the first present
+//! entries of the queue, within the share of each address.
 
 use core::net::IpAddr;
 
@@ -9,32 +9,33 @@ use super::{Effects, Server};
 use crate::queue::Event;
 use crate::time::Instant;
 
-/// Present entries that are passed over because their address has its share.
-/// Whoever stands behind that many is not kept a slot for, but gets it by asking.
+/// How many present entries may be skipped because their address has its share.
+/// Nothing is reserved for those further back, but they get a slot when they
+/// ask.
 const PASSED_OVER: u32 = 64;
 
 impl Server {
-    /// Slots nobody holds.
+    /// Slots that nobody uses.
     #[must_use]
     pub fn free(&self) -> u32 {
         self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
-    /// The same for somebody with less than its share: what others hold beyond
-    /// theirs counts as free.
+    /// The same for a client with less than its share: slots that others hold
+    /// beyond their share count as free.
     pub(super) fn free_within(&self) -> u32 {
         (self.config.slots + self.shares.lent()).saturating_sub(self.uploads.len() as u32)
     }
 
-    /// True when a stranger would find a place: while it is false, query
-    /// hits say busy (AQ-12).
+    /// True when a newcomer would get a place: while it is false, query hits
+    /// say busy (AQ-12).
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.length() < self.config.capacity || self.claims.within() < self.free_within()
     }
 
-    /// True when an address has its share of the slots, those that are kept for
-    /// it included.
+    /// True when an address has its share of the slots, including those that
+    /// are reserved for it.
     fn has_its_share(&self, peer: IpAddr) -> bool {
         self.shares.of(peer) + self.claims.within_of(peer) >= self.shares.share()
     }
@@ -44,18 +45,18 @@ impl Server {
         Turn { arrival, beyond, slots: if beyond { self.free() } else { self.free_within() } }
     }
 
-    /// True when an entry of the line may have a slot now.
+    /// True when an entry of the queue may have a slot now.
     pub(super) fn is_next(&self, at: u32, now: Instant) -> bool {
         let Entry { arrival, peer, .. } = self.places.slab[at];
         self.claims.has(arrival) || self.claims.let_in(self.turn(Some(arrival), peer), now)
     }
 
-    /// True when somebody who just came may.
+    /// True when a newcomer may have a slot now.
     pub(super) fn lets_in(&self, peer: IpAddr, now: Instant) -> bool {
         self.claims.let_in(self.turn(None, peer), now)
     }
 
-    /// An entry is about to be served: whoever it passes has borne it.
+    /// An entry is about to be served: marks the entries it passes.
     pub(super) fn passes(&mut self, at: u32, now: Instant) {
         let Entry { arrival, peer, .. } = self.places.slab[at];
         if self.claims.has(arrival) {
@@ -66,9 +67,9 @@ impl Server {
         }
     }
 
-    /// Ends the claims that have lapsed, and keeps the free slots for the first
-    /// present entries of the line. Runs after whatever changed either, and
-    /// before anybody is let in.
+    /// Ends expired claims, and reserves the free slots for the first present
+    /// entries of the queue. Must run after a change of either, and before a
+    /// newcomer is served.
     pub(super) fn settle(&mut self, now: Instant, fx: &mut Effects) {
         while let Some((at, arrival)) = self.claims.due(now) {
             let entry = &self.places.slab[at];
@@ -94,7 +95,7 @@ impl Server {
         }
     }
 
-    /// Keeps slots for those whose address has less than its share.
+    /// Reserves slots for entries whose address has less than its share.
     fn claim_shares(&mut self, now: Instant, fx: &mut Effects) {
         let (mut rank, mut passed_over) = (1, 0);
         while self.claims.within() < self.free_within().min(self.line.present())
@@ -112,7 +113,8 @@ impl Server {
         }
     }
 
-    /// Keeps what is left for the first, whoever they are.
+    /// Reserves the remaining slots for the first entries, whatever their
+    /// address.
     fn claim_the_rest(&mut self, now: Instant, fx: &mut Effects) {
         let mut rank = 1;
         while self.claims.len() < self.free().min(self.line.present())
@@ -124,8 +126,8 @@ impl Server {
         }
     }
 
-    /// Keeps a slot for an entry; false, and the entry is no more present, when
-    /// it is too late for that.
+    /// Reserves a slot for an entry; false when it is too late for that, and
+    /// the entry is marked absent.
     fn claim(&mut self, now: Instant, at: u32, beyond: bool, fx: &mut Effects) -> bool {
         let since = self.claims.inherit(now);
         let entry = &self.places.slab[at];

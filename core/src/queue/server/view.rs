@@ -1,4 +1,4 @@
-//! The lanes as plain data: what a status command and a page show.
+//! The state of the queue as plain data, for the status command and the page.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -11,47 +11,48 @@ use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey};
 use crate::time::{Duration, Instant};
 
-/// The upload side at one instant.
+/// The state of the upload queue at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct View {
     /// Upload slots.
     pub slots: u32,
-    /// Slots nobody holds.
+    /// Slots that nobody uses.
     pub free: u32,
-    /// Places in the line, all of them.
+    /// The length of the queue.
     pub length: u32,
-    /// The most places there can be.
+    /// The maximum length of the queue.
     pub capacity: u32,
-    /// Those in a slot, in order of arrival.
+    /// The clients in slots, in order of arrival.
     pub uploads: Vec<UploadView>,
     /// Position of the first of `places`; 1 is next.
     pub from: u32,
-    /// A window of the line, in order.
+    /// A window of the queue, in order.
     pub places: Vec<PlaceView>,
-    /// For whom free slots are kept, in order of arrival.
+    /// The clients that free slots are reserved for, in order of arrival.
     pub kept: Vec<KeptView>,
 }
 
-/// A free slot and whom it is kept for.
+/// A free slot and the client it is reserved for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptView {
-    /// The id of the place.
+    /// The id of the client's place.
     pub ticket: Guid,
     /// Its address.
     pub peer: IpAddr,
-    /// Its position in the line; 1 is next.
+    /// Its position in the queue; 1 is next.
     pub position: u32,
-    /// It may not ask before this.
+    /// The client may not ask before this.
     pub not_before: Instant,
-    /// From then on whoever of the line asks first is served.
+    /// From then on the first client of the queue that asks is served.
     pub open_at: Instant,
-    /// By then it has to ask, or the slot is kept for the next.
+    /// When the client has not asked by then, the slot is reserved for the next
+    /// one.
     pub until: Instant,
 }
 
-/// How many places of the line stand in which lane.
+/// How many places are in each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lanes {
     /// Places in [`Lane::Sync`].
@@ -60,12 +61,12 @@ pub struct Lanes {
     pub asynchronous: u32,
     /// Places in [`Lane::Grace`].
     pub grace: u32,
-    /// Places further back, in whichever lane: not looked at.
+    /// Places further back, in any lane: not counted by lane.
     pub beyond: u32,
 }
 
-/// Of each lane, which of its places are wanted: the first, counted from 0,
-/// and how many.
+/// The window of each lane that is requested: the index of its first place,
+/// counted from 0, and the number of places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Windows {
     /// Of [`Lane::Sync`].
@@ -76,8 +77,8 @@ pub struct Windows {
     pub grace: (u32, u32),
 }
 
-/// Places from the head of the line that are sorted into lanes: what a person
-/// can scroll through, at the cost of well below a millisecond.
+/// Places from the front of the queue that are sorted into lanes: as many as a
+/// person can scroll through, in well below a millisecond.
 const SORTED: usize = 20_000;
 
 /// A client in a slot.
@@ -88,30 +89,30 @@ pub struct UploadView {
     pub ticket: Guid,
     /// Its address.
     pub peer: IpAddr,
-    /// Its language.
+    /// Its dialect.
     pub dialect: Dialect,
-    /// The file it gets.
+    /// The file being sent to it.
     pub file: FileKey,
     /// The connection, when there is one.
     pub conn: Option<ConnId>,
     /// Since when it holds the slot.
     pub since: Instant,
-    /// Its transfer broke and the slot is held for it until then.
+    /// Its transfer broke, and the slot is reserved for it until then.
     pub reserved_until: Option<Instant>,
 }
 
-/// Which lane a place stands in.
+/// The lane of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     /// The connection is kept.
     Sync,
-    /// The connection was closed on purpose; the client comes back.
+    /// The connection was closed on purpose; the client comes back to poll.
     Async,
-    /// The connection broke, or the client is late; the place is held.
+    /// The connection broke, or the client is late; the place is still held.
     Grace,
 }
 
-/// A client in the line.
+/// A client in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlaceView {
@@ -119,35 +120,35 @@ pub struct PlaceView {
     pub ticket: Guid,
     /// Its address.
     pub peer: IpAddr,
-    /// Its language.
+    /// Its dialect.
     pub dialect: Dialect,
-    /// The file it asked for last.
+    /// The file it last requested.
     pub file: FileKey,
     /// Its lane.
     pub lane: Lane,
     /// Its position now; 1 is next.
     pub position: u32,
-    /// The position it was told last; 0 before the first reply.
+    /// The last position it was told; 0 before the first reply.
     pub told: u32,
-    /// When it was told.
+    /// When it was told that position.
     pub told_at: Instant,
     /// A request before this is too early.
     pub not_before: Instant,
-    /// Without a request by this the place is lost or its owner called.
+    /// Without a request by this, the place is lost, or its owner is called.
     pub deadline: Instant,
-    /// When a slot may come, if that can be said (PQ-15).
+    /// Estimated time to a slot, if it can be estimated (PQ-15).
     pub eta: Option<Duration>,
     /// The connection, when there is one.
     pub conn: Option<ConnId>,
-    /// How often its connection broke.
+    /// How often its connection has broken.
     pub breaks: u8,
-    /// A slot is kept free for it right now.
+    /// A slot is reserved for it now.
     pub entitled: bool,
 }
 
 impl Server {
-    /// The lanes: all slots, and `count` places from position `from` (at
-    /// least 1) on.
+    /// The state of all slots, and of `count` places starting at position
+    /// `from` (at least 1).
     #[must_use]
     pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
         let from = from.max(1);
@@ -164,19 +165,19 @@ impl Server {
         }
     }
 
-    /// True while somebody of this address holds a slot.
+    /// True while a client of this address has a slot.
     pub(crate) fn serves(&self, peer: IpAddr) -> bool {
         self.uploads.values().any(|upload| self.places.slab[upload.entry].peer == peer)
     }
 
-    /// The places of an address among the first 20 000 of the line.
+    /// The positions of an address within the first 20 000 of the queue.
     pub(crate) fn places_of(&self, peer: IpAddr) -> Vec<u32> {
         let ours = |(i, at)| (self.places.slab[at].peer == peer).then_some(i as u32 + 1);
         self.line.iter().take(SORTED).enumerate().filter_map(ours).collect()
     }
 
-    /// Sorts the line into its lanes: how many stand in each, and the places
-    /// inside the windows, in the order of the line.
+    /// The queue sorted into lanes: how many places are in each, and the places
+    /// inside the windows, in queue order.
     #[must_use]
     #[doc(hidden)]
     pub fn lanes(&self, windows: &Windows, now: Instant) -> (Lanes, Vec<PlaceView>) {
@@ -197,8 +198,8 @@ impl Server {
     }
 
     fn lane(&self, entry: &Entry, now: Instant) -> Lane {
-        // Who was told to hang up and may not ask yet is not late, even where a
-        // free slot has been held for it in vain.
+        // A client that was told to disconnect and may not ask yet is not late,
+        // even when a free slot was reserved for it in vain.
         let late = !self.line.is_present(entry.seat) && now >= entry.not_before;
         if entry.conn().is_some() {
             Lane::Sync

@@ -1,13 +1,13 @@
-//! Who has to be looked at when: lists of entries by deadline, each list one
-//! tick wide. Linking and unlinking is O(1) beside the lookup of the list,
-//! whose number is bounded by the longest interval, not by the entries.
+//! Timers of the entries: lists of entries by deadline, each list one tick
+//! wide. Linking and unlinking is O(1) apart from finding the list; the number
+//! of lists is bounded by the longest interval, not by the number of entries.
 //!
-//! A deadline that moves later leaves the entry in its list until that falls
-//! due, and only then the entry is moved: a poll touches no other entry, and
-//! whoever polls ten times costs one move each time its list comes up.
+//! A deadline that moves later leaves the entry in its list until that list is
+//! due; only then the entry is moved. So a poll touches no other entry, and a
+//! client that polls ten times costs one move each time its list is due.
 //!
-//! A list falls due at the end of its tick. That only delays the cleaning up:
-//! whether a request is in time is judged by the entry's exact deadline.
+//! A list is due at the end of its tick. That only delays the removal: whether
+//! a request is in time is decided by the entry's exact deadline.
 
 use alloc::collections::BTreeMap;
 use core::num::NonZeroU64;
@@ -19,7 +19,7 @@ use crate::time::{Duration, Instant};
 /// The links of an entry in its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Links {
-    /// The list it is in; the number of its tick plus one.
+    /// The list it is in: the number of its tick plus one.
     tick: Option<NonZeroU64>,
     /// Its deadline, while it is in a list.
     wake: Instant,
@@ -46,21 +46,22 @@ impl Wheel {
         Self { tick: tick.as_micros().max(1), lists: BTreeMap::new() }
     }
 
-    /// The end of the earliest tick that has a list: no later than any
-    /// deadline, rounded up.
+    /// The end of the earliest tick that has a list. No entry's deadline,
+    /// rounded up to a tick, is earlier.
     pub(super) fn next(&self) -> Option<Instant> {
         let (&tick, _) = self.lists.first_key_value()?;
         Some(Instant::from_micros(tick.saturating_mul(self.tick)))
     }
 
-    /// The first entry of a list whose tick is over at `now`. It stays there.
+    /// The first entry of a list whose tick is over at `now`. It remains in the
+    /// list.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         let (_, list) = self.lists.first_key_value()?;
         (self.next()? <= now).then_some(list.first)
     }
 
-    /// True when the deadline of a due entry had moved later: it is in the
-    /// right list now.
+    /// True when the deadline of a due entry had moved later; the entry is now
+    /// in the right list.
     pub(super) fn postpone(&mut self, slab: &mut Slab<Entry>, key: u32, now: Instant) -> bool {
         let Links { tick, wake, .. } = slab[key].links;
         let right = self.tick_of(wake);
@@ -102,7 +103,7 @@ impl Wheel {
 
     fn link(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64, wake: Instant) {
         let list = self.lists.entry(tick).or_insert_with(|| List { first: key, last: key });
-        // An end of a list points at itself.
+        // The ends of a list point at themselves.
         slab[key].links = Links { tick: NonZeroU64::new(tick + 1), wake, prev: key, next: key };
         if list.last != key {
             slab[list.last].links.next = key;
