@@ -1,6 +1,6 @@
-//! Which alternate locations we believe. A stranger must not make us connect
-//! anywhere: not into our own network, not to well-known services, not to
-//! one victim many times over.
+//! Which alternate locations we accept. A stranger must not make us connect
+//! just anywhere: not into our own network, not to well-known services, and not
+//! to one victim many times.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::Config;
 use crate::address::{Reach, plausible, reach};
 
-/// Why an alternate location was not taken.
+/// Why an alternate location was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AltRefusal {
-    /// Nobody can have it, or only somebody nearer than the one who told it.
+    /// It cannot be reached, or only from nearer than the peer that named it.
     Private,
     /// Its port is below [`Config::alt_port`].
     Port,
@@ -22,8 +22,8 @@ pub enum AltRefusal {
     TooMany,
 }
 
-/// Judges one location told by `teller`; `at_ip` are the sources we have at
-/// its address already, `all` those we have in all.
+/// Checks one location named by `teller`. `at_ip` is how many sources we
+/// already have at its address, `all` how many we have in total.
 pub(super) fn judge(
     config: &Config,
     at: SocketAddr,

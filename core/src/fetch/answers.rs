@@ -1,4 +1,5 @@
-//! What comes from a source: replies, bytes, silence and hang-ups.
+//! Handles what a source sends or fails to send: replies, bytes, timeouts and
+//! lost connections.
 
 use alloc::string::String;
 use core::net::SocketAddr;
@@ -35,8 +36,9 @@ impl Download {
             Reply::Interim => {}
             Reply::Body { range: given, size } => {
                 if given.0 < range.0 && !self.only(no) {
-                    // The range was ignored. A lone source may begin at the
-                    // front again; among several it only repeats others.
+                    // The range was ignored. A sole source may start at the
+                    // beginning again; among several, it would only repeat the
+                    // others.
                     return self.lose(no, SourceTrouble::RangeUnavailable, cx);
                 }
                 if !self.goes_with_the_others(no, head) {
@@ -55,11 +57,11 @@ impl Download {
             }
             Reply::Told(told) => {
                 self.told(no, told, head, cx);
-                // What it was asked for is free for others again.
+                // The range it was asked for is free for others again.
                 self.wake(cx);
             }
             Reply::Unsatisfiable { size } => {
-                // Among several sources only one that sends bytes is believed.
+                // Among several sources, only one that sends bytes is believed.
                 if self.size.is_none() && size.is_some() && self.only(no) {
                     self.believe(no, size);
                     self.release(no, cx);
@@ -81,8 +83,9 @@ impl Download {
         }
     }
 
-    /// A refusal may be about how the file was named: some servents know hashes
-    /// only, some numbers only (RT-16). True when there is another way to ask.
+    /// A refusal may be about how the file was named: some servents know only
+    /// hashes, some only numbers (RT-16). True when there is another way to
+    /// ask.
     fn ask_otherwise(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
         let sha1 = self.sha1;
         let Some(src) = self.sources.get_mut(&no) else { return false };
@@ -109,12 +112,12 @@ impl Download {
         true
     }
 
-    /// Nobody else is left to ask.
+    /// True when no other source is left to ask.
     pub(super) fn only(&self, no: u32) -> bool {
         self.sources.iter().all(|(&n, s)| n == no || !s.usable())
     }
 
-    /// Takes a size from whoever is first to tell one.
+    /// Takes the size from the first source that tells it.
     pub(super) fn believe(&mut self, no: u32, size: Option<u64>) {
         if self.size.is_none() && size.is_some() {
             (self.size, self.size_from) = (size, Some(no));
@@ -126,8 +129,8 @@ impl Download {
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
     }
 
-    /// The bytes of a range follow, or `open`: up to an end that nobody knows,
-    /// in chunks or not.
+    /// The bytes of a range follow; or, with `open`, a body of unknown length,
+    /// chunked or not.
     pub(super) fn receive(
         &mut self,
         no: u32,
@@ -166,7 +169,7 @@ impl Download {
         self.wake(cx);
     }
 
-    /// A place in a line, or busy.
+    /// A place in a queue, or busy.
     fn told(&mut self, no: u32, told: Told, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
@@ -174,7 +177,7 @@ impl Download {
         match told {
             Told::Place(place) => {
                 self.client(no, client::Input::Told(place), cx);
-                // Some servers leave the length of an empty body out.
+                // Some servers leave out the length of an empty body.
                 let body = head.content_length().unwrap_or_default();
                 // The id is on disk before anything else happens (PQ-12).
                 self.save(cx);
@@ -208,8 +211,8 @@ impl Download {
         }
     }
 
-    /// What a reply tells besides: the hash, the parts a partial source has,
-    /// and who else has the file. True when the hash is new.
+    /// Learns what else a reply says: the hash, the ranges a partial source
+    /// has, and alternate locations. True when the hash is new.
     fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
         let Some(src) = self.sources.get_mut(&no) else { return false };
         let told = head.headers.get("X-Available-Ranges");
@@ -273,7 +276,7 @@ impl Download {
         self.unsaved += gained;
         src.gave = true;
         if gained > 0 {
-            // Bytes we had already are no sign of life: a liar repeats them.
+            // Bytes we already had are no progress: a liar could repeat them.
             src.failures = 0;
         }
         let done = fresh.1 == end;
@@ -302,7 +305,7 @@ impl Download {
         self.prune(cx);
     }
 
-    /// A connection is gone.
+    /// A connection is lost.
     pub(super) fn closed(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let idle = matches!(src.link, Link::Kept { .. }) && src.waiting().is_none();
@@ -325,7 +328,7 @@ impl Download {
         self.trouble(no, SourceTrouble::Unreachable, cx);
     }
 
-    /// Something went wrong that time may heal.
+    /// A failure that may be temporary.
     pub(super) fn trouble(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -345,7 +348,7 @@ impl Download {
         self.wake(cx);
     }
 
-    /// Runs everything that is due.
+    /// Runs all expired timers.
     pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
         self.give_up_strangers(cx);
         if self.checks.asking.as_ref().is_some_and(|asking| asking.until <= cx.now) {
@@ -359,7 +362,7 @@ impl Download {
         self.fail_if_lonely(cx);
     }
 
-    /// Runs what is due at a source.
+    /// Runs the expired timers of a source.
     fn source_due(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let mut fx = crate::engine::Fx::new();
@@ -376,7 +379,7 @@ impl Download {
         }
     }
 
-    /// Hangs up on a source that sends slower than the lowest rate.
+    /// Disconnects a source that sends slower than the minimum rate.
     fn judge_rate(&mut self, no: u32, transfer: Receiving, cx: &mut Cx<'_>) {
         let window = cx.config.stall_window.scaled(cx.config.time_scale);
         let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
@@ -389,9 +392,9 @@ impl Download {
         }
     }
 
-    /// A servent we expected connected to us. The file is asked for by its hash
-    /// when that is known: numbers of files change, and some servents answer
-    /// nothing else.
+    /// A servent that we expected connected to us. The file is requested by its
+    /// hash if that is known: file numbers change, and some servents answer
+    /// only hashes.
     pub(super) fn given(
         &mut self,
         conn: ConnId,
@@ -425,9 +428,9 @@ impl Download {
         self.client(no, client::Input::Want, cx);
     }
 
-    /// A server calls us for a place we hold (PQ-8). Only it knows the id, so
-    /// this connection replaces any other we had with it. Its new address is
-    /// believed when it is the one it calls from.
+    /// A server calls us about a place of ours (PQ-8). Only the server knows
+    /// the id, so this connection replaces any other we have with it. Its new
+    /// address is accepted if it is the one it calls from.
     pub(super) fn called(
         &mut self,
         no: u32,

@@ -1,13 +1,14 @@
-//! Checking pieces against the hash tree (THEX).
+//! Checks pieces against the hash tree (THEX).
 //!
-//! Each piece that is whole is hashed by the host as it is on disk. One that is
-//! wrong is thrown away and fetched again; a source that alone gave it is named
-//! and dropped. What several gave is fetched once more from a single one.
+//! Each complete piece is hashed by the host as it is on disk. A wrong piece is
+//! discarded and downloaded again; when a single source sent all of it, that
+//! source is reported and dropped. A wrong piece sent by several sources is
+//! downloaded once more from a single one.
 //!
-//! The tree is a stranger's word too, and the SHA-1 has the last one: when that
-//! does not agree though every piece does, the tree is of another file.
-//! Whoever told its root is dropped then, and who was dropped for its sake is
-//! asked again.
+//! The tree comes from a stranger too, and the SHA-1 has the last word: when it
+//! does not match although every piece does, the tree belongs to another file.
+//! Then the sources that named its root are dropped, and those dropped because
+//! of it are asked again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -22,60 +23,62 @@ use super::{Config, Event, Output, SourceTrouble, keys_where};
 use crate::id::Tth;
 use crate::thex::Tree;
 
-/// What the tree of a download has shown so far.
+/// The state of checking a download against its tree.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Checks {
     pub(super) tree: Option<Arc<Tree>>,
-    /// Who gave it, when one of this run did.
+    /// The source of the tree, if it came in this run.
     from: Option<u32>,
-    /// It is on its way.
+    /// The tree is being requested.
     pub(super) asking: Option<Asking>,
-    /// Roots of trees that are of another file.
+    /// Roots of trees that belong to other files.
     pub(super) refuted: Vec<Tth>,
-    /// The host cannot hash: trees are of no use.
+    /// The host cannot hash: trees are useless.
     pub(super) blind: bool,
-    /// Pieces that are right.
+    /// Pieces that are correct.
     right: RangeSet,
-    /// Pieces the host is hashing, and whether they are still as they were.
+    /// Pieces the host is hashing, and whether they are unchanged since it
+    /// started.
     hashing: BTreeMap<u32, bool>,
-    /// Wrong pieces of several sources: the next time one alone gives them.
+    /// Wrong pieces of several sources: next time a single source sends each.
     alone: BTreeSet<u32>,
-    /// The SHA-1 did not agree, and the pieces are to say why.
+    /// The SHA-1 did not match, and checking the pieces is to show why.
     pub(super) doubted: bool,
-    /// A piece was right that somebody else gave than who gave the tree.
+    /// A correct piece came from another source than the tree did.
     vouched: bool,
 }
 
 impl Checks {
-    /// From now on pieces are checked against this tree.
+    /// Checks pieces against this tree from now on.
     pub(super) fn take(&mut self, from: Option<u32>, tree: Arc<Tree>) {
         (self.tree, self.from) = (Some(tree), from);
         self.know_nothing();
         self.vouched = false;
     }
 
-    /// Forgets which pieces are right.
+    /// Forgets which pieces are correct.
     pub(super) fn know_nothing(&mut self) {
         self.right = RangeSet::default();
         self.hashing.values_mut().for_each(|same| *same = false);
     }
 
-    /// Nothing is being hashed any more.
+    /// Forgets the pieces being hashed.
     pub(super) fn stop(&mut self) {
         self.hashing.clear();
     }
 
-    /// True while the host hashes a piece.
+    /// True while the host is hashing a piece.
     pub(super) fn hashes(&self) -> bool {
         !self.hashing.is_empty()
     }
 
-    /// Of what is there, what may be relied on as far as anybody can tell.
+    /// The part of `have` that can be trusted, as far as anybody can tell.
     pub(super) const fn trusted<'a>(&'a self, have: &'a RangeSet) -> &'a RangeSet {
         if self.tree.is_some() { &self.right } else { have }
     }
 
-    /// These bytes were written: pieces they are in have to be checked anew.
+    /// These bytes were written: the pieces they belong to must be checked
+    /// again.
     pub(super) fn written(&mut self, (start, end): Range) {
         let Some(tree) = &self.tree else { return };
         let piece = tree.piece();
@@ -87,8 +90,8 @@ impl Checks {
         }
     }
 
-    /// Where a request that begins at `start` had best end, so that pieces are
-    /// of one source.
+    /// Where a request that begins at `start` should end, so that each piece
+    /// comes from one source.
     pub(super) fn cut(&self, (start, end): Range, config: &Config) -> Range {
         let most = start.saturating_add(config.chunk);
         let Some(piece) = self.tree.as_ref().map(|tree| tree.piece()) else {
@@ -98,7 +101,7 @@ impl Checks {
         (start, end.min(next.max(most / piece * piece)))
     }
 
-    /// The middle of a range, where a piece begins if one does in it.
+    /// The middle of a range, at a piece boundary if there is one.
     pub(super) fn middle(&self, (start, end): Range) -> u64 {
         let middle = start + (end - start) / 2;
         let begins = self.tree.as_ref().map(|tree| middle.next_multiple_of(tree.piece()));
@@ -106,19 +109,20 @@ impl Checks {
     }
 }
 
-/// A source gave some of these bytes.
+/// True when a source sent some of these bytes.
 fn gave(src: &Src, span: Range) -> bool {
     src.wrote.meets(span)
 }
 
 impl Download {
-    /// Every byte is on disk.
+    /// True when every byte is on disk.
     pub(super) fn has_all(&self) -> bool {
         self.size.is_some_and(|size| self.have.gaps((0, size)).is_empty())
     }
 
-    /// The pieces of a whole file are right, or nobody knows better. When they
-    /// are right and the SHA-1 says otherwise, the tree was wrong.
+    /// True when all pieces of a complete file are correct, or cannot be
+    /// checked. When they are correct and the SHA-1 does not match, the tree
+    /// was wrong.
     pub(super) fn pieces_agree(&mut self, size: u64, cx: &mut Cx<'_>) -> bool {
         if self.checks.tree.is_none() {
             return !self.checks.doubted;
@@ -134,7 +138,7 @@ impl Download {
         true
     }
 
-    /// Has pieces that are whole hashed, a few at a time.
+    /// Has complete pieces hashed, a few at a time.
     pub(super) fn check(&mut self, cx: &mut Cx<'_>) {
         let Checks { tree: Some(tree), right, hashing, .. } = &mut self.checks else { return };
         if self.state != State::Running {
@@ -156,7 +160,7 @@ impl Download {
         }
     }
 
-    /// A piece is hashed; `None` when the host cannot do that.
+    /// A piece was hashed; `None` when the host cannot hash.
     pub(super) fn hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut Cx<'_>) {
         if self.state == State::Running && self.probe_hashed(start, found, cx) {
             return;
@@ -196,7 +200,7 @@ impl Download {
                 src.wrote.remove(span);
             }
         }
-        // That explains the SHA-1.
+        // That explains why the SHA-1 did not match.
         self.checks.doubted = false;
         match givers[..] {
             [giver] if known.gaps(span).is_empty() => {
@@ -212,8 +216,8 @@ impl Download {
         self.wake(cx);
     }
 
-    /// Throws away what a source gave of pieces that are not whole: they could
-    /// not be told from what others add.
+    /// Discards what a source sent of incomplete pieces: those bytes could not
+    /// be told from what others add.
     fn drop_unchecked(&mut self, no: u32) {
         let Some(tree) = self.checks.tree.clone() else { return };
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -231,8 +235,8 @@ impl Download {
         }
     }
 
-    /// A piece that is to be of one source alone begins anew when that one has
-    /// left it.
+    /// A piece that must come from a single source is restarted when that
+    /// source has left it.
     pub(super) fn begin_pieces_anew(&mut self) {
         let Some(tree) = &self.checks.tree else { return };
         for no in &self.checks.alone {
@@ -246,13 +250,13 @@ impl Download {
         }
     }
 
-    /// The SHA-1 does not agree: the pieces are to say why, if there is a tree
-    /// or may be one. False when there is not.
+    /// The SHA-1 does not match: checks the pieces to find out why, if there is
+    /// a tree or may be one. False when there is none.
     pub(super) fn ask_the_pieces(&mut self, cx: &mut Cx<'_>) -> bool {
         if self.checks.tree.is_none() && !self.may_have_tree() {
             return false;
         }
-        // Bytes may have come over a piece after it was checked.
+        // A piece may have been overwritten after it was checked.
         self.checks.know_nothing();
         self.checks.doubted = true;
         self.state = State::Running;
@@ -261,7 +265,8 @@ impl Download {
         true
     }
 
-    /// Every piece agrees and the SHA-1 does not: the tree is of another file.
+    /// Every piece matches and the SHA-1 does not: the tree belongs to another
+    /// file.
     fn refute(&mut self, cx: &mut Cx<'_>) {
         let Some(root) = self.give_up_tree(cx) else { return };
         self.have = RangeSet::default();
@@ -270,7 +275,7 @@ impl Download {
             src.forget();
         }
         let told = |src: &Src| src.thex.as_ref().map(|uri| uri.root) == Some(root);
-        // Nothing is asked for before all who told it are known.
+        // No request is sent before all sources that named the tree are known.
         self.state = State::Resting;
         for no in keys_where(&self.sources, |src| told(src)) {
             self.lose(no, SourceTrouble::Corrupt, cx);
@@ -280,10 +285,10 @@ impl Download {
         self.begin(cx);
     }
 
-    /// Nobody is left, and the tree may be to blame for it: whoever was dropped
-    /// on its word is asked after all, if it told of another tree, or if nobody
-    /// but the giver of this one had a piece that agrees with it. False when
-    /// nobody was.
+    /// No source is left, and the tree may be the reason: sources that were
+    /// dropped because of it are asked again, if they named another tree, or if
+    /// nobody but the source of this tree sent a piece that matches it. False
+    /// when there are none.
     pub(super) fn doubt_tree(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(root) = self.checks.tree.as_ref().map(|tree| tree.root()) else { return false };
         let vouched = self.checks.vouched;
@@ -301,8 +306,8 @@ impl Download {
         self.sources.values().any(|src| src.usable())
     }
 
-    /// Does without the tree, and takes those back who were dropped on the word
-    /// of others.
+    /// Stops using the tree, and takes back the sources that were dropped
+    /// because of it.
     fn give_up_tree(&mut self, cx: &mut Cx<'_>) -> Option<Tth> {
         let root = self.checks.tree.take()?.root();
         self.checks.refuted.push(root);
@@ -318,7 +323,7 @@ impl Download {
         Some(root)
     }
 
-    /// The host cannot hash: all is as it is without a tree.
+    /// The host cannot hash: continues as if there were no tree.
     fn go_blind(&mut self, cx: &mut Cx<'_>) {
         (self.checks.blind, self.checks.tree) = (true, None);
         self.checks.stop();

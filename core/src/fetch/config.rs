@@ -1,78 +1,81 @@
-//! Every limit and interval of downloads, by name.
+//! The limits and intervals of downloads.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 
 /// Limits and intervals of downloads. Intervals are at full scale;
-/// [`Config::time_scale`] shortens all of them together for tests. What a
-/// server tells us is taken as told and never scaled.
+/// [`Config::time_scale`] shortens all of them together for tests. Times that a
+/// server announces are never scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Downloads at once; one more fails at once.
+    /// Maximum number of downloads; a further one fails at once.
     pub fetches: u32,
-    /// Finished downloads that still show in the view.
+    /// Finished downloads that remain in the view.
     pub finished: u32,
-    /// Sources of one download, given and learnt together.
+    /// Maximum number of sources of one download, given and learnt.
     pub sources: u32,
-    /// Sources learnt from one `X-Alt`.
+    /// Maximum number of sources learnt from one `X-Alt`.
     pub alts_per_reply: u32,
-    /// Learnt sources of one download at one address.
+    /// Maximum number of learnt sources of one download at one address.
     pub alts_per_ip: u32,
-    /// The lowest port a learnt source may have: nobody makes us knock at a
-    /// mail server.
+    /// The lowest port that a learnt source may have, so that nobody makes us
+    /// connect to, say, a mail server.
     pub alt_port: u16,
-    /// Alternate locations told in one request.
+    /// Alternate locations named in one request.
     pub alts_told: u32,
-    /// Bytes asked for at once when a download has several sources.
+    /// Bytes requested at a time when a download has several sources.
     pub chunk: u64,
-    /// Bytes on disk after which the progress is remembered again.
+    /// Bytes stored after which the progress is saved again.
     pub save_bytes: u64,
-    /// Pieces of a part file that are remembered, the largest ones.
+    /// Maximum number of ranges of a part file that are saved: the largest
+    /// ones.
     pub pieces: u32,
-    /// Bytes of a source that are compared with those of others where no hash is
+    /// Bytes of a source that are compared with those of others when no hash is
     /// known.
     pub probe: u64,
-    /// Time for a source to give its hash tree, from the dial on: a wrong file
-    /// may have to wait for it.
+    /// Time for a source to send its hash tree, counted from the dial: a file
+    /// whose hash is wrong may have to wait for it.
     pub tree_deadline: Duration,
-    /// The longest hash tree that is read, in bytes. Those of deployed servents
-    /// have 4095 hashes of 24 bytes at most.
+    /// Maximum length of a hash tree, in bytes. Those of deployed servents have
+    /// at most 4095 hashes of 24 bytes.
     pub tree_bytes: u64,
-    /// Pieces of one download that the host hashes at once.
+    /// Pieces of one download that the host hashes at a time.
     pub checks: u32,
-    /// The largest file we take; a longer one is a lie.
+    /// The largest file we accept; a larger size is taken for a lie.
     pub largest: u64,
-    /// The longest body of a refusal that is read past to keep its connection.
+    /// The longest body of a refusal that is read and discarded to keep the
+    /// connection.
     pub refusal_body: u64,
-    /// How often a source may send us elsewhere before it is given up.
+    /// How many times a source may redirect us before it is given up.
     pub moves: u32,
     /// Time for a dial.
     pub dial_deadline: Duration,
     /// Time from a request to the head of its reply.
     pub answer_deadline: Duration,
-    /// Bytes a second a source must send, over [`Config::stall_window`].
+    /// Minimum rate of a source in bytes per second, averaged over
+    /// [`Config::stall_window`].
     pub stall_rate: u64,
-    /// Time over which the rate of a source is judged.
+    /// Time over which the rate of a source is averaged.
     pub stall_window: Duration,
-    /// Pause before a source that has just been good is asked again.
+    /// Pause before a source whose last transfer went well is asked again.
     pub reconnect: Duration,
     /// First pause after a failure; doubles with each further one.
     pub backoff: Duration,
     /// Longest pause after a failure.
     pub backoff_most: Duration,
-    /// Failures in a row before a source is given up.
+    /// Failures in a row after which a source is given up.
     pub attempts: u32,
-    /// Time in which some source must be reached for the first time, or the
-    /// download ends; until then pauses are a fifth of it at most. Zero: no
+    /// Time within which some source must be reached for the first time, or the
+    /// download ends; until then pauses are at most a fifth of it. Zero: no
     /// such limit.
     pub first_contact: Duration,
-    /// Pause after a plain busy reply that names none (AQ-13).
+    /// Pause after a plain busy reply without `Retry-After` (AQ-13).
     pub busy_retry: Duration,
-    /// Time for an expected `GIV` to come.
+    /// How long an expected `GIV` may take.
     pub giv_deadline: Duration,
-    /// Waiting at servers.
+    /// Waiting in servers' queues.
     pub place: crate::queue::client::Config,
     /// Divides every interval above.
     pub time_scale: u32,

@@ -1,5 +1,5 @@
-//! Whether anybody is there at all: a download whose sources were never
-//! reached ends soon when its user wants that, instead of knocking for long.
+//! Ends a download early when none of its sources was ever reached, if its user
+//! wants that, instead of retrying for long.
 
 use super::cx::Cx;
 use super::download::{Download, State};
@@ -7,7 +7,7 @@ use super::{SourceTrouble, keys_where};
 use crate::time::{Duration, Instant};
 
 impl Download {
-    /// Nobody was reached in time: gives up whoever was tried.
+    /// No source was reached in time: gives up all that were tried.
     pub(super) fn give_up_strangers(&mut self, cx: &mut Cx<'_>) {
         let late = self.first_contact.is_some_and(|until| until <= cx.now);
         if !late || self.state != State::Running {
@@ -20,7 +20,7 @@ impl Download {
     }
 }
 
-/// Until when somebody must be reached, when nobody ever was.
+/// The deadline for reaching a first source, as long as none was reached.
 pub(super) fn first_contact(strangers: bool, cx: &Cx<'_>) -> Option<Instant> {
     let limit = Some(cx.config.first_contact).filter(|l| strangers && *l > Duration::ZERO)?;
     Some(cx.now + limit.scaled(cx.config.time_scale))

@@ -1,4 +1,4 @@
-//! What every step of a download needs at hand.
+//! The context of every step of a download.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use crate::id::{ConnId, FetchId};
 use crate::queue::Dialect;
 use crate::time::Instant;
 
-/// One call's instant, effects, and the things all downloads share.
+/// The current time, the effects, and what all downloads share.
 pub(super) struct Cx<'a> {
     pub(super) now: Instant,
     pub(super) config: &'a Config,
@@ -24,13 +24,13 @@ pub(super) struct Cx<'a> {
 pub(super) struct Speech {
     /// `User-Agent`.
     pub(super) agent: String,
-    /// The queueing language we announce.
+    /// The queueing dialect we announce.
     pub(super) dialect: Dialect,
     /// `X-Node`.
     pub(super) callback: Option<SocketAddr>,
 }
 
-/// Whose connection is whose.
+/// Which source of which download a connection belongs to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conns {
     drawn: u64,

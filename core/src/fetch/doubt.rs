@@ -1,16 +1,17 @@
-//! Sources that cannot all be right.
+//! Finds sources that send wrong data.
 //!
-//! With a hash of the whole file: when it does not agree, one of those that
-//! gave bytes is left out, its bytes are fetched from the others, and all is
-//! hashed again. If it agrees now, whoever was left out has lied, is named and
-//! is dropped, and everything else was kept. Those named last are the first
-//! to be left out: the first is the one the user named first.
+//! When a hash of the whole file is known and does not match, one of the
+//! sources that sent bytes is left out: its bytes are downloaded from the
+//! others, and everything is hashed again. If the hash matches now, the source
+//! left out has lied; it is reported and dropped, and everything else was kept.
+//! The sources the user named last are left out first; the one named first is
+//! last.
 //!
-//! Without a hash nothing can be found out afterwards, so nothing is mixed:
-//! the first source that sends bytes is the one the file comes from, and
-//! others join it only when they tell the same `ETag` or `Last-Modified` and a
-//! probe of their bytes is the same (`probe`). The rest are kept in reserve,
-//! for a new beginning when that one is lost.
+//! Without a hash, errors cannot be found afterwards, so nothing is mixed: the
+//! file comes from the first source that sends bytes, and others join only when
+//! they report the same `ETag` or `Last-Modified` and a probe of their bytes
+//! matches (`probe`). The rest are kept in reserve, to start again when that
+//! source is lost.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,20 +23,20 @@ use super::ranges::RangeSet;
 use super::{Event, FetchFailure, SourceTrouble, keys_where};
 use crate::wire::http::ResponseHead;
 
-/// What is doubted.
+/// What is known or suspected about the sources.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Doubt {
-    /// Whose bytes are being fetched from others.
+    /// The source left out, whose bytes are downloaded from others.
     without: Option<u32>,
-    /// Those without whom it was wrong as well.
+    /// Sources that were left out without making the hash match.
     cleared: Vec<u32>,
-    /// What the source that the file comes from calls it.
+    /// How the source that the file comes from identifies its version.
     kind: Option<Kind>,
-    /// What is compared just now (`probe`).
+    /// The comparison in progress (`probe`).
     pub(super) probe: Option<Probe>,
 }
 
-/// How a server tells one content of a file from another.
+/// The validators by which a server tells one version of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
     etag: Option<String>,
@@ -48,7 +49,7 @@ impl Kind {
         Self { etag: text("ETag"), modified: text("Last-Modified") }
     }
 
-    /// They say the same of themselves, and not nothing.
+    /// True when both give at least one validator, and the same ones.
     fn agrees(&self, other: &Self) -> bool {
         let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         same(&self.etag, &other.etag) || same(&self.modified, &other.modified)
@@ -56,10 +57,10 @@ impl Kind {
 }
 
 impl Download {
-    /// The bytes are wrong. If several gave them, each is left out in turn;
-    /// else, or when that has not helped, they are forgotten and fetched once
-    /// more, from sources that gave none of them if there are any. When a
-    /// single source gave every byte, asking it again is no use.
+    /// The bytes are wrong. If several sources sent them, each is left out in
+    /// turn. Otherwise, or when that did not help, all bytes are discarded and
+    /// downloaded once more, from sources that sent none of them if there are
+    /// any. When a single source sent every byte, asking it again is useless.
     pub(super) fn refetch(&mut self, cx: &mut Cx<'_>) {
         if self.try_without(cx) {
             return;
@@ -86,11 +87,11 @@ impl Download {
         self.begin(cx);
     }
 
-    /// Leaves the next one of several givers out. False when that makes no
-    /// sense, or no sense any more.
+    /// Leaves out the next of several sources. False when that is useless, or
+    /// has been tried with all.
     fn try_without(&mut self, cx: &mut Cx<'_>) -> bool {
         if let Some(no) = self.doubt.without.take() {
-            // Without it, it was wrong as well.
+            // Without this source the hash did not match either.
             self.doubt.cleared.push(no);
             self.take_back(no);
         }
@@ -110,7 +111,7 @@ impl Download {
                 self.size_from = self.size_from.filter(|from| *from != no);
             }
             None if self.resumed => {
-                // Nobody knows who gave the rest.
+                // It is not known who sent the rest.
                 self.resumed = false;
                 let mut known = RangeSet::default();
                 for src in self.sources.values() {
@@ -128,7 +129,7 @@ impl Download {
         true
     }
 
-    /// The hash agrees: whoever was left out has lied.
+    /// The hash matches: the source left out has lied.
     pub(super) fn convict(&mut self, cx: &mut Cx<'_>) {
         if let Some(no) = self.doubt.without.take() {
             self.lose(no, SourceTrouble::Corrupt, cx);
@@ -141,8 +142,8 @@ impl Download {
         }
     }
 
-    /// Nobody else is left: whoever was left out is asked after all. False
-    /// when nobody was.
+    /// No other source is left: asks those that were left out after all. False
+    /// when there are none.
     pub(super) fn ask_those_left_out(&mut self, cx: &mut Cx<'_>) -> bool {
         let reserve = keys_where(&self.sources, |s| s.left_out && s.lost.is_none());
         if reserve.is_empty() {
@@ -154,7 +155,7 @@ impl Download {
             self.wake(cx);
             return true;
         }
-        // Their file may be another one: it is begun anew.
+        // Their file may be another one: the download starts again.
         reserve.iter().for_each(|no| self.take_back(*no));
         self.doubt = Doubt::default();
         self.checks.know_nothing();
@@ -169,7 +170,7 @@ impl Download {
         true
     }
 
-    /// Whether the bytes of a source may stand beside those that are there.
+    /// True when the bytes of a source may be mixed with those already there.
     pub(super) fn goes_with_the_others(&mut self, no: u32, head: &ResponseHead) -> bool {
         let alone = self.sources.iter().all(|(&n, s)| n == no || !s.gave && !s.receives());
         if self.sha1.is_some() || alone {
@@ -183,7 +184,7 @@ impl Download {
         self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&Kind::of(head)))
     }
 
-    /// A source that may have another file is kept in reserve.
+    /// Keeps a source that may have another file in reserve.
     pub(super) fn keep_back(&mut self, no: u32, cx: &mut Cx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -195,7 +196,8 @@ impl Download {
         self.fail_if_lonely(cx);
     }
 
-    /// Forgets the size. Whoever seemed to lie about it may have been honest.
+    /// Forgets the size. A source that seemed to lie about it may have been
+    /// honest.
     pub(super) fn doubt_size(&mut self) {
         (self.size, self.size_from) = (None, None);
         for src in self.sources.values_mut() {

@@ -23,20 +23,20 @@ use crate::queue::client::{self, Remembered};
 use crate::time::Instant;
 use crate::wire::http::Target;
 
-/// How far a download is.
+/// The state of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Restored, and not begun yet.
+    /// Restored, and not started yet.
     Resting,
     /// Sources are asked.
     Running,
     /// All bytes are there and are being hashed.
     Verifying,
-    /// Whole, right and named.
+    /// Complete, verified and named.
     Done,
     /// Ended without its file.
     Failed(FetchFailure),
-    /// The user wants nobody asked for now.
+    /// Paused by the user: no source is asked.
     Paused,
 }
 
@@ -46,10 +46,10 @@ pub(super) struct Download {
     pub(super) id: FetchId,
     pub(super) get: Arc<Get>,
     pub(super) state: State,
-    /// The SHA-1 it must have: asked for, or learnt from a source.
+    /// The SHA-1 it must have: given by the user, or learnt from a source.
     pub(super) sha1: Option<Sha1>,
     pub(super) size: Option<u64>,
-    /// The source that told the size, when one of this run did.
+    /// The source that told the size, if it was in this run.
     pub(super) size_from: Option<u32>,
     pub(super) have: RangeSet,
     /// Bytes stored since the row was saved.
@@ -58,11 +58,11 @@ pub(super) struct Download {
     next_source: u32,
     /// `GIV`s that are expected, and until when.
     pub(super) givs: Vec<(Guid, FileIndex, Instant)>,
-    /// Somebody must be reached by then; `None` when somebody was.
+    /// Some source must be reached by then; `None` once one was.
     pub(super) first_contact: Option<Instant>,
-    /// Some bytes came from an earlier run, nobody knows from whom.
+    /// Some bytes come from an earlier run, from unknown sources.
     pub(super) resumed: bool,
-    /// How often the hash did not agree.
+    /// How many times the hash did not match.
     pub(super) corrupt: u32,
     pub(super) doubt: Doubt,
     pub(super) checks: Checks,
@@ -72,7 +72,8 @@ impl Download {
     pub(super) fn new(row: PartRow, cx: &Cx<'_>) -> Self {
         let PartRow { fetch, get, size, have, tickets } = row;
         let have = RangeSet::new(&have);
-        // Who told the size or a place was reached in an earlier run.
+        // A source that told the size or gave a place was reached in an earlier
+        // run.
         let strangers = size.is_none() && tickets.is_empty();
         let mut new = Self {
             id: fetch,
@@ -101,7 +102,7 @@ impl Download {
         new
     }
 
-    /// Adds a source; `None` when it is there already.
+    /// Adds a source; `None` when it is known already.
     pub(super) fn add(&mut self, source: Source, cx: &Cx<'_>) -> Option<u32> {
         let same = |s: &Src| !s.pushed && s.at() == source.at && s.source.target == source.target;
         if self.sources.values().any(|s| same(s)) {
@@ -113,14 +114,14 @@ impl Download {
         Some(no)
     }
 
-    /// A source that is asked for the file by its hash.
+    /// A source at this address that is asked for the file by hash.
     pub(super) fn by_hash(&self, at: SocketAddr) -> Option<Source> {
         let target = alloc::format!("{}", Target::Urn(self.sha1?));
         Some(Source { at, target, host: alloc::format!("{at}") })
     }
 
-    /// A place that survived our restart (PQ-12); its server may be one that
-    /// was learnt on the way.
+    /// Restores a place that survived our restart (PQ-12); its server may be a
+    /// source that was learnt.
     fn remember(&mut self, row: &Ticket, cx: &Cx<'_>) {
         let known = self.sources.iter().find(|(_, s)| s.at() == row.at).map(|(&no, _)| no);
         let no = match (known, self.by_hash(row.at)) {
@@ -137,7 +138,7 @@ impl Download {
         }
     }
 
-    /// Begins, or goes on.
+    /// Starts or continues.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.state = State::Running;
         let (fetch, name) = (self.id, self.get.name.clone());
@@ -153,7 +154,7 @@ impl Download {
         }
     }
 
-    /// Goes on where it was paused or failed.
+    /// Continues after a pause or a failure.
     pub(super) fn go_on(&mut self, cx: &mut Cx<'_>) {
         if let State::Failed(_) | State::Paused = self.state {
             let Get { name, sha1, .. } = (*self.get).clone();
@@ -161,10 +162,10 @@ impl Download {
         }
     }
 
-    /// Merges a repeated command into this download and goes on with it.
+    /// Merges a repeated command into this download and continues it.
     pub(super) fn again(&mut self, get: Get, cx: &mut Cx<'_>) {
         for source in get.sources {
-            // One that has been sent elsewhere is still the same one.
+            // A source that was redirected is still the same one.
             let moved = self.sources.values().any(|s| s.moves > 0);
             if moved && self.get.sources.contains(&source) {
                 continue;
@@ -193,8 +194,8 @@ impl Download {
         }
     }
 
-    /// The user wants nobody asked until he says so, over restarts too. What
-    /// is whole already ends as it would have.
+    /// Asks no source until the user resumes it, even after a restart. When all
+    /// bytes are there, it ends as it would have anyway.
     pub(super) fn pause(&mut self, cx: &mut Cx<'_>) {
         if !matches!(self.state, State::Running | State::Resting | State::Failed(_)) {
             return;
@@ -209,14 +210,14 @@ impl Download {
         cx.fx.event(Event::Paused { fetch });
     }
 
-    /// It is not paused any more.
+    /// Ends a pause.
     fn unpause(&mut self, cx: &mut Cx<'_>) {
         if self.state == State::Paused {
             cx.fx.output(Output::Paused(self.id, false));
         }
     }
 
-    /// Lets every idle source look for something to do.
+    /// Wakes every idle source, to look for something to do.
     pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
         self.begin_pieces_anew();
         self.probe(cx);
@@ -227,7 +228,8 @@ impl Download {
         }
     }
 
-    /// Gives something to the place engine of a source and follows it.
+    /// Gives an input to the queue client of a source, and carries out its
+    /// outputs.
     pub(super) fn client(&mut self, no: u32, input: client::Input, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let mut fx = Fx::new();
@@ -235,7 +237,7 @@ impl Download {
         self.follow(no, fx, cx);
     }
 
-    /// Carries out what the place engine of a source wants.
+    /// Carries out the outputs of a source's queue client.
     pub(super) fn follow(
         &mut self,
         no: u32,
@@ -261,7 +263,7 @@ impl Download {
         });
     }
 
-    /// The row as it is to be remembered now.
+    /// The row to be saved.
     fn row(&self, cx: &mut Cx<'_>) -> PartRow {
         let tickets = self.sources.values().filter(|s| s.lost.is_none() && !s.pushed);
         let tickets = tickets.filter_map(|s| {
@@ -274,7 +276,7 @@ impl Download {
         }
         let mut get = Arc::clone(&self.get);
         if get.sha1 != self.sha1 {
-            // A hash learnt on the way is demanded after a restart too.
+            // A hash learnt from a source is required after a restart too.
             Arc::make_mut(&mut get).sha1 = self.sha1;
         }
         PartRow {
@@ -286,14 +288,14 @@ impl Download {
         }
     }
 
-    /// Remembers the download as it is.
+    /// Saves the download.
     pub(super) fn save(&mut self, cx: &mut Cx<'_>) {
         self.unsaved = 0;
         let row = self.row(cx);
         cx.fx.output(Output::Save(Arc::new(row)));
     }
 
-    /// Closes whatever connection a source has.
+    /// Closes the connection of a source, if any.
     pub(super) fn release(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if let Some(conn) = src.link.conn() {
@@ -312,8 +314,8 @@ impl Download {
         self.givs.clear();
     }
 
-    /// When every byte is there, and right as far as the pieces tell: hang up
-    /// everywhere and have it hashed.
+    /// When every byte is there, and correct as far as the pieces tell: closes
+    /// all connections and has the file hashed.
     pub(super) fn finish_if_whole(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(size) = self.size.filter(|_| self.has_all()) else { return false };
         if self.state != State::Running || !self.all_proven() || !self.pieces_agree(size, cx) {
@@ -327,7 +329,7 @@ impl Download {
         true
     }
 
-    /// The hash came in.
+    /// The file was hashed.
     pub(super) fn verified(&mut self, found: Option<Sha1>, cx: &mut Cx<'_>) {
         if self.state != State::Verifying {
             return;
@@ -353,15 +355,15 @@ impl Download {
         }
     }
 
-    /// The bytes are there and nobody can read them.
+    /// The bytes are there but cannot be read.
     pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>) {
         if self.state == State::Verifying || self.checks.hashes() || self.doubt.probe.is_some() {
             self.fail(FetchFailure::Disk, cx);
         }
     }
 
-    /// Gives a source up for good. If the size is its word alone, that goes
-    /// with it.
+    /// Gives a source up for good. If only this source told the size, the size
+    /// is forgotten too.
     pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -387,7 +389,7 @@ impl Download {
         }
     }
 
-    /// Fails when nobody is left to ask.
+    /// Fails when no source is left to ask.
     pub(super) fn fail_if_lonely(&mut self, cx: &mut Cx<'_>) {
         let alone = self.sources.values().all(|s| !s.usable()) && self.givs.is_empty();
         if self.state != State::Running || !alone || self.has_all() {
@@ -398,8 +400,8 @@ impl Download {
         }
     }
 
-    /// Ends without the file. What is there stays for another attempt, unless
-    /// it is wrong or the user does not want it.
+    /// Ends without the file. The bytes are kept for another attempt, unless
+    /// they are wrong or the user cancelled.
     pub(super) fn fail(&mut self, why: FetchFailure, cx: &mut Cx<'_>) {
         self.state = State::Failed(why);
         self.release_all(cx);
@@ -415,7 +417,7 @@ impl Download {
         cx.fx.output(Output::Answer(Answer::Failed { fetch: self.id, why }));
     }
 
-    /// The next instant something is due.
+    /// The next deadline.
     pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
         if self.state != State::Running {
             return None;

@@ -1,4 +1,4 @@
-//! What a download says of itself.
+//! The events of downloads.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -17,13 +17,13 @@ use crate::time::Instant;
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Event {
-    /// A download began or went on after a restart, with `have` bytes.
+    /// A download started, or continued after a restart, with `have` bytes.
     Begun { fetch: FetchId, name: String, have: u64 },
-    /// A source was learnt (by command, `X-Alt`, or a call).
+    /// A source was learnt (from a command, from `X-Alt`, or by a call).
     Source { fetch: FetchId, at: SocketAddr },
-    /// A request left for `start..end`.
+    /// A request for `start..end` was sent.
     Asked { fetch: FetchId, conn: ConnId, start: u64, end: u64 },
-    /// We stand in a line.
+    /// We got a place in a queue.
     Queued {
         fetch: FetchId,
         conn: ConnId,
@@ -34,50 +34,51 @@ pub enum Event {
         ask_at: Instant,
         deadline: Instant,
     },
-    /// The source is busy or failed for now; we try again at `ask_at`.
+    /// The source is busy or failed for now; it is asked again at `ask_at`.
     Waiting { fetch: FetchId, at: SocketAddr, why: SourceTrouble, ask_at: Instant },
-    /// A place in a line is gone; the next request begins at its end.
+    /// A place in a queue is lost; the next request starts at its end.
     PlaceLost { fetch: FetchId, at: SocketAddr, why: PlaceLoss },
-    /// Bytes `start..end` are coming.
+    /// Bytes `start..end` are being received.
     Receiving { fetch: FetchId, conn: ConnId, start: u64, end: u64 },
     /// A range is on disk.
     Stored { fetch: FetchId, start: u64, end: u64 },
-    /// A source is given up for good.
+    /// A source was given up for good.
     SourceLost { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
-    /// Somebody called us back with `QUEUE`.
+    /// A server called us back with `QUEUE`.
     CalledBack { fetch: FetchId, conn: ConnId, ticket: Guid },
-    /// Somebody called us for a place we do not hold.
+    /// A server called us about a place we do not have.
     CallUnknown { conn: ConnId, ticket: Guid },
-    /// A `GIV` came that nobody expects, or for a download that is over.
+    /// A `GIV` that was not expected, or for a download that is over.
     GivUnknown { conn: ConnId, servent: Guid },
-    /// A stranger named a location that we will not connect to.
+    /// An alternate location was refused.
     AltRefused { fetch: FetchId, at: SocketAddr, why: AltRefusal },
     /// A limit of [`super::Config`] was reached.
     Limit { fetch: FetchId, limit: Limit },
     /// The SHA-1 of the file was learnt from a source.
     HashLearnt { fetch: FetchId, sha1: Sha1 },
-    /// The download is whole; its bytes are being hashed.
+    /// The download is complete; its bytes are being hashed.
     Verifying { fetch: FetchId, bytes: u64 },
-    /// All bytes are there and the SHA-1 agrees, or none was known.
+    /// All bytes are there and the SHA-1 matches, or none was known.
     Done { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
-    /// All bytes are there and the SHA-1 does not agree: begun again.
+    /// All bytes are there and the SHA-1 does not match: it is downloaded
+    /// again.
     Corrupt { fetch: FetchId, expected: Sha1, found: Sha1 },
     /// The download ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
-    /// A source may have another file and is not asked while there is one to
-    /// ask.
+    /// A source may have another file; it is kept in reserve while there are
+    /// others to ask.
     KeptBack { fetch: FetchId, at: SocketAddr, why: SourceTrouble },
-    /// A source gave the hash tree of the file.
+    /// A source sent the hash tree of the file.
     TreeLearnt { fetch: FetchId, at: SocketAddr, root: Tth, pieces: u32 },
-    /// A piece is not what the hash tree says: it is fetched again.
+    /// A piece does not match the hash tree: it is downloaded again.
     PieceWrong { fetch: FetchId, start: u64, end: u64 },
-    /// A source says that the file is elsewhere (`Location`).
+    /// A source redirects us (`Location`).
     Moved { fetch: FetchId, at: SocketAddr, to: String },
-    /// The user wants nobody asked for a download until he says so.
+    /// The user paused a download.
     Paused { fetch: FetchId },
 }
 
-/// What is wrong with a source. Its sentence goes on behind the source's address.
+/// What is wrong with a source. Displayed after the source's address.
 #[derive(
     Debug,
     Clone,
@@ -94,57 +95,57 @@ pub enum Event {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SourceTrouble {
-    /// Could not be reached.
+    /// It cannot be reached.
     #[error("cannot be reached")]
     Unreachable,
-    /// Answered that it is busy, without a place in a line.
+    /// It is busy, and gave us no place in a queue.
     #[error("is busy")]
     Busy,
-    /// Has no such file.
+    /// It has no such file.
     #[error("has no such file")]
     NotFound,
-    /// Has not the bytes we need.
+    /// It does not have the bytes we need.
     #[error("has not the bytes we need")]
     RangeUnavailable,
-    /// Hung up.
+    /// It closed the connection.
     #[error("hung up")]
     Disconnected,
-    /// Did not answer or sends too slowly.
+    /// It does not answer, or sends too slowly.
     #[error("does not answer or sends too slowly")]
     Stalled,
-    /// Said one length and sent another.
+    /// The length it announced is not that of its body.
     #[error("said one length and sent another")]
     LengthLie,
-    /// Sent what is not HTTP, or breaks it.
+    /// It sent something that is not valid HTTP.
     #[error("sent what is not HTTP")]
     Garbage,
-    /// Refuses us, whatever we ask for.
+    /// It refuses all our requests.
     #[error("refuses")]
     Refused,
-    /// Gave bytes that do not hash to the file.
+    /// It sent bytes that do not match the hash of the file.
     #[error("sent bytes of another file")]
     Corrupt,
-    /// Nothing it says shows that its file is the one that is fetched.
+    /// Nothing it reports shows that its file is the one being downloaded.
     #[error("may have another file of that length, and is kept in reserve")]
     Unlike,
-    /// Answered that something is wrong with itself.
+    /// It reported an internal error.
     #[error("has an error of its own")]
     Failing,
-    /// Gave a piece that is not what the hash tree says.
+    /// It sent a piece that does not match the hash tree.
     #[error("gave bytes that do not match, and is not asked again")]
     Mismatch,
-    /// Sends us elsewhere, and that is nowhere, or no end of it.
+    /// It redirects us to nowhere, or too many times.
     #[error("sends us to where nothing can be had")]
     Astray,
-    /// Sends the file in an encoding that we do not read.
+    /// It sends the file in an encoding that we cannot decode.
     #[error("sends the file in an encoding that we do not read")]
     Encoded,
-    /// Does not say how long its file is where that is needed: beside other
-    /// sources, or where the line could be cut unseen.
+    /// It does not tell the length of its file where that is needed: when there
+    /// are other sources, or when the connection could be cut unnoticed.
     #[error("does not say how long its file is")]
     Endless,
-    /// Serves only who knows a name and a password (RFC 7235), and we said none
-    /// or wrong ones.
+    /// It requires a name and a password (RFC 7235), and we gave none or wrong
+    /// ones.
     #[error("wants a name and a password")]
     Private,
 }
@@ -171,10 +172,10 @@ pub enum FetchFailure {
     /// The disk is full or the file cannot be written.
     #[error("the disk is full or the file cannot be written")]
     Disk,
-    /// The bytes do not hash to the file, from any source.
+    /// The bytes of no source match the hash of the file.
     #[error("the bytes do not hash to the file, from any source")]
     Corrupt,
-    /// The user took it back.
+    /// The user cancelled it.
     #[error("the user took it back")]
     Cancelled,
     /// There are too many downloads already.
@@ -182,7 +183,7 @@ pub enum FetchFailure {
     TooMany,
 }
 
-/// The limits of [`super::Config`] that can be run into.
+/// The limits of [`super::Config`] that can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -191,7 +192,7 @@ pub enum Limit {
     Fetches,
     /// Sources of one download.
     Sources,
-    /// Pieces of a part file.
+    /// Saved ranges of a part file.
     Pieces,
     /// Bytes of a hash tree.
     TreeBytes,

@@ -1,4 +1,4 @@
-//! What downloads need from the node that hosts them, and what they do.
+//! The inputs and outputs of downloads.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -16,9 +16,9 @@ use crate::wire::http::ResponseHead;
 
 /// Something that happened to a download.
 ///
-/// The host hands over every connection asked for by [`Output::Dial`], and
-/// every accepted one that began with a `GIV` or a `QUEUE`; from then on what
-/// comes in on it is a response head, or the body last announced by
+/// The host passes on every connection requested by [`Output::Dial`], and every
+/// accepted one that began with a `GIV` or `QUEUE` line. From then on, what is
+/// received on it is a response head, or the body last announced by
 /// [`Output::Store`] or [`Output::Skip`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -26,35 +26,35 @@ pub enum Input {
     Restore(PartRow),
     /// The hash tree of a download that was restored.
     RestoreTree(FetchId, Arc<Tree>),
-    /// Everything remembered is told: go on with it.
+    /// Everything is restored: continue.
     Resume,
     /// Where servers may call us back (`X-Node`); `None` when they cannot.
     Listening(Option<SocketAddr>),
     /// The user wants a file; answered with [`Answer::Fetching`].
     Get(Get),
-    /// The user takes a download back; of one that is whole, only that it is
-    /// told of.
+    /// The user cancels a download; one that is complete is only taken off the
+    /// list.
     Cancel { fetch: FetchId },
-    /// Ask all sources now, allowed or not.
+    /// Ask all sources now, even before they allow it.
     AskNow { fetch: FetchId },
-    /// Ask nobody for so long.
+    /// Send no request for so long.
     Sleep { fetch: FetchId, length: Duration },
-    /// Expect a `GIV` of that servent for a download.
+    /// Expect a `GIV` from that servent, for a download.
     ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
-    /// A dial succeeded; it left from our address `local`.
+    /// A dial succeeded; `local` is our own address on that connection.
     Dialed { conn: ConnId, local: IpAddr },
     /// A dial failed.
     DialFailed { conn: ConnId, why: DialError },
     /// The head of a reply.
     Head { conn: ConnId, head: ResponseHead },
-    /// What came in is not a head within the limits.
+    /// What was received is not a head within the limits.
     Garbage { conn: ConnId },
     /// So many bytes of the range being stored are safe on disk, counted
     /// from its start.
     Stored { conn: ConnId, bytes: u64 },
     /// The part file cannot be written.
     DiskFailed { conn: ConnId, why: StoreError },
-    /// A body of unknown length is over, and all of it was stored
+    /// A body of unknown length has ended, and all of it is stored
     /// ([`Output::StoreBody`]).
     BodyEnded { conn: ConnId },
     /// The connection is gone.
@@ -63,49 +63,50 @@ pub enum Input {
     Giv { conn: ConnId, peer: SocketAddr, index: FileIndex, servent: Guid, name: String },
     /// An accepted connection began with `QUEUE`.
     Called { conn: ConnId, peer: SocketAddr, ticket: Guid, server: Option<SocketAddr> },
-    /// The SHA-1 of what [`Output::Verify`] named. It may be left out of a
-    /// download whose hash nobody knows; any other then fails.
+    /// The SHA-1 of what [`Output::Verify`] named. It may be `None` for a
+    /// download whose hash is not known; any other then fails.
     Verified { fetch: FetchId, sha1: Option<Sha1> },
-    /// The body that [`Output::Collect`] asked for.
+    /// The body that [`Output::Collect`] requested.
     Collected { conn: ConnId, data: Vec<u8> },
-    /// What the piece at `start`, which [`Output::Hash`] named, is in a hash
-    /// tree; `None` when the host cannot hash.
+    /// The hash tree node of the piece at `start`, which [`Output::Hash`]
+    /// named; `None` when the host cannot hash.
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
     /// What [`Output::Verify`] or [`Output::Hash`] named cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
-    /// Where [`Answer::Moved`] leads; `None` when that is nowhere.
+    /// Where [`Answer::Moved`] leads; `None` when it leads nowhere.
     Moved { fetch: FetchId, from: Source, to: Option<Source> },
     /// A download that was restored is paused.
     RestorePaused(FetchId),
-    /// Ask nobody until [`Input::GoOn`], over restarts too.
+    /// Ask no source until [`Input::GoOn`], even after a restart.
     Pause { fetch: FetchId },
-    /// Go on with a download that is paused, or ended without its file.
+    /// Continue a download that is paused, or that ended without its file.
     GoOn { fetch: FetchId },
 }
 
-/// Something a download asks of its host, mostly in the node's own words.
+/// What a download asks of its host, mostly in terms of the node's own outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Connect. Downloads number their dials 1, 5, 9, …; the node's own
-    /// dials are 3, 7, 11, …
+    /// Open a connection. Downloads number their dials 1, 5, 9, …; the node's
+    /// other dials are 3, 7, 11, …
     Dial { conn: ConnId, to: SocketAddr },
     /// Send a request head.
     Write { conn: ConnId, data: Vec<u8> },
-    /// The body that follows the head just given is `start..end` of the
-    /// file; the host adds the bytes of it that came with the head.
+    /// The body that follows the current head is `start..end` of the file; the
+    /// host adds the bytes of it that were received with the head.
     Store { conn: ConnId, fetch: FetchId, start: u64, end: u64 },
-    /// The body that follows the head just given is the file from its
-    /// beginning, and nobody knows how long it is: in chunks, or until the
-    /// connection ends. [`Input::BodyEnded`] says when all of it is stored.
+    /// The body that follows the current head is the whole file, of unknown
+    /// length: in chunks, or until the connection ends. [`Input::BodyEnded`]
+    /// reports when all of it is stored.
     StoreBody { conn: ConnId, fetch: FetchId, chunked: bool },
-    /// Drop so many bytes of body; the next head comes after them.
+    /// Discard so many bytes of body; the next head comes after them.
     Skip { conn: ConnId, bytes: u64 },
-    /// The body that follows the head just given is wanted as
+    /// The body that follows the current head is to be collected for
     /// [`Input::Collected`]: so many bytes, or chunks.
     Collect { conn: ConnId, length: Option<u64> },
-    /// Close, whatever is going on, a dial too. No input about it is wanted any more.
+    /// Close a connection in any state, also a dial. No further input about it
+    /// is expected.
     Close { conn: ConnId },
-    /// Make room for a download, or open it again.
+    /// Create the part file of a download, or open it again.
     Allocate { fetch: FetchId, name: String, size: Option<u64> },
     /// Hash a whole download; answered with [`Input::Verified`] or
     /// [`Input::VerifyFailed`].
@@ -113,34 +114,34 @@ pub enum Output {
     /// Hash a piece of a download as it is on disk now; answered with
     /// [`Input::Hashed`] or [`Input::VerifyFailed`].
     Hash { fetch: FetchId, start: u64, end: u64 },
-    /// A download is whole and right.
+    /// A download is complete and verified.
     Complete { fetch: FetchId },
-    /// Remember a download: `Op::Fetch`.
+    /// Save a download: `Op::Fetch`.
     Save(Arc<PartRow>),
-    /// Remember the hash tree of a download, or that it has none: `Op::Tree`.
+    /// Save the hash tree of a download, or that it has none: `Op::Tree`.
     SaveTree(FetchId, Option<Arc<Tree>>),
-    /// Remember whether a download is paused: `Op::Paused`.
+    /// Save whether a download is paused: `Op::Paused`.
     Paused(FetchId, bool),
-    /// Forget a download: `Op::FetchGone`.
+    /// Delete a download from the store: `Op::FetchGone`.
     Forget(FetchId),
     /// Tell the user.
     Answer(Answer),
 }
 
-/// What a user is told of a download.
+/// What the user is told about a download.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It has this number.
+    /// The number of the download.
     Fetching { fetch: FetchId },
-    /// It is whole, checked and named.
+    /// It is complete, verified and has its final name.
     Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
     /// It ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
-    /// There is none with this number.
+    /// No download has this number.
     Unknown { fetch: FetchId },
-    /// A source says that the file is elsewhere, in the words of `Location`.
-    /// The host looks that up and answers with [`Input::Moved`].
+    /// A source redirects us, with the value of its `Location`. The host
+    /// resolves it and answers with [`Input::Moved`].
     Moved { fetch: FetchId, from: Source, to: String },
 }
 
@@ -161,13 +162,13 @@ pub enum Answer {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DialError {
-    /// Nobody listens there.
+    /// The connection was refused.
     #[error("nobody listens there")]
     Refused,
     /// No answer in time.
     #[error("no answer in time")]
     TimedOut,
-    /// No way there.
+    /// There is no route.
     #[error("there is no way there")]
     Unreachable,
     /// Too many connections of our own.
@@ -200,7 +201,7 @@ pub enum StoreError {
     /// The file is gone or has shrunk.
     #[error("the file is gone or has shrunk")]
     Changed,
-    /// Anything else the system said.
+    /// Any other error of the system.
     #[error("the system cannot read or write the file")]
     Failed,
 }

@@ -1,11 +1,11 @@
-//! Downloads: one file from several sources, resumed, checked, remembered.
+//! Downloads: one file from several sources, resumable, verified, persistent.
 //!
-//! An engine of its own between [`crate::queue::client`], which holds one
+//! An engine of its own between [`crate::queue::client`], which manages one
 //! place at one server, and the node, which owns the connections.
 //!
-//! Each source has a place engine that says when to ask; the download says
-//! what for, anew at every poll (AQ-13), and takes nothing a source says for
-//! granted: sizes, ranges and addresses are checked against what is known.
+//! Each source has a queue client that decides when to ask; the download
+//! decides for which range, anew at each poll (AQ-13), and trusts nothing a
+//! source says: sizes, ranges and addresses are checked against what is known.
 
 mod alts;
 mod answers;
@@ -52,8 +52,8 @@ use crate::time::Instant;
 #[doc(hidden)]
 pub use self::io::{Answer, Input, Output};
 
-/// The keys of what is wanted: a copy, because what is done with each of them
-/// may change the map.
+/// The keys of the matching entries: a copy, because processing an entry may
+/// change the map.
 fn keys_where<K: Copy, V>(map: &BTreeMap<K, V>, wanted: impl Fn(&V) -> bool) -> Vec<K> {
     map.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).collect()
 }
@@ -66,16 +66,16 @@ pub struct Fetches {
     speech: Speech,
     conns: Conns,
     next: u32,
-    /// Boxed, like what is in them: most nodes have one or none, and a leaf of
-    /// the map has room for eleven.
+    /// Boxed, like its contents: most nodes have one or none, and a leaf of the
+    /// map has room for eleven.
     downloads: BTreeMap<FetchId, Box<Download>>,
-    /// When each download wants to be woken.
+    /// The next deadline of each download.
     due: BTreeMap<FetchId, (Instant, &'static str)>,
 }
 
 impl Fetches {
-    /// No downloads yet. `agent` goes into `User-Agent`; `dialect` is the
-    /// queueing language we announce.
+    /// Without downloads. `agent` goes into `User-Agent`; `dialect` is the
+    /// queueing dialect we announce.
     #[must_use]
     pub fn new(config: Config, agent: String, dialect: Dialect) -> Self {
         Self {
@@ -88,20 +88,20 @@ impl Fetches {
         }
     }
 
-    /// True when nobody but other sources says that there is one.
+    /// True when only other sources have named this address, not the user.
     pub(crate) fn is_told_by_others(&self, at: SocketAddr) -> bool {
         let all = self.downloads.values().flat_map(|download| download.sources.values());
         let mut there = all.filter(|src| src.at() == at).peekable();
         there.peek().is_some() && there.all(|src| src.told)
     }
 
-    /// What the downloads look like, by number.
+    /// The state of all downloads, by number.
     #[must_use]
     pub fn view(&self) -> Vec<FetchView> {
         self.downloads.values().map(|d| d.view()).collect()
     }
 
-    /// Runs a step of one download, if there is such a download.
+    /// Runs a step of one download, if it exists.
     fn with(
         &mut self,
         fetch: FetchId,
@@ -118,8 +118,8 @@ impl Fetches {
         };
     }
 
-    /// Runs a step at the source that a connection belongs to; what is no
-    /// connection of ours any more is passed over.
+    /// Runs a step of the source that a connection belongs to; unknown
+    /// connections are ignored.
     fn at(
         &mut self,
         conn: ConnId,
@@ -132,8 +132,8 @@ impl Fetches {
         }
     }
 
-    /// What happens on a connection on which a hash tree is asked for; gives
-    /// back what is about something else.
+    /// Handles what happens on a connection on which a hash tree is requested;
+    /// returns the input if it is about something else.
     fn about_tree(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) -> Option<Input> {
         let conn = match input {
             Input::Dialed { conn, .. }
@@ -192,8 +192,8 @@ impl Fetches {
     }
 
     /// The remembered download that a command means: of the same name, and of
-    /// the same content as far as that is known; otherwise one source of both
-    /// must be the same.
+    /// the same content as far as that is known; otherwise both must have a
+    /// source in common.
     fn same(&self, get: &Get) -> Option<FetchId> {
         let shared = |d: &Download| {
             d.get.sources == get.sources || d.get.sources.iter().any(|s| get.sources.contains(s))
@@ -209,7 +209,7 @@ impl Fetches {
         self.downloads.values().find(|d| same(d)).map(|d| d.id)
     }
 
-    /// Drops the oldest of those that are over and that nobody needs.
+    /// Drops the oldest downloads that are over and not needed.
     fn forget_finished(&mut self) {
         let over = |d: &Download| matches!(d.state, State::Done | State::Failed(_));
         let ids = keys_where(&self.downloads, |d| over(d));
@@ -220,7 +220,7 @@ impl Fetches {
         }
     }
 
-    /// What the user wants.
+    /// Carries out a command of the user.
     fn wish(&mut self, wish: Input, now: Instant, fx: &mut FxOf<Self>) {
         match wish {
             Input::Get(get) => self.get(get, now, fx),
@@ -246,7 +246,7 @@ impl Fetches {
         self.downloads.get(&fetch).is_some_and(|d| d.state == State::Done)
     }
 
-    /// A command about one download.
+    /// Carries out a command for one download.
     fn command(
         &mut self,
         fetch: FetchId,
@@ -262,7 +262,7 @@ impl Fetches {
         }
     }
 
-    /// Gives every source of a download the same input.
+    /// Gives the same input to the queue clients of all sources of a download.
     fn sources(&mut self, fetch: FetchId, input: client::Input, now: Instant, fx: &mut FxOf<Self>) {
         self.command(fetch, now, fx, |d, cx| {
             for no in keys_where(&d.sources, |s| s.lost.is_none()) {
@@ -279,8 +279,8 @@ impl Fetches {
         now: Instant,
         fx: &mut FxOf<Self>,
     ) {
-        // Index and name are what some servents make up (`GIV 0:<id>/file`): the
-        // id says whose it is, and the index only which download, if it can.
+        // Some servents invent index and name (`GIV 0:<id>/file`): the id says
+        // which servent it is, and the index at most which download.
         let awaited = |d: &Download| {
             let exact = d.givs.iter().position(|g| (g.0, g.1) == (servent, index));
             let at = exact.or_else(|| d.givs.iter().position(|g| g.0 == servent))?;
@@ -322,7 +322,7 @@ impl Fetches {
         }
     }
 
-    /// A `GIV` is expected for so long.
+    /// Expects a `GIV` until a deadline.
     fn expect(
         &mut self,
         fetch: FetchId,
@@ -384,7 +384,7 @@ impl Engine for Fetches {
             Input::Head { conn, head } => {
                 self.at(conn, now, fx, |d, no, cx| d.reply(no, &head, cx));
             }
-            Input::Collected { .. } => {} // Nobody wants it any more.
+            Input::Collected { .. } => {} // Not needed any more.
             Input::Hashed { fetch, start, tth } => {
                 self.with(fetch, now, fx, |d, cx| d.hashed(start, tth, cx));
             }

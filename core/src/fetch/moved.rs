@@ -1,9 +1,9 @@
-//! Sources that say the file is elsewhere (RFC 9110 §15.4).
+//! Redirects: sources that say the file is elsewhere (RFC 9110 §15.4).
 //!
-//! A name of another host is nothing an engine can look up, so the host is
-//! told and says where that is. The source waits meanwhile, and is another
-//! one from then on; what is remembered of the download names the first one,
-//! because tomorrow it may send us elsewhere.
+//! An engine cannot resolve another host's name, so the host is asked to.
+//! Meanwhile the source waits; then it continues at the new location. What is
+//! saved of the download names the original source, because tomorrow it may
+//! redirect us elsewhere.
 
 use alloc::string::String;
 
@@ -14,11 +14,11 @@ use crate::address::plausible;
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
 
-/// The longest name of a place that is followed.
+/// The longest `Location` that is followed.
 const LONGEST: usize = 4_096;
 
 impl Download {
-    /// A source sends us elsewhere.
+    /// A source redirects us.
     pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
         let to = head.headers.get("Location").filter(|to| to.len() <= LONGEST).map(String::from);
         self.release(no, cx);
@@ -34,7 +34,7 @@ impl Download {
         cx.fx.output(Output::Answer(Answer::Moved { fetch, from, to }));
     }
 
-    /// The host says where that is.
+    /// The host reports where that leads.
     pub(super) fn moved(&mut self, from: &Source, to: Option<Source>, cx: &mut Cx<'_>) {
         let away = self.sources.iter().find(|(_, s)| s.away && s.source == *from);
         let Some(no) = away.map(|(&no, _)| no) else { return };
@@ -42,7 +42,7 @@ impl Download {
         let to = to.filter(|to| !known(to));
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.away = false;
-        // Who is far away must not send us into our own network.
+        // A source far away must not redirect us into our own network.
         let to = to.filter(|to| plausible(to.at.ip(), src.at().ip()));
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
         src.source = to;

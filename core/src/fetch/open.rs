@@ -1,6 +1,6 @@
-//! Bodies of which nobody says how long they are: in chunks, or until the
-//! connection ends. Only a lone source is taken at its word, from the front on
-//! each time, and only in chunks where somebody could cut the line unseen.
+//! Bodies of unknown length: in chunks, or until the connection ends. They are
+//! accepted only from a sole source, each time from the beginning, and only in
+//! chunks where somebody could cut the connection unnoticed.
 
 use super::SourceTrouble;
 use super::cx::Cx;
@@ -23,7 +23,8 @@ impl Download {
         if !only || (private && !chunked) {
             return self.lose(no, SourceTrouble::Endless, cx);
         }
-        // It begins from the front each time, so bytes are no sign of an end.
+        // It starts at the beginning each time, so bytes received are no sign
+        // that it will ever end.
         src.opened += 1;
         if src.opened > cx.config.attempts {
             return self.lose(no, SourceTrouble::Disconnected, cx);

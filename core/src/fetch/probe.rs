@@ -1,11 +1,11 @@
-//! Joining sources without a common hash.
+//! Combining sources without a common hash.
 //!
-//! That two servers say the same of their files (`doubt`) is not enough to mix
-//! their bytes. Whoever is not proven gives one chunk; then it is asked for
-//! bytes that are there already, and the host hashes that range before and
-//! after. If it is the same, the source has joined; if not, all that it gave is
-//! thrown away and it is kept in reserve. What an earlier run has left counts
-//! as the first source does.
+//! That two servers report the same validators (`doubt`) is not enough to mix
+//! their bytes. A source that is not proven sends one chunk; then it is asked
+//! for bytes that are already there, and the host hashes that range before and
+//! after. If the hash is the same, the source has joined; if not, everything it
+//! sent is discarded and it is kept in reserve. What an earlier run has left is
+//! treated like the bytes of a first source.
 
 use super::cx::Cx;
 use super::download::Download;
@@ -15,7 +15,7 @@ use super::{Config, Output};
 use crate::id::Tth;
 use crate::queue::client;
 
-/// A range that is asked for once more.
+/// A range that is requested once more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     no: u32,
@@ -23,16 +23,16 @@ pub(super) struct Probe {
     stage: Stage,
 }
 
-/// How far a probe is.
+/// The progress of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The host hashes what is there.
+    /// The host is hashing the bytes that are there.
     Before,
-    /// The source may be asked.
+    /// The source may be asked for the range.
     Ready(Tth),
-    /// Its bytes come in.
+    /// The source is sending its bytes.
     Storing(Tth),
-    /// The host hashes what is there now.
+    /// The host is hashing the bytes that are there now.
     After(Tth),
 }
 
@@ -41,19 +41,19 @@ enum Stage {
 pub(super) enum Choice {
     /// Anything.
     Free,
-    /// This, to compare it.
+    /// Only this range, to compare it.
     Only(Range),
     /// Nothing yet.
     Nothing,
 }
 
 impl Download {
-    /// A source whose bytes are not known to go with the others.
+    /// True for a source whose bytes are not known to match the others'.
     pub(super) fn is_unproven(&self, src: &Src) -> bool {
         self.sha1.is_none() && !src.joined
     }
 
-    /// What is there and of one file, as far as anybody can tell.
+    /// What is there of one and the same file, as far as anybody can tell.
     pub(super) fn proven(&self) -> RangeSet {
         let mut proven = self.have.clone();
         if let Some(Probe { range, stage: Stage::Storing(_) | Stage::After(_), .. }) =
@@ -67,8 +67,8 @@ impl Download {
         proven
     }
 
-    /// What to ask an unproven source for: the probe; or anything, as long as
-    /// there is nothing to compare it with; or nothing.
+    /// What to ask an unproven source for: the probe; or anything while there
+    /// is nothing to compare it with; or nothing.
     pub(super) fn choose_probe(&self, no: u32) -> Choice {
         let Some(src) = self.sources.get(&no).filter(|src| self.is_unproven(src)) else {
             return Choice::Free;
@@ -82,7 +82,7 @@ impl Download {
         }
     }
 
-    /// Begins to compare an unproven source, if there is one and enough to
+    /// Starts to compare an unproven source, if there is one and enough to
     /// compare it with.
     pub(super) fn probe(&mut self, cx: &mut Cx<'_>) {
         self.end_broken_probe();
@@ -94,8 +94,8 @@ impl Download {
         cx.fx.output(Output::Hash { fetch: self.id, start: range.0, end: range.1 });
     }
 
-    /// The end of the longest stretch that is proven, if it is long enough to
-    /// tell files apart, or will not become longer.
+    /// The end of the longest proven range, if it is long enough to tell files
+    /// apart, or will not get longer.
     fn comparable(&self, no: u32, size: u64, config: &Config) -> Option<Range> {
         let proven = self.proven();
         let longest = proven.as_slice().iter().max_by_key(|(start, end)| end - start)?;
@@ -105,8 +105,8 @@ impl Download {
         (end - start >= least).then(|| (start.max(end.saturating_sub(config.probe)), end))
     }
 
-    /// A source begins to give. Whoever gives all anew that nobody knows whom it
-    /// is of need not be compared with that.
+    /// A source starts to send. If it sends again all those bytes whose source
+    /// is unknown, it need not be compared with them.
     pub(super) fn probe_begins(&mut self, no: u32, given: Range) {
         let mut sources = self.sources.iter();
         let anew = self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
@@ -127,7 +127,7 @@ impl Download {
         }
     }
 
-    /// All of it is on disk.
+    /// The whole range of the probe is on disk.
     pub(super) fn probe_stored(&mut self, no: u32, cx: &mut Cx<'_>) {
         if let Some(probe) = self.doubt.probe.as_mut().filter(|probe| probe.no == no)
             && let Stage::Storing(before) = probe.stage
@@ -138,8 +138,8 @@ impl Download {
         }
     }
 
-    /// The host has hashed the range; a host that cannot has to believe. False
-    /// when it was not asked to.
+    /// The host hashed the range; when it cannot hash, the source is trusted.
+    /// False when no probe was waiting for it.
     pub(super) fn probe_hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut Cx<'_>) -> bool {
         let Some(probe) = self.doubt.probe.filter(|probe| probe.range.0 == start) else {
             return false;
@@ -172,8 +172,8 @@ impl Download {
         true
     }
 
-    /// A source that was to be compared has gone: bytes of it may have come
-    /// over those that were right.
+    /// A source that was being compared is lost: it may have overwritten
+    /// correct bytes.
     fn end_broken_probe(&mut self) {
         let Some(Probe { no, range, stage }) = self.doubt.probe else { return };
         let src = self.sources.get(&no).filter(|src| src.usable());
@@ -187,7 +187,7 @@ impl Download {
         }
     }
 
-    /// Throws away what an unproven source gave.
+    /// Discards what an unproven source sent.
     pub(super) fn drop_unproven(&mut self, no: u32) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if self.sha1.is_none() && !src.joined {
@@ -196,7 +196,7 @@ impl Download {
         }
     }
 
-    /// Every byte that is there may stand beside the others.
+    /// True when all bytes that are there may be mixed.
     pub(super) fn all_proven(&self) -> bool {
         self.sha1.is_some() || self.proven() == self.have
     }

@@ -1,4 +1,4 @@
-//! Sets of bytes: sorted ranges `start..end` that never touch.
+//! Sets of bytes: sorted, disjoint ranges `start..end`.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::ranges::join;
 /// A range of bytes, half-open.
 pub(super) type Range = (u64, u64);
 
-/// Some bytes of a file.
+/// A set of bytes of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RangeSet(Vec<Range>);
 
@@ -28,7 +28,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes a range out.
+    /// Removes a range.
     pub(super) fn remove(&mut self, (start, end): Range) {
         if start >= end || self.gaps((start, end)) == [(start, end)] {
             return;
@@ -37,23 +37,23 @@ impl RangeSet {
         self.0 = self.0.iter().flat_map(rest).filter(|(s, e)| s < e).collect();
     }
 
-    /// Takes all of another set out.
+    /// Removes all ranges of another set.
     pub(super) fn remove_all(&mut self, other: &Self) {
         other.0.iter().for_each(|range| self.remove(*range));
     }
 
-    /// How many bytes from the very first on are in it.
+    /// The length of the gapless beginning of the file in the set.
     pub(super) fn front(&self) -> u64 {
         self.0.first().filter(|(start, _)| *start == 0).map_or(0, |(_, end)| *end)
     }
 
-    /// True when some of `range` is in it.
+    /// True when `range` overlaps the set.
     pub(super) fn meets(&self, range: Range) -> bool {
         let at = self.0.partition_point(|r| r.1 <= range.0);
         self.0.get(at).is_some_and(|r| r.0 < range.1) && range.0 < range.1
     }
 
-    /// True when there is nothing in it.
+    /// True when the set is empty.
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -99,7 +99,7 @@ impl RangeSet {
     }
 }
 
-/// What two ranges have in common.
+/// The intersection of two ranges.
 pub(super) fn common(a: Range, b: Range) -> Option<Range> {
     let (start, end) = (a.0.max(b.0), a.1.min(b.1));
     (start < end).then_some((start, end))

@@ -1,5 +1,5 @@
-//! What a reply means for the range that was asked for. Pure; every byte of
-//! a reply is a stranger's word.
+//! What a reply means for the requested range: pure functions. No byte of a
+//! reply is trusted.
 
 use super::SourceTrouble;
 use super::ranges::Range;
@@ -12,7 +12,7 @@ const SHA1_OF_NOTHING: Sha1 = Sha1([
     0xaf, 0xd8, 0x07, 0x09,
 ]);
 
-/// What we asked, and what we know of the file already.
+/// The request, and what is known about the file already.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     /// The range; open when it ends at `u64::MAX`.
@@ -21,41 +21,41 @@ pub(super) struct Asked {
     pub(super) size: Option<u64>,
     /// Its SHA-1.
     pub(super) sha1: Option<Sha1>,
-    /// The largest file we take.
+    /// The largest file we accept.
     pub(super) largest: u64,
 }
 
-/// A reply, understood.
+/// A parsed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// Not the final one.
+    /// An interim reply.
     Interim,
     /// The bytes `range` follow.
     Body {
-        /// Inside the range asked for, unless the server ignored that.
+        /// Inside the requested range, unless the server ignored it.
         range: Range,
-        /// The size of the file, when it is known now.
+        /// The size of the file, if it is known now.
         size: Option<u64>,
     },
-    /// The whole file follows, and nobody knows how long it is.
+    /// The whole file follows, of unknown length.
     Open {
-        /// It comes in chunks.
+        /// It is chunked.
         chunked: bool,
     },
-    /// The file has no bytes at all.
+    /// The file is empty.
     Empty,
-    /// Not now: a place in a line, or busy.
+    /// Not served now: a place in a queue, or busy.
     Told(Told),
-    /// Nothing to be had there in that range.
+    /// The server has no bytes of that range.
     Unsatisfiable {
         /// The size of the file, when told.
         size: Option<u64>,
     },
     /// The file is elsewhere.
     Moved,
-    /// Something is wrong that time may heal.
+    /// A failure that may be temporary.
     Trouble(SourceTrouble),
-    /// Something is wrong for good.
+    /// A permanent failure.
     Useless(SourceTrouble),
 }
 
@@ -84,14 +84,14 @@ pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
 }
 
 fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
-    // Only the file's own bytes can be written to it.
+    // Only the unencoded bytes of the file can be written to it.
     let chunked = in_chunks(head);
     if (head.headers.get("Transfer-Encoding").is_some() && !chunked) || !encoded_as_is(head) {
         return Err(SourceTrouble::Encoded);
     }
     let said = head.headers.all("Content-Length").next().is_some();
     if said && chunked {
-        return Err(SourceTrouble::Garbage); // RFC 9112 §6.3: somebody may be smuggling.
+        return Err(SourceTrouble::Garbage); // RFC 9112 §6.3: possible request smuggling.
     }
     let length = head.content_length();
     if said && length.is_none() {
@@ -136,7 +136,7 @@ fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
     Ok(Reply::Body { range, size })
 }
 
-/// A file of no bytes; a lie when the file has another hash than nothing has.
+/// An empty file; a lie when the file's hash is not that of no bytes.
 fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
     match asked.sha1 {
         Some(sha1) if sha1 != SHA1_OF_NOTHING => Err(SourceTrouble::LengthLie),
@@ -144,7 +144,7 @@ fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
     }
 }
 
-/// The body comes in chunks.
+/// True when the body is chunked.
 fn in_chunks(head: &ResponseHead) -> bool {
     head.headers.joined("Transfer-Encoding").trim_ascii().eq_ignore_ascii_case("chunked")
 }
@@ -153,13 +153,13 @@ fn encoded_as_is(head: &ResponseHead) -> bool {
     head.headers.all("Content-Encoding").all(|e| e.trim_ascii().eq_ignore_ascii_case("identity"))
 }
 
-/// True when the server names another SHA-1 than ours.
+/// True when the server reports another SHA-1 than ours.
 fn wrong_file(head: &ResponseHead, ours: Option<Sha1>) -> bool {
     let told = content_sha1(head);
     matches!((told, ours), (Some(told), Some(ours)) if told != ours)
 }
 
-/// The SHA-1 the server gives the file, maybe in a bitprint.
+/// The SHA-1 that the server reports, possibly in a bitprint.
 pub(super) fn content_sha1(head: &ResponseHead) -> Option<Sha1> {
     let told = |name| head.headers.all(name).flat_map(|list| list.split(','));
     told("X-Gnutella-Content-URN")

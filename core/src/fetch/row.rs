@@ -1,4 +1,4 @@
-//! What a user wants downloaded, and what is remembered of it.
+//! What a user wants to download, and what is persisted about it.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 use crate::id::{FetchId, Guid, Sha1};
 use crate::time::Instant;
 
-/// What a user wants downloaded.
+/// What a user wants to download.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Get {
-    /// The name of the file to make, without any folder.
+    /// The name of the file to create, without folders.
     pub name: String,
     /// Its SHA-1, when known beforehand.
     pub sha1: Option<Sha1>,
-    /// Where to ask.
+    /// The sources given by the user.
     pub sources: Vec<Source>,
 }
 
-/// A place to download from.
+/// A source to download from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Source {
     /// Where it listens.
     pub at: SocketAddr,
     /// What follows the host in the URL, as it goes into the request line. What
-    /// stands behind a `#` is asked for when that is refused (RT-16).
+    /// follows a `#` is requested instead when that is refused (RT-16).
     pub target: String,
     /// What goes into the `Host` header.
     pub host: String,
@@ -38,24 +38,24 @@ pub struct Source {
 pub struct PartRow {
     /// Its number.
     pub fetch: FetchId,
-    /// What was asked for.
+    /// What the user asked for.
     pub get: Arc<Get>,
     /// The size, once a source told it.
     pub size: Option<u64>,
     /// Ranges that are safe on disk: sorted, apart, `start..end`.
     pub have: Vec<(u64, u64)>,
-    /// Places we hold in lines elsewhere (PQ-12).
+    /// Our places in the queues of servers (PQ-12).
     pub tickets: Vec<Ticket>,
 }
 
-/// A place of ours in somebody's line, as it is written to the store.
+/// Our place in a server's queue, as it is written to the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ticket {
     /// The server.
     pub at: SocketAddr,
     /// The id it gave the place.
     pub ticket: Guid,
-    /// The position it told last.
+    /// The last position the server told us.
     pub told: Option<u32>,
     /// Asking earlier loses the place (PQ-7).
     pub not_before: Instant,

@@ -1,4 +1,5 @@
-//! One source of a download: where it is, what it has, how we stand with it.
+//! One source of a download: its address, what it has, and the state of our
+//! connection.
 
 use alloc::string::String;
 use core::net::{IpAddr, SocketAddr};
@@ -17,59 +18,58 @@ use crate::wire::thex::ThexUri;
 #[derive(Debug, Clone)]
 pub(super) struct Src {
     pub(super) source: Source,
-    /// Another source told of it, not the user.
+    /// Another source named it, not the user.
     pub(super) told: bool,
-    /// It came to us by `GIV` and cannot be dialed.
+    /// It connected to us with `GIV` and cannot be dialed.
     pub(super) pushed: bool,
-    /// What it was asked for first it does not answer: it is asked for the
-    /// other (RT-16).
+    /// It refused its first target, and is asked for the second (RT-16).
     pub(super) otherwise: bool,
-    /// Our address as seen on the last connection we made to it.
+    /// Our own address on the last connection we made to it.
     pub(super) local: Option<IpAddr>,
     pub(super) client: Client,
     pub(super) link: Link,
-    /// What it has, when it is a partial source.
+    /// The ranges it has, when it is a partial source.
     pub(super) available: Option<AvailableRanges>,
     /// Failures in a row.
     pub(super) failures: u32,
-    /// The file as it is now has bytes of it.
+    /// Some bytes of the file as it is now came from it.
     pub(super) gave: bool,
-    /// Where these may be. One that is cut off may have written more than it
-    /// was heard to, so this is all it was allowed to.
+    /// Where those may be. A source that was cut off may have written more than
+    /// was reported, so these are all the bytes it was allowed to write.
     pub(super) touched: RangeSet,
-    /// Bytes of it that were heard to be on disk.
+    /// Its bytes that were reported to be on disk.
     pub(super) wrote: RangeSet,
-    /// Its bytes may stand beside those of others.
+    /// Its bytes may be mixed with those of others.
     pub(super) joined: bool,
-    /// Where it says that the file's hash tree is.
+    /// Where it says the file's hash tree is.
     pub(super) thex: Option<ThexUri>,
-    /// It was asked for that.
+    /// It was asked for the tree.
     pub(super) asked_for_tree: bool,
-    /// It is not asked for now: the file is to be had without it, or it may
-    /// have another one.
+    /// It is not asked for now: the file can be had without it, or it may have
+    /// another file.
     pub(super) left_out: bool,
-    /// How often it began a body without saying how long that is.
+    /// How many bodies of unknown length it began.
     pub(super) opened: u32,
-    /// How often it sent us elsewhere.
+    /// How many times it redirected us.
     pub(super) moves: u32,
-    /// Where it sent us is being looked up.
+    /// Its redirect is being resolved.
     pub(super) away: bool,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
 }
 
-/// How we stand with a source.
+/// The state of our connection to a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     /// No connection.
     None,
     /// A connection is being made.
     Dialing { conn: ConnId, until: Instant },
-    /// Connected; nothing is asked.
+    /// Connected; no request is active.
     Kept { conn: ConnId },
-    /// Asked; the head of the reply is still to come.
+    /// A request was sent; waiting for the head of the reply.
     Asked { conn: ConnId, range: Range, until: Instant },
-    /// Its bytes come in.
+    /// Its bytes are being received.
     Receiving(Receiving),
 }
 
@@ -80,11 +80,11 @@ pub(super) struct Receiving {
     pub(super) range: Range,
     /// How many bytes of it are safe on disk.
     pub(super) stored: u64,
-    /// The connection can be used again after it.
+    /// The connection can be reused afterwards.
     pub(super) reuse: bool,
-    /// The rate is judged then…
+    /// The rate is checked then…
     pub(super) judged_at: Instant,
-    /// …against so many bytes stored before.
+    /// …against the number of bytes stored before.
     pub(super) judged_from: u64,
 }
 
@@ -100,7 +100,8 @@ impl Link {
         }
     }
 
-    /// Says what of a range is on disk when its transfer ends before it does.
+    /// Emits the event for the stored part of a range when its transfer ends
+    /// early.
     pub(super) fn tell_part(&self, fetch: FetchId, cx: &mut Cx<'_>) {
         if let Self::Receiving(Receiving { range: (start, end), stored: got @ 1.., .. }) = *self
             && start + got < end
@@ -109,7 +110,7 @@ impl Link {
         }
     }
 
-    /// The bytes that are on their way, or may soon be.
+    /// The bytes that are being received, or may be soon.
     pub(super) fn in_flight(&self) -> Option<Range> {
         match *self {
             Self::Asked { range, .. } => Some(range),
@@ -118,7 +119,7 @@ impl Link {
         }
     }
 
-    /// The deadline of what is going on.
+    /// The deadline of the current state.
     pub(super) const fn until(&self) -> Option<(Instant, &'static str)> {
         match *self {
             Self::Dialing { until, .. } => Some((until, "dial")),
@@ -160,13 +161,13 @@ impl Src {
         self.source.at
     }
 
-    /// What it is asked for first.
+    /// Its first target.
     fn first(&self) -> &str {
         self.source.target.split('#').next().unwrap_or_default()
     }
 
-    /// What it is asked for when that is refused: what its target says behind
-    /// a `#`, or the hash of a file that was asked for by its number.
+    /// Its second target, when the first is refused: what follows `#` in its
+    /// target, or the hash of a file that was requested by its number.
     pub(super) fn second(&self, sha1: Option<Sha1>) -> Option<String> {
         if let Some((_, second)) = self.source.target.split_once('#') {
             return Some(second.into());
@@ -175,18 +176,18 @@ impl Src {
         sha1.filter(|_| by_number).map(|sha1| alloc::format!("{}", Target::Urn(sha1)))
     }
 
-    /// What it is asked for now.
+    /// Its current target.
     pub(super) fn target(&self, sha1: Option<Sha1>) -> String {
         let second = if self.otherwise { self.second(sha1) } else { None };
         second.unwrap_or_else(|| self.first().into())
     }
 
-    /// The place we wait at, if we do.
+    /// The place we wait at, if any.
     pub(super) fn waiting(&self) -> Option<&Place> {
         self.client.place().filter(|p| !p.served)
     }
 
-    /// Forgets what it gave; where that may be.
+    /// Forgets what it sent; returns where that may be.
     pub(super) fn forget(&mut self) -> RangeSet {
         self.gave = false;
         self.joined = false;
@@ -194,17 +195,17 @@ impl Src {
         core::mem::take(&mut self.touched)
     }
 
-    /// Its bytes come in.
+    /// True while it is sending bytes.
     pub(super) const fn receives(&self) -> bool {
         matches!(self.link, Link::Receiving(_))
     }
 
-    /// It may be asked.
+    /// True when it may be asked.
     pub(super) const fn usable(&self) -> bool {
         self.lost.is_none() && !self.left_out
     }
 
-    /// It neither does anything nor is about to.
+    /// True when it is doing nothing and is not about to.
     pub(super) fn idle(&self) -> bool {
         self.usable()
             && !self.away
@@ -212,7 +213,7 @@ impl Src {
             && self.client.ask_at().is_none()
     }
 
-    /// The pause after so many failures in a row: doubling, up to a limit.
+    /// The pause after this many failures in a row: doubling, up to a limit.
     pub(super) fn pause(&self, config: &Config) -> Duration {
         if self.failures <= 1 && self.gave {
             return config.reconnect.scaled(config.time_scale).max(Duration::from_millis(1));
@@ -221,7 +222,7 @@ impl Src {
         doubled.min(config.backoff_most).scaled(config.time_scale).max(Duration::from_millis(1))
     }
 
-    /// The next instant something about it is due.
+    /// The next deadline of this source.
     pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
         let ask = self.client.ask_at().map(|at| (at, "ask"));
         earlier(ask, self.link.until())

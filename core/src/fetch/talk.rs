@@ -1,4 +1,4 @@
-//! Asking: which bytes of whom, and in what words.
+//! Requests: which bytes of which source, and how.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::wire::http::{Alts, HeadWriter, RangeSpec};
 use crate::wire::queue::write_claim;
 
 impl Download {
-    /// The place engine of a source says it is time.
+    /// The queue client of a source says it is time to ask.
     pub(super) fn ask(&mut self, no: u32, cx: &mut Cx<'_>) {
         if self.state != State::Running {
             return;
@@ -27,7 +27,7 @@ impl Download {
             Link::None if self.choose(no, cx.config).is_none() => self.rest(no, cx),
             Link::None => self.dial(no, cx),
             Link::Kept { conn } => self.request(no, conn, cx),
-            // Already on the way; the reply decides when to ask again.
+            // A request is on its way; its reply decides when to ask again.
             Link::Dialing { .. } | Link::Asked { .. } | Link::Receiving(_) => {}
         }
     }
@@ -40,7 +40,7 @@ impl Download {
         cx.fx.output(Output::Dial { conn, to: src.at() });
     }
 
-    /// A dial succeeded: ask, for what is wanted by now.
+    /// A dial succeeded: requests what is needed by now.
     pub(super) fn dialed(&mut self, no: u32, conn: ConnId, local: IpAddr, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if let Link::Dialing { .. } = src.link {
@@ -50,8 +50,9 @@ impl Download {
         }
     }
 
-    /// There is nothing to ask this source for. A partial source may get
-    /// more, so it is asked again later, whatever it has said so far.
+    /// There is nothing to request from this source. A partial source may get
+    /// more of the file, so it is asked again later, whatever it has said so
+    /// far.
     fn rest(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if src.available.take().is_some() {
@@ -96,7 +97,7 @@ impl Download {
         head.finish()
     }
 
-    /// Tells whom we found good and whom dead (PQ-17).
+    /// Announces the sources we found good or dead (PQ-17).
     fn mesh(&self, no: u32, head: &mut HeadWriter, config: &Config) {
         let list = |fits: &dyn Fn(&Src) -> bool| {
             let others = self.sources.iter().filter(|&(&n, s)| n != no && !s.pushed && fits(s));
@@ -113,11 +114,11 @@ impl Download {
         }
     }
 
-    /// The bytes to ask a source for: the first that are missing and that
-    /// nobody else is bringing; a chunk of them when there are several
-    /// sources. When all are on their way, half of the longest stretch
-    /// somebody still has before it; or, only to keep a place in a line, some
-    /// of what is missing.
+    /// The range to request from a source: the first missing bytes that no
+    /// other source is sending, limited to a chunk when there are several
+    /// sources. When all missing bytes are being sent, the second half of the
+    /// longest range that some source still has to send; or, only to keep a
+    /// place in a queue, any missing bytes.
     pub(super) fn choose(&self, no: u32, config: &Config) -> Option<Range> {
         let src = self.sources.get(&no).filter(|src| src.usable())?;
         match self.choose_probe(no) {
@@ -151,7 +152,8 @@ impl Download {
         self.have.gaps(whole).first().copied().map(piece)
     }
 
-    /// Hangs up on sources whose remaining bytes have come from elsewhere.
+    /// Disconnects sources whose remaining bytes have been received from
+    /// others.
     pub(super) fn prune(&mut self, cx: &mut Cx<'_>) {
         let idle = |have: &RangeSet, s: &Src| match s.link {
             Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
@@ -169,7 +171,8 @@ impl Download {
 }
 
 /// Where a source can call us. When we listen on all our addresses, it is the
-/// one our connection to it left from; nobody can call "all addresses" (PQ-8).
+/// local address of our connection to it; an unspecified address cannot be
+/// called (PQ-8).
 fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
     if listen.ip().is_unspecified() {
         return Some(SocketAddr::new(local?, listen.port()));
@@ -177,7 +180,7 @@ fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
     Some(listen)
 }
 
-/// The parts of some ranges that a source has.
+/// The parts of these ranges that a source has.
 fn within(src: &Src, ranges: Vec<Range>) -> Vec<Range> {
     match &src.available {
         None => ranges,

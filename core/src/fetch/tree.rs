@@ -1,8 +1,9 @@
-//! The hash tree of a download (THEX): whom it is asked of.
+//! Requests the hash tree of a download (THEX).
 //!
-//! A source that has the tree says so, with its root, in what it answers. It is
-//! asked once, on a connection of its own: one on which a place is held or a
-//! file comes is not to be disturbed. Whoever cannot be dialed is not asked.
+//! A source that has the tree announces it, with its root, in its replies. It
+//! is asked once, on a separate connection, so that one that holds a place or
+//! transfers the file is not disturbed. Sources that cannot be dialed are not
+//! asked.
 
 use alloc::sync::Arc;
 
@@ -17,23 +18,24 @@ use crate::time::Instant;
 use crate::wire::http::{HeadWriter, ResponseHead};
 use crate::wire::thex::{self, ThexUri};
 
-/// So little is fetched again as a whole: its tree would cost more requests
-/// than its bytes, and a folder of such files would be hammering.
+/// Files up to this size are downloaded again as a whole: their tree would cost
+/// more requests than their bytes, and a folder of such files would be
+/// hammering.
 const SMALL: u64 = 256 * 1_024;
 
-/// A tree that is on its way.
+/// A tree that is being requested.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
-    /// The source.
+    /// The source it is requested from.
     no: u32,
     conn: ConnId,
     uri: ThexUri,
-    /// It is given up then.
+    /// The request is given up then.
     pub(super) until: Instant,
 }
 
 impl Download {
-    /// A source says that it has the tree.
+    /// A source announces that it has the tree.
     pub(super) fn hear_of_tree(&mut self, no: u32, head: &ResponseHead) {
         if self.sha1.is_none() || !matches!(head.status, 200 | 206 | 503) {
             return;
@@ -57,12 +59,12 @@ impl Download {
         })
     }
 
-    /// A tree is on its way, or may come.
+    /// True when a tree is being requested, or may be.
     pub(super) fn may_have_tree(&self) -> bool {
         self.checks.asking.is_some() || !self.checks.blind && self.next_for_tree().is_some()
     }
 
-    /// Asks for the tree, once there is somebody who has it.
+    /// Requests the tree, once a source has it.
     pub(super) fn ask_for_tree(&mut self, cx: &mut Cx<'_>) {
         let Checks { tree: None, asking: None, blind: false, .. } = self.checks else { return };
         if self.state != State::Running || self.size.is_none_or(|size| size == 0) {
@@ -77,12 +79,12 @@ impl Download {
         self.checks.asking = Some(Asking { no, conn, uri, until });
     }
 
-    /// True for the connection on which the tree is asked for.
+    /// True for the connection on which the tree is requested.
     pub(super) fn asks_for_tree_on(&self, conn: ConnId) -> bool {
         self.checks.asking.as_ref().is_some_and(|asking| asking.conn == conn)
     }
 
-    /// The dial is through.
+    /// The dial succeeded.
     pub(super) fn tree_dialed(&mut self, cx: &mut Cx<'_>) {
         let Some(asking) = &self.checks.asking else { return };
         let mut head = HeadWriter::request("GET", &asking.uri.target);
@@ -92,7 +94,7 @@ impl Download {
         cx.fx.output(Output::Write { conn: asking.conn, data: head.finish() });
     }
 
-    /// The head of the answer.
+    /// The head of the reply.
     pub(super) fn tree_reply(&mut self, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(conn) = self.checks.asking.as_ref().map(|asking| asking.conn) else { return };
         let chunked = head.headers.lists("Transfer-Encoding", "chunked");
@@ -109,7 +111,7 @@ impl Download {
         }
     }
 
-    /// The body of the answer.
+    /// The body of the reply.
     pub(super) fn tree_came(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         let Some(Asking { no, uri, .. }) = self.checks.asking.clone() else { return };
         let size = self.size.unwrap_or_default();
@@ -125,8 +127,8 @@ impl Download {
         }
     }
 
-    /// Nothing came of it: the next one is asked. When a wrong hash waited for
-    /// the tree, that has to be dealt with as it is without one.
+    /// The request failed: asks the next source. If a wrong SHA-1 was waiting
+    /// for the tree, continues as if there were none.
     pub(super) fn no_tree(&mut self, cx: &mut Cx<'_>) {
         self.leave_tree(cx);
         self.ask_for_tree(cx);
@@ -135,7 +137,7 @@ impl Download {
         }
     }
 
-    /// Closes the connection on which the tree is asked for.
+    /// Closes the connection on which the tree is requested.
     pub(super) fn leave_tree(&mut self, cx: &mut Cx<'_>) {
         if let Some(Asking { conn, .. }) = self.checks.asking.take() {
             cx.conns.forget(conn);
@@ -144,7 +146,7 @@ impl Download {
     }
 }
 
-/// A tree that the store remembered.
+/// A tree restored from the store.
 impl Checks {
     pub(super) fn restore(&mut self, size: Option<u64>, tree: Arc<Tree>) {
         if size == Some(tree.size()) {

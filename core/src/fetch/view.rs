@@ -1,46 +1,46 @@
-//! What a download looks like from outside. Instants are microseconds of the
-//! host.
+//! The state of a download as plain data. Times are the host's, in
+//! microseconds.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
-/// A download.
+/// The state of a download.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FetchView {
     /// Its number.
     pub fetch: u32,
     /// The file's name.
     pub name: String,
-    /// Bytes, once known.
+    /// Its size in bytes, once known.
     pub size: Option<u64>,
-    /// Bytes safe on disk.
+    /// Bytes that are safe on disk.
     pub have: u64,
-    /// Bytes of them that are the beginning of the file, without a gap; checked
-    /// ones, where there is a hash tree.
+    /// How many of them are the gapless beginning of the file; only verified
+    /// ones, when there is a hash tree.
     pub front: u64,
-    /// Where it downloads from.
+    /// Its sources.
     pub sources: Vec<SourceView>,
     /// `running`, `done`, or why it failed.
     pub state: String,
 }
 
-/// A source of a download.
+/// The state of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SourceView {
     /// Its address.
     pub at: String,
     /// `idle`, `dialing`, `asking`, `queued`, `receiving`, `waiting`, `lost`.
     pub state: String,
-    /// Position in its line.
+    /// Our position in its queue.
     pub position: Option<u32>,
-    /// Length of its line.
+    /// The length of its queue.
     pub length: Option<u32>,
-    /// When we ask next.
+    /// When we ask it next.
     pub ask_at: Option<u64>,
     /// When our place would be lost.
     pub deadline: Option<u64>,
-    /// Seconds until a slot, as the server says.
+    /// Estimated seconds until a slot, according to the server.
     pub eta: Option<u64>,
 }
