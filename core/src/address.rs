@@ -1,23 +1,23 @@
-//! What an address tells of whoever has it: how far it reaches, and which
-//! addresses one owner can have.
+//! What an address says about its owner: from how far away it can be reached,
+//! and which addresses one owner can have.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// From how far away an address can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// Nobody's: unspecified, reserved, for many at once.
+    /// From nowhere: unspecified, reserved or multicast.
     Nowhere,
     /// From the same machine.
     Machine,
-    /// From the same network of a house or a provider.
+    /// From the same private network, of a house or of a provider.
     Site,
-    /// From everywhere.
+    /// From anywhere.
     World,
 }
 
-/// How far an address reaches. An IPv4-mapped IPv6 address counts as the IPv4
-/// address in it.
+/// From how far away an address can be reached. An IPv4-mapped IPv6 address
+/// counts as the IPv4 address in it.
 pub const fn reach(ip: IpAddr) -> Reach {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
@@ -48,39 +48,39 @@ pub const fn reach(ip: IpAddr) -> Reach {
 }
 
 /// The same address, with an IPv4-mapped IPv6 address turned into the IPv4
-/// address in it, so that one servent has one address.
+/// address in it, so that one servent has only one address.
 pub(crate) const fn canonical(at: SocketAddr) -> SocketAddr {
     SocketAddr::new(at.ip().to_canonical(), at.port())
 }
 
-/// True when somebody at `teller` can honestly know somebody at `at`. An address
-/// that reaches nobody is never plausible, nor is one that reaches less far than
-/// the teller's own: a stranger must not make us, or others, dial into a network
-/// of ours.
+/// True when a peer at `teller` can plausibly know the address `at`. An address
+/// that cannot be reached is never plausible, nor is one of narrower reach than
+/// the teller's own: a stranger must not make us, or others, dial into our
+/// private network.
 pub(crate) fn plausible(at: IpAddr, teller: IpAddr) -> bool {
     let there = reach(at);
     there != Reach::Nowhere && there >= reach(teller)
 }
 
-/// True for who can only be reached from the same network or machine.
+/// True when the address can only be reached from the same network or machine.
 pub(crate) fn is_nearby(ip: IpAddr) -> bool {
     matches!(reach(ip), Reach::Machine | Reach::Site)
 }
 
-/// True when we may connect to `at` because somebody at `teller` names it: in a
-/// push, a pong or a list of hosts, as another holder of a file, for a call to a
-/// place in line.
+/// True when we may connect to `at` because a peer at `teller` named it: in a
+/// push, a pong or a list of hosts, as an alternate source of a file, or as the
+/// callback address of a place in the queue.
 #[must_use]
 pub fn may_knock(at: SocketAddr, teller: IpAddr) -> bool {
     at.port() >= LOWEST_PORT && plausible(at.ip(), teller)
 }
 
-/// The lowest port at which a stranger can make us knock: below it are the
-/// services of whole systems, which no servent listens beside.
+/// The lowest port that a stranger can make us dial: below it are system
+/// services, and no servent listens there.
 pub(crate) const LOWEST_PORT: u16 = 1_024;
 
-/// Who a limit per address is counted for: an IPv4 address, or the /64
-/// network that one IPv6 host can draw addresses from.
+/// The owner that limits per address are counted for: an IPv4 address, or the
+/// /64 network from which one IPv6 host can take addresses.
 pub const fn owner(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !(u64::MAX as u128))),

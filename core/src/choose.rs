@@ -38,7 +38,7 @@ enum Source {
     Every(Odometer),
 }
 
-/// The choices of an exhaustive run: what was taken, out of how many.
+/// The choices of an exhaustive run: which was taken, out of how many.
 #[derive(Debug, Clone, Default)]
 struct Odometer {
     digits: Vec<(u64, u64)>,
@@ -52,7 +52,8 @@ impl Choose {
         Self { source: Source::Dice(Box::new(Rng::new(seed))) }
     }
 
-    /// Choices from a fuzzer's bytes; when they run out, always the first.
+    /// Choices from a fuzzer's bytes; when they run out, always the first
+    /// choice.
     #[must_use]
     pub const fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { source: Source::Bytes { bytes, at: 0 } }
@@ -65,7 +66,7 @@ impl Choose {
     }
 
     /// Goes on to the next combination of an exhaustive run; false when all
-    /// were had, and for the other sources.
+    /// have been tried, and for the other sources.
     pub fn advance(&mut self) -> bool {
         let Source::Every(odometer) = &mut self.source else { return false };
         odometer.at = 0;
@@ -121,7 +122,7 @@ impl Choose {
         &items[usize::try_from(i).unwrap_or(0)]
     }
 
-    /// True `numerator` times in `denominator`.
+    /// True with probability `numerator / denominator`.
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }

@@ -1,18 +1,18 @@
-//! How the events of every protocol are asked what they obey.
+//! Gives the events of every protocol the requirement they obey.
 
-/// Lets an event of a protocol be asked which requirement is behind it and
-/// where that is written. The type says both at once in a function `source` of
-/// its own.
+/// Generates `id` and `clause` for an event type: which requirement an event
+/// obeys, and where that is written. The type provides both at once in its own
+/// function `source`.
 macro_rules! obeys {
     ($event:ty) => {
         impl $event {
-            /// The requirement behind it, as the specification tests name it.
+            /// The requirement it obeys, as the specification tests name it.
             #[must_use]
             pub const fn id(&self) -> &'static str {
                 self.source().0
             }
 
-            /// Where that is written: the text, and the place in it.
+            /// Where the requirement is written: the text, and the place in it.
             #[must_use]
             pub const fn clause(&self) -> &'static str {
                 self.source().1

@@ -1,4 +1,5 @@
-//! The one shape: inputs and instants in, effects out, nothing kept back.
+//! The trait of all engines: inputs and instants in, effects out, nothing kept
+//! back.
 //!
 //! An engine pushes every consequence of an input into the caller's list and
 //! keeps no outbox of its own, so a forgotten drain is impossible and the
@@ -8,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::time::Instant;
 
-/// A state machine that owns no clock, no dice and no input or output.
+/// A state machine with no clock, randomness, input or output of its own.
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx, FxOf};
@@ -47,7 +48,7 @@ pub trait Engine {
     type Input;
     /// What it asks its host to do.
     type Output;
-    /// What it tells whoever watches. Never needed for correct operation.
+    /// What it reports to observers. Never needed for correct operation.
     type Event;
 
     /// Takes one input. Cannot fail: a peer's fault is an event plus an
@@ -63,7 +64,7 @@ pub trait Engine {
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 }
 
-/// The earlier of two timers, the first of two at the same instant.
+/// The earlier of two timers; `one` when both are due at the same instant.
 #[must_use]
 #[doc(hidden)]
 pub fn earlier<T>(one: Option<(Instant, T)>, other: Option<(Instant, T)>) -> Option<(Instant, T)> {
@@ -73,12 +74,12 @@ pub fn earlier<T>(one: Option<(Instant, T)>, other: Option<(Instant, T)>) -> Opt
     }
 }
 
-/// One consequence: something to do, or something to know.
+/// One consequence of an input: something to do, or something to report.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Effect<O, E> {
     /// For the host to carry out.
     Output(O),
-    /// For whoever watches.
+    /// For observers: logs, traces, oracles.
     Event(E),
 }
 
@@ -115,12 +116,12 @@ impl<O, E> Fx<O, E> {
         Self { list: Vec::new() }
     }
 
-    /// Adds something to do.
+    /// Adds an output.
     pub fn output(&mut self, output: O) {
         self.list.push(Effect::Output(output));
     }
 
-    /// Adds something to know.
+    /// Adds an event.
     pub fn event(&mut self, event: impl Into<E>) {
         self.list.push(Effect::Event(event.into()));
     }
@@ -136,7 +137,7 @@ impl<O, E> Fx<O, E> {
         self.list.drain(..)
     }
 
-    /// True when nothing happened.
+    /// True when there are no effects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -156,7 +157,7 @@ impl<O, E> Fx<O, E> {
         })
     }
 
-    /// The events alone, for tests and watchers.
+    /// The events alone, for tests and observers.
     pub fn events(&self) -> impl Iterator<Item = &E> {
         self.list.iter().filter_map(|e| match e {
             Effect::Event(e) => Some(e),

@@ -19,7 +19,8 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: From<Vec<u8>>>(
     HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map(T::from).map_err(D::Error::custom)
 }
 
-/// A 64-bit number as 16 digits: JavaScript's numbers end at 2^53.
+/// A 64-bit number as 16 digits, because JavaScript's numbers are exact only up
+/// to 2^53.
 pub(crate) mod number {
     use super::*;
 

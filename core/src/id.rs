@@ -1,5 +1,5 @@
-//! Names for things: small typed numbers, and the random 128-bit ids that
-//! travel as 32 hexadecimal digits.
+//! Identifiers: small typed numbers, and the random 128-bit ids that are
+//! written as 32 hexadecimal digits.
 
 use alloc::string::String;
 use core::cmp::Ordering;
@@ -24,23 +24,23 @@ pub struct ConnId(pub u64);
 #[serde(transparent)]
 pub struct FileIndex(pub u32);
 
-/// A download of ours.
+/// One of our downloads.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct FetchId(pub u32);
 
-/// A node of a world; a servent on its own is number 0.
+/// A node of a simulated world; a servent outside of one is number 0.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct NodeId(pub u32);
 
-/// What a file is, whatever its URL says: equal keys mean equal content.
-/// The host derives it from path, size and mtime, so that it stays the same
-/// while the SHA-1 becomes known, and over a restart.
+/// Identifies a file's content, whatever its URL is: equal keys mean equal
+/// content. The host derives it from path, size and mtime, so that it does not
+/// change when the SHA-1 becomes known, nor over a restart.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -51,7 +51,7 @@ pub struct FileKey(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Guid(pub [u8; 16]);
 
-/// The order of the bytes, compared as one number: maps are searched by it.
+/// Ordered by the bytes as one big-endian number; maps are keyed by it.
 impl Ord for Guid {
     fn cmp(&self, other: &Self) -> Ordering {
         u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
@@ -74,7 +74,7 @@ impl PartialOrd for Guid {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha1(pub [u8; 20]);
 
-/// The root of a file's hash tree, or another node of it (THEX), written as 39
+/// The root, or another node, of a file's hash tree (THEX), written as 39
 /// base-32 digits.
 ///
 /// ```
@@ -107,9 +107,9 @@ impl Sha1 {
         Some(sha1)
     }
 
-    /// From `urn:sha1:<32 base-32 digits>`, or from a bitprint, which is
-    /// `urn:bitprint:`, the same digits, a dot and those of the hash tree; the
-    /// prefix in either case.
+    /// From `urn:sha1:<32 base-32 digits>`, or from a bitprint:
+    /// `urn:bitprint:`, the same digits, a dot and the root of the hash tree.
+    /// The prefix may be in either case.
     #[must_use]
     pub fn parse_urn(urn: &[u8]) -> Option<Self> {
         let after = |name: &[u8]| {

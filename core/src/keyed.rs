@@ -1,5 +1,5 @@
-//! Hash maps for the few places where a benchmark asks for one: keyed from
-//! our own seed, because strangers choose the keys, and never iterated,
+//! Hash maps for the few places where a benchmark asks for one. They are keyed
+//! from our own seed, because strangers choose the keys, and never iterated,
 //! because their order must not decide anything.
 
 use core::hash::BuildHasher;
@@ -9,7 +9,7 @@ use siphasher::sip128::{self, Hasher128 as _};
 
 use crate::rng::Rng;
 
-/// Builds SipHash-1-3 with a key drawn from the node's own dice.
+/// Builds SipHash-1-3 with a key drawn from the node's own random numbers.
 #[derive(Clone, Debug)]
 pub struct Key(u64, u64);
 
@@ -33,23 +33,23 @@ impl BuildHasher for Key {
     }
 }
 
-/// The 128 bits of what was written to [`Key::wide`]: two different things
-/// never have the same in practice, and no stranger knows what they are.
+/// The 128-bit hash of what was written to [`Key::wide`]: collisions do not
+/// occur in practice, and no stranger can predict it.
 #[must_use]
 pub fn finish(hasher: &sip128::SipHasher13) -> u128 {
     hasher.finish128().as_u128()
 }
 
-/// Hashes an id of sixteen bytes in a tenth of the time of [`Key::wide`]:
-/// every message of the overlay needs it twice.
+/// Hashes a 16-byte id in a tenth of the time of [`Key::wide`]: every message
+/// of the overlay needs it twice.
 ///
-/// Two multiplications under four secret words. The first is the step NH of
-/// UMAC: of two ids chosen without knowing the words, the 128 bits of the
-/// product are the same with a probability of 2^-64 at most. The second spreads
-/// them, so that ids in a row do not land in a row. That is all a table needs
-/// as long as nobody learns a hash: they are drawn for each process, and a
-/// peer sees nothing of them but whether an id was there before. SipHash
-/// would also hold if hashes were known; nothing tells them.
+/// Two multiplications keyed with four secret words. The first is the step NH
+/// of UMAC: for two ids chosen without knowing the words, the 128-bit products
+/// are equal with a probability of at most 2^-64. The second spreads them, so
+/// that successive ids do not get successive hashes. That is enough for a table
+/// as long as nobody learns a hash: the words are drawn for each process, and
+/// all a peer can observe is whether an id was seen before. SipHash would also
+/// hold if hashes were known, but nothing reveals them.
 #[derive(Clone, Debug)]
 pub struct IdKey([u64; 4]);
 
@@ -59,14 +59,15 @@ impl IdKey {
         Self(core::array::from_fn(|_| rng.next_u64()))
     }
 
-    /// The hash of the two halves of an id; its lower 96 bits are of use.
+    /// The hash of the two halves of an id; use its lower 96 bits.
     #[must_use]
     #[inline]
     pub fn hash(&self, first: u64, second: u64) -> u128 {
         let [a, b, c, d] = self.0;
         let (low, high) = product(first.wrapping_add(a), second.wrapping_add(b));
         let (spread, far) = product(low ^ c, high ^ d);
-        // The product's own bits beside the spread ones: both have to be equal.
+        // The product's own bits beside the spread ones: two ids collide only
+        // if both are equal.
         u128::from(spread ^ far) | u128::from(low.rotate_left(32) ^ high ^ far) << 64
     }
 }
@@ -89,9 +90,9 @@ mod tests {
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
 
-    /// What a stranger would try: ids in a row, ids that differ in one bit,
-    /// halves that are the same. In every third of the hash they lie as thrown
-    /// at random, under whatever key.
+    /// What an attacker would try: successive ids, ids that differ in one bit,
+    /// ids with equal halves. In each third of the hash they are spread like
+    /// random ones, under any key.
     #[test]
     fn chosen_ids_spread_as_drawn_ones() {
         const COUNT: u64 = 1 << 14;
@@ -113,13 +114,14 @@ mod tests {
                 for third in 0..3 {
                     let part = |hash: &u128| (hash >> (32 * third)) as u32;
                     let apart: BTreeSet<u32> = hashes.iter().map(part).collect();
-                    // Of 2^14 thrown at 2^32 places 0.03 meet.
+                    // Of 2^14 random hashes into 2^32 values, 0.03 pairs are
+                    // expected to collide.
                     assert!(apart.len() + 4 >= ids.len(), "{} of {}", apart.len(), ids.len());
                     for low in [0, 24] {
                         let mut shards = [0_usize; 256];
                         hashes.iter().for_each(|h| shards[(part(h) >> low & 255) as usize] += 1);
                         let most = shards.iter().max().copied().unwrap_or(0);
-                        // Mean and eight deviations.
+                        // The mean plus eight standard deviations.
                         let mean = ids.len() / 256;
                         assert!(most <= mean + 8 * (mean.isqrt() + 1), "{most} beside {mean}");
                     }

@@ -4,10 +4,11 @@
 //! Queueing, PARQ), an overlay finds files (Gnutella), messages travel over
 //! datagrams reliably and in order (UNICAST3), and swarms hand pieces on
 //! (PDTP). This crate decides all of that and does none of it: it opens no
-//! socket or file, starts no thread, reads no clock and throws no die. A
-//! *host* passes instants and inputs in, and carries out the outputs it gets
-//! back. Whatever happened can therefore be run again, on any machine, to the
-//! same bit.
+//! (PDTP). This crate makes every decision and carries out none of them: it
+//! opens no socket or file, starts no thread, reads no clock and draws no
+//! randomness from outside. A *host* passes instants and inputs in, and carries
+//! out the outputs it gets back. Whatever happened can therefore be run again,
+//! on any machine, to the same bit.
 //!
 //! # Choose your door
 //!
@@ -29,9 +30,8 @@
 //!
 //! # A host in 25 lines
 //!
-//! This one shares one file out of memory with one client. A host with
-//! sockets does the same: only where inputs come from, and where outputs go,
-//! is different.
+//! This one shares one file from memory with one client. A host with sockets
+//! does the same; only where inputs come from, and where outputs go, differs.
 //!
 //! ```
 //! use servent_core::engine::{Effect, Engine, Fx};
@@ -84,13 +84,13 @@
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |
 //! | [`fetch`] | downloads from several sources |
-//! | [`routing`] | the overlay: what becomes of every message |
+//! | [`routing`] | the overlay: where each message is sent, and when it is dropped |
 //! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
-//! | [`swarm`] | pieces of files between many: coordinator and clients |
+//! | [`swarm`] | pieces of files exchanged by many peers: coordinator and clients |
 //!
-//! What is public and not listed is for the other crates of this workspace,
-//! and may change at any time.
+//! Public items that are not listed here are for the other crates of this
+//! workspace, and may change at any time.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,8 +1,8 @@
-//! Lists of ranges that are in order and apart.
+//! Sorted lists of disjoint ranges.
 
 use alloc::vec::Vec;
 
-/// Adds a range `start..end`; those it touches become one with it.
+/// Adds the range `start..end`, merged with those it overlaps or touches.
 pub fn join(list: &mut Vec<(u64, u64)>, mut start: u64, mut end: u64) {
     let from = list.partition_point(|(_, e)| *e < start);
     let to = list.partition_point(|(s, _)| *s <= end);

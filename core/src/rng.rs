@@ -1,4 +1,4 @@
-//! Dice: one seed, and a named stream for everybody who throws them.
+//! Random numbers: one seed, and a named stream for everybody who draws.
 //!
 //! The integer helpers are ours because traces must live longer than the
 //! sampling code of a general library.
@@ -21,8 +21,8 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 #[derive(Clone, Debug)]
 pub struct Rng {
     seed: u64,
-    /// Made with the first number drawn: a stream holds three hundred bytes,
-    /// and many are only forked.
+    /// Created when the first number is drawn: a stream takes three hundred
+    /// bytes, and many are only forked from.
     stream: Option<Box<ChaCha8Rng>>,
 }
 
@@ -33,8 +33,8 @@ impl Rng {
         Self { seed, stream: None }
     }
 
-    /// A stream of its own for `name` and `index`. Forking draws nothing, so
-    /// a new fork never changes the numbers anybody else sees.
+    /// An independent stream for `name` and `index`. Forking draws nothing, so
+    /// a new fork never changes the numbers of other streams.
     #[must_use]
     pub fn fork(&self, name: &str, index: u64) -> Self {
         let mut h = self.seed ^ 0x5eed_0f5e_17e2_7d1c;
@@ -53,7 +53,7 @@ impl Rng {
         self.stream().next_u64()
     }
 
-    /// A number in `0..n`, evenly (Lemire's method); 0 when `n` is 0.
+    /// A uniform number in `0..n` (Lemire's method); 0 when `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(n);
@@ -73,7 +73,7 @@ impl Rng {
         }
     }
 
-    /// True `numerator` times in `denominator`.
+    /// True with probability `numerator / denominator`.
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }
@@ -91,7 +91,7 @@ impl Rng {
     }
 }
 
-/// SplitMix64's finaliser: every input bit reaches every output bit.
+/// SplitMix64's finaliser: every input bit affects every output bit.
 const fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

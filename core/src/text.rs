@@ -1,8 +1,8 @@
-//! Numbers as people read them, and what strangers wrote as they may see it.
+//! Numbers formatted for people, and text of strangers made safe to print.
 
 use core::fmt::{self, Write as _};
 
-/// A number of bytes for people: in binary units, rounded, three digits.
+/// A number of bytes for people: in binary units, rounded to three digits.
 #[derive(Debug, Clone, Copy)]
 pub struct Size(pub u64);
 
@@ -24,10 +24,10 @@ impl fmt::Display for Size {
     }
 }
 
-/// What a stranger wrote, as part of a line for people: everything that moves
-/// the cursor, turns the direction of the text, ends the line or cannot be seen
-/// is written out as `\u{…}`; so is what would look like another field of the
-/// line: blanks at its ends or in a row, and the colon of an address.
+/// Text of a stranger as part of a line for people. Everything that moves the
+/// cursor, changes the direction of the text, ends the line or is invisible is
+/// escaped as `\u{…}`; so is what could be taken for another field of the line:
+/// leading, trailing and repeated blanks, and the colon of a URL.
 ///
 /// ```
 /// use servent_core::text::Shown;
@@ -59,8 +59,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A text of several lines for people, that strangers may have had a part in:
-/// of what cannot be seen only line ends are kept as they are.
+/// Text of several lines that may contain a stranger's words: invisible
+/// characters are escaped, except for line ends.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines<'a>(pub &'a str);
 
@@ -73,10 +73,11 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// True for what has no picture of its own. Marks that belong to the letter
-/// before them have.
+/// True for characters that are invisible by themselves. Combining marks are
+/// visible: they belong to the letter before them.
 fn is_hidden(c: char) -> bool {
-    // Behind a letter only what cannot be printed, and quotes, are escaped.
+    // After a letter, `escape_debug` escapes only unprintable characters and
+    // quotes.
     let mut two = [b'a'; 5];
     let length = 1 + c.encode_utf8(&mut two[1..]).len();
     let two = core::str::from_utf8(&two[..length]).unwrap_or_default();

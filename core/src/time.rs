@@ -29,7 +29,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The host's zero.
     pub const ZERO: Self = Self(0);
-    /// Later than every deadline that can be met.
+    /// Later than any deadline that is ever set.
     pub const MAX: Self = Self(u64::MAX);
 
     /// From microseconds since the host's zero.
@@ -47,7 +47,7 @@ impl Instant {
     pub const fn as_micros(self) -> u64 {
         self.0
     }
-    /// How long after `earlier` this is; zero when it is not.
+    /// How long this is after `earlier`; zero when it is before.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -55,9 +55,9 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// No time.
     pub const ZERO: Self = Self(0);
-    /// Longer than anything.
+    /// The longest time there is.
     pub const MAX: Self = Self(u64::MAX);
 
     /// From microseconds.
@@ -90,7 +90,8 @@ impl Duration {
     pub const fn as_secs(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// In whole seconds, rounded up: what a header that promises may say.
+    /// In whole seconds, rounded up, for headers that must not promise too
+    /// little.
     #[must_use]
     pub const fn as_secs_ceil(self) -> u64 {
         self.0.div_ceil(1_000_000)
@@ -104,9 +105,9 @@ impl Duration {
         let whole = self.0 as u128 * numerator as u128 / denominator as u128;
         Self(if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 })
     }
-    /// An interval of a protocol as a run has it whose times are divided by
-    /// `time_scale` (0 counts as 1). Never nothing: a timer that is due again
-    /// at once would be due forever.
+    /// A protocol interval divided by `time_scale` (0 counts as 1), for runs
+    /// with shortened times. At least one microsecond: a timer of zero would be
+    /// due again at once, forever.
     #[must_use]
     pub const fn scaled(self, time_scale: u32) -> Self {
         let by = if time_scale == 0 { 1 } else { time_scale as u64 };
