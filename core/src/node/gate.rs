@@ -19,7 +19,7 @@ use crate::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause, and how long failed dials are remembered.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Targets that are remembered, and addresses.
+/// Maximum number of targets remembered, and of addresses.
 const TABLE: usize = 4_096;
 /// The window over which the total of dials is counted.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ pub(super) struct Gate {
     owners: BTreeMap<IpAddr, Vain>,
     /// Dials in the current window, and when the window began.
     all: (Instant, u32),
-    /// When those were forgotten last that nobody names any more.
+    /// When old entries were last removed.
     forgot: Instant,
 }
 
@@ -105,8 +105,8 @@ impl Gate {
         self.targets.len().max(self.owners.len()) >= TABLE
     }
 
-    /// Forgets whom nobody has named for long; that walks the tables, so it is
-    /// seldom.
+    /// Removes entries that are too old to matter. It walks the tables, so it is
+    /// rarely done.
     fn forget(&mut self, now: Instant) {
         let pause = if self.is_full() { PAUSE } else { LONGEST };
         if now.since(self.forgot) < pause {
