@@ -1,4 +1,4 @@
-//! Something that is done to a world, at an instant.
+//! An action on a world, at an instant.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use crate::error::{self, ScenarioError};
 use servent_core::time::Instant;
 
-/// Something that is done at an instant. In JSON `{"at": µs, "kill": {…}}`;
-/// without `at` it is the beginning.
+/// An action at an instant. In JSON `{"at": µs, "kill": {…}}`; without `at` it
+/// happens at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", bound(deserialize = "A: DeserializeOwned"))]
 pub struct At<A> {
-    /// When.
+    /// The instant.
     pub at: Instant,
-    /// What.
+    /// The action.
     #[serde(flatten)]
     pub act: A,
 }
@@ -25,8 +25,8 @@ pub struct At<A> {
 impl<A: DeserializeOwned> TryFrom<Map<String, Value>> for At<A> {
     type Error = serde_json::Error;
 
-    /// A flattened field cannot refuse what is unknown beside it: `at` is
-    /// taken out, and one entry must be left.
+    /// A flattened field cannot reject unknown keys beside it: `at` is taken
+    /// out, and exactly one entry must be left.
     fn try_from(mut entries: Map<String, Value>) -> Result<Self, Self::Error> {
         let within = |name: &str, why| Self::Error::custom(format!("`{name}`: {why}"));
         let at = entries.remove("at").map(serde_json::from_value).transpose();
@@ -40,10 +40,10 @@ impl<A: DeserializeOwned> TryFrom<Map<String, Value>> for At<A> {
 }
 
 impl<A: DeserializeOwned> At<A> {
-    /// Reads one.
+    /// Parses one from JSON.
     ///
     /// # Errors
-    /// When the text is none.
+    /// When the text is not such an action.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         error::read(text)
     }

@@ -1,4 +1,4 @@
-//! A bench to try nodes on: an in-memory host for a handful of them.
+//! A test bench: an in-memory host for a few nodes.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -16,12 +16,12 @@ use crate::links::datagram::Link;
 use crate::queue::{Fault, Profile, Queue, Scenario};
 use crate::world::World;
 
-/// A few nodes, the wires between them, and a clock that runs as fast as it
-/// can.
+/// A few nodes, the links between them, and a clock that runs as fast as
+/// possible.
 ///
-/// Every node is the one the program runs; the bench does what a host does:
-/// it dials, carries bytes and datagrams, keeps files and disks, and runs
-/// timers. Contents of files are virtual, so their sizes cost nothing.
+/// Every node is the one the program runs. The bench does what a host does: it
+/// opens connections, carries bytes and datagrams, keeps files and disks, and
+/// runs timers. File contents are virtual, so large files cost nothing.
 ///
 /// ```
 /// use servent_core::node::Config;
@@ -36,8 +36,8 @@ use crate::world::World;
 /// assert!(bench.run_until(Duration::from_secs(60), |bench| bench.fetched(bob) == 1));
 /// ```
 ///
-/// Whatever makes no sense panics with a sentence: a node that another bench
-/// has made, a file that nobody shares, two nodes of one name.
+/// Misuse panics with a sentence: a node of another bench, a file that is not
+/// shared, two nodes with one name.
 #[derive(Debug, Clone)]
 pub struct Bench {
     world: World<Queue>,
@@ -46,8 +46,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// An empty one. Everything random follows from the seed: the same calls
-    /// in the same order give the same run, to the last record.
+    /// An empty bench. Everything random is derived from the seed: the same
+    /// calls in the same order give the same run, to the last record.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let (servers, clients) = (Vec::new(), Vec::new());
@@ -55,12 +55,12 @@ impl Bench {
         Self { world: World::unchecked(&scenario), dice: Rng::new(seed), records: Vec::new() }
     }
 
-    /// Puts a node on the bench and starts it. Its wires carry a megabyte a
-    /// second each way, and are ten milliseconds long.
+    /// Adds a node to the bench and starts it. Its link carries a megabyte per
+    /// second each way, with a latency of ten milliseconds.
     ///
     /// # Panics
-    /// When there is a node of that name already, or its swarms are switched
-    /// on: a bench has no pieces of files ([`crate::swarm`] has).
+    /// When there is a node of that name already, or the node has swarm
+    /// services: the bench has no pieces of files ([`crate::swarm`] has).
     pub fn node(&mut self, name: &str, config: Config) -> NodeId {
         let taken = self.world.profiles().iter().any(|profile| profile.name == name);
         assert!(!taken, "there is a node called {name} already");
@@ -69,8 +69,8 @@ impl Bench {
         self.between(|world| world.add(name, config))
     }
 
-    /// Gives a node other wires: bytes a second up and down, and how long it
-    /// takes to the middle of the network.
+    /// Changes a node's link: bytes per second up and down, and the latency to
+    /// the middle of the network.
     ///
     /// # Panics
     /// When there is no such node, or a wire carries nothing.
@@ -81,8 +81,8 @@ impl Bench {
         (profile.up, profile.down, profile.latency) = (up, down, latency);
     }
 
-    /// What happens to datagrams from now on, between any two nodes. The way
-    /// of both ends' wires is added.
+    /// Sets what happens to datagrams from now on, between any two nodes. The
+    /// latencies of both nodes' links are added.
     ///
     /// # Panics
     /// When a ratio is more than one or of 0, or a time is out of its range.
@@ -93,7 +93,7 @@ impl Bench {
         self.world.set_datagrams(link);
     }
 
-    /// Where a node listens: for commands that name an address.
+    /// The address a node listens on, for commands that need one.
     ///
     /// # Panics
     /// When there is no such node.
@@ -102,7 +102,8 @@ impl Bench {
         self.profile(node).at
     }
 
-    /// A node shares a file of so many bytes from now on; its SHA-1.
+    /// Shares a file of `size` bytes from a node from now on; returns its
+    /// SHA-1.
     ///
     /// # Panics
     /// When there is no such node, or it shares a file of that name already.
@@ -115,7 +116,7 @@ impl Bench {
         sha1
     }
 
-    /// A node downloads a file of another one, by its name.
+    /// Downloads a file from another node, by its name.
     ///
     /// # Panics
     /// When there is no such node, it is down, or the other one shares no
@@ -129,13 +130,13 @@ impl Bench {
         self.command(node, Command::Get(get));
     }
 
-    /// A node sends a message to another one, in order with the others. Both
-    /// need `datagrams` in their configuration.
+    /// Sends a message from a node to another one, in order with earlier ones.
+    /// Both need `datagrams` in their configuration.
     ///
     /// # Panics
-    /// When there is no such node, the sender is down, datagrams are switched
-    /// off at either end, or the sender's configuration does not allow a
-    /// message so long or another peer.
+    /// When there is no such node, the sender is down, datagrams are disabled
+    /// at either end, or the sender's configuration does not allow a message of
+    /// this length or another peer.
     pub fn send(&mut self, node: NodeId, to: NodeId, data: impl Into<Bytes>) {
         for end in [node, to] {
             let Profile { name, config, .. } = self.profile(end);
@@ -147,7 +148,7 @@ impl Bench {
         self.between(|world| world.send_message(node.0, to, message));
     }
 
-    /// Gives a node a command of its user. Its [`answers`](Self::answers) come
+    /// Passes a user's command to a node. Its [`answers`](Self::answers) come
     /// as the clock runs.
     ///
     /// # Panics
@@ -157,22 +158,23 @@ impl Bench {
         self.between(|world| world.give(node.0, Input::Command(command), None));
     }
 
-    /// Something goes wrong, a microsecond from now.
+    /// Injects a fault, which happens in a microsecond.
     ///
     /// # Panics
-    /// When it names a node that there is not.
+    /// When it names a node that does not exist.
     pub fn fault(&mut self, fault: Fault) {
         let at = self.world.now();
         self.world.inject(At { at, act: fault });
     }
 
-    /// Lets so much time pass.
+    /// Runs for this long.
     pub fn run_for(&mut self, time: Duration) {
         let until = self.world.now() + time;
         self.world.run_until(until, &mut self.records);
     }
 
-    /// Runs until something is true, at most for so long; whether it is.
+    /// Runs until `done` returns true, for at most `most`; returns whether it
+    /// did.
     pub fn run_until(&mut self, most: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
         let end = self.world.now() + most;
         loop {
@@ -187,13 +189,13 @@ impl Bench {
         }
     }
 
-    /// The clock of the bench; it began at zero.
+    /// The clock of the bench; it starts at zero.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.world.now()
     }
 
-    /// A node, to look at; `None` while it is down.
+    /// A node's engine, for inspection; `None` while it is down.
     ///
     /// # Panics
     /// When there is no such node.
@@ -202,7 +204,7 @@ impl Bench {
         self.world.node(node)
     }
 
-    /// How many downloads of a node are whole.
+    /// How many downloads of a node are complete.
     ///
     /// # Panics
     /// When there is no such node.
@@ -220,7 +222,7 @@ impl Bench {
         self.world.outcome(node).1
     }
 
-    /// Messages that were delivered to a node so far, in their order.
+    /// The messages delivered to a node so far, in order.
     ///
     /// # Panics
     /// When there is no such node.
@@ -229,7 +231,7 @@ impl Bench {
         self.world.delivered(node)
     }
 
-    /// What a node told its user so far.
+    /// A node's answers to its user so far.
     ///
     /// # Panics
     /// When there is no such node.
@@ -238,20 +240,20 @@ impl Bench {
         self.world.answers(node)
     }
 
-    /// Takes everything that was recorded since this was called last, and keeps
-    /// it no more: for a bench that runs for long.
+    /// Takes and removes everything that was recorded since the last call: for
+    /// a bench that runs for long.
     pub fn take_records(&mut self) -> Vec<Record> {
         core::mem::take(&mut self.records)
     }
 
-    /// Everything that was recorded, and not taken yet.
+    /// The records so far that were not taken yet.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The fingerprint of everything that was recorded: equal on every
-    /// machine for the same seed and the same calls.
+    /// The fingerprint of all records: equal on every machine for the same seed
+    /// and the same calls.
     #[must_use]
     pub const fn digest(&self) -> u64 {
         self.world.digest()
@@ -262,7 +264,7 @@ impl Bench {
     }
 
     fn profile(&self, node: NodeId) -> &Profile {
-        let _ = self.world.node(node); // Says so when there is none.
+        let _ = self.world.node(node); // Panics with a sentence if there is none.
         &self.world.profiles()[node.0 as usize]
     }
 

@@ -1,4 +1,4 @@
-//! What will happen, and in which order.
+//! The calendar: what will happen, and in which order.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -6,14 +6,14 @@ use core::cmp::Reverse;
 
 use servent_core::time::Instant;
 
-/// Due things in order of their instants; those of one instant in the order
+/// Planned events in order of their instants; those of one instant in the order
 /// in which they were planned, but faults before everything else. So a fault
-/// added while the world runs happens where it would have happened had it
-/// been planned from the beginning.
+/// added while the world runs happens where it would have happened if it had
+/// been planned from the start.
 #[derive(Debug, Clone)]
 pub(crate) struct Calendar<D> {
-    /// The instant, the order and the place in `dues`, in one number each: so
-    /// little has to be moved and compared.
+    /// The instant, the order and the place in `dues`, packed into one number
+    /// each, so that little has to be moved and compared.
     heap: BinaryHeap<Reverse<u128>>,
     dues: Vec<Option<D>>,
     free: Vec<u32>,
@@ -21,7 +21,8 @@ pub(crate) struct Calendar<D> {
 }
 
 const AFTER_FAULTS: u64 = 1 << 63;
-/// Bits for the place in `dues`: so many things can be planned at a time.
+/// Bits for the place in `dues`, which limit how many events can be planned at
+/// a time.
 const PLACE: u32 = 24;
 
 impl<D> Default for Calendar<D> {
@@ -31,12 +32,12 @@ impl<D> Default for Calendar<D> {
 }
 
 impl<D> Calendar<D> {
-    /// Plans something.
+    /// Plans an event.
     pub(crate) fn plan(&mut self, at: Instant, due: D) {
         self.insert(at, AFTER_FAULTS, due);
     }
 
-    /// Plans something that happens before all else of its instant.
+    /// Plans an event that happens before all others of its instant.
     pub(crate) fn plan_first(&mut self, at: Instant, due: D) {
         self.insert(at, 0, due);
     }
@@ -59,12 +60,12 @@ impl<D> Calendar<D> {
         self.heap.push(Reverse(when));
     }
 
-    /// When the next thing is due.
+    /// The instant of the next event.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse(when)| Instant::from_micros((when >> 64) as u64))
     }
 
-    /// Takes the next thing out.
+    /// Removes the next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, D)> {
         let Reverse(when) = self.heap.pop()?;
         let place = when as u32 & ((1 << PLACE) - 1);

@@ -1,7 +1,8 @@
-//! Oracles: what must be true of any run, judged by its records alone.
+//! Oracles: what must be true of any run, checked on its records alone.
 //!
-//! They know nothing of the engines. Each keeps its own small model of what
-//! the records claim, and speaks up when two records cannot both be right.
+//! They share no code with the engines. Each keeps its own small model of what
+//! the records say, and reports a violation when two records contradict each
+//! other.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -11,38 +12,38 @@ use serde::Serialize;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 
-/// All the rules of a protocol, watching one run.
+/// All the rules of a protocol, checked on one run.
 ///
-/// Give it every record in order, then say when the run ended.
+/// Pass it every record in order, then say when the run ended.
 pub trait Oracle {
-    /// What it reads.
+    /// The events of the protocol.
     type Event;
 
-    /// Takes the next record.
+    /// Checks the next record.
     fn see(&mut self, record: &Record<Self::Event>);
 
-    /// The run has ended, long enough after the last thing that went wrong:
-    /// whatever was begun must be done.
+    /// The run has ended, long enough after the last fault: everything that was
+    /// begun must be finished.
     fn finish(&mut self, end: Instant);
 
-    /// What was found so far, the first [`LIMIT`] of it.
+    /// The violations so far, the first [`LIMIT`] of them.
     fn violations(&self) -> &[Violation];
 }
 
-/// A rule that a run broke. Shown, it is a sentence.
+/// A rule that a run violated. Its `Display` is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// The record that cannot be right.
+    /// The record that violates it.
     pub seq: u64,
     /// When.
     pub at: Instant,
     /// Where.
     pub node: NodeId,
-    /// Which rule.
+    /// The rule.
     pub oracle: &'static str,
     /// The key of its sentence.
     pub key: &'static str,
-    /// What goes into the sentence, name and value.
+    /// The arguments of the sentence, name and value.
     pub args: Vec<(&'static str, String)>,
 }
 
@@ -58,7 +59,7 @@ impl Display for Violation {
     }
 }
 
-/// What a rule that was broken says.
+/// The sentence for a violated rule.
 fn sentence(key: &str) -> &str {
     match key {
         "check.aq_connection" => "an Active Queueing place outlived its connection",
@@ -116,7 +117,7 @@ fn sentence(key: &str) -> &str {
     }
 }
 
-/// Where an oracle puts what it found, all of it about one record.
+/// Where an oracle reports violations, all of them about one record.
 pub(crate) struct Found<'a> {
     place: (u64, Instant, NodeId),
     list: &'a mut Vec<Violation>,
@@ -133,22 +134,22 @@ impl<'a> Found<'a> {
         Self { place: (0, end, NodeId(0)), list }
     }
 
-    /// About what has this number, instant and node.
+    /// About the record with this number, instant and node.
     pub(crate) const fn about(place: (u64, Instant, NodeId), list: &'a mut Vec<Violation>) -> Self {
         Self { place, list }
     }
 
-    /// Where.
+    /// The node.
     pub(crate) const fn node(&self) -> NodeId {
         self.place.2
     }
 
-    /// When.
+    /// The instant.
     pub(crate) const fn now(&self) -> Instant {
         self.place.1
     }
 
-    /// A rule is broken.
+    /// Reports a violation.
     pub(crate) fn violation<D: Display>(
         &mut self,
         oracle: &'static str,
@@ -159,7 +160,7 @@ impl<'a> Found<'a> {
         self.violation_of(node, oracle, key, args);
     }
 
-    /// A rule is broken; what goes into its sentence is of several kinds.
+    /// Reports a violation; the arguments of its sentence have different types.
     pub(crate) fn broken(
         &mut self,
         oracle: &'static str,
@@ -169,7 +170,7 @@ impl<'a> Found<'a> {
         self.violation(oracle, key, args);
     }
 
-    /// A rule is broken by another node than the record is about.
+    /// Reports a violation by another node than the record's.
     pub(crate) fn violation_of<D: Display>(
         &mut self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, or with what is to be done in its world.
+//! What is wrong with a scenario, or with an action in its world.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -10,41 +10,41 @@ use serde::de::DeserializeOwned;
 use servent_core::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Why no world can be made of a scenario, or why something cannot be done in
-/// one. Shown, it is a sentence that begins with the place.
+/// Why no world can be made from a scenario, or why an action is impossible.
+/// Its `Display` is a sentence that begins with the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScenarioError {
-    /// The way to the key, as `clients[2].up`; empty for the whole, and in
-    /// what is to be done.
+    /// The path of the key, such as `clients[2].up`; empty for the scenario as
+    /// a whole, and for actions.
     pub place: String,
     /// What is wrong there.
     pub why: Wrong,
 }
 
-/// What is wrong in one place of a scenario.
+/// What is wrong at one place of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Wrong {
-    /// The text is none of a scenario: this, on this line.
+    /// The text is not a scenario; the parser's message, with the line.
     #[error("{0}")]
     Text(String),
-    /// A value is out of its range; times are microseconds.
+    /// A value is out of range; durations are in microseconds.
     #[error("{value} is not {}", range(*.least, *.most))]
     Range {
         /// The value.
         value: u64,
-        /// The least it may be.
+        /// The smallest allowed value.
         least: u64,
-        /// The most.
+        /// The largest allowed value.
         most: u64,
     },
-    /// A ratio, `[n, of]`, is of nothing, or more than one.
+    /// A ratio `[n, of]` has denominator 0, or is more than one.
     #[error("[{n}, {of}] is no ratio: it is [n, of], with n at most of, and of more than 0")]
     Ratio {
-        /// So many.
+        /// The numerator.
         n: u64,
-        /// Of so many.
+        /// The denominator.
         of: u64,
     },
     /// There are too few or too many of something.
@@ -54,16 +54,16 @@ pub enum Wrong {
         format!("more than {most}")
     })]
     Count {
-        /// Of what.
+        /// What there are too few or too many of.
         what: &'static str,
         /// How many.
         count: u64,
-        /// The fewest there may be.
+        /// The smallest allowed number.
         least: u64,
-        /// The most.
+        /// The largest allowed number.
         most: u64,
     },
-    /// It names something that there is not.
+    /// It names something that does not exist.
     #[error("there is no {what} {number}: there are {count}, numbered from 0")]
     Missing {
         /// A node, a client, a server.
@@ -73,7 +73,7 @@ pub enum Wrong {
         /// How many there are.
         count: u64,
     },
-    /// It names the same one twice where two are needed.
+    /// It names the same one twice where two different ones are needed.
     #[error("two different {what}s are needed, and {what} {number} is one")]
     Same {
         /// A node, a client.
@@ -81,7 +81,7 @@ pub enum Wrong {
         /// Its number.
         number: u32,
     },
-    /// A node would have to run, and is down now.
+    /// A node that is down would have to be running.
     #[error("node {node} is down; restart it first")]
     Down {
         /// Which.
@@ -101,7 +101,7 @@ pub enum Wrong {
         /// The other.
         b: u32,
     },
-    /// It is too late for a datagram to be lost, late or copied.
+    /// The datagram can no longer be dropped, delayed or duplicated.
     #[error("that datagram has arrived, or is lost already")]
     TooLate,
 }
@@ -126,12 +126,12 @@ impl From<Wrong> for ScenarioError {
 }
 
 impl ScenarioError {
-    /// Something is wrong in a place.
+    /// An error at a place.
     pub(crate) fn at(place: impl Into<String>, why: Wrong) -> Self {
         Self { place: place.into(), why }
     }
 
-    /// The same, seen from farther out.
+    /// The same error with its place inside `outer`.
     pub(crate) fn within(self, outer: impl Display) -> Self {
         let Self { place, why } = self;
         let place = if place.is_empty() { outer.to_string() } else { format!("{outer}.{place}") };
@@ -139,14 +139,14 @@ impl ScenarioError {
     }
 }
 
-/// Reads something of a scenario.
+/// Parses a part of a scenario.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ScenarioError> {
     serde_json::from_str(text).map_err(|why| Wrong::Text(why.to_string()).into())
 }
 
-/// Something that is written as a number.
+/// A value that is written as a number.
 pub(crate) trait Number {
-    /// As it is written: times in microseconds.
+    /// The number: durations in microseconds.
     fn written(self) -> u64;
 }
 
@@ -174,7 +174,7 @@ impl Number for Instant {
     }
 }
 
-/// A key has a value that is not too small and not too large.
+/// Checks that a key's value is in a range.
 pub(crate) fn within<N: Number>(
     key: &str,
     value: N,
@@ -188,12 +188,12 @@ pub(crate) fn within<N: Number>(
     Err(ScenarioError::at(key, Wrong::Range { value, least, most }))
 }
 
-/// A key has at least this value.
+/// Checks that a key's value is at least `least`.
 pub(crate) fn least<N: Number>(key: &str, value: N, least: N) -> Result<(), ScenarioError> {
     within(key, value.written(), least.written()..=u64::MAX)
 }
 
-/// There are not too few of something below a key, and not too many.
+/// Checks that the number of elements of a key is in a range.
 pub(crate) fn count(
     key: &str,
     what: &'static str,
@@ -207,12 +207,12 @@ pub(crate) fn count(
     Err(ScenarioError::at(key, Wrong::Count { what, count, least, most }))
 }
 
-/// There is one of this number.
+/// Checks that a number exists.
 pub(crate) fn there(what: &'static str, number: u32, count: u64) -> Result<(), Wrong> {
     if u64::from(number) < count { Ok(()) } else { Err(Wrong::Missing { what, number, count }) }
 }
 
-/// There are those that something names, and they are different ones.
+/// Checks that both numbers exist and are different.
 pub(crate) fn pair(
     what: &'static str,
     (first, second): (u32, Option<u32>),
@@ -224,7 +224,7 @@ pub(crate) fn pair(
     if first == second { Err(Wrong::Same { what, number: first }) } else { Ok(()) }
 }
 
-/// A key has a ratio.
+/// Checks a key's ratio.
 pub(crate) fn ratio(key: &str, (n, of): (u64, u64)) -> Result<(), ScenarioError> {
     if of > 0 && n <= of { Ok(()) } else { Err(ScenarioError::at(key, Wrong::Ratio { n, of })) }
 }

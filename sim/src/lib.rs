@@ -1,5 +1,5 @@
-//! Worlds of Servent's nodes that never really wait: links, disks, faults,
-//! scenarios, oracles, keyframes and seek.
+//! Simulated worlds of Servent's nodes that run without real waiting: links,
+//! disks, faults, scenarios, oracles, keyframes and seek.
 //!
 //! # A first world
 //!
@@ -25,8 +25,8 @@
 //!
 //! # Scenarios
 //!
-//! Worlds with people, faults and oracles come from a scenario, which is a
-//! struct or a file of JSON:
+//! Worlds with users, faults and oracles are made from a scenario, which is a
+//! struct or a JSON file:
 //!
 //! | module | what it simulates |
 //! |---|---|
@@ -35,10 +35,10 @@
 //! | [`unicast`] | messages over datagrams that get lost |
 //! | [`swarm`] | a coordinator, its source and its clients |
 //!
-//! Each has a `Scenario`, what can be done to it, presets, a generator of
-//! random ones (`random`), oracles (`check`) and what is shown of it.
-//! [`World`] runs one; [`Timeline`] travels in time over it, and opens a
-//! branch where something is done to its past.
+//! Each has a `Scenario`, actions, presets, a generator of random scenarios
+//! (`random`), oracles (`check`) and views. [`World`] runs one; [`Timeline`]
+//! travels in time over it, and opens a branch when something is done in its
+//! past.
 //!
 //! ```
 //! use servent_core::time::{Duration, Instant};
@@ -55,8 +55,8 @@
 //! assert_eq!(oracles.violations(), []); // Each would print as a sentence.
 //! ```
 //!
-//! What is public and not listed is for the other crates of this workspace,
-//! and may change at any time.
+//! Public items that are not listed here are for the other crates of this
+//! workspace, and may change at any time.
 #![no_std]
 #![forbid(unsafe_code)]
 

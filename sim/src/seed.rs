@@ -1,5 +1,5 @@
-//! The seed of a scenario as it is written: a number, or text in decimal or
-//! `0x…` where a number of JavaScript would lose digits.
+//! The textual form of a scenario's seed: a number, or text in decimal or `0x…`
+//! where a JavaScript number would lose digits.
 
 use alloc::string::String;
 

@@ -1,5 +1,6 @@
-//! Limits and intervals in a scenario. On a tape an unknown one is of a later
-//! program and skipped; here it is a slip of whoever wrote it, and refused.
+//! Strict parsing of limits and intervals in a scenario. On a tape an unknown
+//! key comes from a later program and is skipped; here it is a mistake in the
+//! scenario, and refused.
 
 use alloc::string::String;
 
@@ -7,7 +8,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// Reads a configuration that has no key its default does not have.
+/// Parses a configuration and refuses keys that its default does not have.
 pub(crate) fn deserialize<'de, C, D>(d: D) -> Result<C, D::Error>
 where
     C: Default + Serialize + DeserializeOwned,

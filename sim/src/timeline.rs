@@ -1,9 +1,9 @@
 //! Time travel: keyframes, a cursor, and branches.
 //!
 //! A keyframe is a clone of the world, and clones share what neither changes.
-//! Seeking is the nearest keyframe plus a re-run, which gives the very same
-//! world because nothing in it depends on anything else. A fault on the past
-//! opens a branch; the future that was known stays.
+//! Seeking restores the nearest keyframe and runs again, which gives exactly
+//! the same world because nothing in it depends on anything outside. A fault in
+//! the past opens a branch; the known future stays.
 
 use alloc::format;
 use alloc::string::String;
@@ -19,13 +19,13 @@ use servent_core::trace::{Digest, NodeId, Record};
 /// A record of a protocol's world.
 type RecordOf<P> = Record<<P as Protocol>::Event>;
 
-/// How closely keyframes stand, and how many there may be.
+/// The spacing and number of keyframes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyframes {
-    /// Calendar events between two keyframes, to begin with.
+    /// Calendar events between two keyframes, initially.
     pub every: u64,
-    /// Keyframes of one branch. When there would be more, every second one
-    /// goes and the distance doubles.
+    /// The most keyframes of one branch. Beyond that, every second one is
+    /// dropped and the spacing doubles.
     pub most: usize,
 }
 
@@ -38,9 +38,9 @@ impl Default for Keyframes {
 /// One line of history.
 #[derive(Debug, Clone)]
 pub struct Branch<P: Protocol> {
-    /// The branch it left, its first record of its own, and the instant.
+    /// The branch it forked from, its first own record, and the instant.
     pub parent: Option<(usize, u64, Instant)>,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     frontier: World<P>,
     records: Vec<RecordOf<P>>,
@@ -55,31 +55,31 @@ pub struct Timeline<P: Protocol> {
     pace: Keyframes,
     branch: usize,
     cursor: World<P>,
-    /// Records that have happened for whoever looks: a part of the cursor's
-    /// last batch may still be to come.
+    /// How many records have happened at the cursor: the last ones of the
+    /// cursor's last batch may still be to come.
     index: u64,
     now: Instant,
     scratch: Vec<RecordOf<P>>,
 }
 
 impl<P: Protocol> Timeline<P> {
-    /// Most branches at a time.
+    /// The most branches at one time.
     pub const BRANCHES: usize = 16;
 
-    /// At the beginning of a scenario.
+    /// A timeline at the start of a scenario.
     ///
     /// # Panics
-    /// When no world can be made of it; [`Timeline::try_new`] says so without
-    /// a panic.
+    /// When no world can be made from it; [`Timeline::try_new`] returns an
+    /// error instead.
     #[must_use]
     pub fn new(scenario: &P::Scenario, pace: Keyframes) -> Self {
         Self::at_start(World::new(scenario), pace)
     }
 
-    /// At the beginning of a scenario.
+    /// A timeline at the start of a scenario.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn try_new(scenario: &P::Scenario, pace: Keyframes) -> Result<Self, ScenarioError> {
         Ok(Self::at_start(World::try_new(scenario)?, pace))
     }
@@ -128,7 +128,7 @@ impl<P: Protocol> Timeline<P> {
         self.branches[self.branch].frontier.records()
     }
 
-    /// How far this branch is known.
+    /// How far this branch has been explored.
     #[must_use]
     pub fn frontier(&self) -> Instant {
         self.branches[self.branch].frontier.now()
@@ -146,7 +146,7 @@ impl<P: Protocol> Timeline<P> {
         self.branches.iter().map(|b| b.keyframes.len()).sum()
     }
 
-    /// The branches, the current one's number.
+    /// The branches, and the number of the current one.
     #[must_use]
     pub fn branches(&self) -> (&[Branch<P>], usize) {
         (&self.branches, self.branch)
@@ -185,8 +185,8 @@ impl<P: Protocol> Timeline<P> {
     pub fn divergence(&self, a: usize, b: usize) -> Option<u64> {
         let known = |branch: usize| self.branches.get(branch).map(|b| b.frontier.records());
         let both = known(a)?.min(known(b)?);
-        // By fingerprint: to compare all kinds of events field by field would be
-        // code for this alone.
+        // By fingerprint: comparing all kinds of events field by field would
+        // need code for this alone.
         let print = |branch: usize, i: u64| {
             let mut digest = Digest::default();
             if let Some(record) = self.record_of(branch, i) {
@@ -197,7 +197,7 @@ impl<P: Protocol> Timeline<P> {
         (self.fork_of(a, b)..both).find(|i| print(a, *i) != print(b, *i))
     }
 
-    /// Before this record two branches are one.
+    /// The first record after which two branches are separate.
     fn fork_of(&self, a: usize, b: usize) -> u64 {
         let line = |mut branch: usize| {
             let mut line = alloc::vec![(branch, u64::MAX)];
@@ -215,7 +215,7 @@ impl<P: Protocol> Timeline<P> {
             .unwrap_or(0)
     }
 
-    /// Runs the frontier on, at most so many calendar events and not beyond
+    /// Runs the frontier on, for at most `most` calendar events and not beyond
     /// `until`; true when it is there.
     pub fn explore(&mut self, until: Instant, most: u64) -> bool {
         let branch = &mut self.branches[self.branch];
@@ -230,7 +230,8 @@ impl<P: Protocol> Timeline<P> {
         false
     }
 
-    /// Goes to an instant: everything up to it has happened, nothing after.
+    /// Moves the cursor to an instant: everything up to it has happened,
+    /// nothing after.
     pub fn seek(&mut self, to: Instant) {
         self.explore(to, u64::MAX);
         let start = self.nearest(|w| w.now() <= to);
@@ -241,8 +242,8 @@ impl<P: Protocol> Timeline<P> {
         self.now = to;
     }
 
-    /// Moves on to an instant that is not past, at most so many calendar
-    /// events of the cursor; the instant reached.
+    /// Moves the cursor forward to an instant, by at most `most` calendar
+    /// events; returns the instant reached.
     pub fn advance(&mut self, to: Instant, most: u64) -> Instant {
         let mut left = most;
         while left > 0 && self.cursor.next_at().is_some_and(|at| at <= to) {
@@ -268,8 +269,8 @@ impl<P: Protocol> Timeline<P> {
         self.now
     }
 
-    /// Goes to just after record `i`; false when there is no such record
-    /// before `until`.
+    /// Moves the cursor to just after record `i`; false when there is no such
+    /// record before `until`.
     pub fn seek_record(&mut self, i: u64, until: Instant) -> bool {
         while self.record(i).is_none() {
             if self.explore(until, 256) && self.record(i).is_none() {
@@ -285,7 +286,7 @@ impl<P: Protocol> Timeline<P> {
         true
     }
 
-    /// The world just after record `i` of this branch, or before everything,
+    /// The world just after record `i` of this branch, or before all records,
     /// without moving the cursor.
     #[must_use]
     pub fn world_at(&self, i: Option<u64>) -> World<P> {
@@ -299,8 +300,8 @@ impl<P: Protocol> Timeline<P> {
         world
     }
 
-    /// The world just before record `i` of this branch is made, without moving
-    /// the cursor: what happens next makes it, and maybe others with it.
+    /// The world just before the event that makes record `i` of this branch,
+    /// and maybe others with it, without moving the cursor.
     #[must_use]
     pub fn world_before(&self, i: u64) -> World<P> {
         let made = self.world_at(i.checked_sub(1));
@@ -315,7 +316,7 @@ impl<P: Protocol> Timeline<P> {
         world
     }
 
-    /// One record on, or back; false at the end of what can be.
+    /// Moves one record forward or back; false at either end.
     pub fn step(&mut self, forward: bool, until: Instant) -> bool {
         if forward {
             return self.seek_record(self.index, until);
@@ -330,12 +331,12 @@ impl<P: Protocol> Timeline<P> {
         }
     }
 
-    /// One record of one node on, or back; false when there is none.
+    /// Moves one record of a node forward or back; false when there is none.
     ///
     /// # Panics
     /// When the world has no such node.
     pub fn step_node(&mut self, node: NodeId, forward: bool, until: Instant) -> bool {
-        let _ = self.cursor.known(node); // Says so when there is none.
+        let _ = self.cursor.known(node); // Panics with a sentence if there is none.
         if forward {
             let mut i = self.index;
             loop {
@@ -363,13 +364,13 @@ impl<P: Protocol> Timeline<P> {
         }
     }
 
-    /// A fault now. Where the future is already known it opens a branch,
-    /// otherwise it becomes part of this one. The branch it is in; `None`
-    /// when there are [`Timeline::BRANCHES`] already.
+    /// Injects a fault now. If the future is already known it opens a branch,
+    /// otherwise it becomes part of this one. Returns its branch; `None` when
+    /// there are [`Timeline::BRANCHES`] already.
     ///
     /// # Panics
-    /// When it names a node that there is not, or asks for too much;
-    /// [`World::possible`] says so without a panic.
+    /// When it names a node that does not exist, or exceeds a limit;
+    /// [`World::possible`] returns an error instead.
     pub fn inject(&mut self, fault: P::Fault) -> Option<usize> {
         let base = self.cursor.records();
         let known = self.cursor.now() < self.frontier() || base < self.count();
@@ -398,7 +399,7 @@ impl<P: Protocol> Timeline<P> {
         Some(self.branch)
     }
 
-    /// Looks at another branch, at the same instant; false when there is
+    /// Switches to another branch, at the same instant; false when there is
     /// none of that number.
     pub fn use_branch(&mut self, branch: usize) -> bool {
         if branch >= self.branches.len() {
@@ -421,7 +422,8 @@ impl<P: Protocol> Timeline<P> {
         &self.branches[branch].keyframes[i]
     }
 
-    /// The last keyframe on the way to here for which `before` holds.
+    /// The last keyframe of this branch and those it forked from for which
+    /// `before` holds.
     fn nearest(&self, before: impl Fn(&World<P>) -> bool) -> (usize, usize) {
         let mut branch = self.branch;
         loop {
@@ -435,9 +437,9 @@ impl<P: Protocol> Timeline<P> {
         }
     }
 
-    /// Makes the cursor stand at a keyframe, unless it already stands
-    /// between that keyframe and the goal, on this branch. A keyframe from
-    /// before a fault was injected learns of it here.
+    /// Moves the cursor to a keyframe, unless it is already between that
+    /// keyframe and the goal, on this branch. A keyframe from before a fault
+    /// was injected is told of that fault here.
     fn take_up(&mut self, start: (usize, usize), before: impl Fn(&World<P>) -> bool) {
         let faults = self.branches[self.branch].frontier.faults();
         let frame = self.keyframe(start);
@@ -457,19 +459,19 @@ impl<P: Protocol> Branch<P> {
         self.frontier.events()
     }
 
-    /// How far it is known: the instant, and how many records.
+    /// How far it is known: the instant, and the number of records.
     #[must_use]
     pub fn known(&self) -> (Instant, u64) {
         (self.frontier.now(), self.frontier.records())
     }
 
-    /// The fingerprint of all that is known of it.
+    /// The fingerprint of everything known of it.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.frontier.digest()
     }
 
-    /// Keeps a keyframe when the last one is far enough behind.
+    /// Keeps a keyframe when the last one is far enough back.
     fn keep(&mut self, most: usize) {
         let last = self.keyframes.last().map_or(0, World::events);
         if self.frontier.events() < last + self.every {

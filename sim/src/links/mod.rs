@@ -1,4 +1,4 @@
-//! What lies between nodes: streams of bytes, datagrams, and pieces of files.
+//! The links between nodes: for byte streams, datagrams, and pieces of files.
 
 pub(crate) mod datagram;
 pub(crate) mod piece;

@@ -1,11 +1,11 @@
-//! Links, and what pieces are made of.
+//! Links for pieces of files, and the content of pieces.
 
 use alloc::vec::Vec;
 
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{Hash, Span};
 
-/// Both directions of somebody's connection to the world.
+/// Both directions of a client's access link.
 #[derive(Debug, Clone)]
 pub(crate) struct Link {
     pub(crate) up: u64,
@@ -19,13 +19,13 @@ impl Link {
         Self { up, down, up_free: Instant::ZERO, down_free: Instant::ZERO }
     }
 
-    /// Nothing is under way any more.
+    /// Nothing is in transit any more.
     pub(crate) const fn clear(&mut self, now: Instant) {
         self.up_free = now;
         self.down_free = now;
     }
 
-    /// Everything under way comes so much later.
+    /// Delays everything in transit.
     pub(crate) fn delay(&mut self, by: Duration) {
         self.up_free += by;
         self.down_free += by;
@@ -37,7 +37,7 @@ fn time(bytes: u64, rate: u64) -> Duration {
     Duration::from_micros((micros as u64).max(1))
 }
 
-/// When so many bytes begin to leave, and when they have arrived: the
+/// When that many bytes start to leave, and when they have arrived: the
 /// sender's link carries one transfer after the other, and so does the
 /// receiver's.
 pub(crate) fn carry(
@@ -54,7 +54,7 @@ pub(crate) fn carry(
     (begin, arrived)
 }
 
-/// What is on a disk of a piece: spans, and whether they are wrong.
+/// What a disk holds of a piece: spans, and whether they are wrong.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content(Vec<(u64, u64, bool)>);
 
@@ -75,12 +75,12 @@ impl Content {
         self.0 = parts;
     }
 
-    /// Some of it is wrong.
+    /// True if some of it is wrong.
     pub(crate) fn is_wrong(&self) -> bool {
         self.0.iter().any(|(.., wrong)| *wrong)
     }
 
-    /// The digest of a whole piece: the right one, if all of it is right.
+    /// The digest of a complete piece: the expected one, if all of it is right.
     pub(crate) fn digest(&self, piece: Span, right: Hash) -> Hash {
         let length: u64 = self.0.iter().filter(|(.., wrong)| !wrong).map(|(a, b, _)| b - a).sum();
         let whole = piece.end.is_some_and(|end| end - piece.start == length);

@@ -11,7 +11,7 @@ use servent_core::node::{Command, Input, Message};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::unicast::Refusal;
 
-/// A datagram under way.
+/// A datagram in transit.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     to: u32,
@@ -21,8 +21,7 @@ pub(super) struct Flight {
 }
 
 impl<N: Guest> World<Queue<N>> {
-    /// Datagrams set out: each as long as `segment`, the last one possibly
-    /// shorter.
+    /// Sends datagrams: each `segment` long, the last one possibly shorter.
     pub(super) fn fly(
         &mut self,
         host: u32,
@@ -46,7 +45,8 @@ impl<N: Guest> World<Queue<N>> {
                 continue;
             }
             for at in [Some(fate.due), fate.copy].into_iter().flatten() {
-                // Under way it keeps itself alone, not all that left with it.
+                // In transit it keeps only its own bytes alive, not the whole
+                // batch.
                 let data = Bytes::copy_from_slice(&one);
                 let flight = Flight { to: target, from, data, cause };
                 let number = self.net.launched;
@@ -57,7 +57,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// A datagram is there.
+    /// A datagram arrives.
     pub(super) fn land(&mut self, number: u64) {
         let Some(Flight { to, from, data, cause }) = self.net.flights.remove(&number) else {
             return;
@@ -66,7 +66,7 @@ impl<N: Guest> World<Queue<N>> {
         self.give(to, Input::Datagrams { from, segment, data }, cause);
     }
 
-    /// Messages have come: the application reads them at once.
+    /// Messages were delivered: the application reads them at once.
     pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<Message>) {
         let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
         let taken = Command::TakenMessages { from, messages: messages.len() as u64, bytes };
@@ -75,7 +75,7 @@ impl<N: Guest> World<Queue<N>> {
         self.give(host, Input::Command(taken), None);
     }
 
-    /// Sends a message, behind those that wait for room.
+    /// Sends a message, after those that wait for room.
     pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: Message) {
         let to = self.net.plan.profile(to.0).at;
         if let Some(unsent) = self.own_mut(host).unsent.get_mut(&to) {
@@ -85,8 +85,8 @@ impl<N: Guest> World<Queue<N>> {
         self.give(host, Input::Command(Command::SendMessages { to, messages }), None);
     }
 
-    /// What there was no room for waits until there is. What will never go is
-    /// a slip of whoever sends it.
+    /// What did not fit waits until there is room. A message that can never be
+    /// sent is a mistake of the caller.
     pub(super) fn refused(
         &mut self,
         host: u32,
@@ -105,12 +105,12 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// Messages that were delivered to a node so far.
+    /// The messages delivered to a node so far.
     pub(crate) fn delivered(&self, node: NodeId) -> &[Bytes] {
         &self.own(node.0).delivered
     }
 
-    /// What happens to datagrams from now on.
+    /// Sets what happens to datagrams from now on.
     pub(crate) fn set_datagrams(&mut self, link: Link) {
         self.net.datagrams = link;
     }

@@ -1,4 +1,4 @@
-//! What reaches nodes over their links.
+//! Delivery over links to nodes.
 
 use alloc::vec::Vec;
 
@@ -11,13 +11,14 @@ use servent_core::id::ConnId;
 use servent_core::node::{DialError, Input};
 use servent_core::trace::{Cause, NodeId};
 
-/// Body bytes that nobody stores reach the node in pieces of this size.
+/// Body bytes that are not being stored are passed to the node in chunks of
+/// this size.
 const PIECE: u64 = 4 * 1024;
-/// The most body bytes that come in one piece with the head before them.
+/// The most body bytes that arrive together with the head before them.
 const GLUED: u64 = 1_400;
 
 impl<N: Guest> World<Queue<N>> {
-    /// A dial reaches its listener.
+    /// A connection attempt reaches its listener.
     pub(super) fn knock(&mut self, at: LinkRef) {
         let Some(link) = self.net.links.get(at) else { return };
         let (dialer, target) = (link.end(Side::Dialer).clone(), link.end(Side::Listener).host);
@@ -47,7 +48,7 @@ impl<N: Guest> World<Queue<N>> {
         self.give(target, Input::Accepted { conn, peer: dialer.at, local: None }, cause);
     }
 
-    /// The dialer hears that it is connected.
+    /// The connecting node learns that it is connected.
     pub(super) fn opened(&mut self, at: LinkRef) {
         let Some(link) = self.net.links.get_mut(at) else { return };
         let end = link.end_mut(Side::Dialer);
@@ -119,7 +120,7 @@ impl<N: Guest> World<Queue<N>> {
         self.give(host, Input::Stored { conn, bytes: got }, cause);
     }
 
-    /// Body bytes for which the node has not asked to be stored.
+    /// Body bytes that the node has not asked to be stored.
     fn surplus(&mut self, at: LinkRef, side: Side, mut bytes: u64, cause: Cause) {
         while bytes > 0 {
             let Some(end) = self.net.links.get(at).map(|l| l.end(side)) else { return };
@@ -134,7 +135,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// An end is told that it is gone; the other end hears of it in time.
+    /// Tells an end that the connection is gone; the other end learns it later.
     pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: Cause) {
         self.stop_flow(at, side);
         let Some(link) = self.net.links.get_mut(at) else { return };
@@ -146,7 +147,8 @@ impl<N: Guest> World<Queue<N>> {
         let known = core::mem::take(&mut end.known);
         let (host, conn) = (end.host, end.conn);
         if was_open && link.end(side.other()).known {
-            // It did not hang up itself; the other side's bytes go nowhere.
+            // It did not close by itself; bytes from the other side are
+            // discarded.
             self.plan(self.now() + latency, Due::Gone { link: at, side: side.other() });
         }
         if known {
@@ -169,8 +171,8 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// A range begins to flow. Some of its first bytes may come in one piece
-    /// with the head before it, as they do on real networks.
+    /// Starts the flow of a range. Some of its first bytes may arrive together
+    /// with the head before it, as on real networks.
     pub(super) fn start_flow(
         &mut self,
         at: LinkRef,
@@ -197,7 +199,7 @@ impl<N: Guest> World<Queue<N>> {
         self.share_out(host, to);
     }
 
-    /// A flow ends, whole or not.
+    /// Ends a flow, complete or not.
     pub(super) fn stop_flow(&mut self, at: LinkRef, side: Side) {
         let Some(link) = self.net.links.get_mut(at) else { return };
         if link.end_mut(side).flow.take().is_none() {
@@ -209,8 +211,8 @@ impl<N: Guest> World<Queue<N>> {
         self.share_out(host, to);
     }
 
-    /// Works out the rates anew of everything that shares a wire with a flow
-    /// from `host` to `to`.
+    /// Recomputes the rates of all flows that share a link with one from `host`
+    /// to `to`.
     pub(super) fn share_out(&mut self, host: u32, to: u32) {
         self.share_uplink(host);
         let others: Vec<u32> = self
@@ -259,7 +261,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// A flow has come to a point worth reporting.
+    /// A flow has reached its next progress report.
     pub(super) fn progress(&mut self, at: LinkRef, side: Side, generation: u32) {
         let now = self.now();
         let Some(link) = self.net.links.get_mut(at) else { return };

@@ -1,4 +1,4 @@
-//! A disk that forgets what was not flushed when its node is killed.
+//! A disk that loses what was not flushed when its node is killed.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -10,24 +10,24 @@ use servent_core::node::{Op, PartRow, Restored};
 use servent_core::queue::Row;
 use servent_core::time::{Duration, Instant};
 
-/// What is written without a promise behind it reaches the platter by itself
-/// after so long.
+/// A write that no promise depends on reaches the disk by itself after this
+/// time.
 const LAZY: Duration = Duration::from_millis(50);
 
-/// A node's durable state, and what is on the way there.
+/// A node's durable state, and the writes that have not reached it yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
     servent: Option<Guid>,
     queue: BTreeMap<Guid, Row>,
     fetches: BTreeMap<FetchId, Arc<PartRow>>,
     pending: Vec<(Instant, Op)>,
-    /// Contents of downloads: virtual, so all there is to know is which file
-    /// it is and whether a damaged source wrote to it.
+    /// Contents of downloads: virtual, so they consist only of which file it is
+    /// and whether a damaged source wrote to it.
     contents: BTreeMap<FetchId, Content>,
 }
 
 impl Disk {
-    /// Takes a change; it is safe after [`Disk::flush`].
+    /// Writes a change; it is safe after [`Disk::flush`].
     pub(super) fn write(&mut self, now: Instant, op: Op) {
         self.pending.push((now, op));
     }
@@ -41,8 +41,8 @@ impl Disk {
         self.pending = pending;
     }
 
-    /// The node was killed: what had not reached the platter is lost. How
-    /// many changes that were.
+    /// The node was killed: writes that had not reached the disk are lost.
+    /// Returns how many.
     pub(super) fn crash(&mut self, now: Instant) -> usize {
         let pending = core::mem::take(&mut self.pending);
         let mut lost = 0;
@@ -69,13 +69,13 @@ impl Disk {
                 self.fetches.remove(&fetch);
                 self.contents.remove(&fetch);
             }
-            // Nobody looks for neighbours in these worlds, has hash trees, or
+            // These worlds have no search for neighbours, no hash trees and no
             // pauses.
             Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) | Op::Tree(..) | Op::Paused(..) => {}
         }
     }
 
-    /// What a node that starts from this disk is given.
+    /// The state that a node starting from this disk restores.
     pub(super) fn restored(&self) -> Restored {
         let rows = self.queue.values().zip(0_u64..);
         let rows: BTreeMap<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
@@ -105,7 +105,7 @@ impl Disk {
         self.contents.get(&fetch).copied()
     }
 
-    /// A download is begun again from nothing.
+    /// A download starts again from nothing.
     pub(super) fn erase(&mut self, fetch: FetchId) {
         self.contents.remove(&fetch);
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, and what a user can do, at an instant.
+//! Faults and user actions, at an instant.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,61 +7,61 @@ use crate::error::{self, Wrong};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
-/// A fault with its instant. In JSON `{"at": µs, "cut": {…}}`; without `at`
-/// it is the beginning.
+/// A fault at an instant. In JSON `{"at": µs, "cut": {…}}`; without `at` it
+/// happens at the start.
 pub type FaultAt = At<Fault>;
 
-/// A fault, its end, or something a user does.
+/// A fault, its end, or a user action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
-    /// Every connection between two nodes breaks.
+    /// Breaks every connection between two nodes.
     Cut {
         /// One of them.
         a: NodeId,
         /// The other.
         b: NodeId,
     },
-    /// A node is killed; what it had not flushed is lost.
+    /// Kills a node; what it had not flushed is lost.
     Crash {
         /// Which.
         node: NodeId,
     },
-    /// A killed node runs again from its disk; a running one is killed first.
+    /// Starts a killed node again from its disk; a running one is killed first.
     Restart {
         /// Which.
         node: NodeId,
     },
-    /// A node stands still: it takes nothing in, and its timers wait.
+    /// Stalls a node: it processes no input, and its timers wait.
     Stall {
         /// Which.
         node: NodeId,
     },
-    /// It goes on.
+    /// Ends the stall.
     Resume {
         /// Which.
         node: NodeId,
     },
-    /// Nobody can connect to a node any more, or again.
+    /// Makes a node unreachable for incoming connections, or reachable again.
     Firewall {
         /// Which.
         node: NodeId,
-        /// Closed, or open again.
+        /// Unreachable, or reachable again.
         closed: bool,
     },
-    /// A node's clock goes wrong by so many microseconds.
+    /// Sets a node's clock wrong by that many microseconds.
     Clock {
         /// Which.
         node: NodeId,
         /// Positive is fast.
         offset: i64,
     },
-    /// A client asks all its sources now, allowed or not.
+    /// A client asks all its sources now, whether allowed or not.
     AskNow {
         /// Which.
         node: NodeId,
     },
-    /// A client asks nobody for so long.
+    /// A client asks nobody for this long.
     Sleep {
         /// Which.
         node: NodeId,
@@ -71,7 +71,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Checks that there are the nodes it names.
+    /// Checks that the nodes it names exist.
     pub(super) fn check(&self, nodes: u64) -> Result<(), Wrong> {
         self.nodes().try_for_each(|node| error::there("node", node.0, nodes))
     }

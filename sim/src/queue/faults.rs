@@ -20,7 +20,8 @@ impl<N: Guest> World<Queue<N>> {
                 self.crash(node.0);
             }
             Fault::Restart { node } => {
-                // Whoever has not come yet comes when the scenario says so.
+                // A node that has not arrived yet arrives when the scenario
+                // says so.
                 if self.net.plan.profile(node.0).arrives <= self.now() {
                     self.restart(node.0);
                 }
@@ -88,8 +89,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// What a node had with others ends with it, and its disk forgets what
-    /// was not written down.
+    /// Ends a node's connections; its disk loses what was not flushed.
     pub(super) fn disconnect(&mut self, node: u32) {
         let now = self.now();
         let machine = self.own_mut(node);
@@ -108,7 +108,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// What waits on the wires of a node that stood still arrives.
+    /// Delivers what waited in the links of a node that was stalled.
     pub(super) fn release(&mut self, node: u32) {
         let now = self.now();
         let conns: Vec<(LinkRef, Side)> = self.own(node).conns.values().copied().collect();
@@ -121,7 +121,7 @@ impl<N: Guest> World<Queue<N>> {
         self.share_around(node);
     }
 
-    /// Works out the rates anew of everything a node sends or receives.
+    /// Recomputes the rates of everything a node sends or receives.
     pub(super) fn share_around(&mut self, node: u32) {
         self.share_out(node, node);
     }

@@ -22,7 +22,7 @@ use servent_core::trace::Causes;
 /// The port every node listens on.
 pub(super) const PORT: u16 = 6346;
 
-/// What a node is there for.
+/// The role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -32,16 +32,16 @@ pub enum Role {
     Client,
 }
 
-/// What never changes about a node.
+/// The constant properties of a node.
 #[derive(Debug, Clone)]
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
-    /// Where it listens.
+    /// The address it listens on.
     pub at: SocketAddr,
-    /// The language its downloads speak.
+    /// The queueing dialect of its downloads.
     pub dialect: Dialect,
     pub(crate) config: Arc<Config>,
     pub(crate) up: u64,
@@ -51,7 +51,7 @@ pub struct Profile {
     pub(super) firewalled: bool,
     pub(super) corrupt: bool,
     pub(super) get: Option<Get>,
-    /// Its files, by their places in the plan.
+    /// Its files, by their indices in the plan.
     pub(super) shares: Vec<u32>,
 }
 
@@ -125,7 +125,7 @@ impl Plan {
     }
 }
 
-/// `name`, with its number where there are several.
+/// `name`, with a number if there are several.
 fn numbered(name: &str, i: usize, of: usize) -> String {
     if of == 1 { String::from(name) } else { format!("{name}-{}", i + 1) }
 }
@@ -140,7 +140,7 @@ fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
     file_of(i as u32, format!("file-{}.bin", i + 1), size, sha1)
 }
 
-/// A file as its owner knows it.
+/// A file as its owner describes it.
 pub(super) fn file_of(index: u32, name: String, size: u64, sha1: Sha1) -> FileInfo {
     let [a, b, c, d, e, f, g, h, ..] = sha1.0;
     let key = FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
@@ -161,7 +161,7 @@ fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {
     get_of(file, if chosen.is_empty() { servers } else { &chosen })
 }
 
-/// How a file is asked for at some servers.
+/// The request for a file from some servers.
 pub(super) fn get_of(file: &FileInfo, servers: &[SocketAddr]) -> Get {
     let ask = |at: &SocketAddr| Source {
         at: *at,
@@ -192,7 +192,7 @@ impl Profile {
     }
 }
 
-/// What a node has beside its engine: connections, a disk, downloads.
+/// A node's surroundings: connections, a disk, downloads.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) firewalled: bool,
@@ -207,7 +207,7 @@ pub struct Machine {
     pub(super) fetches: Vec<FetchId>,
     pub(super) finished: u32,
     pub(super) failed: u32,
-    /// What it told its user, in order.
+    /// Its answers to its user, in order.
     pub(super) answers: Vec<Answer>,
     /// Messages that were delivered.
     pub(super) delivered: Vec<Bytes>,

@@ -1,5 +1,4 @@
-//! Servents over streams: who shares, who downloads, and what goes wrong
-//! between them.
+//! Worlds of servents over streams: sharing, downloading, and faults.
 
 pub mod check;
 mod datagrams;

@@ -1,4 +1,4 @@
-//! Carrying out what nodes ask for.
+//! Carrying out the outputs of nodes.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -13,18 +13,18 @@ use servent_core::node::{Answer, DialError, FileRef, Input, Output};
 use servent_core::time::Duration;
 use servent_core::trace::{Cause, Event, NodeId, Subject, subjects};
 
-/// How long a dial waits for an answer that never comes.
+/// How long a connection attempt waits for an answer.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes a second at which a finished download is hashed.
+/// Bytes per second at which a finished download is hashed.
 const HASH_RATE: u64 = 200_000_000;
-/// Unsent bytes beyond which a node is told of them.
+/// Unsent bytes above which the node is told about them.
 const BACKLOG: u64 = 16 * 1024;
 /// Longer lists of effects are not searched for causes within themselves.
 const CAUSES_WITHIN: usize = 64;
 
-/// The connections that the events of a list are about, with the numbers
-/// their records will get: a request is said to be sent after it was handed
-/// over, wherever in the list that stands.
+/// The connections that the events in a list are about, with the numbers their
+/// records will get: a request counts as sent after it was passed to the
+/// connection, wherever in the list that event is.
 fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(ConnId, u64)>) {
     let ties = |effect: &Effect<Output, Event>| {
         use Output::{Close, Serve, Write};
@@ -44,8 +44,8 @@ fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(Con
 }
 
 impl<N: Guest> World<Queue<N>> {
-    /// Carries out one list of effects, in its order. Changes of durable
-    /// state are safe before anything after them is done: write-ahead.
+    /// Carries out one list of effects, in order. Changes of durable state are
+    /// safe before anything after them is done: write-ahead.
     pub(super) fn carry(&mut self, host: u32, cause: Cause) {
         if self.fx.is_empty() {
             return;
@@ -114,13 +114,14 @@ impl<N: Guest> World<Queue<N>> {
                 let start = self.slot(host).starts;
                 self.plan(self.now() + took, Due::Hashed { host, fetch, start });
             }
-            // Files of this world are a name and a size: there are no bytes to hash.
+            // Files of this world are only a name and a size: there are no
+            // bytes to hash.
             Output::Hash { fetch, start, .. } => {
                 self.give(host, Input::Hashed { fetch, start, tth: None }, None);
             }
             Output::Answer(answer) => self.answered(host, answer),
-            // Nodes of this world are in no swarm, ask for no password, and say how
-            // long their files are.
+            // Nodes of this world are in no swarm, require no password, and
+            // know the length of their files.
             Output::Store { .. }
             | Output::StoreBody { .. }
             | Output::Swarm(_)
@@ -144,7 +145,7 @@ impl<N: Guest> World<Queue<N>> {
         h.answers.push(answer);
     }
 
-    /// What a node would send for a file.
+    /// The content a node would send for a file.
     fn content(&self, host: u32, file: FileRef) -> Option<Content> {
         match file {
             FileRef::Shared(index) => {
@@ -156,7 +157,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// The size of what a download is made of.
+    /// The size of a download's content.
     fn size_of(&self, host: u32, fetch: FetchId) -> Option<u64> {
         let sha1 = self.own(host).disk.content(fetch)?.sha1;
         self.net.plan.files.iter().find(|f| f.sha1 == Some(sha1)).map(|f| f.size)
@@ -169,7 +170,7 @@ impl<N: Guest> World<Queue<N>> {
         let disk = &mut self.own_mut(host).disk;
         let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), Content::found);
         if disk.content(fetch).is_some_and(|c| c.damaged) {
-            disk.erase(fetch); // It will be fetched anew.
+            disk.erase(fetch); // It will be downloaded again.
         }
         self.give(host, Input::Verified { fetch, sha1: Some(sha1) }, None);
     }
@@ -230,7 +231,7 @@ impl<N: Guest> World<Queue<N>> {
         let end = link.end_mut(side);
         if !end.closed {
             end.intake = Intake::Drop;
-            // A dial that is given up ends like a connection.
+            // A connection attempt that is given up ends like a connection.
             end.known = true;
             if !link.open {
                 link.end_mut(side).closed = true;
@@ -253,7 +254,7 @@ impl<N: Guest> World<Queue<N>> {
         let got = early.min(bytes);
         l.end_mut(side).intake = Intake::Store(Store { fetch, bytes, got });
         if let (Some(content), true) = (l.end(side.other()).sent, got > 0) {
-            // Safe a moment later, like everything that comes in afterwards.
+            // Safe a moment later, like everything that is received afterwards.
             self.own_mut(host).disk.stored(fetch, content);
             self.plan(self.now(), Due::Deliver { link, from: side.other() });
             if let Some(l) = self.net.links.get_mut(link) {
@@ -279,7 +280,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    /// Puts the next thing from one end on the wire.
+    /// Puts the next item of one end on the wire.
     fn transmit(&mut self, at: LinkRef, side: Side, item: Packet) {
         let now = self.now();
         let Some(link) = self.net.links.get_mut(at) else { return };

@@ -1,5 +1,5 @@
-//! Scenarios drawn whole: a safety phase in which anything may go wrong, then
-//! a liveness phase in which nothing does and everything must finish.
+//! Randomly generated scenarios: a safety phase in which anything may go wrong,
+//! then a liveness phase in which nothing does and everything must finish.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -11,13 +11,13 @@ use servent_core::queue::{Config, Dialect, Policy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
-/// How long things may go wrong.
+/// Length of the safety phase in seconds.
 const SAFETY: u64 = 600;
-/// How long there is to finish afterwards.
+/// Length of the liveness phase in seconds.
 const LIVENESS: u64 = 4 * 3_600;
 
-/// Draws a scenario. `seed` becomes its seed, so that a random draw is
-/// reproduced by its number alone.
+/// Generates a scenario. `seed` becomes its seed, so that a generated scenario
+/// can be reproduced from that number alone.
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let servers: Vec<Server> = (0..choose.between(1, 2)).map(|_| server(choose)).collect();
@@ -86,7 +86,7 @@ fn fault(choose: &mut Choose, nodes: u64) -> Fault {
     }
 }
 
-/// Undoes at the end of the safety phase what lasts.
+/// Ends all lasting faults at the end of the safety phase.
 fn calm(faults: &mut Vec<FaultAt>, nodes: u64) {
     let at = Instant::from_secs(SAFETY);
     let mut undo = Vec::new();

@@ -11,95 +11,96 @@ use crate::error::{self, ScenarioError};
 use servent_core::queue::{self, Dialect, Policy};
 use servent_core::time::Duration;
 
-/// A world to be: who is in it, what they want, what goes wrong, and when.
+/// A world to be simulated: its nodes, what they want, what goes wrong, and
+/// when.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// What there is to see, in two sentences.
     pub text: String,
-    /// Every draw follows from it. In JSON a number, or text in decimal or
-    /// `0x…`: JavaScript's numbers end at 2^53.
+    /// Seed of all random numbers. In JSON a number, or text in decimal or
+    /// `0x…`, because JavaScript's numbers are exact only to 2^53.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// How long it is worth watching.
+    /// How long the scenario runs.
     pub horizon: Duration,
-    /// Those who share.
+    /// The nodes that share files.
     pub servers: Vec<Server>,
-    /// Those who download, in groups alike.
+    /// The nodes that download, in groups of equal ones.
     pub clients: Vec<Group>,
-    /// What goes wrong, in order of time.
+    /// Faults, in order of time.
     pub faults: Vec<FaultAt>,
-    /// The same arrivals under other rules: changes to apply on top, each
-    /// with a name.
+    /// Variants: the same arrivals with changes applied on top, each with a
+    /// name.
     pub variants: Vec<Variant>,
 }
 
-/// Somebody who shares every file of the scenario.
+/// A node that shares every file of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its upload queue.
     #[serde(deserialize_with = "crate::strict::deserialize")]
     pub queue: queue::Config,
-    /// Bytes a second it can send, shared evenly by its uploads.
+    /// Bytes per second it can send, shared evenly by its uploads.
     pub up: u64,
-    /// Its half of the way to anybody.
+    /// Its half of the latency to any other node.
     pub latency: Duration,
-    /// One of its copies is damaged: what it sends does not hash.
+    /// Its copy of one file is damaged: what it sends has the wrong hash.
     pub corrupt: bool,
 }
 
-/// Clients alike.
+/// A group of equal clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Group {
-    /// What each is called, followed by its number.
+    /// The name of each, followed by its number.
     pub name: String,
-    /// How many.
+    /// How many clients.
     pub count: u32,
-    /// Their language.
+    /// Their queueing dialect.
     pub dialect: Dialect,
-    /// Bytes of the file all of them want.
+    /// Size of the file they want, in bytes.
     pub size: u64,
-    /// Bytes a second each can receive.
+    /// Bytes per second each can receive.
     pub down: u64,
-    /// Bytes a second each can send.
+    /// Bytes per second each can send.
     pub up: u64,
-    /// Their half of the way to anybody.
+    /// Their half of the latency to any other node.
     pub latency: Duration,
-    /// When the first arrives.
+    /// When the first one arrives.
     pub first: Duration,
     /// Time between two arrivals.
     pub spacing: Duration,
-    /// Each arrival is moved by up to so much, later.
+    /// Each arrival is delayed by a random time of up to this.
     pub jitter: Duration,
-    /// The least time from a reply to the next request, whatever the server
-    /// allows: they come late in their window, as many do.
+    /// The shortest time from a reply to the next request, whatever the server
+    /// allows: they retry late in their window, as many real clients do.
     pub wait: Duration,
-    /// Announce `X-Node`.
+    /// They announce `X-Node`.
     pub callable: bool,
     /// Nobody can connect to them.
     pub firewalled: bool,
-    /// Which servers they ask; all of them when empty.
+    /// The servers they ask; all of them when empty.
     pub servers: Vec<u32>,
 }
 
-/// Other rules for the same arrivals.
+/// A variant: the same arrivals with other settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variant {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The language all clients speak instead.
+    /// The dialect of all clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
-    /// When all servers tell those in line to ask, instead.
+    /// The retry policy of all servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
 }
@@ -173,31 +174,31 @@ impl Group {
 }
 
 impl Scenario {
-    /// Nodes in all; servers come first.
+    /// The number of nodes; servers come first.
     #[must_use]
     pub fn nodes(&self) -> u64 {
-        // In 64 bits, because anybody may write two groups of two billion.
+        // In 64 bits, because a scenario may ask for two groups of two billion.
         let clients = self.clients.iter().map(|g| u64::from(g.count));
         self.servers.len() as u64 + clients.sum::<u64>()
     }
 
-    /// Most nodes of one world.
+    /// The most nodes of one world.
     pub const NODES: u64 = 20_000;
 
-    /// Reads a scenario and checks that a world can be made of it.
+    /// Parses a scenario and checks that a world can be made from it.
     ///
     /// # Errors
-    /// When the text is none, or no world can be made of it.
+    /// When the text is not a scenario, or no world can be made from it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// Checks that a world can be made of it.
+    /// Checks that a world can be made from it.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn check(&self) -> Result<(), ScenarioError> {
         error::count("servers", "servers", self.servers.len() as u64, 1..=Self::NODES)?;
         error::count("clients", "nodes", self.nodes(), 1..=Self::NODES)?;
@@ -215,7 +216,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The same arrivals under one of the other rules.
+    /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
         let variant = self.variants.iter().find(|v| v.name == name)?;

@@ -1,6 +1,6 @@
-//! What the queue of a server comes to: how long people waited, how long slots
-//! stood idle, how much was sent. Told from what it says of itself, so a
-//! recorded servent can be asked the same.
+//! Totals of a server's queue: how long clients waited, how long slots were
+//! idle, how much was sent. Computed from its events alone, so that a recorded
+//! servent can be summarised too.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -13,44 +13,45 @@ use servent_core::queue;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
 
-/// Adds up what one server says.
+/// Adds up the events of one server.
 #[derive(Debug, Clone)]
 pub struct Tally {
     slots: u32,
     line: BTreeSet<Guid>,
-    /// How things stood from each instant on.
+    /// The state from each instant on.
     steps: Vec<Step>,
     /// When slots were given, and after how long a wait.
     waits: Vec<(Instant, Duration)>,
 }
 
-/// From an instant on, until the next.
+/// The state from an instant until the next.
 #[derive(Debug, Clone, Copy, Default)]
 struct Step {
     at: Instant,
     free: u32,
-    /// Places in the line.
+    /// Queued requests.
     waiting: u32,
-    /// Slot time that was lost before.
+    /// Idle slot time before.
     idle: Duration,
-    /// Transfers that ended had so many bytes.
+    /// Bytes of the transfers that ended.
     sent: u64,
     /// Places lost.
     lost: u32,
 }
 
-/// What it came to until an instant.
+/// The totals up to an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct QueueTotals {
     /// Slots given.
     pub served: u32,
-    /// Half of those who got one waited no longer.
+    /// The median wait of those served.
     pub wait_median: Duration,
-    /// Nobody of them waited longer.
+    /// The longest wait of those served.
     pub wait_most: Duration,
     /// Places lost.
     pub lost: u32,
-    /// How long slots were free while somebody was in line, over all slots.
+    /// How long slots were free while requests were queued, summed over all
+    /// slots.
     pub idle: Duration,
     /// Bytes of transfers that ended.
     pub sent: u64,
@@ -66,13 +67,13 @@ impl Step {
 }
 
 impl Tally {
-    /// For a server with so many slots.
+    /// For a server with that many slots.
     #[must_use]
     pub const fn new(slots: u32) -> Self {
         Self { slots, line: BTreeSet::new(), steps: Vec::new(), waits: Vec::new() }
     }
 
-    /// Takes the next thing it says.
+    /// Adds its next event.
     pub fn see(&mut self, at: Instant, event: &Event) {
         let last = self.steps.last().copied().unwrap_or_default();
         let mut step = Step { at, idle: last.idle_at(at), ..last };
@@ -80,7 +81,7 @@ impl Tally {
             Event::Queue(event) => self.queue(&mut step, event),
             Event::Conn(ConnEvent::Started { .. }) => step.free = self.slots,
             Event::Conn(ConnEvent::Sent { bytes, .. }) => step.sent += bytes,
-            // Slots of a server that is down are not idle: they are not there.
+            // The slots of a server that is down do not count as idle.
             Event::World(WorldEvent::Crashed) | Event::Conn(ConnEvent::Stopped) => {
                 self.line.clear();
                 step.free = 0;
@@ -114,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// What it came to until an instant.
+    /// The totals up to an instant.
     #[must_use]
     pub fn until(&self, at: Instant) -> QueueTotals {
         let given = self.waits.partition_point(|(when, _)| *when <= at);

@@ -1,4 +1,5 @@
-//! The world: nodes, the calendar, and everything between them.
+//! The world of the queue: nodes, planned events, and the links between the
+//! nodes.
 
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
@@ -24,8 +25,8 @@ use servent_core::node::{
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, Event, NodeId};
 
-/// What a world can host: a node, or in tests something simpler behind the
-/// same boundary.
+/// What a world can host: a node, or in tests something simpler with the same
+/// interface.
 pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone + Debug {
     /// A guest that has not been started.
     fn born(config: Arc<Config>, seed: u64) -> Self;
@@ -37,33 +38,33 @@ impl Guest for Node {
     }
 }
 
-/// What a node is at.
+/// What a node is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// It has not arrived, or is down.
     Absent,
-    /// It is there and nothing comes in.
+    /// It is running and receives nothing.
     Waiting,
-    /// Bytes are coming in.
+    /// It is receiving a download.
     Receiving,
-    /// Its download is whole.
+    /// Its download is complete.
     Done,
-    /// Its download ended without its file.
+    /// Its download failed.
     Failed,
 }
 
-/// What lies between servents: links, and the plan they follow.
+/// The links between servents, and the plan they follow.
 #[derive(Debug, Clone)]
 pub struct Queue<N: Guest = Node> {
     pub(super) links: Links,
     pub(super) plan: Rc<Plan>,
-    /// What happens to datagrams, and the dice of each direction.
+    /// What happens to datagrams, and the random numbers of each direction.
     pub(super) datagrams: Link,
     pub(super) directions: BTreeMap<(u32, u32), Direction>,
     pub(super) flights: BTreeMap<u64, Flight>,
-    /// Datagrams that set out.
+    /// The number of datagrams sent.
     pub(super) launched: u64,
-    /// Empty between two events: kept for its memory alone.
+    /// Empty between two events; kept only to reuse its memory.
     pub(super) about: Vec<(ConnId, u64)>,
     guest: PhantomData<N>,
 }
@@ -71,35 +72,35 @@ pub struct Queue<N: Guest = Node> {
 /// A world of servents.
 pub type World = world::World<Queue>;
 
-/// Something that is due.
+/// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The fields of a variant are named by what they hold.
 pub enum Due {
-    /// A node comes into the world.
+    /// A node arrives.
     Arrive { node: u32 },
-    /// The next thing on the wire reaches the end that did not send it.
+    /// The next packet from one end arrives at the other.
     Deliver { link: LinkRef, from: Side },
-    /// A transfer has come to a point worth reporting.
+    /// A transfer has reached its next progress report.
     Progress { link: LinkRef, from: Side, generation: u32 },
-    /// A dial reaches the node that listens.
+    /// A connection attempt reaches the listening node.
     Knock { link: LinkRef },
-    /// The dialer hears that it is connected.
+    /// The connecting node learns that it is connected.
     Opened { link: LinkRef },
-    /// A dial failed.
+    /// A connection attempt failed.
     DialFailed { host: u32, conn: ConnId, why: DialError, start: u32 },
-    /// An end learns that it is gone.
+    /// An end learns that its connection is gone.
     Gone { link: LinkRef, side: Side },
     /// Unsent bytes are reported.
     Backlog { link: LinkRef, side: Side },
-    /// A datagram reaches the node it was sent to.
+    /// A datagram reaches its destination.
     Datagram { number: u64 },
     /// A finished download has been hashed.
     Hashed { host: u32, fetch: FetchId, start: u32 },
 }
 
-/// What a bench does with a world that runs.
+/// What a bench does with a running world.
 impl World {
-    /// A node comes into a world that runs, and starts.
+    /// Adds a node to a running world and starts it.
     pub(crate) fn add(&mut self, name: &str, config: Config) -> NodeId {
         let plan = Rc::make_mut(&mut self.net.plan);
         let profile = Profile::new(name, plan.profiles.len(), config, self.now());
@@ -115,7 +116,7 @@ impl World {
         &mut Rc::make_mut(&mut self.net.plan).profiles[node.0 as usize]
     }
 
-    /// There is a new file, and a node has it.
+    /// Adds a file that a node shares.
     pub(crate) fn add_file(&mut self, node: NodeId, name: &str, size: u64, sha1: Sha1) -> FileInfo {
         let plan = Rc::make_mut(&mut self.net.plan);
         let index = plan.files.len() as u32;
@@ -125,23 +126,23 @@ impl World {
         file
     }
 
-    /// All files there are.
+    /// All files in the world.
     pub(crate) fn files(&self) -> &[FileInfo] {
         &self.net.plan.files
     }
 
-    /// How a file is asked for.
+    /// The request for a file.
     pub(crate) fn get_of(&self, file: &FileInfo, from: NodeId) -> Get {
         let at = self.net.plan.profile(from.0).at;
         get_of(file, &[at])
     }
 
-    /// What a node told its user so far.
+    /// A node's answers to its user so far.
     pub(crate) fn answers(&self, node: NodeId) -> &[Answer] {
         &self.own(node.0).answers
     }
 
-    /// A node as it looks from outside; `None` while it is not there.
+    /// A node's view; `None` while it is down.
     ///
     /// # Panics
     /// When the world has no such node.
@@ -153,19 +154,19 @@ impl World {
 }
 
 impl<N: Guest> world::World<Queue<N>> {
-    /// What never changes about the nodes, in order of their numbers.
+    /// The constant properties of all nodes, in order of their numbers.
     #[must_use]
     pub fn profiles(&self) -> &[Profile] {
         &self.net.plan.profiles
     }
 
-    /// The files of a node.
+    /// The files that a node shares.
     pub(crate) fn shared_by(&self, node: NodeId) -> impl Iterator<Item = &FileInfo> {
         let plan = &self.net.plan;
         plan.profile(node.0).shares.iter().map(|file| &plan.files[*file as usize])
     }
 
-    /// How many downloads of a node are whole, and how many failed.
+    /// How many downloads of a node are complete, and how many failed.
     ///
     /// # Panics
     /// When the world has no such node.
@@ -175,7 +176,7 @@ impl<N: Guest> world::World<Queue<N>> {
         (machine.finished, machine.failed)
     }
 
-    /// What a node is at: for the counters beside the queue.
+    /// What a node is doing, for the counters beside the queue.
     ///
     /// # Panics
     /// When the world has no such node.
@@ -191,7 +192,7 @@ impl<N: Guest> world::World<Queue<N>> {
         }
     }
 
-    /// The node that an address belongs to.
+    /// The node with an address.
     #[must_use]
     pub fn node_at(&self, ip: IpAddr) -> Option<NodeId> {
         self.net.plan.addresses.get(&ip).map(|host| NodeId(*host))
@@ -248,7 +249,7 @@ impl<N: Guest> Protocol for Queue<N> {
     fn engine(world: &world::World<Self>, node: u32, start: u32) -> N {
         let plan = &world.net.plan;
         let dice = plan.dice.fork("node", u64::from(node));
-        // Odd numbers: between two starts lies an end.
+        // Odd numbers, because there is an end between two starts.
         let seed = dice.fork("boot", u64::from(2 * start - 1)).next_u64();
         N::born(Arc::clone(&plan.profile(node).config), seed)
     }

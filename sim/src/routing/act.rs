@@ -1,4 +1,4 @@
-//! What is done in an overlay, and what goes wrong there, at an instant.
+//! Actions and faults in an overlay, at an instant.
 
 use alloc::string::String;
 
@@ -8,28 +8,28 @@ use crate::act::At;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
-/// Something that is done at an instant.
+/// An action at an instant.
 pub type ActAt = At<Act>;
 
-/// What is done.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
 pub enum Act {
-    /// A node asks everybody for files whose names have these words.
+    /// A node searches for files whose names contain these words.
     Search { node: NodeId, words: String },
-    /// A node asks another one by push to connect to it.
+    /// A node asks another one to connect to it, by push.
     Push { node: NodeId, of: NodeId },
-    /// A node sends queries that nobody ever asked, each with a GUID of its
-    /// own: so many, so far apart.
+    /// A node sends queries on its own account, each with a new GUID: `count`
+    /// of them, `every` apart.
     Flood { node: NodeId, count: u32, every: Duration },
-    /// A node ends without a word; all it knows is gone, and so are its links.
+    /// A node dies without notice; its state is lost, and its links break.
     Kill { node: NodeId },
-    /// It begins anew, with its old neighbours; one that runs is killed first.
+    /// It starts again, with its old neighbours; a running one is killed first.
     Restart { node: NodeId },
-    /// A link is gone, with everything on it.
+    /// A link breaks, with everything in transit on it.
     Cut { from: NodeId, to: NodeId },
-    /// It is there again, as a new connection.
+    /// The link is restored, as a new connection.
     Heal { from: NodeId, to: NodeId },
 }
 

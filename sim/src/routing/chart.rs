@@ -1,5 +1,5 @@
-//! The picture of an overlay, drawn from its records: where every message
-//! was when, and what belongs to one search.
+//! The data for drawing an overlay, from its records: where every message was
+//! when, and what belongs to one search.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,43 +13,43 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
 
-/// What becomes of a message, as a number: the page reads thousands of them
+/// The fate of a message as a number, because the page reads thousands of them
 /// for each frame.
 pub mod fate {
     use super::{Loss, Why};
 
     /// Not known yet.
     pub const FLYING: u8 = 0;
-    /// It went on.
+    /// It was forwarded.
     pub const FORWARDED: u8 = 1;
-    /// It ended well.
+    /// It reached its destination.
     pub const LOCAL: u8 = 2;
-    /// It was dropped: this plus the place of its reason in [`Why::ALL`].
+    /// It was dropped: this plus the index of the reason in [`Why::ALL`].
     pub const DROPPED: u8 = 10;
-    /// It never arrived: this plus the place of its reason.
+    /// It was lost: this plus the index of the reason.
     pub const LOST: u8 = 40;
 
-    /// Dropped for a reason.
+    /// The fate of a message dropped for this reason.
     #[must_use]
     pub const fn dropped(why: Why) -> u8 {
         DROPPED + why as u8
     }
 
-    /// Lost for a reason.
+    /// The fate of a message lost for this reason.
     #[must_use]
     pub const fn lost(why: Loss) -> u8 {
         LOST + why as u8
     }
 }
 
-/// The way of one message over one link.
+/// One message on one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
-    /// Who sent it.
+    /// The sender.
     pub from: u32,
-    /// To whom.
+    /// The receiver.
     pub to: u32,
-    /// Over which link.
+    /// The link.
     pub wire: u32,
     /// The search or push it belongs to.
     pub journey: Option<u32>,
@@ -57,76 +57,76 @@ pub struct Leg {
     pub departs: Instant,
     /// When it arrived, or was lost; until that is known, when it is due.
     pub arrives: Instant,
-    /// The record of its departure.
+    /// The record of its sending.
     pub seq: u64,
-    /// What it is.
+    /// The kind of message.
     pub kind: Kind,
-    /// What became of it: [`fate`].
+    /// Its [`fate`].
     pub fate: u8,
-    /// Links it had travelled before.
+    /// Hops before this one.
     pub hops: u8,
 }
 
-/// A search, a push, or a query of a flood, and all that came of it.
+/// A search, a push, or a query of a flood, with its results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Journey {
     /// Its GUID.
     pub id: Guid,
-    /// It is a push, of that node.
+    /// For a push, the node it is for.
     pub of: Option<NodeId>,
-    /// Nobody asked.
+    /// It is part of a flood.
     pub flood: bool,
-    /// Who began it.
+    /// The node that began it.
     pub node: u32,
     /// The words of a search.
     pub words: String,
     /// When it began.
     pub at: Instant,
-    /// The record of that.
+    /// The record of its start.
     pub seq: u64,
-    /// Its messages, hits left out.
+    /// Its messages, without hits.
     pub messages: u32,
     /// Of these, how many came twice.
     pub duplicates: u32,
-    /// How many nodes took it.
+    /// How many nodes accepted it.
     pub reached: u32,
-    /// How many hits are home.
+    /// How many hits have reached the searching node.
     pub found: u32,
 }
 
-/// Something a node has put into its tables.
+/// An entry that a node has added to its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) at: Instant,
     pub(super) what: Thing,
 }
 
-/// What was put in.
+/// The kind of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thing {
     /// A query.
     Query(u32),
     /// A push.
     Push(u32),
-    /// A servent: that node.
+    /// A route to the servent of that node.
     Servent(u32),
 }
 
-/// Everything there is to draw of one branch, as far as it is known.
+/// All drawing data of one branch, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
     legs: Vec<Leg>,
-    /// The longest way any took.
+    /// The longest transit time of any message.
     longest: Duration,
     journeys: Vec<Journey>,
     numbers: BTreeMap<Guid, u32>,
     seen: BTreeMap<u32, Vec<Seen>>,
     home: Vec<Home>,
-    /// When nodes took a search, by the search.
+    /// When nodes accepted a search, by search.
     taken: BTreeMap<u32, Vec<Instant>>,
 }
 
-/// An answer that came home: to which search, and from whom.
+/// A hit that reached the searching node: for which search, and from whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Home {
     at: Instant,
@@ -135,7 +135,7 @@ pub(super) struct Home {
 }
 
 impl Chart {
-    /// Takes the next record.
+    /// Processes the next record.
     pub fn see(&mut self, net: &Net, record: &Record<Event>) {
         let node = record.node.0;
         match &record.event {
@@ -218,7 +218,7 @@ impl Chart {
     }
 
     fn ends(&mut self, id: u64, at: Instant, fate: u8) {
-        // Messages are numbered as they leave.
+        // Messages are numbered in the order of sending.
         let Some(leg) = self.legs.get_mut(id as usize) else { return };
         (leg.arrives, leg.fate) = (at, fate);
     }
@@ -254,20 +254,21 @@ impl Chart {
         }
     }
 
-    /// All messages known, in order of departure.
+    /// All known messages, in order of departure.
     #[must_use]
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
 
-    /// Searches, pushes and made-up queries, in the order in which they began.
+    /// Searches, pushes and queries of floods, in the order in which they
+    /// began.
     #[must_use]
     pub fn journeys(&self) -> &[Journey] {
         &self.journeys
     }
 
-    /// Messages that are in the air at some moment between two instants, and
-    /// their numbers, the oldest first.
+    /// Messages in transit at some moment between two instants, with their
+    /// numbers, oldest first.
     pub fn flights(&self, from: Instant, to: Instant) -> impl Iterator<Item = (u32, &Leg)> {
         let first = self.legs.partition_point(|leg| leg.departs + self.longest < from);
         let later = self.legs[first..].iter().take_while(move |leg| leg.departs <= to);
@@ -275,12 +276,12 @@ impl Chart {
         numbered.filter(move |(_, leg)| leg.arrives >= from)
     }
 
-    /// Answers that were home by an instant.
+    /// Hits that had reached their search by an instant.
     pub(super) fn found_until(&self, at: Instant) -> &[Home] {
         &self.home[..self.home.partition_point(|home| home.at <= at)]
     }
 
-    /// How many nodes had taken the newest search by an instant.
+    /// How many nodes had accepted the newest search by an instant.
     pub(super) fn reached_until(&self, at: Instant) -> u32 {
         let begun = |(_, journey): &(u32, &Journey)| !journey.flood && journey.at <= at;
         let newest = (0..).zip(&self.journeys).filter(begun).last();
@@ -288,7 +289,7 @@ impl Chart {
         taken.map_or(0, |taken| taken.partition_point(|when| *when <= at) as u32)
     }
 
-    /// What a node has put into its tables until an instant.
+    /// The entries a node had added to its tables by an instant.
     pub(super) fn seen(&self, node: u32, until: Instant) -> &[Seen] {
         let all = self.seen.get(&node).map_or(&[][..], Vec::as_slice);
         &all[..all.partition_point(|seen| seen.at <= until)]

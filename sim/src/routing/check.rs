@@ -1,4 +1,4 @@
-//! Oracles: what must be true of any run of an overlay, judged by its records
+//! Oracles: what must be true of any run of an overlay, checked on its records
 //! alone.
 
 use alloc::collections::BTreeMap;
@@ -26,7 +26,7 @@ struct Flight {
     said: Said,
 }
 
-/// What of a message must not change on its way.
+/// The parts of a message that must not change in transit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Said {
     kind: Kind,
@@ -37,7 +37,7 @@ struct Said {
     hops: u8,
 }
 
-/// A message that was judged last.
+/// The message processed last.
 #[derive(Debug, Clone, Copy)]
 struct Judged {
     seq: u64,
@@ -47,19 +47,20 @@ struct Judged {
     verdict: Outcome,
 }
 
-/// Something a node took, and from whom; `None`: it is its own.
+/// A message that a node accepted, and from whom; `None`: its own.
 #[derive(Debug, Clone, Copy)]
 struct Took {
     boot: u32,
     at: Instant,
     from: Option<u32>,
-    /// A query that came with a single link to go, and may come again.
+    /// A query that arrived with a TTL of 1 and may come again.
     probe: bool,
-    /// Who brought it before that: the way back may be that one still.
+    /// The neighbour it came from before that, which may still be the route
+    /// back.
     before: Option<u32>,
 }
 
-/// What things are told apart by, beside their numbers.
+/// Prefixes that distinguish keys of different kinds.
 const QUERY: u64 = 0;
 const PUSH: u64 = 1;
 const SERVENT: u64 = 2;
@@ -71,9 +72,9 @@ const OWN: u64 = 4;
 pub struct Oracles {
     config: Config,
     net: Option<Net>,
-    /// From which node on they are leaves.
+    /// The first node that is a leaf; all later ones are too.
     leaves_from: u32,
-    /// The node whose servent id each bears.
+    /// The first node with the servent id of each node.
     bearers: Vec<u32>,
     /// Restarts of each node so far.
     boots: Vec<u32>,
@@ -82,9 +83,9 @@ pub struct Oracles {
     last: Option<Judged>,
     /// By node, kind and number.
     took: BTreeMap<(u64, u64), Took>,
-    /// When a node last lost its connection to another.
+    /// When a node last lost its connection to another one.
     closed: BTreeMap<(u32, u32), Instant>,
-    /// Searches and pushes of each node.
+    /// Searches and pushes begun by each node.
     own: Vec<u32>,
     sent: u64,
     ended: u64,
@@ -124,7 +125,7 @@ impl Oracles {
         self.boots.get(node as usize).copied().unwrap_or_default()
     }
 
-    /// What a node took in this life of its.
+    /// What a node has accepted since its last restart.
     fn taken(&mut self, node: u32, key: (u64, u64)) -> Option<Took> {
         let took = self.took.get(&(u64::from(node) << 32 | key.0, key.1)).copied();
         took.filter(|took| took.boot == self.boot(node))
@@ -136,7 +137,7 @@ impl Oracles {
         self.took.insert((u64::from(node) << 32 | key.0, key.1), took);
     }
 
-    /// True when the connection something came by is gone since.
+    /// True when the connection an entry came over has closed since.
     fn is_gone(&self, node: u32, took: &Took) -> bool {
         let closed = took.from.and_then(|from| self.closed.get(&(node, from)));
         closed.is_some_and(|at| *at >= took.at)
@@ -157,7 +158,7 @@ impl Oracles {
                 self.own[node as usize] += 1;
             }
             AppEvent::Found { guid, .. } => {
-                // Who did not ask gets no answers (RT-2).
+                // A node that did not ask gets no answers (RT-2).
                 let number = self.number(*guid);
                 let took = self.taken(node, (QUERY, number));
                 if took.is_none_or(|took| took.from.is_some()) {
@@ -208,12 +209,13 @@ impl Oracles {
         }
     }
 
-    /// What leaves: never further than it may, never what was dropped, never
-    /// back, and answers only the way their question came.
+    /// Checks what is sent: never beyond its TTL, never after it was dropped,
+    /// never back to its sender, and answers only along the route of their
+    /// query.
     fn leaves(&mut self, record: &Record<Event>, flight: &Flight, found: &mut Found<'_>) {
         let Flight { from: node, to, said, .. } = *flight;
         let told = || [("guid", hex(said.guid)), ("to", format!("{to}"))];
-        // To leaves a query goes even at its end.
+        // A query is passed on to leaves even when its TTL is spent.
         let end = said.kind == Kind::Query && said.ttl == 1 && to >= self.leaves_from;
         let most = u32::from(self.config.max_ttl) + u32::from(end);
         if u32::from(said.ttl) + u32::from(said.hops) > most {
@@ -223,7 +225,7 @@ impl Oracles {
         if let Some(last) = self.last.as_ref().filter(caused)
             && (last.said.kind, last.said.guid) == (said.kind, said.guid)
         {
-            // The search of a leaf is led on from here (RT-18).
+            // An ultrapeer conducts the search of its leaf (RT-18).
             let led =
                 said.kind == Kind::Query && self.config.dynamic && last.from >= self.leaves_from;
             let allowed = if led {
@@ -246,7 +248,8 @@ impl Oracles {
         }
         let number = self.number(said.guid);
         if said.kind == Kind::Query && said.hops == 0 && self.taken(node, (OWN, number)).is_some() {
-            // A new neighbour is asked too, and the answers are for us again.
+            // A new neighbour is asked too, and the answers are for this node
+            // again.
             self.take(node, (QUERY, number), record.at, None);
         }
         if said.kind == Kind::Hit {
@@ -263,7 +266,8 @@ impl Oracles {
         {
             let servent = self.bearers[of.0 as usize].into();
             let way = self.taken(node, (SERVENT, servent));
-            // Who asks may ask whoever brought the hit.
+            // The node that begins a push may send it to the neighbour that
+            // brought the hit.
             let own = self.taken(node, (PUSH, number)).is_some_and(|took| took.from.is_none());
             if !own && way.is_none_or(|way| way.from != Some(to) || self.is_gone(node, &way)) {
                 found.violation("way_back", "check.not_the_way", told());
@@ -271,8 +275,8 @@ impl Oracles {
         }
     }
 
-    /// What arrives: taken once, dropped for a reason that the records bear
-    /// out.
+    /// Checks what arrives: it is accepted once, and dropped only for a reason
+    /// that the records support.
     fn judged(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
         let Judged { node, from, said, verdict, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
@@ -286,7 +290,8 @@ impl Oracles {
             Kind::Hit => ((HIT | u64::from(said.set) << 2, number), self.config.duplicate_life),
             _ => return,
         };
-        // Every kind with numbers of its own; hits by what they say besides.
+        // Each kind has its own numbers; hits are also distinguished by their
+        // content.
         let key = (key.0 & 3, key.1 | key.0 >> 2 << 32);
         let life = life.scaled(self.config.time_scale);
         let known = self.taken(node, key);
@@ -322,8 +327,8 @@ impl Oracles {
         }
     }
 
-    /// What becomes of an answer: the way back is kept for as long as was
-    /// promised, whoever floods meanwhile (RT-1, RT-5).
+    /// Checks an answer: the route back is kept for as long as promised, even
+    /// during a flood (RT-1, RT-5).
     fn answer(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
         let Judged { node, from, said, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
@@ -336,7 +341,8 @@ impl Oracles {
         if why == Some(Why::RouteGone) && asked.is_none_or(|asked| !self.is_gone(node, &asked)) {
             found.violation("promise", "check.still_there", told());
         }
-        // The way of pushes is learned, and not changed while the first lives.
+        // The route of pushes is learnt, and not replaced while the first one
+        // is valid.
         if let (None | Some(Why::TtlSpent), Some(of)) = (why, said.of) {
             let servent = self.bearers[of.0 as usize];
             let key = (SERVENT, servent.into());
@@ -351,7 +357,8 @@ impl Oracles {
         }
     }
 
-    /// The way to a servent is kept for as long as was promised (RT-3).
+    /// Checks that the route to a servent is kept for as long as promised
+    /// (RT-3).
     fn lost_way(&mut self, at: Instant, it: &Judged, found: &mut Found<'_>) {
         let Some(of) = it.said.of.filter(|_| self.config.push_routing == PushRouting::Standard)
         else {
@@ -366,7 +373,8 @@ impl Oracles {
         }
     }
 
-    /// A table holds no more than the neighbours may put in (RT-5).
+    /// Checks that a table holds no more than the quotas of the neighbours
+    /// allow (RT-5).
     fn turned(&self, node: u32, table: Which, entries: u64, found: &mut Found<'_>) {
         let slots = self.net.as_ref().map_or(0, |net| net.degree() as u64);
         let quota = match table {
@@ -409,8 +417,8 @@ impl Oracle for Oracles {
         self.violations = list;
     }
 
-    /// The run has ended: whatever was sent has arrived, is lost, or still has
-    /// a way to go.
+    /// The run has ended: every message sent has arrived, is lost, or is still
+    /// due to arrive.
     fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
         let mut found = Found::at_end(end, &mut list);

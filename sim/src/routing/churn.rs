@@ -1,4 +1,4 @@
-//! Nodes that come and go.
+//! Nodes that leave and come back.
 
 use alloc::sync::Arc;
 
@@ -7,7 +7,7 @@ use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 
 impl World {
-    /// One of those who are there goes, to come back later.
+    /// One of the running nodes leaves, to come back later.
     pub(super) fn churn(&mut self) {
         let stage = Arc::clone(&self.net.stage);
         let Some(churn) = &stage.plan.churn else { return };

@@ -1,4 +1,4 @@
-//! What happens in an overlay.
+//! The events of an overlay.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -11,32 +11,32 @@ use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 use servent_core::wire::gnutella::Kind;
 
-/// Everything that is recorded.
+/// An event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
-    /// A message's.
+    /// About a message.
     Message(MessageEvent),
-    /// A router's own, but for what is told by messages.
+    /// Of a router, except what message events already say.
     Routing(routing::Event),
-    /// What the people at the nodes do, and get.
+    /// User actions and their results.
     App(AppEvent),
-    /// What goes wrong.
+    /// Faults.
     World(Happening),
 }
 
-/// What becomes of a message. `sent` and `lost` are records of the node that
-/// sent it, `judged` of the other one. `id` counts messages as they leave,
-/// from 0.
+/// What happens to a message. `sent` and `lost` are records of the node that
+/// sent it, `judged` of the receiver. `id` counts messages in the order of
+/// sending, from 0.
 ///
-/// `of` is the node a hit comes from or a push wants. `set` is a fingerprint
-/// of what a hit says, its private area left out; 0 for all others.
+/// `of` is the node a hit comes from or a push is for. `set` is a fingerprint
+/// of a hit's content without its private area; 0 for all other messages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum MessageEvent {
-    /// It left. `due` is when it will arrive.
+    /// It was sent. `due` is when it will arrive.
     Sent {
         id: u64,
         to: NodeId,
@@ -51,8 +51,8 @@ pub enum MessageEvent {
         #[serde(skip)]
         set: u32,
     },
-    /// It is here, and this is the verdict. `ttl` and `hops` as they came;
-    /// `on` neighbours get it next.
+    /// It arrived and was processed. `ttl` and `hops` are as received; it is
+    /// forwarded to `on` neighbours.
     Judged {
         id: u64,
         from: NodeId,
@@ -69,66 +69,66 @@ pub enum MessageEvent {
         #[serde(skip)]
         set: u32,
     },
-    /// It will never arrive.
+    /// It was lost.
     Lost { id: u64, to: NodeId, kind: Kind, guid: Guid, why: Loss },
 }
 
-/// A verdict in a word.
+/// The outcome for a message, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It goes on.
+    /// It is forwarded.
     Forwarded,
-    /// It ends here and was meant for us.
+    /// It was for this node.
     Local,
-    /// It ends here and is of no use.
+    /// It is dropped.
     Dropped,
 }
 
-/// Why a message does not arrive.
+/// Why a message was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// The link is cut.
     Cut,
-    /// Nobody is there.
+    /// The receiver is down.
     Down,
-    /// The other end has hung up.
+    /// The receiver has closed the connection.
     Closed,
 }
 
-/// What people do, and get.
+/// User actions and their results.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum AppEvent {
-    /// Somebody searches.
+    /// The user searches.
     Searched { guid: Guid, words: String },
-    /// So many files of this node fit a query.
+    /// This many files of the node match a query.
     Answered { guid: Guid, files: u32 },
-    /// An answer is home: so many files of a node, so many links away.
+    /// A hit arrived: this many files of a node, this many hops away.
     Found { guid: Guid, of: Option<NodeId>, files: u32, hops: u8 },
-    /// Somebody asks a servent to connect.
+    /// The user asks a servent to connect, by push.
     Asked { guid: Guid, of: NodeId },
-    /// Nobody here knows the way to it.
+    /// There is no route to it.
     NoWay { of: NodeId },
-    /// A push has come for this node: it connects there.
+    /// A push arrived for this node: it connects there.
     Obeyed { to: Option<NodeId> },
-    /// A query that nobody asked is made up.
+    /// A query of a flood is sent.
     Flooded { guid: Guid },
 }
 
-/// What goes wrong, and what mends it.
+/// Faults and their ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {
-    /// The node ended without a word; all it knew is gone.
+    /// The node died without notice; its state is lost.
     Killed,
-    /// It runs again.
+    /// It is running again.
     Restarted,
-    /// The link to a node is gone.
+    /// The link to a node is broken.
     Cut { to: NodeId },
-    /// It is there again.
+    /// The link is restored.
     Healed { to: NodeId },
 }

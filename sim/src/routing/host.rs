@@ -1,4 +1,4 @@
-//! What a world keeps for each of its nodes, and where they listen.
+//! What a world keeps for each of its nodes, and their addresses.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,23 +13,23 @@ const PORT: u16 = 6346;
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
     pub(super) tally: Tally,
-    /// The neighbour who brought the last hit of a node.
+    /// The neighbour that brought the last hit of a node.
     pub(super) brought: BTreeMap<u32, u32>,
 }
 
-/// Where a node listens.
+/// The address of a node.
 pub(super) fn address(node: u32) -> SocketAddrV4 {
     let [_, high, mid, low] = (node + 1).to_be_bytes();
     SocketAddrV4::new(Ipv4Addr::new(10, high, mid, low), PORT)
 }
 
-/// The node of an address, if it can be one.
+/// The node with an address, if it can be one.
 pub(super) const fn node_at(ip: IpAddr) -> Option<u32> {
     let IpAddr::V4(ip) = ip else { return None };
     (ip.to_bits() & 0x00ff_ffff).checked_sub(1)
 }
 
-/// What a node says it is.
+/// The `User-Agent` of a node.
 pub(super) const fn agent() -> String {
     String::new()
 }

@@ -1,4 +1,4 @@
-//! Which links are up: joining, cutting, hanging up.
+//! Which links are up: connecting, cutting, closing.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,11 +16,11 @@ use servent_core::routing::{Input, Neighbour, Output};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::gnutella::Payload;
 
-/// The end `a` of a link is open, and the end `b`.
+/// Flags: the end `a` of a link is open, and the end `b`.
 const OPEN: [u32; 2] = [1, 2];
-/// Somebody has cut it.
+/// Flag: the link is cut.
 const SEVERED: u32 = 4;
-/// Bits before the number of the connection.
+/// Bits below the number of the connection.
 const EPOCH: u32 = 3;
 
 /// The state of every link: its ends, and how many connections it has had.
@@ -35,7 +35,7 @@ fn end(net: &Net, wire: u32, node: u32) -> u32 {
 }
 
 impl Lines {
-    /// All of them closed.
+    /// All closed.
     pub(super) fn new(wires: usize) -> Self {
         Self { states: alloc::vec![0; wires], changes: 0 }
     }
@@ -44,7 +44,7 @@ impl Lines {
         self.changes
     }
 
-    /// Something went up or down.
+    /// Counts a change of a link or node.
     pub(super) const fn changed(&mut self) {
         self.changes += 1;
     }
@@ -53,17 +53,17 @@ impl Lines {
         self.states.get(wire as usize).is_some_and(|state| state & 3 == 3)
     }
 
-    /// Which of the link's connections this is.
+    /// The number of the link's current connection.
     pub(super) fn epoch(&self, wire: u32) -> u32 {
         self.states[wire as usize] >> EPOCH
     }
 
-    /// What both ends call the connection.
+    /// The connection's id at both ends.
     pub(super) fn conn(&self, wire: u32) -> ConnId {
         ConnId(u64::from(self.epoch(wire)) << 32 | u64::from(wire))
     }
 
-    /// True when a node still has its end of that connection.
+    /// True when a node still has its end of that connection open.
     pub(super) fn takes(&self, net: &Net, wire: u32, node: u32, epoch: u32) -> bool {
         let state = self.states[wire as usize];
         state >> EPOCH == epoch && state & end(net, wire, node) != 0
@@ -81,7 +81,7 @@ impl Lines {
     }
 }
 
-/// The link of a connection, and which of its connections.
+/// The link of a connection, and the connection's number on it.
 pub(super) const fn wire_of(conn: ConnId) -> (u32, u32) {
     (conn.0 as u32, (conn.0 >> 32) as u32)
 }
@@ -103,7 +103,8 @@ fn opened(plan: &Scenario, conn: ConnId, (node, peer): (u32, u32)) -> Input {
 }
 
 impl World {
-    /// Starts all nodes and joins them; what their routers say first.
+    /// Starts all nodes and connects them; returns the first messages of their
+    /// routers.
     pub(super) fn join_all(&mut self) -> Vec<(u32, u32, Payload)> {
         let stage = Arc::clone(&self.net.stage);
         for host in 0..stage.plan.nodes {
@@ -130,7 +131,7 @@ impl World {
         said
     }
 
-    /// Joins two nodes that run, unless somebody has cut them apart.
+    /// Connects two running nodes, unless their link is cut.
     pub(super) fn join(&mut self, wire: u32, cause: Cause) {
         let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
@@ -147,14 +148,14 @@ impl World {
         }
     }
 
-    /// Marks a link as cut, or as whole; true when that is new.
+    /// Marks a link as cut or restored; true if that is a change.
     pub(super) fn mark_severed(&mut self, wire: u32, cut: bool) -> bool {
         let state = &mut Arc::make_mut(&mut self.net.lines).states[wire as usize];
         let before = core::mem::replace(state, *state & !SEVERED | if cut { SEVERED } else { 0 });
         before != *state
     }
 
-    /// Ends a connection at once, with everything on it.
+    /// Ends a connection at once, with everything in transit on it.
     pub(super) fn sever(&mut self, wire: u32, why: Loss, cause: Cause) {
         let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
@@ -180,7 +181,8 @@ impl World {
         }
     }
 
-    /// A router closes: the other end hears of it after what was sent before.
+    /// A router closes a connection: the other end learns it after what was
+    /// sent before.
     pub(super) fn hang_up(&mut self, host: u32, conn: ConnId) {
         let (wire, epoch) = wire_of(conn);
         let stage = Arc::clone(&self.net.stage);

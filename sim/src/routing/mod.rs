@@ -1,13 +1,14 @@
-//! A world of routers: what the map of the overlay shows.
+//! Worlds of routers: what the overlay map of the page shows.
 //!
-//! A scenario says how many servents there are, how they are joined, who asks
-//! for what when, and what goes wrong. Every node is the router that the
-//! servent runs, and what goes over a link is the message's bytes: written by
-//! one router, parsed for the next. The links begin joined; there is no
-//! handshake, and a link takes any number of bytes at a time.
+//! A scenario says how many servents there are, how they are connected, who
+//! searches for what when, and what goes wrong. Every node is the router that
+//! the servent runs, and a link carries the message's bytes: encoded by one
+//! router, decoded for the next. The links begin connected; there is no
+//! handshake, and a link accepts any number of bytes at a time.
 //!
 //! Up to [`Scenario::NODES`] nodes. A clone of the world shares what neither
-//! changes, so that keyframes of a large one cost what happened between them.
+//! changes, so that a keyframe of a large world costs only what changed since
+//! the last one.
 
 mod act;
 mod chart;

@@ -1,4 +1,4 @@
-//! Who is joined with whom.
+//! The topology of an overlay.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -8,14 +8,14 @@ use crate::error::{self, ScenarioError};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 
-/// A link: its ends, and how long the way over it takes in both directions.
+/// A link: its ends, and its latency, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wire {
     /// One end.
     pub a: u32,
     /// The other one.
     pub b: u32,
-    /// The way from one to the other.
+    /// The latency.
     pub latency: Duration,
 }
 
@@ -31,12 +31,12 @@ impl Wire {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Net {
     wires: Vec<Wire>,
-    /// Where the links of a node begin in `around`.
+    /// Where each node's links begin in `around`.
     starts: Vec<u32>,
     around: Vec<u32>,
 }
 
-/// Links while they are drawn: none twice.
+/// Links being generated, without duplicates.
 struct Drawn<'a> {
     pairs: Vec<(u32, u32)>,
     known: BTreeSet<(u32, u32)>,
@@ -51,7 +51,8 @@ impl Drawn<'_> {
         }
     }
 
-    /// So many at random; a few less when they do not find two strangers.
+    /// Adds random links; a few less when it does not find enough unconnected
+    /// pairs.
     fn strew(&mut self, nodes: u32, links: usize) {
         let (enough, mut tries) = (self.pairs.len() + links, 4 * links + 64);
         while self.pairs.len() < enough && tries > 0 {
@@ -75,7 +76,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Columns of a square grid of so many nodes.
+/// The columns of a square grid of that many nodes.
 #[must_use]
 pub(super) const fn columns(nodes: u32) -> u32 {
     let root = nodes.isqrt();
@@ -83,7 +84,7 @@ pub(super) const fn columns(nodes: u32) -> u32 {
 }
 
 impl Net {
-    /// Joins the nodes of a scenario.
+    /// Generates the topology of a scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.saturating_sub(scenario.leaves);
@@ -143,7 +144,7 @@ impl Net {
         Self { wires, starts, around }
     }
 
-    /// Checks that routers can be joined like that: each has a slot for each
+    /// Checks that routers can be connected like that: each has a slot for each
     /// of its links.
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
         let slots = 0..=Scenario::DEGREE as u64;
@@ -164,14 +165,14 @@ impl Net {
         self.around.get(at(node)..at(node + 1)).unwrap_or_default()
     }
 
-    /// The number of the link between two.
+    /// The number of the link between two nodes.
     #[must_use]
     pub fn between(&self, a: u32, b: u32) -> Option<u32> {
         let leads = |wire: &&u32| self.wires[**wire as usize].other(a) == b;
         self.around(a).iter().find(leads).copied()
     }
 
-    /// Most links any node has.
+    /// The most links of any node.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
@@ -187,7 +188,7 @@ mod tests {
         Net::new(&Scenario { shape, nodes, shortcuts: nodes, ..Scenario::default() })
     }
 
-    /// Whom the first node can reach.
+    /// The number of nodes that the first node can reach.
     fn reached(net: &Net, nodes: u32) -> usize {
         let (mut known, mut todo) = (alloc::vec![false; nodes as usize], alloc::vec![0]);
         while let Some(node) = todo.pop() {

@@ -1,4 +1,4 @@
-//! What a router asks for, carried out.
+//! Carrying out the outputs of routers.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,11 +17,11 @@ use servent_core::wire::gnutella::{
     Body, HEADER, Header, Hit, HitBuilder, Kind, Payload, Quality, Query, matches,
 };
 
-/// Payload bytes of a hit of ours.
+/// Payload bytes of one of our hits.
 const HIT: usize = 4_096;
 
 impl World {
-    /// Records what became of a message; the record.
+    /// Records what happened to a message; returns the record.
     pub(super) fn judged(
         &mut self,
         host: u32,
@@ -39,7 +39,7 @@ impl World {
                 break;
             }
         }
-        // Nothing is said of what could not be parsed.
+        // Nothing is known of a message that could not be decoded.
         let (verdict, why, on) = verdict.unwrap_or((Outcome::Dropped, Some(Why::Improper), 0));
         let Some((Header { guid, ttl, hops, .. }, kind)) = read_header(data) else { return cause };
         let (of, set) = self.about(kind, data);
@@ -51,7 +51,7 @@ impl World {
         self.note(host, Some(cause), Event::Message(judged))
     }
 
-    /// The node a message is about, and a fingerprint of what a hit says.
+    /// The node a message is about, and a fingerprint of a hit's content.
     pub(super) fn about(&self, kind: Kind, data: &Payload) -> (Option<NodeId>, u32) {
         match kind {
             Kind::Hit | Kind::Push => {}
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Carries out effects in their order; what they follow from is `cause`.
+    /// Carries out effects in order; `cause` is the record they follow from.
     pub(super) fn carry(&mut self, host: u32, cause: Cause) {
         let mut fx = core::mem::take(&mut self.fx);
         let mut answers = Vec::new();
@@ -95,7 +95,8 @@ impl World {
                     if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
                         self.own_mut(host).brought.insert(of.0, neighbour);
                     }
-                    // The last link is none that anybody passed it on over.
+                    // Nobody forwarded it over the last link, so `hops` is one
+                    // less.
                     let hops = hops.saturating_add(1);
                     let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
                     self.said(host, found, cause);
@@ -120,14 +121,15 @@ impl World {
                 self.answer(reply);
                 continue;
             }
-            // Answers are planned one after the other, so none has this number.
+            // Replies are planned with increasing numbers, so this one is
+            // unused.
             let number = self.net.replies.last_key_value().map_or(0, |(last, _)| last + 1);
             self.net.replies.insert(number, reply);
             self.plan(self.now() + after, Due::Reply { number });
         }
     }
 
-    /// The time of an answer has come.
+    /// A planned reply is due.
     pub(super) fn reply(&mut self, number: u64) {
         let Some(reply) = self.net.replies.remove(&number) else { return };
         if self.slot(reply.host).starts == reply.boot {
@@ -142,8 +144,7 @@ impl World {
         self.give(host, Input::Answer { guid, hops, hit }, Some(seq));
     }
 
-    /// The files of a node that a query asks for, and when their owner says
-    /// so.
+    /// The files of a node that match a query, and the delay of the reply.
     fn matching(&self, host: u32, query: &Query) -> Option<(Hit, Duration)> {
         let files = self.net.stage.shares.get(&host)?;
         let criteria = core::str::from_utf8(query.criteria()).ok()?;

@@ -1,4 +1,4 @@
-//! What is done to an overlay: by its script, and by faults.
+//! Carrying out the actions and faults of a scenario.
 
 use alloc::format;
 
@@ -14,7 +14,7 @@ use servent_core::trace::NodeId;
 use servent_core::wire::gnutella::{Body, Message, Payload, Push, Query, Wishes};
 
 impl World {
-    /// Does what stands at a place of the script or of the faults.
+    /// Performs the action with this index in the script or the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32) {
         let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
         match acts[index as usize].act.clone() {
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// Checks that something can be done to this world as it is now.
+    /// Checks that an action is possible in this world now.
     pub(super) fn is_possible(&self, act: &Act) -> Result<(), ScenarioError> {
         let down = |node: &NodeId| self.node(*node).is_none();
         match act {
@@ -66,7 +66,8 @@ impl World {
             at: address(node.0),
             ggep: Payload::new(),
         };
-        // Whoever brought the hit should know the way, should we not.
+        // The neighbour that brought the hit should know the route if this node
+        // does not.
         let brought = self.own(node.0).brought.get(&of.0);
         let wire = brought.and_then(|neighbour| self.net.stage.net.between(node.0, *neighbour));
         let via =
@@ -75,8 +76,8 @@ impl World {
         self.give(node.0, Input::Push { guid, push, via }, Some(seq));
     }
 
-    /// Queries past the router of their sender, which would not make them up:
-    /// so many are left.
+    /// Sends queries past the node's own router, which would not create them;
+    /// `left` is how many remain.
     pub(super) fn flood(&mut self, fault: bool, index: u32, left: u32) {
         let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
         let Act::Flood { node, every, count } = acts[index as usize].act else { return };

@@ -1,4 +1,4 @@
-//! The scenarios of the map.
+//! The preset scenarios of the overlay.
 
 use super::scenario::Scenario;
 

@@ -1,4 +1,4 @@
-//! Overlays drawn whole: anything may happen, and the oracles watch.
+//! Randomly generated overlays: anything may happen, checked by the oracles.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,14 +11,14 @@ use servent_core::routing::{Config, PushRouting};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
-/// How long a drawn overlay runs.
+/// How long a generated overlay runs.
 #[doc(hidden)]
 pub const HORIZON: Duration = Duration::from_secs(60);
 /// What is shared and searched for.
 const WORDS: [&str; 4] = ["gnutella protocol", "queue theory", "some song", "nothing"];
 
-/// Draws a scenario. `seed` becomes its seed, so that a random draw is
-/// reproduced by its number alone.
+/// Generates a scenario. `seed` becomes its seed, so that a generated scenario
+/// can be reproduced from that number alone.
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let nodes = choose.between(2, 40) as u32;
@@ -88,7 +88,7 @@ fn pair(choose: &mut Choose, nodes: u32) -> (NodeId, NodeId) {
     (first, NodeId((first.0 + further) % nodes))
 }
 
-/// Small tables and short lives, so that a minute shows what they do.
+/// Small tables and short lifetimes, so that a minute is enough to exceed them.
 fn config(choose: &mut Choose) -> Config {
     let mut life = || Duration::from_micros(choose.between(100_000, 30_000_000));
     let (query_life, push_life, duplicate_life) = (life(), life(), life());

@@ -1,4 +1,4 @@
-//! A scenario of an overlay: who there is, how they are joined, who asks.
+//! Scenarios of the overlay: its nodes, their links, and who searches.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,77 +13,77 @@ use servent_core::routing::Config;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
-/// An overlay to be.
+/// An overlay to be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// What there is to see, in two sentences.
     pub text: String,
-    /// Every draw follows from it. In JSON a number, or text in decimal or
+    /// Seed of all random numbers. In JSON a number, or text in decimal or
     /// `0x…`.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// How long it is worth watching.
+    /// How long the scenario runs.
     pub horizon: Duration,
     /// How many nodes there are.
     pub nodes: u32,
-    /// How they are joined.
+    /// How they are connected.
     pub shape: Shape,
-    /// Links of a node, on average, where they are drawn at random.
+    /// The average number of links of a node in random topologies.
     pub degree: u32,
     /// Long links across a small world.
     pub shortcuts: u32,
-    /// So many of the nodes, the last ones, are leaves: the shape joins the
-    /// others.
+    /// The last so many of the nodes are leaves: the shape connects the others.
     pub leaves: u32,
-    /// Ultrapeers of each leaf, drawn at random.
+    /// The number of ultrapeers of each leaf, chosen at random.
     pub homes: u32,
-    /// Links besides those of the shape.
+    /// Additional links.
     pub links: Vec<(NodeId, NodeId)>,
-    /// The way over a link takes so long at least.
+    /// The smallest latency of a link.
     pub latency: Duration,
-    /// Up to so much more, drawn for each link once and for all.
+    /// The largest random addition to it, drawn once for each link.
     pub spread: Duration,
-    /// Neighbours ping each other. Without it nobody is given up for silence.
+    /// Neighbours ping each other. Without it silent neighbours are kept.
     pub pings: bool,
-    /// Limits and intervals of all routers. What is made of messages is
-    /// always traced, and a link takes all there is for it.
+    /// Limits and intervals of all routers. Tracing of messages is always on,
+    /// and links accept any amount of data.
     #[serde(deserialize_with = "crate::strict::deserialize")]
     pub config: Config,
-    /// What the first nodes are called; of the others, those of a small world
-    /// have letters, and those of a large one numbers.
+    /// Names of the first nodes; the others have letters in a small world, and
+    /// numbers in a large one.
     pub names: Vec<String>,
-    /// What is shared, and by whom.
+    /// The shared files and their owners.
     pub files: Vec<File>,
-    /// The second of each pair bears the servent id of the first.
+    /// The second node of each pair has the same servent id as the first.
     pub twins: Vec<(NodeId, NodeId)>,
-    /// Nodes come and go.
+    /// Nodes leave and come back.
     pub churn: Option<Churn>,
     /// What the nodes do, in order of time.
     pub script: Vec<ActAt>,
-    /// What goes wrong, in order of time.
+    /// Faults, in order of time.
     pub faults: Vec<ActAt>,
 }
 
-/// How nodes are joined.
+/// The shape of the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Each with the next, the last with the first.
+    /// A ring: each node linked with the next, the last with the first.
     Ring,
-    /// All with the first.
+    /// All linked with the first.
     Star,
-    /// A square grid: each with those above, below, left and right of it.
+    /// A square grid: each linked with those above, below, left and right of
+    /// it.
     Mesh,
-    /// At random, but so that everybody can reach everybody.
+    /// Random, but connected.
     Random,
     /// A square grid with long links across it.
     SmallWorld,
-    /// Only by [`Scenario::links`].
+    /// Only the links in [`Scenario::links`].
     Free,
 }
 
@@ -91,23 +91,23 @@ pub enum Shape {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct File {
-    /// By whom.
+    /// Its owner.
     pub node: NodeId,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its owner answers so much later than asked.
+    /// How long after a query its owner answers.
     pub after: Duration,
 }
 
-/// Nodes that come and go.
+/// Nodes that leave and come back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Churn {
-    /// One is killed so often.
+    /// The interval at which one is killed.
     pub every: Duration,
-    /// It comes back so much later.
+    /// How long it stays down.
     pub down: Duration,
-    /// None is killed any more from then on.
+    /// When this stops.
     pub until: Duration,
 }
 
@@ -141,39 +141,39 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Most nodes of one world.
+    /// The most nodes of one world.
     pub const NODES: u32 = 10_000;
-    /// Most links.
+    /// The most links.
     pub const LINKS: usize = 100_000;
-    /// Most links of one node: the router has a slot for each.
+    /// The most links of one node: the router has a slot for each.
     pub const DEGREE: usize = 2_000;
-    /// Most queries of one flood.
+    /// The most queries of one flood.
     pub const FLOOD: u32 = 100_000;
-    /// Most nodes that churn may kill.
+    /// The most nodes that churn may kill.
     pub const KILLS: u64 = 100_000;
-    /// The shortest way over a link.
+    /// The smallest latency of a link.
     pub const LEAST: Duration = Duration::from_micros(2);
-    /// The longest.
+    /// The largest latency.
     pub const MOST: Duration = Duration::from_secs(3_600);
-    /// The longest time there is to watch.
+    /// The longest horizon.
     pub const LONGEST: Duration = Duration::from_secs(7 * 86_400);
-    /// Most bytes of the words of a search, and of the name of a file.
+    /// The most bytes of the words of a search, and of the name of a file.
     pub const WORDS: usize = 200;
 
-    /// Reads a scenario and checks that a world can be made of it.
+    /// Parses a scenario and checks that a world can be made from it.
     ///
     /// # Errors
-    /// When the text is none, or no world can be made of it.
+    /// When the text is not a scenario, or no world can be made from it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// Checks that a world can be made of it.
+    /// Checks that a world can be made from it.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let nodes = u64::from(self.nodes);
         error::count("nodes", "nodes", nodes, 2..=Self::NODES.into())?;
@@ -225,10 +225,10 @@ impl Scenario {
         error::count("churn", "kills", kills, 0..=Self::KILLS)
     }
 
-    /// Checks that something can be done in it.
+    /// Checks that an action is possible in it.
     ///
     /// # Errors
-    /// When it names nodes that there are not, or asks for too much.
+    /// When it names nodes that do not exist, or exceeds a limit.
     pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
         error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.into())?;
@@ -242,13 +242,13 @@ impl Scenario {
         }
     }
 
-    /// True for a node that passes nothing on.
+    /// True for a leaf.
     #[must_use]
     pub const fn is_leaf(&self, node: u32) -> bool {
         node >= self.nodes.saturating_sub(self.leaves)
     }
 
-    /// What a node is called.
+    /// The name of a node.
     #[must_use]
     pub fn name(&self, node: NodeId) -> String {
         let name = self.names.get(node.0 as usize).filter(|name| !name.is_empty());

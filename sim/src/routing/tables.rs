@@ -1,4 +1,5 @@
-//! What a node remembers, for people: which entries, from whom, until when.
+//! The routing tables of a node, for display: which entries, from whom, until
+//! when.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::collections::BTreeSet;
@@ -19,15 +20,15 @@ use servent_core::trace::NodeId;
 pub struct Tables {
     pub at: Instant,
     pub up: bool,
-    /// Entries there are rows for.
+    /// The number of entries.
     pub total: u32,
     pub life: Lives,
     pub tables: Vec<TableView>,
-    /// The newest first.
+    /// Newest first.
     pub rows: Vec<Row>,
 }
 
-/// How long entries live at least.
+/// The shortest lifetimes of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lives {
     pub query: Duration,
@@ -38,18 +39,19 @@ pub struct Lives {
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// `query`: the way of its hits. `servent`: the way of pushes to it.
-    /// `push`: that it has been here.
+    /// `query`: the route back for its hits. `servent`: the route for pushes to
+    /// it. `push`: that it has passed here.
     pub kind: &'static str,
-    /// The number of the search or the push.
+    /// The number of the search or push.
     pub guid: Option<u32>,
     pub id: Guid,
-    /// What is searched for; the name of a servent, or of whom a push wants.
+    /// The words of a search; the name of a servent, or of the one a push is
+    /// for.
     pub words: String,
     /// The neighbour it came from; `None` for this node itself.
     pub via: Option<NodeId>,
     pub name: Option<String>,
-    /// That connection is gone.
+    /// That connection has closed.
     pub gone: bool,
     pub born_at: Instant,
     /// When its generation is dropped.
@@ -58,7 +60,7 @@ pub struct Row {
 }
 
 impl Tables {
-    /// What a node remembers now: entries from the `from`th on, at most
+    /// The entries of a node's tables now, from number `from` on, at most
     /// `count`. `None` when there is no such node.
     #[must_use]
     pub fn of(world: &World, chart: &Chart, node: NodeId, from: u32, count: u32) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! Sums over messages, of one node and of all.
+//! Message counts, of one node and of all.
 
 use alloc::vec::Vec;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use servent_core::routing::Why;
 use servent_core::wire::gnutella::Kind;
 
-/// Kinds of messages.
+/// Number of message kinds.
 const KINDS: usize = Kind::ALL.len();
 
-/// What became of messages so far.
+/// What happened to messages so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
     sent: [u32; KINDS],
@@ -20,39 +20,39 @@ pub struct Tally {
     lost: u32,
 }
 
-/// The same for people.
+/// The counts for display.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TallyView {
-    /// Messages that left, for each neighbour one.
+    /// Messages sent, counted for each neighbour.
     pub sent: u64,
-    /// Messages that came.
+    /// Messages received.
     pub arrived: u64,
-    /// Of those, what was of use.
+    /// Of those, how many were useful.
     pub useful: u64,
-    /// Of those, what had come before.
+    /// Of those, duplicates.
     pub duplicate: u64,
-    /// Of those, what was of no use, duplicates included.
+    /// Of those, how many were dropped, including duplicates.
     pub dropped: u64,
-    /// What left and will never come.
+    /// Messages lost after sending.
     pub lost: u64,
-    /// What left and is not there yet; of the whole overlay alone.
+    /// Messages in transit; only for the overlay as a whole.
     pub flying: u64,
-    /// The same by kinds, without those there were none of.
+    /// The counts by kind, without kinds that have none.
     pub kinds: Vec<KindTally>,
-    /// Why messages were of no use, and how many.
+    /// Why messages were dropped, and how many.
     pub reasons: Vec<(Why, u64)>,
 }
 
-/// Messages of a kind.
+/// Counts of one kind of message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KindTally {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
-    /// Left.
+    /// Sent.
     pub sent: u64,
-    /// Came.
+    /// Received.
     pub arrived: u64,
-    /// Of those, were of no use.
+    /// Of those, dropped.
     pub dropped: u64,
 }
 
@@ -81,19 +81,19 @@ impl Tally {
         self.lost += 1;
     }
 
-    /// How many were dropped for a reason.
+    /// How many were dropped for this reason.
     #[must_use]
     pub fn dropped_for(&self, why: Why) -> u64 {
         self.why[why as usize].into()
     }
 
-    /// How many messages of a kind left, and how many came.
+    /// How many messages of a kind were sent, and how many received.
     #[must_use]
     pub fn of(&self, kind: Kind) -> (u64, u64) {
         (self.sent[place(kind)].into(), self.arrived[place(kind)].into())
     }
 
-    /// All of it, for people.
+    /// All counts, for display.
     #[must_use]
     pub fn view(&self, flying: u64) -> TallyView {
         let (arrived, dropped) = (sum(&self.arrived), sum(&self.dropped));

@@ -1,5 +1,5 @@
-//! What searches come to: what an answer costs, and how much of what there is
-//! was found.
+//! Totals of searches: what a hit costs in messages, and which share of the
+//! existing files was found.
 
 use alloc::collections::BTreeSet;
 
@@ -9,25 +9,25 @@ use super::chart::Chart;
 use super::world::World;
 use servent_core::wire::gnutella::matches;
 
-/// What all searches until now come to.
+/// Totals of all searches so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoutingTotals {
-    /// Messages that left a node.
+    /// Messages sent.
     pub messages: u64,
-    /// Answers that are home.
+    /// Hits that reached the searching node.
     pub hits: u32,
-    /// Servents that were found, for each search anew.
+    /// Servents found, summed over all searches.
     pub found: u32,
-    /// Servents that have what was searched for, for each search anew.
+    /// Servents that have matching files, summed over all searches.
     pub existing: u32,
-    /// Nodes that took the newest search.
+    /// Nodes that accepted the newest search.
     pub reached: u32,
-    /// Nodes there are besides the one that asks.
+    /// Nodes besides the searching one.
     pub nodes: u32,
 }
 
 impl RoutingTotals {
-    /// At the world's clock.
+    /// The totals at the world's clock.
     #[must_use]
     pub fn of(world: &World, chart: &Chart) -> Self {
         let now = world.now();
@@ -46,7 +46,7 @@ impl RoutingTotals {
     }
 }
 
-/// How many servents but the one that asks have files that fit.
+/// How many servents other than the searching one have matching files.
 fn owners(world: &World, asker: u32, words: &str) -> u32 {
     let stage = &world.net.stage;
     let fits = |index: &servent_core::id::FileIndex| {

@@ -1,4 +1,4 @@
-//! Why a record is there, and whom it is about.
+//! The explanation of a record, and the other node it is about.
 
 use super::event::{AppEvent, Event, Happening, Loss, MessageEvent, Outcome};
 use super::world::World;
@@ -10,7 +10,7 @@ use servent_core::wire::gnutella::Kind;
 type Source = (&'static str, &'static str);
 
 impl Event {
-    /// The requirement behind it, and where the specification says so.
+    /// The requirement behind it, and its place in the specification.
     #[must_use]
     #[doc(hidden)]
     pub fn source(&self) -> Option<Source> {
@@ -22,7 +22,7 @@ impl Event {
         }
     }
 
-    /// True for what somebody did to the world.
+    /// True for what was done to the world from outside.
     #[must_use]
     pub const fn is_fault(&self) -> bool {
         matches!(self, Self::World(_))

@@ -1,4 +1,4 @@
-//! The world: routers, and the messages between them.
+//! The world of the overlay: routers, and the messages between them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -21,17 +21,17 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::gnutella::{Frame, HEADER, Header, Hit, Keywords, Kind, Message, Payload};
 
-/// Bits of the number of entries of a keyword table: ten thousand nodes have
-/// one of each neighbour.
+/// Bits of the index into a keyword table (QRP); few, because ten thousand nodes
+/// store one table for each neighbour.
 const KEYWORDS: u32 = 12;
 /// Longer than any scenario.
 const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Something that is due.
+/// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     Script(u32),
-    /// What the routers say first, the links being joined.
+    /// The first messages of the routers, their links being up.
     Begin,
     Arrive {
         id: u64,
@@ -56,20 +56,20 @@ pub enum Due {
     },
 }
 
-/// A message under way.
+/// A message in transit.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) wire: u32,
-    /// Which of the link's connections it is on.
+    /// The number of the connection on its link.
     pub(super) epoch: u32,
     /// The record of its sending.
     pub(super) seq: u64,
     pub(super) data: Payload,
 }
 
-/// An answer that is given later.
+/// A reply that is sent later.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
     pub(super) host: u32,
@@ -87,26 +87,26 @@ pub(super) struct Stage {
     pub(super) net: Net,
     pub(super) config: Config,
     pub(super) servents: Vec<Guid>,
-    /// The first bearer of each servent id.
+    /// The first node with each servent id.
     pub(super) bearers: BTreeMap<Guid, u32>,
-    /// The files of each node that has any, by their places in the scenario.
+    /// The files of each node that has any, by their indices in the scenario.
     pub(super) shares: BTreeMap<u32, Vec<FileIndex>>,
 }
 
-/// What lies between routers: links, and messages on them.
+/// The links between routers, and the messages on them.
 #[derive(Debug, Clone)]
 pub struct Routing {
     pub(super) lines: Arc<Lines>,
     pub(super) flights: BTreeMap<u64, Flight>,
     pub(super) replies: BTreeMap<u64, Reply>,
-    /// Messages that set out.
+    /// The number of messages sent.
     pub(super) launched: u64,
-    /// Searches, pushes and made-up queries so far.
+    /// The number of searches, pushes and flood queries so far.
     pub(super) asked: u64,
     pub(super) tally: Tally,
     pub(super) dice: Rng,
     pub(super) stage: Arc<Stage>,
-    /// What the routers say when the world begins: sender, link, message.
+    /// The first messages of the routers: sender, link, message.
     opening: Arc<Vec<(u32, u32, Payload)>>,
 }
 
@@ -147,14 +147,14 @@ impl Stage {
 }
 
 impl World {
-    /// Who is joined with whom.
+    /// The topology.
     #[must_use]
     #[doc(hidden)]
     pub fn net(&self) -> &Net {
         &self.net.stage.net
     }
 
-    /// True while a link can be used by both ends.
+    /// True while both ends of a link can use it.
     #[must_use]
     #[doc(hidden)]
     pub fn is_joined(&self, wire: u32) -> bool {
@@ -168,7 +168,7 @@ impl World {
         self.net.lines.changes()
     }
 
-    /// Messages of a node so far; of all without one.
+    /// The message counts of a node so far; without a node, of all.
     #[must_use]
     #[doc(hidden)]
     pub fn tally(&self, node: Option<NodeId>) -> Option<TallyView> {
@@ -178,14 +178,14 @@ impl World {
         }
     }
 
-    /// How many messages are under way.
+    /// How many messages are in transit.
     #[must_use]
     #[doc(hidden)]
     pub fn flying(&self) -> usize {
         self.net.flights.len()
     }
 
-    /// A message sets out; its record.
+    /// Sends a message; returns its record.
     pub(super) fn launch(&mut self, host: u32, wire: u32, data: Payload, cause: Cause) {
         let link = self.net.stage.net.wires()[wire as usize];
         let Some((header, kind)) = read_header(&data) else { return };
@@ -222,7 +222,7 @@ impl World {
         self.settle(to, Some(seq));
     }
 
-    /// A message will never arrive.
+    /// A message is lost.
     pub(super) fn lose(&mut self, id: u64, flight: Flight, why: Loss) {
         let Some((Header { guid, .. }, kind)) = read_header(&flight.data) else { return };
         let lost = MessageEvent::Lost { id, to: NodeId(flight.to), kind, guid, why };
@@ -231,7 +231,7 @@ impl World {
         self.own_mut(flight.from).tally.lost();
     }
 
-    /// A GUID nobody has.
+    /// A GUID that is not in use.
     pub(super) fn fresh_guid(&mut self) -> Guid {
         let mut id = Rng::new(self.net.stage.plan.seed).fork("guid", self.net.asked).bytes::<16>();
         (id[8], id[15]) = (0xff, 0x00);
@@ -249,8 +249,8 @@ impl World {
     }
 }
 
-/// The header of a message's bytes. The world writes all of them, so there is
-/// always one.
+/// The header of a message's bytes. The world encodes all messages, so it is
+/// always valid.
 pub(super) fn read_header(data: &Payload) -> Option<(Header, Kind)> {
     let header = Header::parse(data.first_chunk()?);
     Some((header, header.kind?))
@@ -314,7 +314,7 @@ impl Protocol for Routing {
         }
     }
 
-    /// A router that knows nothing but who it is.
+    /// A new router that knows only its own identity.
     fn engine(world: &World, node: u32, start: u32) -> Router {
         let stage = &world.net.stage;
         let dice = Rng::new(stage.plan.seed).fork("node", node.into());
@@ -338,7 +338,7 @@ impl Protocol for Routing {
         router
     }
 
-    /// Its neighbours let it in again.
+    /// Its neighbours connect to it again.
     fn started(world: &mut World, node: u32, cause: Cause) {
         Arc::make_mut(&mut world.net.lines).changed();
         let stage = Arc::clone(&world.net.stage);
@@ -385,7 +385,7 @@ impl Protocol for Routing {
         })
     }
 
-    /// Its links end with it.
+    /// Its links break.
     fn crashed(world: &mut World, node: u32, cause: Cause) {
         world.own_mut(node).brought.clear();
         Arc::make_mut(&mut world.net.lines).changed();

@@ -6,34 +6,34 @@ use super::scenario::Habit;
 use crate::act::At;
 use servent_core::trace::NodeId;
 
-/// Something that is done at an instant.
+/// An action at an instant.
 pub type ActAt = At<Act>;
 
-/// What is done.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
 pub enum Act {
-    /// A client ends without a word; what it has on disk stays.
+    /// A client dies without notice; what it has on disk stays.
     Kill { client: NodeId },
-    /// It begins anew with what it has on disk; one that runs ends first.
+    /// It starts again with what it has on disk; a running one is killed first.
     Restart { client: NodeId },
-    /// A client stands still: it takes nothing in, its timers and its bytes
+    /// Stalls a client: it processes no input, its timers and its transfers
     /// wait.
     Stall { client: NodeId },
-    /// It goes on.
+    /// Ends the stall.
     Resume { client: NodeId },
-    /// It accepts no connections any more, and says so (SW-17).
+    /// It stops accepting connections, and says so (SW-17).
     Passive { client: NodeId },
-    /// It accepts connections, and says so (SW-17).
+    /// It accepts connections again, and says so (SW-17).
     Active { client: NodeId },
-    /// It does something else than it should from now on.
+    /// It misbehaves in this way from now on.
     Habit { client: NodeId, habit: Habit },
-    /// Nothing gets through between two clients.
+    /// Breaks connectivity between two clients.
     Cut { from: NodeId, to: NodeId },
-    /// It does again.
+    /// Restores it.
     Heal { from: NodeId, to: NodeId },
-    /// The coordinator is killed and comes back with its store.
+    /// The coordinator is killed and restarts from its store.
     RestartCoordinator {},
 }
 

@@ -1,36 +1,37 @@
-//! How soon everybody could have everything, and how much could be held when.
+//! Lower bounds: how soon all clients could have the file, and how much could
+//! be held when.
 
 use alloc::vec::Vec;
 
 use super::scenario::Scenario;
 use servent_core::time::{Duration, Instant};
 
-/// Most rounds that are counted one by one.
+/// The most rounds that are counted one by one.
 const ROUNDS: u32 = 64;
 
-/// Microseconds that so many bytes take.
+/// Microseconds needed for `bytes` at `rate`.
 fn micros(bytes: u128, rate: u128) -> u64 {
     u64::try_from(bytes * 1_000_000 / rate.max(1)).unwrap_or(u64::MAX)
 }
 
 impl Scenario {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     fn size(&self) -> u128 {
         u128::from(self.pieces) * u128::from(self.chunk)
     }
 
-    /// Clients that must get all.
+    /// Clients that must get the whole file.
     #[must_use]
     #[doc(hidden)]
     pub fn wanting(&self) -> u32 {
         self.clients.iter().filter(|group| group.expects()).map(|group| group.count).sum()
     }
 
-    /// The least time everybody needs, the longest of these: `M + ⌊log2 N⌋`
-    /// pieces one after the other when all send alike (Mundinger, Weber, Weiss
-    /// 2008); what the source, the links of all together, and the links of
-    /// those that can serve passive ones can carry; what the one that comes
-    /// last needs for itself.
+    /// A lower bound of the makespan, the largest of these: `M + ⌊log2 N⌋`
+    /// pieces one after the other when all have the same rate (Mundinger,
+    /// Weber, Weiss 2008); what the source, all links together, and the links
+    /// of those that can serve passive clients can carry; what the last client
+    /// to arrive needs for itself.
     #[must_use]
     #[doc(hidden)]
     pub fn bound(&self) -> Duration {
@@ -55,7 +56,8 @@ impl Scenario {
         Duration::from_micros(longest.into_iter().max().unwrap_or(0))
     }
 
-    /// All send alike, come at once, and take no less than they send.
+    /// True when all send at the same rate, arrive at once, and receive no
+    /// slower than they send.
     fn alike(&self) -> bool {
         let fits = |group: &super::Group| {
             let at_once = group.count <= 1 || group.spacing == Duration::ZERO;
@@ -71,10 +73,10 @@ impl Scenario {
         self.alike().then(|| rounds.saturating_mul(piece))
     }
 
-    /// The most pieces that all who must get everything can hold at an
-    /// instant, in thousandths: what the links of those who are there carry.
-    /// When all send alike, at first only whoever has something can send, so
-    /// what is held doubles each round.
+    /// The most pieces that all clients that must get the file can hold at an
+    /// instant, in thousandths: what the links of those present can carry. When
+    /// all have the same rate, at first only clients that have something can
+    /// send, so that what is held doubles in each round.
     #[must_use]
     pub(crate) fn most_held(&self, at: Instant) -> u64 {
         let all = u64::from(self.wanting()) * u64::from(self.pieces) * 1_000;
@@ -94,7 +96,7 @@ impl Scenario {
         if self.alike() { most.min(self.doubled(now)) } else { most }
     }
 
-    /// Microseconds that all of a group together have been there.
+    /// Client-microseconds that a group has been present.
     fn presence(&self, group: &super::Group, now: u64) -> u128 {
         let since = |index: u32| now.saturating_sub(Self::comes(group, index).as_micros());
         if group.spacing == Duration::ZERO {
@@ -103,7 +105,7 @@ impl Scenario {
         (0..group.count).map(|index| u128::from(since(index))).sum()
     }
 
-    /// Pieces, in thousandths, that can be held when all send alike.
+    /// Pieces, in thousandths, that can be held when all have the same rate.
     fn doubled(&self, now: u64) -> u64 {
         let piece = micros(self.chunk.into(), self.source_up.into()).max(1);
         let peers = u64::from(self.count());
@@ -114,7 +116,7 @@ impl Scenario {
             senders = (senders * 2).min(peers + 1);
             round += 1;
         }
-        // From here on everybody receives in every round.
+        // From here on all receive in every round.
         let rest = whole - u64::from(round).min(whole);
         let each = senders.min(peers);
         let all = u64::from(self.wanting()) * u64::from(self.pieces) * 1_000;
@@ -122,7 +124,7 @@ impl Scenario {
         held.saturating_add(each * 1_000 * part / piece).min(all)
     }
 
-    /// Points of the bound: the instant and what could be held by then.
+    /// Points of the bound: instants and what could be held by then.
     #[must_use]
     #[doc(hidden)]
     pub fn most_held_until(&self, to: Instant, points: u32) -> Vec<(Instant, u64)> {

@@ -1,4 +1,4 @@
-//! Oracles: what must be true of any swarm, judged by its records alone.
+//! Oracles: what must be true of any swarm, checked on its records alone.
 
 mod credit;
 mod slots;
@@ -16,7 +16,7 @@ use servent_core::swarm::{self, Config, Policy};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 
-/// What the records say of a client.
+/// What the records say about a client.
 #[derive(Debug, Clone, Copy, Default)]
 struct Standing {
     active: bool,
@@ -33,7 +33,7 @@ pub struct Oracles {
     violations: Vec<Violation>,
 }
 
-/// Nothing to go into a sentence.
+/// No arguments for a sentence.
 const NONE: [(&str, u64); 0] = [];
 
 impl Oracles {
@@ -49,13 +49,13 @@ impl Oracles {
         }
     }
 
-    /// What a client may still take, as the records have it.
+    /// The remaining credit of a client according to the records.
     #[must_use]
     pub fn credit(&self, client: u32) -> Option<i64> {
         self.credit.of(client)
     }
 
-    /// Who may send to whom (SW-15), and who is given nothing (SW-25).
+    /// Checks who may send to whom (SW-15), and who is given nothing (SW-25).
     fn selection(&mut self, event: &swarm::Event, found: &mut Found<'_>) {
         use swarm::Event as E;
         match event {

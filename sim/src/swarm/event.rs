@@ -1,4 +1,4 @@
-//! What happens in a swarm.
+//! The events of a swarm.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use serde::Serialize;
@@ -8,59 +8,59 @@ use servent_core::id::ConnId;
 use servent_core::swarm::{self, client};
 use servent_core::trace::NodeId;
 
-/// Everything that is recorded.
+/// An event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
-    /// The coordinator's. A record of the client it is about.
+    /// Of the coordinator, recorded for the client it is about.
     Swarm(swarm::Event),
-    /// A client's own word, as far as the coordinator's does not say the same.
+    /// Of a client, unless the coordinator reports the same.
     Client(client::Event),
-    /// What comes and goes, and what goes wrong.
+    /// Arrivals, departures and faults.
     World(Happening),
 }
 
-/// What comes and goes, and what goes wrong.
+/// Arrivals, departures and faults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {
-    /// A client comes, with so many pieces on its disk.
+    /// A client arrives, with this many pieces on its disk.
     Came { held: u32 },
-    /// It goes as the scenario planned.
+    /// It leaves as planned in the scenario.
     Gone,
-    /// It ended without a word.
+    /// It died without notice.
     Killed,
-    /// It runs again.
+    /// It is running again.
     Restarted,
-    /// It stands still.
+    /// It is stalled.
     Stalled,
-    /// It goes on.
+    /// The stall has ended.
     Resumed,
-    /// It accepts no connections any more.
+    /// It stops accepting connections.
     Passive,
-    /// It accepts them.
+    /// It accepts connections again.
     Active,
-    /// It does something else than it should.
+    /// It starts misbehaving in this way.
     Habit { habit: Habit },
-    /// Nothing gets through to another client.
+    /// Connectivity with another client is broken.
     Cut { to: NodeId },
-    /// It does again.
+    /// It is restored.
     Healed { to: NodeId },
-    /// The coordinator was killed and came back.
+    /// The coordinator was killed and restarted.
     Coordinator,
 }
 
 impl Event {
-    /// True for what somebody did to the world.
+    /// True for what was done to the world from outside.
     #[must_use]
     pub const fn is_fault(&self) -> bool {
         matches!(self, Self::World(event)
             if !matches!(event, Happening::Came { .. } | Happening::Gone))
     }
 
-    /// The requirement behind it, and where the specification says so.
+    /// The requirement behind it, and its place in the specification.
     #[must_use]
     pub const fn source(&self) -> Option<(&'static str, &'static str)> {
         match self {
@@ -86,7 +86,7 @@ impl Event {
         )
     }
 
-    /// The clients it is about: whose record it is, and the other one.
+    /// The clients it is about: the one it is recorded for, and the other one.
     #[must_use]
     pub fn clients(&self) -> (Option<u32>, Option<u32>) {
         let Self::Swarm(event) = self else {
@@ -101,12 +101,12 @@ impl Event {
     }
 }
 
-/// The connection of a client in its so-manieth life.
+/// The connection id of a client in its `life`-th session.
 pub(super) const fn connection(client: u32, life: u16) -> ConnId {
     ConnId((client as u64) << 16 | life as u64)
 }
 
-/// The client of a connection.
+/// The client with a connection id.
 #[must_use]
 pub const fn client_of(conn: ConnId) -> u32 {
     (conn.0 >> 16) as u32

@@ -1,4 +1,4 @@
-//! The engines of a swarm: clients, and the coordinator as the last node.
+//! The engines of a swarm: the clients, and the coordinator as the last node.
 
 use alloc::boxed::Box;
 
@@ -6,43 +6,43 @@ use servent_core::engine::{Effect, Engine, Fx, FxOf};
 use servent_core::swarm::{self, Manager, client};
 use servent_core::time::Instant;
 
-/// What stands behind a node: as in the program, a client or the coordinator.
+/// The engine of a node: as in the program, a client or the coordinator.
 #[derive(Debug, Clone)]
 pub enum Host {
-    /// Somebody who wants the file.
+    /// A client that wants the file.
     Client(Box<client::Client>),
-    /// Who says what is sent where.
+    /// The coordinator, which assigns transfers.
     Coordinator(Box<Manager>),
 }
 
-/// What can happen to either.
+/// The inputs of both.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// To a client.
+    /// For a client.
     Client(client::Input),
-    /// To the coordinator.
+    /// For the coordinator.
     Coordinator(swarm::Input),
 }
 
-/// What either asks for.
+/// The outputs of both.
 #[derive(Debug, Clone)]
 pub enum Output {
-    /// A client.
+    /// Of a client.
     Client(client::Output),
-    /// The coordinator.
+    /// Of the coordinator.
     Coordinator(swarm::Output),
 }
 
-/// What either tells.
+/// The events of both.
 #[derive(Debug, Clone)]
 pub enum Told {
-    /// A client.
+    /// Of a client.
     Client(client::Event),
-    /// The coordinator.
+    /// Of the coordinator.
     Coordinator(swarm::Event),
 }
 
-/// Hands on the effects of one of the two as those of a host.
+/// Converts the effects of one of the two into those of a host.
 fn pass<O, E>(
     mut from: Fx<O, E>,
     to: &mut Fx<Output, Told>,

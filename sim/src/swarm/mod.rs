@@ -1,14 +1,13 @@
-//! A swarm without a network: one coordinator, its source, and as many
-//! clients as a scenario says, each the engine the program runs. What the
-//! swarm matrix shows.
+//! Simulated swarms: one coordinator, its source, and as many clients as a
+//! scenario says, each the engine the program runs. The swarm matrix of the
+//! page shows them.
 //!
-//! Bytes move over links with a rate each way; an upload uses the sender's
-//! link alone until it is through, as the engine lets one send at a time.
-//! What is said to the coordinator takes a client's latency.
+//! Links have a rate each way; an upload has the sender's link to itself until
+//! it is complete, because the engine sends one at a time. Messages to the
+//! coordinator take a client's latency.
 //!
-//! Records are those of the client they are about; those about nobody in
-//! particular are the coordinator's, whose number is the one behind all
-//! clients.
+//! Records belong to the client they are about; all others belong to the
+//! coordinator, whose number follows those of the clients.
 
 mod act;
 mod bound;

@@ -1,4 +1,4 @@
-//! The swarms that come with the simulator.
+//! The preset scenarios of swarms.
 
 use alloc::string::String;
 use alloc::vec;

@@ -1,5 +1,5 @@
-//! Swarms drawn whole: whatever goes wrong, those who do what they should
-//! have everything in the end.
+//! Randomly generated swarms: whatever goes wrong, well-behaved clients have
+//! the whole file in the end.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use servent_core::choose::Choose;
 use servent_core::swarm::Config;
 use servent_core::time::Duration;
 
-/// Draws a scenario. `seed` becomes its seed.
+/// Generates a scenario. `seed` becomes its seed.
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let count = choose.between(1, 4);

@@ -1,4 +1,4 @@
-//! A swarm to be, as data.
+//! Scenarios of swarms, as data.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,56 +12,56 @@ use servent_core::swarm::{Config, Policy};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
-/// What a client does beside what it should.
+/// How a client misbehaves.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Habit {
-    /// Nothing.
+    /// Not at all.
     #[default]
     Honest,
-    /// It lets peers in and never sends a byte.
+    /// It accepts connections from peers but never sends a byte.
     FreeRider,
     /// It sends wrong bytes.
     Corrupt,
-    /// It says of everything it gets that it did not come.
+    /// It reports every piece it receives as missing.
     Liar,
-    /// It never says how anything ended.
+    /// It never reports how a transfer ended.
     Silent,
 }
 
-/// Clients alike.
+/// A group of equal clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Group {
-    /// How many.
+    /// How many clients.
     pub count: u32,
-    /// Bytes a second each can send.
+    /// Bytes per second each can send.
     pub up: u64,
-    /// Bytes a second each can receive.
+    /// Bytes per second each can receive.
     pub down: u64,
-    /// The way to the coordinator and to any peer takes so long.
+    /// The latency to the coordinator and to any peer.
     pub latency: Duration,
-    /// It knows that nobody can connect to it.
+    /// No peer can connect to it, and it knows that.
     pub passive: bool,
-    /// Nobody can connect to it, and it does not know.
+    /// No peer can connect to it, and it does not know that.
     pub firewalled: bool,
     /// All of the group share one address.
     pub nat: bool,
-    /// What it does beside what it should.
+    /// How it misbehaves.
     pub habit: Habit,
-    /// When the first comes, and how long after it each of the others.
+    /// When the first one arrives.
     pub first: Duration,
     /// Time between two arrivals.
     pub spacing: Duration,
-    /// How long it stays after it has everything; for ever when `None`.
+    /// How long it stays after its download is complete; for ever when `None`.
     pub stays: Option<Duration>,
-    /// It vanishes after this long, everything with it.
+    /// It dies after this long.
     pub vanishes: Option<Duration>,
-    /// It comes again so long after it vanished, with what it has.
+    /// How long after that it comes back, with what it has on disk.
     pub returns: Option<Duration>,
-    /// Transfers at once it allows, down and up.
+    /// The parallel transfers it allows, down and up.
     pub most: Option<(u32, u32)>,
 }
 
@@ -86,50 +86,50 @@ impl Default for Group {
     }
 }
 
-/// A swarm to be.
+/// A swarm to be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// What there is to see, in two sentences.
     pub text: String,
-    /// Every draw follows from it. In JSON a number, or text in decimal or
+    /// Seed of all random numbers. In JSON a number, or text in decimal or
     /// `0x…`.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// How long it is worth watching.
+    /// How long the scenario runs.
     pub horizon: Duration,
-    /// The coordinator's rules.
+    /// The coordinator's configuration.
     #[serde(deserialize_with = "crate::strict::deserialize")]
     pub swarm: Config,
-    /// Pieces of the file.
+    /// The number of pieces of the file.
     pub pieces: u32,
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     pub chunk: u64,
-    /// Transfers of the source at once.
+    /// Parallel transfers of the source.
     pub source_slots: u32,
-    /// Bytes a second the source can send.
+    /// Bytes per second the source can send.
     pub source_up: u64,
-    /// Who wants the file.
+    /// The clients that want the file.
     pub clients: Vec<Group>,
-    /// The coordinator is killed and comes back with its store.
+    /// When the coordinator is killed and restarts from its store.
     pub restart: Option<Duration>,
-    /// What is done to it, in order of time.
+    /// Actions and faults, in order of time.
     pub faults: Vec<ActAt>,
-    /// The same under another policy.
+    /// The same swarm under another policy.
     pub variants: Vec<Variant>,
 }
 
-/// Other rules for the same swarm.
+/// A variant: the same swarm with another policy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The coordinator's rules.
+    /// The coordinator's policy.
     pub policy: Policy,
 }
 
@@ -155,13 +155,13 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Most clients of one world.
+    /// The most clients of one world.
     pub const CLIENTS: u64 = 10_000;
-    /// Most pieces of its file.
+    /// The most pieces of its file.
     pub const PIECES: u32 = 4_096;
-    /// Most cells: clients times pieces.
+    /// The most cells: clients times pieces.
     pub const CELLS: u64 = 4_000_000;
-    /// Longest horizon.
+    /// The longest horizon.
     pub const HORIZON: Duration = Duration::from_secs(48 * 3_600);
 
     /// How many clients there are.
@@ -170,20 +170,20 @@ impl Scenario {
         self.clients.iter().map(|group| group.count).sum()
     }
 
-    /// Reads a scenario and checks that a world can be made of it.
+    /// Parses a scenario and checks that a world can be made from it.
     ///
     /// # Errors
-    /// When the text is none, or no world can be made of it.
+    /// When the text is not a scenario, or no world can be made from it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// Checks that a world can be made of it.
+    /// Checks that a world can be made from it.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let count: u64 = self.clients.iter().map(|group| u64::from(group.count)).sum();
         let (clients, pieces) = (Self::CLIENTS.min(self.swarm.clients.into()), self.swarm.pieces);
@@ -205,7 +205,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Intervals that are nothing would never let a swarm come to rest.
+    /// With intervals of zero a swarm would never come to rest.
     fn check_rules(&self) -> Result<(), ScenarioError> {
         let rules = &self.swarm;
         let shortest = Duration::from_millis(1);
@@ -219,17 +219,17 @@ impl Scenario {
         error::least("files", rules.files, 1)
     }
 
-    /// Checks that something can be done in it.
+    /// Checks that an action is possible in it.
     ///
     /// # Errors
-    /// When it names clients that there are not, or one twice.
+    /// When it names clients that do not exist, or one twice.
     pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
         let [first, second] = act.clients().map(|named| named.map(|client| client.0));
         let Some(first) = first else { return Ok(()) };
         Ok(error::pair("client", (first, second), self.count().into())?)
     }
 
-    /// The same under other rules.
+    /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
         let Variant { name, policy } = self.variants.iter().find(|v| v.name == name)?;
@@ -249,7 +249,7 @@ impl Scenario {
         })
     }
 
-    /// When a client comes.
+    /// When a client arrives.
     #[must_use]
     pub fn comes(group: &Group, index: u32) -> Duration {
         group.first + group.spacing.ratio(index.into(), 1)
@@ -274,13 +274,13 @@ impl Group {
         Ok(())
     }
 
-    /// Nobody can connect to it, whether it knows or not.
+    /// No peer can connect to it, whether it knows that or not.
     #[must_use]
     pub const fn closed(&self) -> bool {
         self.passive || self.firewalled
     }
 
-    /// It does what it should and stays, or comes again: it must get all.
+    /// It behaves well and stays, or comes back: it must get the whole file.
     #[must_use]
     pub fn expects(&self) -> bool {
         let stays = self.vanishes.is_none() || self.returns.is_some();

@@ -1,5 +1,5 @@
-//! What the records add up to: how many pieces were there when, and whether
-//! anything still moves.
+//! Totals from the records: how many pieces had arrived when, and whether there
+//! is still progress.
 
 use alloc::vec::Vec;
 
@@ -12,9 +12,10 @@ use servent_core::swarm;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
 
-/// A swarm in which nothing moves for so many pieces' time stands still.
+/// A swarm without progress for the time of this many pieces counts as
+/// deadlocked.
 const STILL: u64 = 16;
-/// But at least for this long.
+/// But at least after this long.
 const STILL_AT_LEAST: Duration = Duration::from_secs(30);
 
 /// Adds up the records of one branch.
@@ -22,32 +23,32 @@ const STILL_AT_LEAST: Duration = Duration::from_secs(30);
 pub struct Tally {
     /// Whether each client must get everything.
     expected: Vec<bool>,
-    /// When each piece came to somebody who must get all, in order.
+    /// When each piece arrived at a client that must get the file, in order.
     arrivals: Vec<Instant>,
-    /// When a piece was last given out, or arrived.
+    /// When a piece was last assigned, or arrived.
     moved: Option<Instant>,
 }
 
-/// How a swarm went, as far as it is known.
+/// The result of a swarm, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Result {
-    /// Everybody who must has everything.
+    /// All clients that must have the file have it.
     pub finished: bool,
-    /// When the last one was served.
+    /// When the last of them was complete.
     pub at: Option<Instant>,
-    /// The least that takes.
+    /// The lower bound of that.
     pub bound: Duration,
-    /// The makespan in thousandths of the bound; so far while not finished.
+    /// The makespan in thousandths of the bound; while not finished, up to now.
     pub ratio: u64,
-    /// Clients that have everything, of those that must.
+    /// Clients that have the whole file, of those that must.
     pub whole: u32,
-    /// Clients that must have everything.
+    /// Clients that must have the whole file.
     pub wanting: u32,
     /// Pieces the source sent, in thousandths of the file.
     pub source_copies: u64,
-    /// Messages to and from the coordinator for each thousand pieces.
+    /// Messages to and from the coordinator per thousand pieces.
     pub messages: u64,
-    /// Since when nothing moves although somebody still wants pieces.
+    /// Since when there is no progress although a client still wants pieces.
     pub deadlocked: Option<Instant>,
 }
 
@@ -61,7 +62,7 @@ impl Tally {
         Self { expected: expected.collect(), ..Self::default() }
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     pub fn see(&mut self, record: &Record<Event>) {
         let Event::Swarm(event) = &record.event else { return };
         match event {
@@ -77,13 +78,13 @@ impl Tally {
         }
     }
 
-    /// Pieces that had come by an instant to those who must get all.
+    /// Pieces that had arrived by an instant at clients that must get the file.
     #[must_use]
     pub fn arrived_by(&self, at: Instant) -> u64 {
         self.arrivals.partition_point(|arrival| *arrival <= at) as u64
     }
 
-    /// How it went, told from the world at the end of what is known.
+    /// The result, from the world at the end of what is known.
     #[must_use]
     pub fn result(&self, known: &World) -> Result {
         let outcome = known.outcome();
@@ -102,9 +103,8 @@ impl Tally {
         }
     }
 
-    /// Since when nothing moves any more, if it looks like that will not
-    /// change: nothing is on its way and somebody who is there still wants
-    /// pieces.
+    /// Since when there is no progress, if that looks permanent: nothing is in
+    /// transit and a client that is present still wants pieces.
     fn still(&self, known: &World) -> Option<Instant> {
         let moved = self.moved?;
         let (_, piece_time) = known.manager().pace(0)?;

@@ -1,4 +1,4 @@
-//! What a swarm looks like from outside.
+//! Views of a swarm.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::string::{String, ToString as _};
@@ -13,36 +13,36 @@ use super::world::World;
 use servent_core::swarm::manager::{Counters, Standing};
 use servent_core::time::{Duration, Instant};
 
-/// What there is of a piece at a client. As numbers they are what a picture
-/// is drawn from.
+/// The state of a piece at a client. The numeric values are what the page draws
+/// from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[repr(u8)]
 pub enum Cell {
     Missing = 0,
     Held = 1,
-    /// It is to come; no bytes flow yet.
+    /// Assigned; no bytes flow yet.
     Assigned = 2,
     Coming = 3,
-    /// It failed and waits to be tried again (SW-14).
+    /// It failed and waits to be retried (SW-14).
     Failed = 4,
-    /// Some of what lies there is wrong.
+    /// Some of what is on disk is wrong.
     Wrong = 5,
-    /// It is held and being sent to somebody.
+    /// It is held and being uploaded.
     Sent = 6,
 }
 
-/// A client at a glance.
+/// A summary of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glance {
     pub habit: Habit,
     pub up: bool,
-    /// It has not come yet.
+    /// It has not arrived yet.
     pub expected: bool,
-    /// It stands still.
+    /// It is stalled.
     pub still: bool,
-    /// It knows that nobody can connect to it.
+    /// No peer can connect to it, and it knows that.
     pub passive: bool,
-    /// It cannot be connected to and does not know it.
+    /// No peer can connect to it, and it does not know that.
     pub firewalled: bool,
     /// Pieces on its disk.
     pub held: u32,
@@ -58,40 +58,41 @@ pub struct ClientRow {
     pub addr: IpAddr,
     pub role: Habit,
     pub up: bool,
-    /// It has not come yet.
+    /// It has not arrived yet.
     pub expected: bool,
-    /// It stands still.
+    /// It is stalled.
     pub still: bool,
-    /// It cannot be connected to and does not know it.
+    /// No peer can connect to it, and it does not know that.
     pub firewalled: bool,
     /// Pieces on its disk.
     pub held: u32,
     pub done: Option<Instant>,
     pub conn: u64,
-    /// As the coordinator sees it; `None` while it is not known there.
+    /// The coordinator's view of it; `None` while the coordinator does not know
+    /// it.
     #[serde(flatten)]
     pub standing: Option<Standing>,
 }
 
-/// A client from near.
+/// The details of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClientView {
     #[serde(flatten)]
     pub row: ClientRow,
-    /// Pieces that failed and since when they are wanted.
+    /// Pieces that failed, and since when they are wanted.
     pub again: Vec<Again>,
     pub receiving_now: Vec<Moving>,
     pub sending_now: Vec<Moving>,
 }
 
-/// A piece that is to be tried again.
+/// A piece that is to be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Again {
     pub piece: u32,
     pub at: Instant,
 }
 
-/// A transfer from the side of one of its ends.
+/// A transfer, seen from one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Moving {
     pub id: u64,
@@ -101,11 +102,11 @@ pub struct Moving {
     pub at: Instant,
 }
 
-/// The coordinator from near.
+/// The details of the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CoordinatorView {
     pub counters: Counters,
-    /// Downloads an upload earns, in thousandths.
+    /// How much may be downloaded per upload, in thousandths.
     pub ratio: u32,
     pub piece_time: Duration,
     pub clients: u32,
@@ -113,14 +114,14 @@ pub struct CoordinatorView {
 }
 
 impl World {
-    /// Clients and pieces.
+    /// The number of clients and of pieces.
     #[must_use]
     #[doc(hidden)]
     pub fn size(&self) -> (u32, u32) {
         (self.coordinator().0, self.net.scenario.pieces)
     }
 
-    /// Every piece at every client, row by row.
+    /// The state of every piece at every client, row by row.
     #[must_use]
     #[doc(hidden)]
     pub fn cells(&self) -> Vec<u8> {
@@ -150,7 +151,7 @@ impl World {
         cells
     }
 
-    /// Of each piece, how many clients hold it.
+    /// For each piece, how many clients hold it.
     #[must_use]
     #[doc(hidden)]
     pub fn holders(&self) -> Vec<u32> {
@@ -161,8 +162,8 @@ impl World {
         holders
     }
 
-    /// Where a client stands at the coordinator; `None` while it is not known
-    /// there.
+    /// The coordinator's view of a client; `None` while the coordinator does
+    /// not know it.
     #[must_use]
     #[doc(hidden)]
     pub fn standing(&self, client: u32) -> Option<Standing> {
@@ -170,7 +171,7 @@ impl World {
         self.manager().standing(connection(client, peer.life), 0)
     }
 
-    /// A client at a glance; `None` when there is no such client.
+    /// A summary of a client; `None` when there is no such client.
     #[must_use]
     #[doc(hidden)]
     pub fn glance(&self, client: u32) -> Option<Glance> {
@@ -209,7 +210,7 @@ impl World {
         })
     }
 
-    /// A client from near.
+    /// The details of a client.
     #[must_use]
     #[doc(hidden)]
     pub fn client_view(&self, client: u32) -> Option<ClientView> {
@@ -229,7 +230,7 @@ impl World {
         Some(ClientView { row, again, receiving_now, sending_now })
     }
 
-    /// The coordinator from near.
+    /// The details of the coordinator.
     #[must_use]
     #[doc(hidden)]
     pub fn coordinator_view(&self) -> CoordinatorView {
@@ -244,7 +245,7 @@ impl World {
     }
 }
 
-/// What a client is called.
+/// The name of a client.
 #[must_use]
 pub fn name(client: u32) -> String {
     let mut name = String::from("c");

@@ -1,4 +1,4 @@
-//! Why a record is there.
+//! The explanation of a record.
 
 use super::event::Event;
 use servent_core::trace::Record;

@@ -1,4 +1,4 @@
-//! The world: calendar, links, and the engines in it.
+//! The world of a swarm: planned events, links, and the engines.
 
 mod acts;
 mod peers;
@@ -27,15 +27,15 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::pdtp::{Hash, Message, Reason, Span, Text};
 
-/// Where the source is.
+/// The address of the source.
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
-/// A connect that nobody answers is given up after this long.
+/// How long a connection attempt waits for an answer.
 const KNOCK: Duration = Duration::from_secs(3);
 
-/// Where a client listens when it is told to.
+/// The port a client listens on when it is told to.
 const PORT: u16 = 6_346;
 
-/// Something that will happen.
+/// A planned event.
 #[derive(Debug, Clone)]
 pub enum Due {
     Open,
@@ -53,24 +53,24 @@ pub enum Due {
 #[derive(Debug, Clone)]
 pub struct Peer {
     pub(super) link: Link,
-    /// What of a piece is on its disk while it is not whole.
+    /// What is on its disk of incomplete pieces.
     disk: BTreeMap<u32, Content>,
     pub(super) kept: Bits,
     pub(super) held: u32,
-    /// Counts its connections to the coordinator; what belongs to an earlier
-    /// one is lost.
+    /// Counts its sessions with the coordinator; messages of an earlier one are
+    /// lost.
     pub(super) life: u16,
     online: bool,
     pub(super) came: bool,
     pub(super) done: Option<Instant>,
     pub(super) habit: Habit,
-    /// It knows that nobody can connect to it.
+    /// No peer can connect to it, and it knows that.
     pub(super) passive: bool,
     /// The last record about it.
     last: Cause,
 }
 
-/// A transfer between two peers: who began it, and then both jobs.
+/// A transfer between two peers: the one that connected, and both jobs.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     /// `None` for the source.
@@ -79,9 +79,9 @@ pub(super) struct Wire {
     began: (u32, Job),
     other: Option<(u32, Job)>,
     span: Span,
-    /// When the bytes begin to flow, and when the last one is there.
+    /// When the bytes begin to flow, and when the last one arrives.
     flows: Option<(Instant, Instant)>,
-    /// One of its ends stands still since then.
+    /// Since when one of its ends is stalled.
     held: Option<Instant>,
 }
 
@@ -90,38 +90,38 @@ pub(super) struct Wire {
 pub struct Running {
     /// The record of its assignment.
     pub id: u64,
-    /// Who gives; the source when `None`.
+    /// The uploader; the source when `None`.
     pub giver: Option<u32>,
-    /// The giver connects.
+    /// The uploader connects.
     pub put: bool,
     /// When it was assigned.
     pub at: Instant,
-    /// When its bytes begin to flow, and when the last one is there.
+    /// When its bytes begin to flow, and when the last one arrives.
     pub flows: Option<(Instant, Instant)>,
-    /// The piece is there; only the giver's word is missing.
+    /// The piece has arrived; only the uploader's report is missing.
     pub arrived: bool,
 }
 
-/// How it went.
+/// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// When the last one that could finish did.
+    /// When the last client that could finish did.
     pub makespan: Duration,
-    /// The least that takes.
+    /// The lower bound of that.
     pub bound: Duration,
-    /// Clients that should have everything in the end, and those that have.
+    /// Clients that must have the whole file in the end.
     pub wanting: u32,
-    /// Clients that have everything.
+    /// Clients that have the whole file.
     pub whole: u32,
     /// Pieces the source sent, in thousandths of the file.
     pub source_copies: u64,
-    /// Messages to and from the coordinator for each thousand pieces.
+    /// Messages to and from the coordinator per thousand pieces.
     pub messages: u64,
-    /// The same in frames, those of one turn sharing one.
+    /// The same in frames; the messages of one turn share a frame.
     pub frames: u64,
 }
 
-/// What lies between a coordinator, its source and its clients.
+/// What connects a coordinator, its source and its clients.
 #[derive(Debug, Clone)]
 pub struct Swarm {
     pub(super) scenario: Arc<Scenario>,
@@ -131,15 +131,16 @@ pub struct Swarm {
     store: BTreeMap<IpAddr, Row>,
     wires: BTreeMap<u64, Wire>,
     next_wire: u64,
-    /// By taker and piece.
+    /// By downloader and piece.
     pub(super) running: BTreeMap<(u32, u32), Running>,
-    /// Pairs of clients that are cut off from each other.
+    /// Pairs of clients that cannot reach each other.
     cuts: BTreeSet<(u32, u32)>,
     frames: u64,
-    /// The coordinator's turn, and whom it has told something in it.
+    /// The instant of the coordinator's turn, and the clients it has sent
+    /// something in it.
     turn: Instant,
     told: Bits,
-    /// Clients that have everything, of those that should.
+    /// Clients that have the whole file, of those that must.
     served: u32,
     wanting: u32,
 }
@@ -147,14 +148,14 @@ pub struct Swarm {
 /// A coordinator and its clients; the coordinator is the last node.
 pub type World = crate::World<Swarm>;
 
-/// The digest of a piece that is right.
+/// The digest of a correct piece.
 fn right(piece: u32) -> Hash {
     let mut hash = [7; 32];
     hash[..4].copy_from_slice(&piece.to_be_bytes());
     Hash(hash)
 }
 
-/// What everybody calls the file.
+/// The URL of the file.
 fn url() -> Text {
     "http://9.9.9.9/file".into()
 }
@@ -170,8 +171,8 @@ impl World {
         }
     }
 
-    /// Tells from now on with each choice how it was made: the same run, with
-    /// more to say.
+    /// From now on each choice is recorded with its reason: the same run, with
+    /// more events.
     #[doc(hidden)]
     pub fn explain(&mut self) {
         let coordinator = self.coordinator().0;
@@ -180,13 +181,13 @@ impl World {
         }
     }
 
-    /// Transfers that run: their taker and piece, and the rest.
+    /// Active transfers: downloader, piece, and the details.
     #[doc(hidden)]
     pub fn running(&self) -> impl Iterator<Item = (u32, u32, &Running)> {
         self.net.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
     }
 
-    /// The node number of the coordinator: the one behind all clients.
+    /// The node number of the coordinator: it follows those of the clients.
     #[must_use]
     pub const fn coordinator(&self) -> NodeId {
         NodeId(self.count() - 1)
@@ -211,12 +212,12 @@ impl World {
         self.slot(client).engine.is_some()
     }
 
-    /// True while it stands still.
+    /// True while a client is stalled.
     pub(super) fn still(&self, client: u32) -> bool {
         self.slot(client).stalled.is_some()
     }
 
-    /// Records something about a client, or about the coordinator.
+    /// Records an event about a client, or about the coordinator.
     fn tell(&mut self, node: u32, cause: Cause, event: Event) -> u64 {
         let seq = self.note(node, cause, event);
         if let Some(peer) = self.own_mut(node) {
@@ -233,18 +234,19 @@ impl World {
         &self.net.scenario.clients[self.net.groups[client as usize] as usize]
     }
 
-    /// Who does what it should and stays, or comes again, must get all.
+    /// A client that behaves well and stays, or comes back, must get the whole
+    /// file.
     pub(super) fn expected(&self, client: u32) -> bool {
         self.group(client).expects()
     }
 
-    /// True when everybody that must get everything has it.
+    /// True when all clients that must have the file have it.
     #[must_use]
     pub const fn finished(&self) -> bool {
         self.net.served >= self.net.wanting
     }
 
-    /// How it went so far.
+    /// The result so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let all = (0..).zip(self.peers()).filter(|(client, _)| self.expected(*client));
@@ -264,8 +266,8 @@ impl World {
         }
     }
 
-    /// Runs until everybody is served or nothing more comes of it, the oracles
-    /// watching; true when everybody is.
+    /// Runs until all clients are complete or there is no more progress,
+    /// checked by the oracles; true when all are complete.
     pub fn run(&mut self, oracles: &mut super::check::Oracles) -> bool {
         let end = Instant::ZERO + self.net.scenario.horizon;
         let mut fresh = Vec::new();
@@ -282,7 +284,7 @@ impl Protocol for Swarm {
     type Fault = Act;
     type Event = Event;
     type Host = Host;
-    /// Nothing beside its engine for the coordinator.
+    /// The coordinator needs nothing beside its engine.
     type Node = Option<Peer>;
     type Due = Due;
 
@@ -327,7 +329,7 @@ impl Protocol for Swarm {
     }
 
     fn begin(world: &mut World) {
-        // The coordinator can be looked at before anything has happened.
+        // The coordinator can be inspected before anything has happened.
         let coordinator = world.coordinator().0;
         let engine = Self::engine(world, coordinator, 1);
         let slot = world.slot_mut(coordinator);

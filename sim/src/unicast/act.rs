@@ -1,4 +1,4 @@
-//! What the applications of a scenario do, and what goes wrong, at an instant.
+//! Actions of applications, and faults, at an instant.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Order, Side};
 
-/// Something that is done at an instant.
+/// An action at an instant.
 pub type ActAt = At<Act>;
 
 /// Messages to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Send {
-    /// Who.
+    /// The sender.
     pub from: NodeId,
-    /// To whom.
+    /// The receiver.
     pub to: NodeId,
     /// How many.
     pub count: u32,
-    /// Bytes of each; at least [`Send::LEAST`].
+    /// The size of each in bytes; at least [`Send::LEAST`].
     pub size: u32,
     /// The time between two; all of them at once when zero.
     pub every: Duration,
-    /// When they are delivered.
+    /// The order of delivery.
     pub order: Order,
 }
 
 impl Send {
-    /// The shortest message: it holds its number.
+    /// The shortest message: it contains its number.
     pub const LEAST: u32 = 8;
 }
 
@@ -40,7 +40,7 @@ impl Default for Send {
     }
 }
 
-/// What is done.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
@@ -51,25 +51,25 @@ pub enum Act {
     Close { from: NodeId, to: NodeId },
     /// An application stops reading, or goes on.
     Read { node: NodeId, on: bool },
-    /// A node drops an entry as if it had never been.
+    /// A node drops an entry as if it had never existed.
     Forget { node: NodeId, peer: NodeId, side: Side },
-    /// The `n`-th datagram of a direction never arrives.
+    /// The `n`-th datagram of a direction is lost.
     Drop { from: NodeId, to: NodeId, n: u32 },
-    /// It arrives later.
+    /// It is delayed.
     Delay { from: NodeId, to: NodeId, n: u32, by: Duration },
-    /// It arrives twice, the second time so much later.
+    /// It arrives twice, the second time later by `by`.
     Duplicate { from: NodeId, to: NodeId, n: u32, by: Duration },
-    /// Nothing gets through in this direction.
+    /// Breaks connectivity in this direction.
     Cut { from: NodeId, to: NodeId },
-    /// It does again.
+    /// Restores it.
     Heal { from: NodeId, to: NodeId },
-    /// A node ends without a word; all it knows is gone.
+    /// A node dies without notice; its state is lost.
     Crash { node: NodeId },
-    /// It begins anew; one that runs crashes first.
+    /// It starts again; a running one crashes first.
     Restart { node: NodeId },
-    /// A node stands still: it takes nothing in, and its timers wait.
+    /// Stalls a node: it processes no input, and its timers wait.
     Stall { node: NodeId },
-    /// It goes on.
+    /// Ends the stall.
     Resume { node: NodeId },
 }
 

@@ -1,4 +1,4 @@
-//! The applications: they write what the script says, and read what comes.
+//! The applications: they send what the script says, and read what arrives.
 
 use alloc::vec;
 
@@ -9,7 +9,7 @@ use servent_core::node::{Command, Input, Message, Output};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::unicast::{Conn, Payload};
 
-/// The next thing an application does.
+/// The next action of an application.
 enum Next {
     Tell(Command),
     Write(u32, Unsent),
@@ -92,7 +92,7 @@ impl World {
         self.carry(host, Some(seq));
     }
 
-    /// A message has come.
+    /// A message was delivered.
     pub(super) fn read(
         &mut self,
         host: u32,
@@ -108,14 +108,15 @@ impl World {
     }
 }
 
-/// The connection and the numbers of the message that was just taken.
+/// The connection and the sequence numbers of the message that was just
+/// accepted.
 fn numbers(before: Option<(Conn, u64)>, after: Option<(Conn, u64)>) -> (Conn, u64, u64) {
     let (conn, last) = after.unwrap_or_default();
     let first = before.filter(|(old, _)| *old == conn).map_or(1, |(_, last)| last + 1);
     (conn, first, last)
 }
 
-/// The `n`-th message: its number, then bytes that depend on it.
+/// The content of the `n`-th message: its number, then bytes that depend on it.
 fn message(n: u64, size: u32) -> Payload {
     let mut bytes = vec![n as u8; size as usize];
     for (byte, digit) in bytes.iter_mut().zip(n.to_be_bytes()) {

@@ -1,5 +1,5 @@
-//! Oracles: what must be true of any run of nodes that send messages, judged by its records
-//! alone.
+//! Oracles: what must be true of any run of nodes that send messages, checked
+//! on its records alone.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -13,11 +13,11 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::{self, Conn, Order};
 
-/// Messages sent again for each that was lost, at most; what was overtaken
-/// counts as lost, because nobody can tell.
+/// The most retransmissions per lost message; a reordered one counts as lost,
+/// because the sender cannot tell.
 const RESENDS: u64 = 6;
-/// So many more for each connection: the first word to somebody who does not
-/// answer yet, and the tail.
+/// Additional retransmissions per connection: the first message to a peer that
+/// does not answer yet, and the last one.
 const SPARE: u64 = 60;
 
 /// A message that was written.
@@ -26,26 +26,26 @@ struct Message {
     conn: Conn,
     from: u64,
     last: u64,
-    /// It came, in any life of the reader; in which life the last time.
+    /// The last run of the reader in which it was read, if it was.
     read: Option<u32>,
-    /// Somebody said that it may be lost.
+    /// It was reported as possibly undelivered.
     named: bool,
-    /// Whoever wrote it, or had parts of it, has crashed since.
+    /// The writer, or a reader that had parts of it, has crashed since.
     excused: bool,
 }
 
-/// A connection, as its sender tells of it.
+/// A connection, from the sender's events.
 #[derive(Debug, Clone, Default)]
 struct Sender {
     ha: u64,
     hs: u64,
     resent: u64,
-    /// Messages in datagrams that were lost, late or doubled, and such
+    /// Messages in datagrams that were lost, delayed or duplicated, and such
     /// datagrams of the other direction.
     trouble: u64,
 }
 
-/// A direction of a connection as its reader sees it.
+/// A direction of a connection, from the reader's events.
 #[derive(Debug, Clone, Default)]
 struct Reader {
     boot: u32,
@@ -59,21 +59,21 @@ pub struct Oracles {
     recv_messages: u64,
     /// Restarts of each node so far.
     boots: Vec<u32>,
-    /// By direction, and number.
+    /// By direction and number.
     messages: BTreeMap<(u64, u64), Message>,
     senders: BTreeMap<u64, Sender>,
-    /// By reader, and connection.
+    /// By reader and connection.
     readers: BTreeMap<(u64, u64), Reader>,
-    /// Directions whose writer waits for room, and with which message.
+    /// Directions whose writer waits for room, and its message.
     waiting: BTreeMap<u64, u64>,
-    /// What was in datagrams that are under way.
+    /// The messages in datagrams that are in transit.
     flying: BTreeMap<u64, Vec<(Conn, u64)>>,
-    /// What was in the datagram that came last.
+    /// The messages in the datagram that arrived last.
     at_hand: Vec<(Conn, u64)>,
-    /// Where datagrams may overtake each other, each may look lost.
+    /// Datagrams may be reordered, and then each may look lost.
     disorder: bool,
     last_sent: Option<Instant>,
-    /// For so long before the end nobody may say anything.
+    /// For this long before the end nothing may be sent.
     quiet: Duration,
     violations: Vec<Violation>,
 }
@@ -98,8 +98,8 @@ impl Oracles {
         }
     }
 
-    /// The same, asking besides that nobody says anything for so long before
-    /// the end.
+    /// The same, with the additional rule that nothing is sent for this long
+    /// before the end.
     #[must_use]
     pub const fn quiet_for(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
@@ -125,7 +125,7 @@ impl Oracles {
         }
     }
 
-    /// In order and exactly once (UC-1).
+    /// Checks that messages are read in order and exactly once (UC-1).
     fn read(
         &mut self,
         (node, from): (NodeId, NodeId),
@@ -180,7 +180,7 @@ impl Oracles {
             }
             E::Undelivered { conn, from, to, .. } => self.named(*conn, *from, *to),
             E::Rejected { conn, .. } => {
-                // It arrived, and was not taken: that is as good as lost.
+                // It arrived and was not accepted: that is as good as lost.
                 let (refused, rest) = self.at_hand.drain(..).partition(|(of, _)| of == conn);
                 self.at_hand = rest;
                 self.trouble(&refused);
@@ -203,14 +203,15 @@ impl Oracles {
         let (as_sender, node) = (u64::from(node.0) << 32, u64::from(node.0));
         for ((direction, _), message) in &mut self.messages {
             let wrote = direction & !u64::from(u32::MAX) == as_sender;
-            // Parts of it may have been acknowledged, and nobody has them now.
+            // Parts of it may have been acknowledged, and are now lost.
             let had_parts = direction & u64::from(u32::MAX) == node && message.from < message.last;
             message.excused |= wrote || had_parts;
         }
         self.waiting.retain(|direction, _| direction & !u64::from(u32::MAX) != as_sender);
     }
 
-    /// What is in a datagram that gets into trouble may be sent again.
+    /// The messages in a datagram that is lost, delayed or duplicated may be
+    /// sent again.
     fn datagram(&mut self, at: Instant, event: &DatagramEvent) {
         match event {
             DatagramEvent::Sent { id, blocks, .. } => {
@@ -259,9 +260,9 @@ impl Oracle for Oracles {
         self.violations = list;
     }
 
-    /// The run has ended, and long enough after its last fault: everything is
-    /// read or named, nobody resends without end, and for so long before the
-    /// end nobody has said anything.
+    /// The run has ended, long enough after its last fault: everything was read
+    /// or reported as undelivered, retransmission has ended, and nothing was
+    /// sent for the required time.
     fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
         let mut found = Found::at_end(end, &mut list);
@@ -302,8 +303,8 @@ impl Oracle for Oracles {
     }
 }
 
-/// The connection of a block, and how many messages may be sent again when
-/// it does not arrive in its time.
+/// The connection of a block, and how many messages may be sent again when it
+/// does not arrive in time.
 fn weight(label: &Label) -> (Conn, u64) {
     match label {
         Label::Data { conn, from, to, .. } => (*conn, to - from + 1),

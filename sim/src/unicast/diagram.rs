@@ -1,5 +1,5 @@
-//! The picture of a run, from its records alone: an arrow for each datagram,
-//! a mark for each thing that happens on a lifeline.
+//! The data for drawing a run, from its records alone: an arrow for each
+//! datagram, a mark for each event on a lifeline.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -22,54 +22,54 @@ pub struct Arrow {
     pub n: u32,
     /// The record of its sending.
     pub seq: u64,
-    /// Who sent it.
+    /// The sender.
     pub from: NodeId,
-    /// To whom.
+    /// The receiver.
     pub to: NodeId,
-    /// When.
+    /// When it was sent.
     pub sent: Instant,
-    /// When it arrives, or would have.
+    /// When it arrives, or would have arrived.
     pub due: Instant,
     /// When it arrived or was lost.
     pub at: Option<Instant>,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
     /// Why it was lost or late.
     pub why: Option<Cause>,
     /// The datagram it is a copy of.
     pub copy_of: Option<DatagramId>,
-    /// Something in it was sent before.
+    /// It contains a retransmission.
     pub again: bool,
     /// Its length.
     pub bytes: u32,
-    /// What it says.
+    /// Its content.
     pub blocks: Vec<Label>,
 }
 
-/// What became of a datagram.
+/// What happened to a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// Nobody knows yet.
+    /// Not known yet.
     Flying,
-    /// It is there.
+    /// It arrived.
     Arrived,
-    /// It never will be.
+    /// It was lost.
     Lost,
 }
 
-/// Why it was lost or late.
+/// Why it was lost or delayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Late because of a fault.
+    /// Delayed by a fault.
     Delay,
     /// Lost.
     #[serde(untagged)]
     Loss(Loss),
 }
 
-/// Something on a lifeline.
+/// An event on a lifeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // The fields are named by what they hold.
 pub struct Mark {
@@ -101,7 +101,7 @@ pub struct Mark {
     pub count: Option<u64>,
 }
 
-/// Why, in the words of the event.
+/// The reason given in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
@@ -111,21 +111,21 @@ pub enum Reason {
     Rejection(Rejection),
 }
 
-/// Everything there is to draw of one branch, as far as it is known.
+/// All drawing data of one branch, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub struct Diagram {
     arrows: Vec<Arrow>,
-    /// Those under way, by their ids.
+    /// Those in transit, by their ids.
     flying: BTreeMap<u64, usize>,
-    /// The longest way any took.
+    /// The longest transit time of any datagram.
     longest: Duration,
     marks: Vec<Mark>,
-    /// When messages were handed over, and how many by then.
+    /// When messages were written, and how many by then.
     written: Vec<(Instant, u64)>,
 }
 
 impl Diagram {
-    /// Takes the next record.
+    /// Processes the next record.
     pub fn see(&mut self, world: &World, record: &Record<Event>) {
         if let Event::Datagram(event) = &record.event {
             return self.datagram(record, event);
@@ -205,7 +205,7 @@ impl Diagram {
         self.longest = self.longest.max(arrow.due.max(at).since(arrow.sent));
     }
 
-    /// Messages handed over until an instant.
+    /// Messages written until an instant.
     pub(super) fn written_until(&self, at: Instant) -> u64 {
         let known = self.written.partition_point(|(when, _)| *when <= at);
         known.checked_sub(1).map_or(0, |i| self.written[i].1)
@@ -216,15 +216,16 @@ impl Diagram {
         (&self.arrows, &self.marks)
     }
 
-    /// Datagrams that were on their way between two instants, the oldest
-    /// first, at most so many.
+    /// Datagrams in transit between two instants, oldest first, limited in
+    /// number.
     pub fn arrows(
         &self,
         from: Instant,
         to: Instant,
         most: usize,
     ) -> impl Iterator<Item = &Arrow> + '_ {
-        // Whoever flies may have flown for ever; there are few of them.
+        // Those without a known end may have been in transit for any time;
+        // there are few of them.
         let first = self.arrows.partition_point(|arrow| arrow.sent + self.longest < from);
         let early = self.flying.values().copied().filter(move |arrow| *arrow < first);
         let early = early.map(|arrow| &self.arrows[arrow]);
@@ -236,7 +237,7 @@ impl Diagram {
     }
 
     /// What happened between two instants. When there is more than `most`,
-    /// whole kinds are left out: the most frequent first.
+    /// whole kinds are left out, the most frequent first.
     #[must_use]
     pub fn marks(&self, from: Instant, to: Instant, most: usize) -> Vec<&Mark> {
         let first = self.marks.partition_point(|mark| mark.at < from);
@@ -308,7 +309,7 @@ fn of_unicast(event: &unicast::Event, mark: Mark) -> Option<Mark> {
         E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..mark },
         E::Full { .. } => Mark { kind: "full", ..mark },
         E::Writable { .. } => Mark { kind: "writable", ..mark },
-        // What is sent and received is drawn as an arrow.
+        // Sending and receiving are drawn as arrows.
         _ => return None,
     })
 }

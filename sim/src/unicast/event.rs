@@ -1,4 +1,4 @@
-//! What happens in a world of nodes that send each other messages.
+//! The events in a world of nodes that send each other messages.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::vec::Vec;
@@ -12,25 +12,25 @@ use servent_core::trace::NodeId;
 use servent_core::unicast::{self, Conn, Order, Side, Why};
 use servent_core::wire::unicast::Block;
 
-/// Everything that is recorded.
+/// An event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
-    /// A node's own.
+    /// Of a node.
     Conn(ConnEvent),
-    /// A connection's.
+    /// Of a connection.
     Unicast(unicast::Event),
-    /// A datagram's.
+    /// Of a datagram.
     Datagram(DatagramEvent),
-    /// What the applications do.
+    /// Of an application.
     App(AppEvent),
-    /// What goes wrong.
+    /// Faults.
     World(Happening),
 }
 
-/// A datagram. One that was sent: sender, receiver and number, from the top 10
-/// + 10 + 32 bits. A copy of one: a negative number of its own.
+/// A datagram. For one that was sent: sender, receiver and number, from the top
+/// in 10 + 10 + 32 bits. For a duplicate: a negative number of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct DatagramId(pub i64);
@@ -43,32 +43,32 @@ impl DatagramId {
     }
 }
 
-/// What becomes of a datagram. `sent`, `duplicated`, `delayed` and `lost` are
-/// records of the node that sent it, `arrived` of the other one.
+/// What happens to a datagram. `sent`, `duplicated`, `delayed` and `lost` are
+/// records of the node that sent it, `arrived` of the receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum DatagramEvent {
-    /// It left. `due` is when it will arrive, or would have.
+    /// It was sent. `due` is when it will arrive, or would have.
     Sent { id: DatagramId, to: NodeId, n: u32, bytes: u32, due: Instant, blocks: Vec<Label> },
-    /// It is here.
+    /// It arrived.
     Arrived { id: DatagramId, from: NodeId },
-    /// It will never arrive.
+    /// It was lost.
     Lost { id: DatagramId, to: NodeId, why: Loss },
-    /// There are two of it now.
+    /// It was duplicated.
     Duplicated { id: DatagramId, to: NodeId, copy: DatagramId, due: Instant },
     /// It will arrive later than it would have.
     Delayed { id: DatagramId, to: NodeId, due: Instant },
 }
 
-/// What a block says, in short.
+/// The content of a block, in short.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
-    /// Messages `from..=to`; sent again for a reason.
+    /// Messages `from..=to`; `again` is the reason if they are retransmitted.
     Data { conn: Conn, from: u64, to: u64, first: bool, again: Option<Why> },
-    /// All up to `upto` is there; `missing` numbers are asked for, the first
-    /// ranges of them being `wanted`.
+    /// Everything up to `upto` has arrived; `missing` numbers are requested,
+    /// the first ranges of them in `wanted`.
     Ack {
         conn: Conn,
         upto: u64,
@@ -78,21 +78,21 @@ pub enum Label {
         messages: u64,
         bytes: u64,
     },
-    /// The first message is asked for.
+    /// Requests the first message.
     Request { conn: Conn },
-    /// The sender has ended it.
+    /// The sender closes the connection.
     Close { conn: Conn, last: u64, abandoned: bool },
-    /// The receiver agrees.
+    /// The receiver confirms that.
     Closed { conn: Conn, upto: u64 },
-    /// An acknowledgement is asked for.
+    /// Requests an acknowledgement.
     Probe { conn: Conn, sent: u64 },
 }
 
 impl Label {
-    /// Ranges of an acknowledgement that are told.
+    /// The most ranges of an acknowledgement that are listed.
     const RANGES: usize = 16;
 
-    /// What a block says. `why` finds the reason messages were sent again for.
+    /// The label of a block. `why` finds the reason for a retransmission.
     pub(super) fn of(block: &Block, why: impl Fn(Conn, u64) -> Option<Why>) -> Self {
         match block {
             Block::Data(data) => Self::Data {
@@ -126,35 +126,36 @@ impl Label {
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum AppEvent {
-    /// Its `n`-th message for a node was taken and has numbers `from..=last`.
+    /// Its `n`-th message for a node was accepted and has numbers
+    /// `from..=last`.
     Wrote { to: NodeId, n: u64, bytes: u32, order: Order, conn: Conn, from: u64, last: u64 },
-    /// Its `n`-th message and all behind it wait for room.
+    /// Its `n`-th message and all later ones wait for room.
     Waits { to: NodeId, n: u64 },
-    /// It got the `n`-th message of a node.
+    /// It read the `n`-th message of a node.
     Read { from: NodeId, n: u64, order: Order, conn: Conn },
-    /// It closes.
+    /// It closes the connection.
     Closes { to: NodeId },
-    /// It stops reading, or goes on.
+    /// It stops reading, or resumes.
     Reads { on: bool },
 }
 
-/// What goes wrong, and what mends it.
+/// Faults and their ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {
-    /// Nothing gets through to a node any more.
+    /// Connectivity to a node is broken.
     Cut { to: NodeId },
-    /// It does again.
+    /// It is restored.
     Healed { to: NodeId },
-    /// The node ended without a word; all it knew is gone.
+    /// The node died without notice; its state is lost.
     Crashed,
-    /// It runs again.
+    /// It is running again.
     Restarted,
-    /// It stands still.
+    /// It is stalled.
     Stalled,
-    /// It goes on.
+    /// The stall has ended.
     Resumed,
-    /// It dropped an entry as if it had never been.
+    /// It dropped an entry as if it had never existed.
     Forgot { peer: NodeId, side: Side },
 }

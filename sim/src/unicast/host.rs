@@ -1,4 +1,4 @@
-//! What an application keeps: what it has still to send, and to whom.
+//! The state of an application: what it still has to send, and to whom.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,17 +14,17 @@ pub(super) struct Unsent {
     pub(super) order: Order,
 }
 
-/// What an application has with one other node.
+/// An application's state for one other node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Talk {
-    /// Messages numbered so far, over all lives of the node.
+    /// Messages numbered so far, across all runs of the node.
     pub(super) numbered: u64,
     pub(super) outbox: VecDeque<Unsent>,
     /// The send window is full.
     pub(super) waits: bool,
     /// It closes once the outbox is empty.
     pub(super) closes: bool,
-    /// Read and not yet told: messages, bytes.
+    /// Read and not yet reported: messages, bytes.
     pub(super) taken: (u64, u64),
     /// The last record about the two.
     pub(super) last: Cause,
@@ -44,8 +44,8 @@ impl Application {
         Self { reads: true, talks: (0..nodes).map(|_| Talk::default()).collect() }
     }
 
-    /// Everything it knew is gone; only the numbers of its messages go on, so
-    /// that no two are alike.
+    /// Its state is lost; only the numbering of its messages continues, so that
+    /// no two are alike.
     pub(super) fn crash(&mut self) {
         self.reads = true;
         for talk in &mut self.talks {

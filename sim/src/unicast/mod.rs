@@ -1,10 +1,10 @@
-//! A world of nodes that send each other messages over datagram links.
+//! Worlds of nodes that send each other messages over datagram links.
 //!
-//! A scenario names the nodes, what the links between them do to datagrams,
-//! who sends what when, and what goes wrong. Every datagram has an id that
-//! says its direction and its number there; the dice of a direction belong to
-//! that number, so two runs of one scenario under different profiles lose the
-//! same datagrams.
+//! A scenario says which nodes there are, what the links between them do to
+//! datagrams, who sends what when, and what goes wrong. Every datagram has an
+//! id made of its direction and its number in that direction; the random draws
+//! of a direction depend on that number, so that two runs of one scenario under
+//! different profiles lose the same datagrams.
 
 mod act;
 mod application;

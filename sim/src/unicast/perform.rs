@@ -1,4 +1,4 @@
-//! What is done to a world: by its script, and by faults.
+//! Carrying out the actions and faults of a scenario.
 
 use super::act::{Act, Send};
 use super::event::{AppEvent, DatagramEvent, Event, Happening};
@@ -12,7 +12,7 @@ use servent_core::trace::NodeId;
 use servent_core::unicast::Side;
 
 impl World {
-    /// Does what stands at a place of the script or of the faults.
+    /// Performs the action with this index in the script or the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32) {
         let acts = if fault { self.faults() } else { &self.net.scenario.script };
         match acts[index as usize].act.clone() {
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// Messages of the script: so many are left.
+    /// Sends messages of the script; `left` is how many remain.
     pub(super) fn messages(&mut self, fault: bool, index: u32, left: u32) {
         let acts = if fault { self.faults() } else { &self.net.scenario.script };
         let Act::Send(Send { from, to, size, every, order, .. }) = acts[index as usize].act else {
@@ -72,8 +72,8 @@ impl World {
         }
     }
 
-    /// Decides about the `n`-th datagram of a direction: one under way, or one
-    /// that is still to come.
+    /// Decides about the `n`-th datagram of a direction, in transit or not yet
+    /// sent.
     fn rule(&mut self, from: NodeId, to: NodeId, n: u32, rule: Rule) {
         let way = &mut self.net.ways[from.0 as usize * self.nodes.len() + to.0 as usize];
         if n > way.count {
@@ -83,7 +83,7 @@ impl World {
         let id = super::DatagramId::new(from, to, n);
         let Some((&serial, flight)) = self.net.flights.iter().find(|(_, flight)| flight.id == id)
         else {
-            return; // It has arrived, or was lost already.
+            return; // It has arrived or was lost.
         };
         let (cause, due) = (Some(flight.seq), flight.due);
         match rule {

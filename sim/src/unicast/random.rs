@@ -1,5 +1,6 @@
-//! Scenarios drawn whole: a safety phase in which anything may go wrong, then
-//! a liveness phase in which nothing does, and everything is read or named.
+//! Randomly generated scenarios: a safety phase in which anything may go wrong,
+//! then a liveness phase in which nothing does, and every message is read or
+//! reported as undelivered.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -12,18 +13,18 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Congestion, Order, Profile, Side};
 
-/// How long things may go wrong.
+/// The length of the safety phase.
 #[doc(hidden)]
 pub const SAFETY: Duration = Duration::from_secs(4);
-/// How long there is to mend it afterwards.
+/// The length of the liveness phase.
 #[doc(hidden)]
 pub const LIVENESS: Duration = Duration::from_secs(80);
-/// Of that, how long at the end nobody may say anything any more.
+/// How long at the end of it nothing may be sent any more.
 #[doc(hidden)]
 pub const QUIET: Duration = Duration::from_secs(15);
 
-/// Draws a scenario. `seed` becomes its seed, so that a random draw is
-/// reproduced by its number alone.
+/// Generates a scenario. `seed` becomes its seed, so that a generated scenario
+/// can be reproduced from that number alone.
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let nodes = choose.between(2, 3);
@@ -138,7 +139,7 @@ fn fault(choose: &mut Choose, (from, to): (NodeId, NodeId)) -> Act {
     }
 }
 
-/// Undoes at the end of the safety phase what lasts.
+/// Ends all lasting faults at the end of the safety phase.
 fn calm(faults: &mut Vec<ActAt>, nodes: u64) {
     let mut undo = Vec::new();
     for fault in faults.iter() {

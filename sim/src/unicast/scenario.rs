@@ -1,4 +1,4 @@
-//! A scenario of datagrams: who there is, what the links do, who says what.
+//! Scenarios of datagrams: the nodes, the links, and who sends what.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,35 +13,35 @@ use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Congestion, Profile};
 
-/// A world of nodes that send each other messages to be.
+/// A world to be simulated, of nodes that send each other messages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {
     /// A short name for links and commands.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// What there is to see, in two sentences.
     pub text: String,
-    /// Every draw follows from it. In JSON a number, or text in decimal or
+    /// Seed of all random numbers. In JSON a number, or text in decimal or
     /// `0x…`.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// How long it is worth watching.
+    /// How long the scenario runs.
     pub horizon: Duration,
-    /// What times the repairs, for all nodes; it wins over `config.profile`.
+    /// The retransmission profile of all nodes; it overrides `config.profile`.
     pub profile: Profile,
-    /// Who there is.
+    /// The nodes.
     pub nodes: Vec<Party>,
     /// Limits and intervals of all nodes. Messages are always traced.
     pub config: Config,
-    /// Every direction that `ways` does not name.
+    /// The link for every direction that is not in `ways`.
     pub link: Link,
-    /// Directions of their own.
+    /// Directions with a link of their own.
     pub ways: Vec<Way>,
     /// What the applications do, in order of time.
     pub script: Vec<ActAt>,
-    /// What goes wrong, in order of time.
+    /// Faults, in order of time.
     pub faults: Vec<ActAt>,
     /// The same under another profile.
     pub variants: Vec<Variant>,
@@ -51,7 +51,7 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Party {
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
@@ -59,19 +59,19 @@ pub struct Party {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Way {
-    /// From here.
+    /// The sender.
     pub from: NodeId,
-    /// To there.
+    /// The receiver.
     pub to: NodeId,
-    /// What happens between.
+    /// The link.
     pub link: Link,
 }
 
-/// Another profile for the same messages and the same losses.
+/// A variant: the same messages and the same losses under another profile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The profile of all nodes.
     pub profile: Profile,
@@ -88,7 +88,7 @@ impl Default for Scenario {
             horizon: Duration::from_secs(10),
             profile: Profile::Adaptive,
             nodes: alloc::vec![party("A"), party("B")],
-            // What is shown are the repairs.
+            // The presets show retransmission, not congestion control.
             config: Config { congestion: Congestion::None, ..Config::default() },
             link: Link::default(),
             ways: Vec::new(),
@@ -100,27 +100,27 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Most nodes of one world.
+    /// The most nodes of one world.
     pub const NODES: usize = 64;
-    /// Most messages of one script.
+    /// The most messages of one script.
     pub const MESSAGES: u64 = 100_000;
-    /// Most bytes of them.
+    /// The most bytes of them.
     pub const BYTES: u64 = 64 << 20;
 
-    /// Reads a scenario and checks that a world can be made of it.
+    /// Parses a scenario and checks that a world can be made from it.
     ///
     /// # Errors
-    /// When the text is none, or no world can be made of it.
+    /// When the text is not a scenario, or no world can be made from it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = error::read(text)?;
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// Checks that a world can be made of it.
+    /// Checks that a world can be made from it.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let nodes = self.nodes.len() as u64;
         error::count("nodes", "nodes", nodes, 2..=Self::NODES as u64)?;
@@ -149,10 +149,10 @@ impl Scenario {
         error::count("script", "bytes", bytes, 0..=Self::BYTES)
     }
 
-    /// Checks that something can be done in it.
+    /// Checks that an action is possible in it.
     ///
     /// # Errors
-    /// When it names nodes that there are not, or a message has a wrong size.
+    /// When it names nodes that do not exist, or a message has a wrong size.
     pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
         error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.len() as u64)?;
@@ -162,7 +162,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The same under another of its profiles.
+    /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
         let Variant { name, profile } = self.variants.iter().find(|v| v.name == name)?;
@@ -170,7 +170,7 @@ impl Scenario {
         Some(Self { profile: *profile, title, ..self.clone() })
     }
 
-    /// One direction.
+    /// The link of one direction.
     #[must_use]
     pub fn link(&self, from: NodeId, to: NodeId) -> &Link {
         let way = self.ways.iter().find(|way| (way.from, way.to) == (from, to));

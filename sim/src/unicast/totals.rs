@@ -1,30 +1,29 @@
-//! What a way of sending comes to: what was delivered by when, and at what
-//! cost.
+//! Totals of a run: what was delivered by when, and at what cost.
 
 use serde::Serialize;
 
 use super::diagram::{Diagram, Fate};
 use servent_core::time::Instant;
 
-/// What it came to until an instant.
+/// The totals up to an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct UnicastTotals {
-    /// Messages handed over to be sent.
+    /// Messages written by applications.
     pub written: u64,
     /// Messages delivered.
     pub delivered: u64,
-    /// When the last of them was.
+    /// When the last of them was delivered.
     pub last: Option<Instant>,
-    /// Datagrams sent, without copies the way made of them.
+    /// Datagrams sent, without duplicates made by the link.
     pub datagrams: u64,
-    /// Of these and their copies, lost.
+    /// Of these and their duplicates, how many were lost.
     pub lost: u64,
-    /// Datagrams with something that had been sent before.
+    /// Datagrams with retransmissions.
     pub again: u64,
 }
 
 impl UnicastTotals {
-    /// Until an instant.
+    /// The totals up to an instant.
     #[must_use]
     pub fn until(diagram: &Diagram, at: Instant) -> Self {
         let mut totals = Self { written: diagram.written_until(at), ..Self::default() };

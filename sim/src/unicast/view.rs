@@ -1,4 +1,4 @@
-//! What stands beside a lifeline: HA, HS and the windows of a node.
+//! The state shown beside a lifeline: HA, HS and the windows of a node.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,21 +10,21 @@ use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Conn, PeerView, ReceiverView, SenderView, WindowView};
 
-/// Numbers of a receive window that are told.
+/// The most numbers of a receive window that are listed.
 const BITS: usize = 256;
-/// Missing ranges that are told.
+/// The most missing ranges that are listed.
 const RANGES: usize = 64;
 
 /// A node and its connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Margins {
-    /// Which.
+    /// The node.
     pub node: NodeId,
-    /// It runs.
+    /// It is running.
     pub up: bool,
-    /// It stands still.
+    /// It is stalled.
     pub stalled: bool,
-    /// With whom it has connections.
+    /// The nodes it has connections with.
     pub peers: Vec<Margin>,
 }
 
@@ -49,7 +49,7 @@ pub enum State {
     Closing,
 }
 
-/// The half that sends.
+/// The sending half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct Sending {
@@ -63,7 +63,7 @@ pub struct Sending {
     pub flight_bytes: u64,
 }
 
-/// The half that receives.
+/// The receiving half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct Receiving {
@@ -79,7 +79,7 @@ pub struct Receiving {
     pub untaken_bytes: u64,
 }
 
-/// Numbers from one on: `1` has arrived, `0` has not.
+/// Sequence numbers from `from` on: `1` has arrived, `0` has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct Window {
@@ -125,7 +125,7 @@ fn receiving(view: ReceiverView, window: WindowView) -> Receiving {
 }
 
 impl World {
-    /// What stands beside a node's lifeline; `None` when there is no such
+    /// The state shown beside a node's lifeline; `None` when there is no such
     /// node.
     #[must_use]
     #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Why a record is there, and whom it is about.
+//! The explanation of a record, and the other node it is about.
 
 use super::event::{AppEvent, DatagramEvent, Event, Happening};
 use super::world::World;
@@ -8,7 +8,7 @@ use servent_core::trace::why::{self, Why};
 use servent_core::trace::{NodeId, Record};
 
 impl Event {
-    /// The requirement behind it, and where the specification says so.
+    /// The requirement behind it, and its place in the specification.
     #[must_use]
     #[doc(hidden)]
     pub const fn source(&self) -> Option<(&'static str, &'static str)> {
@@ -19,7 +19,7 @@ impl Event {
         }
     }
 
-    /// True for what somebody did to the world.
+    /// True for what was done to the world from outside.
     #[must_use]
     pub const fn is_fault(&self) -> bool {
         match self {

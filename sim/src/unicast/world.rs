@@ -1,4 +1,4 @@
-//! The world: nodes, and the datagrams between them.
+//! The world of datagrams: nodes, and the datagrams between them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -22,16 +22,16 @@ use servent_core::wire::unicast::Packet;
 
 /// The port every node listens on.
 const PORT: u16 = 7000;
-/// Datagrams that may wait for a node that stands still.
+/// The most datagrams that wait for a stalled node.
 const INBOX: usize = 1_024;
 
-/// Where a node listens.
+/// The address of a node.
 pub(super) fn address(node: NodeId) -> SocketAddr {
     let [_, high, mid, low] = (node.0 + 1).to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, high, mid, low)), PORT)
 }
 
-/// Something that is due.
+/// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     Script(u32),
@@ -40,7 +40,7 @@ pub enum Due {
     Messages { fault: bool, index: u32, left: u32 },
 }
 
-/// A datagram under way.
+/// A datagram in transit.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     pub(super) id: DatagramId,
@@ -58,7 +58,7 @@ pub struct Unicast {
     /// By sender and receiver.
     pub(super) ways: Vec<Direction>,
     pub(super) flights: BTreeMap<u64, Flight>,
-    /// Datagrams that set out, and copies of them.
+    /// The number of datagrams sent, including duplicates.
     launched: u64,
     copies: i64,
     pub(super) scenario: Arc<Scenario>,
@@ -68,13 +68,13 @@ pub struct Unicast {
 pub type World = crate::World<Unicast>;
 
 impl World {
-    /// Where a node listens.
+    /// The address of a node.
     #[must_use]
     pub fn address(node: NodeId) -> SocketAddr {
         address(node)
     }
 
-    /// The node an address belongs to.
+    /// The node with an address.
     #[must_use]
     pub fn node_at(&self, at: SocketAddr) -> Option<NodeId> {
         let IpAddr::V4(ip) = at.ip() else { return None };
@@ -82,17 +82,17 @@ impl World {
         ((index as usize) < self.nodes.len()).then_some(NodeId(index))
     }
 
-    /// True when a datagram of a direction can still be stopped: it has not
-    /// set out, or is under way.
+    /// True when a fault can still affect a datagram of a direction: it has not
+    /// been sent, or is in transit.
     fn can_rule(&self, from: NodeId, to: NodeId, n: u32) -> bool {
         let way = self.net.ways.get(from.0 as usize * self.nodes.len() + to.0 as usize);
         let id = DatagramId::new(from, to, n);
         way.is_some_and(|way| n > way.count) || self.net.flights.values().any(|it| it.id == id)
     }
 
-    /// Carries out effects in their order. What a node says has as its cause
-    /// what it was given, or what was said last about the same two nodes; what
-    /// it sends, what it said of it. Gives back the last of it all.
+    /// Carries out effects in order. The cause of an event is the input, or the
+    /// last event about the same two nodes; the cause of a datagram is the last
+    /// event about it. Returns the last of all these records.
     pub(super) fn carry(&mut self, host: u32, cause: Cause) -> Cause {
         let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
@@ -110,7 +110,8 @@ impl World {
                 }
                 Effect::Output(Output::Datagrams { to, segment, data }) => {
                     for datagram in data.chunks(segment as usize) {
-                        // Under way it keeps itself alone, not all that left with it.
+                        // In transit it keeps only its own bytes alive, not the
+                        // whole batch.
                         let datagram = Payload::copy_from_slice(datagram);
                         self.launch(host, (to, datagram), &resent, latest);
                     }
@@ -128,7 +129,7 @@ impl World {
                         self.own_mut(host).talks[to.0 as usize].waits = false;
                     }
                 }
-                // Its other services are off: nothing is said of them.
+                // Its other services are off and have no events of interest.
                 Effect::Event(_) | Effect::Output(_) => {}
             }
         }
@@ -146,7 +147,7 @@ impl World {
         seq
     }
 
-    /// A datagram sets out.
+    /// Sends a datagram.
     fn launch(
         &mut self,
         host: u32,
@@ -195,7 +196,7 @@ impl World {
         self.net.flights.insert(serial, flight);
     }
 
-    /// A second datagram like one under way.
+    /// Adds a duplicate of a datagram in transit.
     pub(super) fn copy(&mut self, flight: Flight, due: Instant) {
         self.net.copies -= 1;
         let (copy, to) = (DatagramId(self.net.copies), NodeId(flight.to));
@@ -206,7 +207,7 @@ impl World {
 
     fn arrive(&mut self, serial: u64) {
         if self.net.flights.get(&serial).is_none_or(|flight| flight.due != self.now()) {
-            return; // It was dropped, or will arrive later.
+            return; // It was dropped, or is delayed.
         }
         let Some(Flight { id, from, to, seq, data, .. }) = self.net.flights.remove(&serial) else {
             return;
@@ -265,8 +266,8 @@ impl Protocol for Unicast {
         world.scenario().admits(act)
     }
 
-    /// A datagram can still be stopped before it has set out and while it is
-    /// under way.
+    /// A fault can affect a datagram before it is sent and while it is in
+    /// transit.
     fn is_possible(world: &World, act: &Act) -> Result<(), ScenarioError> {
         match *act {
             Act::Drop { from, to, n }
@@ -311,7 +312,7 @@ impl Protocol for Unicast {
         match due {
             Due::Script(index) => world.act(false, index),
             Due::Messages { fault, index, left } => world.messages(fault, index, left),
-            // Unless somebody has started it already.
+            // Unless it was started meanwhile.
             Due::Boot { node } if world.slot(node).starts == 0 => world.boot(node, None),
             Due::Boot { .. } => {}
             Due::Arrive { serial } => world.arrive(serial),
@@ -322,7 +323,7 @@ impl Protocol for Unicast {
         world.act(true, fault);
     }
 
-    /// After what the node asked for its application does its part.
+    /// After the node's outputs its application acts.
     fn carry_out(world: &mut World, node: u32, cause: Cause) {
         let cause = world.carry(node, cause);
         world.application(node, cause);

@@ -1,9 +1,9 @@
-//! The world: a clock, a calendar, nodes, and what lies between them.
+//! The world: a clock, a calendar, nodes, and the links between them.
 //!
-//! Everything that all protocols do alike is here, once: nodes start, are
-//! given inputs, have timers, stand still, crash and come back; what happens
-//! is numbered and recorded; faults are planned while the world runs; and a
-//! clone of a world is a keyframe, which has the same future.
+//! Everything that is the same for all protocols is here: nodes start, get
+//! inputs, have timers, stall, crash and restart; events are numbered and
+//! recorded; faults can be planned while the world runs; and a clone of a world
+//! is a keyframe, which has the same future.
 
 mod protocol;
 mod slot;
@@ -22,14 +22,14 @@ use crate::act::At;
 use crate::calendar::Calendar;
 use crate::error::ScenarioError;
 
-/// Something that is due.
+/// A planned event.
 #[derive(Debug, Clone)]
 pub(crate) enum Due<D> {
-    /// A fault, by its place in the list.
+    /// A fault, by its index in the list.
     Fault(u32),
     /// A node's own timer.
     Timer(u32),
-    /// What the protocol planned.
+    /// An event planned by the protocol.
     Own(D),
 }
 
@@ -40,15 +40,15 @@ pub struct World<P: Protocol> {
     now: Instant,
     calendar: Calendar<Due<P::Due>>,
     pub(crate) nodes: Vec<Rc<Slot<P>>>,
-    /// What lies between the nodes.
+    /// The links between the nodes.
     pub(crate) net: P,
     faults: Arc<Vec<At<P::Fault>>>,
     recorder: Recorder,
     events: u64,
-    /// Effects of the node that was just given something. Empty between two
-    /// events, and kept for its memory alone.
+    /// Effects of the last input. Empty between two events, and kept only to
+    /// reuse its memory.
     pub(crate) fx: FxOf<P::Host>,
-    /// Records of the event that is happening; empty between two.
+    /// Records of the current event; empty between two.
     log: Vec<Record<P::Event>>,
 }
 
@@ -72,8 +72,8 @@ impl<P: Protocol> World<P> {
     /// The world of a scenario, before anything has happened.
     ///
     /// # Panics
-    /// When none can be made of it; [`World::try_new`] says so without a
-    /// panic.
+    /// When none can be made from it; [`World::try_new`] returns an error
+    /// instead.
     #[must_use]
     pub fn new(scenario: &P::Scenario) -> Self {
         Self::try_new(scenario).unwrap_or_else(|wrong| panic!("{wrong}"))
@@ -82,13 +82,14 @@ impl<P: Protocol> World<P> {
     /// The world of a scenario, before anything has happened.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     pub fn try_new(scenario: &P::Scenario) -> Result<Self, ScenarioError> {
         P::check(scenario)?;
         Ok(Self::unchecked(scenario))
     }
 
-    /// The same, of a scenario that need not make sense: nodes may come later.
+    /// The same for a scenario that need not be valid: nodes may be added
+    /// later.
     pub(crate) fn unchecked(scenario: &P::Scenario) -> Self {
         let (net, nodes) = P::new(scenario);
         let faults = P::faults(scenario).to_vec();
@@ -111,7 +112,7 @@ impl<P: Protocol> World<P> {
         world
     }
 
-    /// The scenario it was made of.
+    /// The scenario it was made from.
     #[must_use]
     pub fn scenario(&self) -> &P::Scenario {
         self.net.scenario()
@@ -123,37 +124,37 @@ impl<P: Protocol> World<P> {
         self.now
     }
 
-    /// The fingerprint of everything recorded so far.
+    /// The fingerprint of all records so far.
     #[must_use]
     pub const fn digest(&self) -> u64 {
         self.recorder.digest().value()
     }
 
-    /// How many records there were so far.
+    /// The number of records so far.
     #[must_use]
     pub const fn records(&self) -> u64 {
         self.recorder.next()
     }
 
-    /// How many things on the calendar have happened so far.
+    /// The number of calendar events so far.
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// When the next thing happens; `None` when nothing ever will.
+    /// The instant of the next event; `None` when there is none.
     #[must_use]
     pub fn next_at(&self) -> Option<Instant> {
         self.calendar.next()
     }
 
-    /// How much is planned.
+    /// The number of planned events.
     #[must_use]
     pub fn planned(&self) -> usize {
         self.calendar.len()
     }
 
-    /// How many nodes there are, up or down; they are numbered from 0.
+    /// The number of nodes, up or down; they are numbered from 0.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.nodes.len() as u32
@@ -177,15 +178,15 @@ impl<P: Protocol> World<P> {
         self.known(id).engine.is_some()
     }
 
-    /// The faults so far: those of the scenario, then the others in the order
-    /// in which they were planned.
+    /// The faults so far: those of the scenario, then the injected ones in the
+    /// order in which they were planned.
     #[must_use]
     pub const fn faults(&self) -> &Arc<Vec<At<P::Fault>>> {
         &self.faults
     }
 
-    /// Lets the next thing happen, adding what was recorded to `out`; false
-    /// when nothing ever will.
+    /// Runs the next event and appends its records to `out`; false when there
+    /// is none.
     pub fn step(&mut self, out: &mut Vec<Record<P::Event>>) -> bool {
         let Some((at, due)) = self.calendar.pop() else { return false };
         debug_assert!(at >= self.now);
@@ -201,8 +202,8 @@ impl<P: Protocol> World<P> {
         true
     }
 
-    /// Lets everything happen that is due until `until`, that instant
-    /// included, and moves the clock there.
+    /// Runs all events up to and including the instant `until`, and moves the
+    /// clock there.
     pub fn run_until(&mut self, until: Instant, out: &mut Vec<Record<P::Event>>) {
         while self.calendar.next().is_some_and(|at| at <= until) {
             self.step(out);
@@ -210,13 +211,13 @@ impl<P: Protocol> World<P> {
         self.now = self.now.max(until);
     }
 
-    /// Plans a fault. One for the past, or for now, happens within the next
-    /// microsecond. Gives it back with the instant at which it happens: in a
-    /// scenario with this fault at that instant everything goes the same way.
+    /// Plans a fault. One for the past, or for now, happens in the next
+    /// microsecond. Returns it with the instant at which it happens: a scenario
+    /// with this fault at that instant gives the same run.
     ///
     /// # Panics
-    /// When it names a node that the world does not have, or asks for too
-    /// much; [`Self::possible`] says so without a panic.
+    /// When it names a node that does not exist, or exceeds a limit;
+    /// [`Self::possible`] returns an error instead.
     pub fn inject(&mut self, fault: At<P::Fault>) -> At<P::Fault> {
         if let Err(wrong) = P::admits(self, &fault.act) {
             panic!("{wrong}")
@@ -229,18 +230,18 @@ impl<P: Protocol> World<P> {
         fault
     }
 
-    /// Checks that something can be done to this world now.
+    /// Checks that an action is possible in this world now.
     ///
     /// # Errors
-    /// When it names nodes that there are not or asks for too much, somebody
-    /// who would have to run is down, or it is too late for it.
+    /// When it names nodes that do not exist or exceeds a limit, a node that
+    /// must be running is down, or it is too late.
     pub fn possible(&self, fault: &P::Fault) -> Result<(), ScenarioError> {
         P::admits(self, fault)?;
         P::is_possible(self, fault)
     }
 
-    /// Learns of faults that were planned after this world was kept; all of
-    /// them are still to come for it.
+    /// Adds faults that were planned after this world was cloned; all of them
+    /// are in its future.
     pub(crate) fn adopt(&mut self, faults: &Arc<Vec<At<P::Fault>>>) {
         for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
             debug_assert!(fault.at > self.now);
@@ -249,7 +250,7 @@ impl<P: Protocol> World<P> {
         self.faults = Arc::clone(faults);
     }
 
-    /// A node that somebody names from outside.
+    /// The node that a caller names.
     ///
     /// # Panics
     /// When the world has no such node.
@@ -261,9 +262,9 @@ impl<P: Protocol> World<P> {
         slot
     }
 
-    // What the protocols use.
+    // Used by the protocols.
 
-    /// Does something between two events, adding what is recorded to `out`.
+    /// Does something between two events, appending its records to `out`.
     pub(crate) fn between<T>(
         &mut self,
         out: &mut Vec<Record<P::Event>>,
@@ -275,13 +276,13 @@ impl<P: Protocol> World<P> {
         done
     }
 
-    /// Adds a node that has not started; its number.
+    /// Adds a node that has not started; returns its number.
     pub(crate) fn append(&mut self, own: P::Node) -> u32 {
         self.nodes.push(Rc::new(Slot::new(own)));
         self.count() - 1
     }
 
-    /// Plans something for an instant.
+    /// Plans an event.
     pub(crate) fn plan(&mut self, at: Instant, due: P::Due) {
         self.calendar.plan(at, Due::Own(due));
     }
@@ -290,22 +291,22 @@ impl<P: Protocol> World<P> {
         &self.nodes[node as usize]
     }
 
-    /// A node to be changed: from now on no keyframe shares it.
+    /// A node, mutable: from now on no keyframe shares it.
     pub(crate) fn slot_mut(&mut self, node: u32) -> &mut Slot<P> {
         Rc::make_mut(&mut self.nodes[node as usize])
     }
 
-    /// The part of a node that its protocol added.
+    /// The protocol's part of a node.
     pub(crate) fn own(&self, node: u32) -> &P::Node {
         &self.nodes[node as usize].own
     }
 
-    /// The same, to be changed.
+    /// The protocol's part of a node, mutable.
     pub(crate) fn own_mut(&mut self, node: u32) -> &mut P::Node {
         &mut self.slot_mut(node).own
     }
 
-    /// Records something about a node; the record's number.
+    /// Records an event about a node; returns the record's number.
     pub(crate) fn note(&mut self, node: u32, cause: Cause, event: P::Event) -> u64 {
         self.recorder.record(self.now, NodeId(node), cause, event, &mut self.log)
     }
@@ -326,7 +327,7 @@ impl<P: Protocol> World<P> {
         P::started(self, node, cause);
     }
 
-    /// Hands an input to a node, or keeps it while the node stands still.
+    /// Passes an input to a node, or keeps it while the node is stalled.
     pub(crate) fn give(&mut self, node: u32, input: InputOf<P>, cause: Cause) {
         if self.nodes[node as usize].stalled.is_some() {
             self.slot_mut(node).inbox.push((input, cause));
@@ -336,8 +337,8 @@ impl<P: Protocol> World<P> {
         self.settle(node, cause);
     }
 
-    /// Lets an engine handle an input, and no more: what it asks for is in
-    /// `fx` afterwards.
+    /// Lets an engine handle an input, and no more: the effects are in `fx`
+    /// afterwards.
     pub(crate) fn handle(&mut self, node: u32, input: InputOf<P>) {
         let slot = Rc::make_mut(&mut self.nodes[node as usize]);
         if let Some(engine) = &mut slot.engine {
@@ -348,7 +349,7 @@ impl<P: Protocol> World<P> {
     fn timer(&mut self, node: u32) {
         let now = self.now;
         if self.nodes[node as usize].armed != Some(now) {
-            return; // An earlier one took its place.
+            return; // Superseded by an earlier one.
         }
         let slot = Rc::make_mut(&mut self.nodes[node as usize]);
         slot.armed = None;
@@ -364,7 +365,7 @@ impl<P: Protocol> World<P> {
         self.settle(node, None);
     }
 
-    /// Carries out what a node asked for, then plans its next timer.
+    /// Carries out a node's effects, then plans its next timer.
     pub(crate) fn settle(&mut self, node: u32, cause: Cause) {
         P::carry_out(self, node, cause);
         self.arm(node);
@@ -384,8 +385,7 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// A node's clock goes wrong, or right again: its timers are looked at
-    /// anew.
+    /// Changes a node's clock error: its timers are planned again.
     pub(crate) fn set_clock(&mut self, node: u32, offset: i64) {
         let now = self.now;
         let slot = self.slot_mut(node);
@@ -394,7 +394,7 @@ impl<P: Protocol> World<P> {
         self.calendar.plan(now, Due::Timer(node));
     }
 
-    /// A node ends without a word; false when it was down already.
+    /// A node dies without notice; false when it was down already.
     pub(crate) fn crash(&mut self, node: u32) -> bool {
         if self.slot(node).engine.is_none() {
             return false;
@@ -404,7 +404,7 @@ impl<P: Protocol> World<P> {
         true
     }
 
-    /// Takes a node out of the world: its engine and what waited for it.
+    /// Removes a node's engine and the inputs waiting for it.
     pub(crate) fn end(&mut self, node: u32, cause: Cause) {
         let slot = self.slot_mut(node);
         slot.engine = None;
@@ -414,14 +414,14 @@ impl<P: Protocol> World<P> {
         P::crashed(self, node, cause);
     }
 
-    /// A node begins anew; one that runs crashes first.
+    /// Restarts a node; a running one crashes first.
     pub(crate) fn restart(&mut self, node: u32) {
         self.crash(node);
         let cause = Some(self.note(node, None, P::told(Life::Restarted)));
         self.boot(node, cause);
     }
 
-    /// A node stands still: it takes nothing in, and its timers wait.
+    /// Stalls a node: it processes no input, and its timers wait.
     pub(crate) fn stall(&mut self, node: u32) {
         let slot = self.slot(node);
         if slot.engine.is_none() || slot.stalled.is_some() {
@@ -432,7 +432,7 @@ impl<P: Protocol> World<P> {
         P::stalled(self, node, cause);
     }
 
-    /// A node that stood still goes on: what came in meanwhile first.
+    /// Ends a node's stall: the inputs that arrived meanwhile come first.
     pub(crate) fn resume(&mut self, node: u32) {
         let Some(since) = self.slot(node).stalled else { return };
         let cause = Some(self.note(node, None, P::told(Life::Resumed)));

@@ -12,20 +12,19 @@ use super::World;
 use crate::act::At;
 use crate::error::ScenarioError;
 
-/// One of the protocols: what its scenarios are made of, which engine stands
-/// behind each node, what the nodes' people do, how outputs travel, and what
-/// is recorded.
+/// A protocol: what its scenarios consist of, which engine each node runs, what
+/// the nodes' users do, how outputs travel, and what is recorded.
 ///
-/// The value itself is what lies between the nodes, such as links and what is
-/// on them. [`World`] does the rest alike for all: it starts nodes, gives them
-/// inputs, runs their timers, lets them stand still, crash and come back,
-/// numbers what is recorded, and is cloned for keyframes. A clone of the value
+/// The value itself is what connects the nodes, such as links and what is in
+/// transit on them. [`World`] does the rest in the same way for all: it starts
+/// nodes, passes them inputs, runs their timers, stalls, crashes and restarts
+/// them, numbers records, and is cloned for keyframes. A clone of the value
 /// must have the same future, and nothing in it may depend on a clock, on
-/// dice from outside, or on the order of a hash map.
+/// outside randomness, or on the order of a hash map.
 pub trait Protocol: Clone + Debug + Sized {
-    /// What a world is made of.
+    /// What a world is made from.
     type Scenario: Clone + Debug;
-    /// What can be done to a world while it runs.
+    /// The faults and actions that can be injected into a running world.
     type Fault: Clone + Debug;
     /// What is recorded.
     type Event: Clone + Hash + Debug;
@@ -35,83 +34,82 @@ pub trait Protocol: Clone + Debug + Sized {
         + Debug;
     /// What a node has beside its engine: a disk, an application.
     type Node: Clone + Debug;
-    /// What the protocol itself plans for an instant.
+    /// The events that the protocol plans.
     type Due: Clone + Debug;
 
-    /// What lies between the nodes of a scenario, and each node's part.
+    /// What connects the nodes of a scenario, and the protocol's part of each
+    /// node.
     fn new(scenario: &Self::Scenario) -> (Self, Vec<Self::Node>);
 
-    /// The scenario it was made of.
+    /// The scenario it was made from.
     fn scenario(&self) -> &Self::Scenario;
 
-    /// What goes wrong in a scenario.
+    /// The faults of a scenario.
     fn faults(scenario: &Self::Scenario) -> &[At<Self::Fault>];
 
-    /// Checks that a world can be made of a scenario.
+    /// Checks that a world can be made from a scenario.
     ///
     /// # Errors
-    /// The first thing that makes no sense.
+    /// The first value that is invalid.
     fn check(scenario: &Self::Scenario) -> Result<(), ScenarioError>;
 
-    /// Checks that something can be done in a world, whenever that is.
+    /// Checks that an action is valid in a world, at any time.
     ///
     /// # Errors
-    /// When it names nodes that there are not, or asks for too much.
+    /// When it names nodes that do not exist, or exceeds a limit.
     fn admits(world: &World<Self>, fault: &Self::Fault) -> Result<(), ScenarioError>;
 
-    /// Checks, of what can be done in a world, that it can be done now.
+    /// Checks that a valid action is possible now.
     ///
     /// # Errors
-    /// When somebody who would have to run is down, or it is too late.
+    /// When a node that must be running is down, or it is too late.
     fn is_possible(_: &World<Self>, _: &Self::Fault) -> Result<(), ScenarioError> {
         Ok(())
     }
 
-    /// Plans what happens first.
+    /// Plans the first events.
     fn begin(world: &mut World<Self>);
 
-    /// The engine of a node that starts for the so-manieth time, counted from
-    /// one.
+    /// The engine of a node for its `start`-th start, counted from one.
     fn engine(world: &World<Self>, node: u32, start: u32) -> Self::Host;
 
-    /// A node has just started: here it is given its first inputs. The cause
-    /// is the record of its restart, if it is one.
+    /// A node has just started: gives it its first inputs. The cause is the
+    /// record of its restart, if it is one.
     fn started(world: &mut World<Self>, node: u32, cause: Cause);
 
-    /// Something the protocol planned is due.
+    /// An event that the protocol planned is due.
     fn happen(world: &mut World<Self>, due: Self::Due);
 
     /// The fault with this number is due.
     fn strike(world: &mut World<Self>, fault: u32);
 
-    /// Carries out what a node asked for: the effects in `world.fx`, in their
-    /// order.
+    /// Carries out a node's outputs: the effects in `world.fx`, in order.
     fn carry_out(world: &mut World<Self>, node: u32, cause: Cause);
 
-    /// How a change in a node's life is recorded.
+    /// The event that records a change in a node's life.
     fn told(life: Life) -> Self::Event;
 
-    /// A node has crashed: what it had to do with others ends. Its engine and
-    /// what waited for it are gone already.
+    /// A node has crashed: ends its connections. Its engine and the inputs
+    /// waiting for it are gone already.
     fn crashed(world: &mut World<Self>, node: u32, cause: Cause);
 
-    /// A node has begun to stand still.
+    /// A node has been stalled.
     fn stalled(world: &mut World<Self>, node: u32, cause: Cause);
 
-    /// A node goes on, having stood still since then; what waited for it has
-    /// not been given to it yet.
+    /// A node's stall, which began at `since`, has ended; the inputs that
+    /// waited have not been passed to it yet.
     fn resumed(world: &mut World<Self>, node: u32, since: Instant, cause: Cause);
 }
 
-/// A change in a node's life that somebody made.
+/// A change in a node's life, made from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// It ended without a word.
+    /// It died without notice.
     Crashed,
-    /// It runs again.
+    /// It is running again.
     Restarted,
-    /// It stands still.
+    /// It is stalled.
     Stalled,
-    /// It goes on.
+    /// The stall has ended.
     Resumed,
 }

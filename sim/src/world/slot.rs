@@ -16,15 +16,15 @@ pub(crate) type InputOf<P> = <<P as Protocol>::Host as Engine>::Input;
 pub(crate) struct Slot<P: Protocol> {
     /// Absent before the node arrives and while it is down.
     pub(crate) engine: Option<P::Host>,
-    /// What it has beside its engine.
+    /// The protocol's part of the node.
     pub(crate) own: P::Node,
     /// How often it was started.
     pub(crate) starts: u32,
-    /// Since when it stands still.
+    /// Since when it is stalled.
     pub(crate) stalled: Option<Instant>,
-    /// What came in meanwhile.
+    /// The inputs that arrived meanwhile.
     pub(crate) inbox: Vec<(InputOf<P>, Cause)>,
-    /// When a timer is planned for it.
+    /// The instant of its planned timer.
     pub(crate) armed: Option<Instant>,
     pub(crate) clock: Clock,
 }
@@ -46,21 +46,22 @@ impl<P: Protocol> Slot<P> {
 /// A node's clock, which may be wrong.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    /// Microseconds it is ahead of the world's.
+    /// Microseconds it is ahead of the world's clock.
     pub(crate) offset: i64,
-    /// What it showed last; it never goes back within a run.
+    /// Its last reading; it never goes back within a run.
     shown: Instant,
 }
 
 impl Clock {
-    /// What it shows when the world's shows `now`.
+    /// Its reading when the world's clock shows `now`.
     pub(super) fn read(&mut self, now: Instant) -> Instant {
         let shown = now.as_micros().saturating_add_signed(self.offset);
         self.shown = self.shown.max(Instant::from_micros(shown));
         self.shown
     }
 
-    /// When the world's clock will show what this one calls `local`.
+    /// When the world's clock will show the time at which this one shows
+    /// `local`.
     pub(super) fn in_world(self, local: Instant, now: Instant) -> Instant {
         let world = local.as_micros().saturating_add_signed(self.offset.saturating_neg());
         Instant::from_micros(world).max(now)

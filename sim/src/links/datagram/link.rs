@@ -5,47 +5,47 @@ use serde::{Deserialize, Serialize};
 use crate::error::{self, ScenarioError};
 use servent_core::time::{Duration, Instant};
 
-/// So many of so many; `[1, 20]` in JSON.
+/// A ratio: numerator and denominator; `[1, 20]` in JSON.
 pub type Ratio = (u64, u64);
 
 /// One direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Link {
-    /// The way of every datagram.
+    /// The latency of every datagram.
     pub latency: Duration,
-    /// Up to so much is added at random.
+    /// A random delay of up to this is added.
     pub jitter: Duration,
-    /// Lost, each for itself.
+    /// The probability of loss, for each datagram independently.
     pub loss: Ratio,
-    /// Lost in bursts besides.
+    /// Additional loss in bursts.
     pub burst: Option<Burst>,
-    /// Arrive twice.
+    /// The probability of arriving twice.
     pub duplicate: Ratio,
-    /// Arrive later than those behind them.
+    /// The probability of arriving after later ones.
     pub reorder: Ratio,
-    /// By how much these are late, and how far a second copy is behind.
+    /// The extra delay of these, and of the second copy of a duplicate.
     pub late: Duration,
-    /// Longer datagrams are lost; 0: none is too long.
+    /// Larger datagrams are lost; 0: no limit.
     pub mtu: u32,
-    /// Bytes a second; 0: any number.
+    /// Bytes per second; 0: no limit.
     pub rate: u64,
-    /// Bytes that may wait for the rate; what finds more is lost.
+    /// Bytes that may wait for the rate; a datagram that finds more is lost.
     pub queue: u64,
-    /// From then on nothing is lost, doubled or late by chance; 0: never.
+    /// From then on nothing is lost, duplicated or delayed by chance; 0: never.
     pub until: Instant,
 }
 
-/// A link that is good or bad (Gilbert and Elliott): the state may change with
-/// every datagram.
+/// A link with a good and a bad state (Gilbert-Elliott model): the state may
+/// change with every datagram.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Burst {
-    /// How often good becomes bad.
+    /// The probability of changing from good to bad.
     pub enter: Ratio,
-    /// How often bad becomes good.
+    /// The probability of changing from bad to good.
     pub leave: Ratio,
-    /// What is lost while it is bad.
+    /// The probability of loss in the bad state.
     pub loss: Ratio,
 }
 
@@ -74,13 +74,13 @@ impl Default for Burst {
 }
 
 impl Link {
-    /// The shortest way: what is sent can still be stopped a moment later.
+    /// The smallest latency: what is sent can still be dropped a moment later.
     pub const LEAST: Duration = Duration::from_micros(2);
 
-    /// The longest.
+    /// The largest latency.
     pub const MOST: Duration = Duration::from_secs(3_600);
 
-    /// Checks that its numbers make sense.
+    /// Checks that its values are valid.
     pub(crate) fn check(&self) -> Result<(), ScenarioError> {
         error::within("latency", self.latency, Self::LEAST..=Self::MOST)?;
         error::within("jitter", self.jitter, Duration::ZERO..=Self::MOST)?;

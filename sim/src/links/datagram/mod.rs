@@ -1,4 +1,4 @@
-//! Links that carry datagrams, and lose, delay, copy and queue them.
+//! Links that carry datagrams, and lose, delay, duplicate and queue them.
 
 mod link;
 
@@ -10,27 +10,27 @@ use servent_core::time::{Duration, Instant};
 
 pub use self::link::{Burst, Link, Ratio};
 
-/// Why a datagram does not arrive.
+/// Why a datagram was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// A fault named it.
     Drop,
-    /// The dice of the link.
+    /// By chance.
     Chance,
     /// The link is in its bad state.
     Burst,
-    /// Too much waits for the link.
+    /// The queue of the link is full.
     Queue,
-    /// It is longer than the link takes.
+    /// It is larger than the link's MTU.
     Mtu,
     /// The link is cut.
     Cut,
-    /// Nobody is there.
+    /// The receiver is down.
     Down,
 }
 
-/// What was decided about a datagram that is still to come.
+/// What a fault decided about a future datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Drop,
@@ -41,26 +41,26 @@ pub(crate) enum Rule {
 /// What a link does to one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// When it arrives, or would have.
+    /// When it arrives, or would have arrived.
     pub(crate) due: Instant,
     pub(crate) loss: Option<Loss>,
-    /// It is late because somebody decided so.
+    /// A fault delays it.
     pub(crate) delayed: bool,
-    /// A second one arrives then.
+    /// When a second copy arrives.
     pub(crate) copy: Option<Instant>,
 }
 
-/// The state of a direction.
+/// The state of one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
     dice: Rng,
-    /// Datagrams so far.
+    /// Datagrams sent so far.
     pub(crate) count: u32,
     bad: bool,
-    /// When everything that waits has left.
+    /// When everything in the queue will have been sent.
     busy_until: Instant,
     pub(crate) cut: bool,
-    /// By the number of the datagram.
+    /// Faults by the number of the datagram.
     pub(crate) rules: BTreeMap<u32, Rule>,
 }
 
@@ -76,8 +76,8 @@ impl Direction {
         }
     }
 
-    /// The next datagram sets out. The dice are thrown the same number of
-    /// times for each, whatever becomes of it: the n-th datagram has the same
+    /// Sends the next datagram. The same number of random draws is made for
+    /// each, whatever happens to it, so that the n-th datagram has the same
     /// luck in every run of a scenario.
     pub(crate) fn send(&mut self, link: &Link, now: Instant, bytes: u32) -> Fate {
         self.count += 1;
@@ -122,7 +122,7 @@ impl Direction {
         self.ruled(Fate { due, loss, delayed: false, copy })
     }
 
-    /// The fate of a datagram somebody has decided about.
+    /// The fate of a datagram that a fault may have decided about.
     fn ruled(&mut self, mut fate: Fate) -> Fate {
         match self.rules.remove(&self.count) {
             Some(Rule::Drop) => Fate { loss: Some(Loss::Drop), copy: None, ..fate },
@@ -158,7 +158,8 @@ mod tests {
         let short = losses(&link, (0..2_000).map(|_| 20));
         assert_eq!(short, losses(&link, (0..2_000).map(|n| 20 + n % 900)));
         let lost = short.iter().filter(|lost| **lost).count();
-        // One in twenty, and nine tenths of three in twenty-three.
+        // One in twenty, and nine tenths of the three in twenty-three in the
+        // bad state.
         assert!((250..420).contains(&lost), "{lost}");
         let runs = short.windows(2).filter(|pair| pair[0] && pair[1]).count();
         assert!(runs * 3 > lost, "losses come in bursts: {runs} of {lost}");

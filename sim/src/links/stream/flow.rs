@@ -1,7 +1,8 @@
-//! Bulk transfers as flows: a rate and a byte count instead of packets.
+//! Bulk transfers modelled as flows: a rate and a byte count instead of
+//! packets.
 //!
-//! The transfers of one uplink share it evenly; what one cannot use, because
-//! its receiver is slow, goes to the others.
+//! The transfers on one uplink share it evenly; what one cannot use, because
+//! its receiver is slow, is shared among the others.
 
 use alloc::vec::Vec;
 
@@ -9,13 +10,13 @@ use super::Content;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Cause;
 
-/// Bounds of the time between two progress reports. Reports also come when
+/// Limits of the time between two progress reports. A report is also made when
 /// the transfer ends.
 const REPORT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// Reports aimed at within one range.
+/// The number of reports aimed at per range.
 const REPORTS: u64 = 16;
 
-/// A range on its way.
+/// A range being transferred.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
     pub(crate) content: Content,
@@ -52,7 +53,7 @@ impl Flow {
         }
     }
 
-    /// Brings `done` up to `now` at the rate so far.
+    /// Updates `done` to `now` at the current rate.
     pub(crate) fn settle(&mut self, now: Instant) {
         let elapsed = now.since(self.since).as_micros();
         self.since = now;
@@ -62,8 +63,7 @@ impl Flow {
         self.done = self.bytes.min(self.done.saturating_add(whole));
     }
 
-    /// When to look at it again, at the rate it has now; `None` when it
-    /// stands still.
+    /// When to report next, at the current rate; `None` when the rate is zero.
     pub(crate) fn next_report(&self) -> Option<Instant> {
         if self.rate == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! Stream links: two ends, bytes in order, cut anywhere, gone at any time.
+//! Stream links: two ends, bytes in order, split anywhere, broken at any time.
 
 pub(crate) mod flow;
 
@@ -13,7 +13,7 @@ use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Cause;
 
-/// Bytes without their bytes.
+/// The content of a file, without its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Content {
     pub(crate) sha1: Sha1,
@@ -21,7 +21,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// The SHA-1 that hashing it would find.
+    /// The SHA-1 that hashing would compute.
     pub(crate) fn found(self) -> Sha1 {
         let mut sha1 = self.sha1;
         if self.damaged {
@@ -31,14 +31,14 @@ impl Content {
     }
 }
 
-/// A link, by its place in the table and how often that was used.
+/// A link, by its place in the table and how often that place was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkRef {
     index: u32,
     generation: u32,
 }
 
-/// An end of a link: 0 dialed, 1 accepted.
+/// An end of a link: 0 connected, 1 accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     Dialer,
@@ -54,7 +54,7 @@ impl Side {
     }
 }
 
-/// What is sent: still here, a body whole, or on the wire, a part of it.
+/// An item to send: bytes, a whole body, or on the wire a part of it.
 #[derive(Debug, Clone)]
 pub(crate) enum Packet {
     Bytes { data: Vec<u8>, cause: Cause },
@@ -62,7 +62,7 @@ pub(crate) enum Packet {
     Fin { cause: Cause },
 }
 
-/// A range that the bytes coming in are written to.
+/// A range that incoming bytes are written to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Store {
     pub(crate) fetch: FetchId,
@@ -70,14 +70,14 @@ pub(crate) struct Store {
     pub(crate) got: u64,
 }
 
-/// How an end takes in what arrives.
+/// Where an end puts what arrives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Intake {
     /// To the node.
     Node,
     /// To a download.
     Store(Store),
-    /// To nobody.
+    /// Nowhere.
     Drop,
 }
 
@@ -87,19 +87,19 @@ pub(crate) struct End {
     pub(crate) host: u32,
     pub(crate) conn: ConnId,
     pub(crate) at: SocketAddr,
-    /// The node knows this end; cleared when it was told that it is gone.
+    /// The node knows this end; cleared when it has been told that it is gone.
     pub(crate) known: bool,
-    /// The node has closed it, or the link is broken: nothing more comes in.
+    /// The node has closed it, or the link is broken: nothing more is received.
     pub(crate) closed: bool,
     pub(crate) to_send: VecDeque<Packet>,
     pub(crate) wire: VecDeque<Packet>,
     /// When the last packet on the wire arrives.
     pub(crate) last_arrival: Instant,
-    /// Packets that arrived while the node stood still.
+    /// Packets that arrived while the node was stalled.
     pub(crate) held: u32,
     pub(crate) intake: Intake,
     pub(crate) flow: Option<Flow>,
-    /// What the last range sent from here was made of.
+    /// The content of the last range sent from here.
     pub(crate) sent: Option<Content>,
     pub(crate) flows: u32,
 }
@@ -122,7 +122,7 @@ impl End {
             flows: 0,
         }
     }
-    /// Bytes of replies that wait behind something else.
+    /// Bytes of replies that wait behind other items.
     pub(crate) fn waiting(&self) -> u64 {
         let bytes = self.to_send.iter().map(|item| match item {
             Packet::Bytes { data, .. } => data.len() as u64,
@@ -153,7 +153,7 @@ impl Link {
         &mut self.ends[side as usize]
     }
 
-    /// Puts a packet on the wire from `side`; when it arrives.
+    /// Puts a packet on the wire from `side`; returns when it arrives.
     pub(crate) fn send(&mut self, side: Side, now: Instant, rate: u64, packet: Packet) -> Instant {
         let bytes = match &packet {
             Packet::Bytes { data, .. } => data.len() as u64,
@@ -169,7 +169,7 @@ impl Link {
         at
     }
 
-    /// Cuts bytes as a network might: mostly whole, sometimes anywhere.
+    /// Splits bytes as a network might: mostly not at all, sometimes anywhere.
     pub(crate) fn chunks(&mut self, mut data: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
         if data.len() > 1 && self.rng.chance(1, 4) {
             let at = self.rng.between(1, data.len() as u64 - 1);
@@ -180,7 +180,7 @@ impl Link {
     }
 }
 
-/// All links. Places are used again, references are not.
+/// All links. Places are reused, references are not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     table: Vec<(u32, Option<Rc<Link>>)>,
@@ -189,7 +189,8 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// How many links were ever made: the number of the next one's dice.
+    /// How many links were ever made; it selects the random numbers of the next
+    /// one.
     pub(crate) const fn made(&self) -> u64 {
         self.made
     }

@@ -1,4 +1,5 @@
-//! Downloads: byte-complete before they are called done, and done in the end.
+//! Downloads: all bytes stored before they are reported done, and done in the
+//! end.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,7 +14,7 @@ use servent_core::trace::NodeId;
 #[derive(Debug, Clone, Default)]
 struct Download {
     name: String,
-    /// Ranges stored, in order and apart.
+    /// Stored ranges, in order and disjoint.
     have: Vec<(u64, u64)>,
     /// Bytes that a restart found on disk, wherever they are.
     found: u64,

@@ -1,43 +1,42 @@
-//! For whom the free slots of one server are kept, and each since when.
+//! The free slots of one server that are reserved, for whom and since when.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use servent_core::time::{Duration, Instant};
 
-/// One instant for every slot that is kept, by the arrival of whom it is
-/// kept for.
+/// The start of each reservation, by the arrival of the request it is for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     since: BTreeMap<u64, Instant>,
-    /// Slots that were given up at this instant: who is entitled next
-    /// inherits the time they have stood free.
+    /// The start of reservations given up at this instant: the next one
+    /// inherits it.
     given_up: Vec<Instant>,
     at: Instant,
 }
 
 impl Kept {
-    /// A slot is kept for whoever arrived then.
+    /// A slot is reserved for the request with this arrival.
     pub(super) fn keep(&mut self, now: Instant, arrival: u64) {
         self.turn_to(now);
         let since = self.given_up.pop().unwrap_or(now);
         self.since.insert(arrival, since);
     }
 
-    /// It is kept no longer, and stays free.
+    /// The reservation is given up; the slot stays free.
     pub(super) fn give_up(&mut self, now: Instant, arrival: u64) {
         self.turn_to(now);
         self.given_up.extend(self.since.remove(&arrival));
     }
 
-    /// Whoever it was kept for has taken it.
+    /// The slot is taken by the request it was reserved for.
     pub(super) fn taken(&mut self, arrival: u64) {
         self.since.remove(&arrival);
     }
 
-    /// No more than so many are free: of those that are kept the one that
-    /// stood free longest is gone. Whoever came last goes without, and whoever
-    /// the lost one was kept for is next in line for the other.
+    /// At most `free` slots are free: of those reserved, the one free for
+    /// longest is taken. The latest arrival loses its reservation, and the
+    /// request whose slot was taken inherits that one.
     pub(super) fn shrink(&mut self, free: u32) {
         while self.since.len() > free as usize {
             let Some((&last, &later)) = self.since.last_key_value() else { return };
@@ -51,18 +50,18 @@ impl Kept {
         }
     }
 
-    /// How many are kept.
+    /// The number of reservations.
     pub(super) fn len(&self) -> usize {
         self.since.len()
     }
 
-    /// The arrivals they are kept for.
+    /// The arrivals they are for.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = u64> {
         self.since.iter().map(|(&arrival, _)| arrival)
     }
 
-    /// Those who arrived before and whose slots have stood free long enough to
-    /// be taken by others of the line.
+    /// Earlier arrivals whose slots have been free for long enough that others
+    /// in the queue may take them.
     pub(super) fn open_before(
         &self,
         arrival: u64,

@@ -1,4 +1,4 @@
-//! The line and the slots of one server.
+//! The queue and the slots of one server.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -14,9 +14,9 @@ use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, Record};
 
-/// How much later than it says a hold may end.
+/// How much later than announced a hold may end.
 const LATE: Duration = Duration::from_secs(5);
-/// Scaled intervals are rounded down, each by itself.
+/// Scaled intervals are rounded down, each on its own.
 const ROUNDING: Duration = Duration::from_micros(1);
 
 #[derive(Debug, Clone)]
@@ -24,35 +24,36 @@ pub(super) struct Place {
     ticket: Guid,
     pub(super) dialect: Option<Dialect>,
     pub(super) conn: Option<ConnId>,
-    /// Its request is held: it is there, and waits for nothing but the slot.
+    /// Its request is held open: the client is present and waits only for the
+    /// slot.
     held: bool,
-    /// It was told where it stands.
+    /// It was told its position.
     pub(super) told: bool,
-    /// It was told to hang up and come back, or its server restarted: no
+    /// It was told to disconnect and come back, or its server restarted: no
     /// connection is expected.
     sent_away: bool,
-    /// It was told not to ask before.
+    /// It was told not to retry before this.
     pub(super) not_before: Instant,
-    /// It was told to ask by then; not known after a restart.
+    /// It was told to retry by this; unknown after a restart.
     pub(super) deadline: Option<Instant>,
-    /// Its connections that broke; not known after a restart.
+    /// How many of its connections broke; unknown after a restart.
     pub(super) breaks: Option<u8>,
-    /// Calls that were made to it.
+    /// How often the server called it back.
     pub(super) calls: u8,
-    /// A slot that was kept for it long enough went to another of the line.
+    /// A slot reserved for it for long enough went to another one in the queue.
     passed: bool,
-    /// It asked in its time though it had been passed.
+    /// It retried in time after it had been passed over.
     proven: bool,
 }
 
 impl Place {
-    /// It was to ask by now, and nobody waits for it any more.
+    /// True when its deadline has passed.
     fn is_overdue(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|by| by <= now)
     }
 }
 
-/// What the records of one server add up to.
+/// The state of one server according to its records.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     config: Config,
@@ -66,7 +67,7 @@ pub(super) struct Line {
     kept: Kept,
     /// The instant of the last record.
     at: Instant,
-    /// Places that must be gone before time goes on.
+    /// Places that must be lost before the clock advances.
     doomed: Vec<(Guid, Instant)>,
 }
 
@@ -102,7 +103,7 @@ impl Line {
         }
     }
 
-    /// AQ-7: the connection is the place.
+    /// AQ-7: losing the connection loses the place.
     fn judge_the_doomed(&mut self, now: Instant, found: &mut Found<'_>) {
         let due = self.doomed.partition_point(|(_, at)| *at < now);
         for (ticket, _) in self.doomed.drain(..due) {
@@ -112,8 +113,8 @@ impl Line {
         }
     }
 
-    /// QA-4: no slot is free while time goes on and somebody entitled to it is
-    /// there whose request is held.
+    /// QA-4: no slot stays free while the clock advances if an entitled client
+    /// is present whose request is held open.
     fn judge_the_held(&self, found: &mut Found<'_>) {
         let free = self.free();
         if free == 0 {
@@ -138,7 +139,7 @@ impl Line {
                 self.open.insert(*conn);
             }
             ConnEvent::Request { conn, .. } => self.asking = Some(*conn),
-            // We hang up: from here on nobody is there.
+            // We close: from here on the client is not present.
             ConnEvent::Closing { conn, .. } => {
                 self.open.remove(conn);
             }
@@ -208,7 +209,7 @@ impl Line {
             Queue::Returned { ticket, arrival, .. } => {
                 self.join(*ticket, *arrival, None);
                 if let Some(place) = self.place(*ticket) {
-                    // Its transfer broke: it is not there.
+                    // Its transfer broke off: it is not present.
                     place.sent_away = false;
                 }
             }
@@ -256,8 +257,8 @@ impl Line {
         self.places.remove(&arrival).map(|place| (arrival, place))
     }
 
-    /// What a client is told: where it stands, when to ask, and whether it
-    /// has to wait at all.
+    /// Checks a reply: the position, when to retry, and whether the client has
+    /// to wait at all.
     fn told(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
         let Queue::Told { ticket, dialect, position, length, not_before, deadline, keep } = event
         else {
@@ -269,7 +270,7 @@ impl Line {
             (place.told, place.sent_away, place.held) = (true, !keep, false);
         }
         self.position(*ticket, *position, *length, found);
-        // Whoever obeys is never too late, however slow the way (§2.2).
+        // A client that obeys must never be late, however slow the path (§2.2).
         let least = loss::WINDOW.scaled(self.config.time_scale);
         if *deadline + ROUNDING < *not_before + least {
             found.broken(
@@ -284,11 +285,12 @@ impl Line {
         self.told_to_wait(now, *ticket, found);
     }
 
-    /// A slot is kept for one of the line.
+    /// A slot is reserved for a queued request.
     fn entitled(&mut self, now: Instant, ticket: Guid) {
         let Some(&arrival) = self.arrivals.get(&ticket) else { return };
         if self.kept.len() >= self.free_within() as usize {
-            // Whoever is being called is not waited for, and no record says so.
+            // A client being called back has no reservation, but no record says
+            // so.
             let overdue = |a: &u64| self.places.get(a).is_some_and(|p| p.is_overdue(now));
             let other = self.kept.arrivals().find(overdue);
             if let Some(other) = other {
@@ -304,8 +306,8 @@ impl Line {
         }
     }
 
-    /// A slot is kept for a client until the deadline it was told, however
-    /// late before that it asks (PQ-16).
+    /// A slot stays reserved for a client until its announced deadline, however
+    /// close to that it retries (PQ-16).
     fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         self.give_up(now, ticket);
         if self.place(ticket).is_some_and(|place| place.deadline.is_some_and(|by| by > now)) {
@@ -321,7 +323,7 @@ impl Line {
         }
     }
 
-    /// A place is lost for a reason, and the records bear it out.
+    /// Checks that the records support the reason for which a place is lost.
     fn lost(&mut self, now: Instant, ticket: Guid, why: Loss, length: u32, found: &mut Found<'_>) {
         self.give_up(now, ticket);
         if let Some((_, place)) = self.leave(ticket) {
@@ -349,7 +351,7 @@ impl Line {
         self.config.slots.saturating_sub(self.uploads.len() as u32)
     }
 
-    /// The slots of one address, when others want them.
+    /// The share of one address, when others want slots.
     fn share(&self) -> u32 {
         match self.config.slots_per_ip {
             0 => self.config.slots.div_ceil(2).max(1),
@@ -357,36 +359,36 @@ impl Line {
         }
     }
 
-    /// True when a place may have to wait though others came later, because its
-    /// address has more places and slots than its share.
+    /// True when a request may have to wait although it is ahead of others,
+    /// because its address has more places and slots than its share.
     fn has_its_share(&self, ticket: Guid) -> bool {
         self.shares.of(ticket) > self.share()
     }
 
-    /// Free slots for whoever has less than its share: those that one address
-    /// holds beyond it do not keep others out.
+    /// Free slots for addresses below their share: slots that one address holds
+    /// beyond its share do not keep others out.
     fn free_within(&self) -> u32 {
         let held = self.shares.counted(&self.uploads, self.share());
         self.config.slots.saturating_sub(held)
     }
 
-    /// How many who came earlier are there, inside the window they were told.
-    /// What the server says of them does not count.
+    /// How many earlier arrivals are present, within their announced window.
+    /// What the server says of them is ignored.
     fn present_before(&self, now: Instant, arrival: u64) -> u32 {
         let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
         let present = |p: &&Place| (p.sent_away || connected(p)) && !p.is_overdue(now);
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
-    /// How many who came earlier may be passed because their address has its
-    /// share.
+    /// How many earlier arrivals may be passed over because their address has
+    /// its share.
     fn patient_before(&self, arrival: Option<u64>) -> u32 {
         let earlier = self.places.range(..arrival.unwrap_or(u64::MAX));
         earlier.filter(|(_, place)| self.has_its_share(place.ticket)).count() as u32
     }
 
-    /// What a client is told is where it stands: `position ≤ length`, and
-    /// both are right.
+    /// Checks that an announced position is right: `position ≤ length`, and
+    /// both are correct.
     fn position(&self, ticket: Guid, position: u32, length: u32, found: &mut Found<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else {
             return found.broken("position", "check.no_place", &[("ticket", &ticket)]);
@@ -401,7 +403,7 @@ impl Line {
         }
     }
 
-    /// Nobody is told to wait for whom a slot is free.
+    /// Checks that a client for which a slot is free is not told to wait.
     fn told_to_wait(&self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
         let ahead = self.present_before(now, *arrival);
@@ -414,8 +416,8 @@ impl Line {
         }
     }
 
-    /// A slot goes to the first who are there, unless it was kept for them
-    /// long enough; at most `slots` are taken.
+    /// Checks that a slot goes to the first requests present, unless it was
+    /// reserved for them for long enough, and that at most `slots` are taken.
     fn started(&mut self, now: Instant, ticket: Guid, free: u32, found: &mut Found<'_>) {
         if !self.uploads.contains(&ticket) {
             let before = self.free_within();
@@ -439,9 +441,10 @@ impl Line {
         self.slots_agree(ticket, free, found);
     }
 
-    /// Somebody of the line is served past others. How many of them it may
-    /// pass: a newcomer nobody, and nobody those who were passed before and
-    /// asked in their time since.
+    /// A queued request is served ahead of earlier ones: returns how many of
+    /// them it may pass over. A new request may pass over none, and nobody may
+    /// pass over those that were passed over before and have retried in time
+    /// since.
     fn pass(&mut self, now: Instant, arrival: Option<u64>) -> u32 {
         let Some(arrival) = arrival else { return 0 };
         let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);

@@ -1,7 +1,8 @@
-//! Oracles: what must be true of any run, judged by its records alone.
+//! Oracles: what must be true of any run, checked on its records alone.
 //!
-//! They know nothing of the engines. Each keeps its own small model of what
-//! the records claim, and speaks up when two records cannot both be right.
+//! They share no code with the engines. Each keeps its own small model of what
+//! the records say, and reports a violation when two records contradict each
+//! other.
 
 mod download;
 mod kept;
@@ -32,7 +33,7 @@ pub struct Oracles {
 }
 
 impl Oracles {
-    /// For the nodes of a scenario: the rules depend on their configuration.
+    /// For a scenario's nodes: the rules depend on their configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let configs = scenario.servers.iter().map(|s| s.queue).collect();
@@ -59,8 +60,8 @@ impl Oracle for Oracles {
         }
     }
 
-    /// The run has ended, and long enough after its last fault: whatever was
-    /// begun must be done.
+    /// The run has ended, long enough after its last fault: everything that was
+    /// begun must be finished.
     fn finish(&mut self, _: Instant) {
         let mut found = Found::about(self.last, &mut self.violations);
         self.downloads.finish(&mut found);

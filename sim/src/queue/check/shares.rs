@@ -1,12 +1,13 @@
-//! Whose the places and slots are: one address has a share of them.
+//! Places and slots by address: each address has a share of them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::IpAddr;
 
 use servent_core::id::Guid;
 
-/// The addresses of those in line and in slots. Who came back after a
-/// restart or a broken transfer stands for itself: no record says its address.
+/// The addresses of queued requests and uploads. A request that came back after
+/// a restart or a broken transfer counts on its own, because no record gives
+/// its address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shares {
     peers: BTreeMap<Guid, IpAddr>,
@@ -14,14 +15,14 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Somebody got a place, or a slot.
+    /// A request got a place, or a slot.
     pub(super) fn come(&mut self, ticket: Guid, peer: IpAddr) {
         self.go(ticket);
         self.peers.insert(ticket, peer);
         *self.counts.entry(peer).or_default() += 1;
     }
 
-    /// It has it no more.
+    /// It no longer has one.
     pub(super) fn go(&mut self, ticket: Guid) {
         let Some(peer) = self.peers.remove(&ticket) else { return };
         match self.counts.get_mut(&peer) {
@@ -30,13 +31,13 @@ impl Shares {
         }
     }
 
-    /// Places and slots of the address that this one is of.
+    /// Places and slots of the address of this request.
     pub(super) fn of(&self, ticket: Guid) -> u32 {
         self.peers.get(&ticket).map_or(1, |peer| self.counts[peer])
     }
 
-    /// How many of the uploads keep others out of the slots: no more of one
-    /// address than its share.
+    /// How many of the uploads count against the slots: of one address no more
+    /// than its share.
     pub(super) fn counted(&self, uploads: &BTreeSet<Guid>, share: u32) -> u32 {
         let mut held: BTreeMap<IpAddr, u32> = BTreeMap::new();
         let mut counted = 0;

@@ -1,6 +1,7 @@
-//! Credit, counted again from what was confirmed (SW-5, SW-10): nobody who
-//! has none is given a piece that counts, unless it is granted or was chosen
-//! before and failed; and nobody is stalled who has some.
+//! Credit, counted again from the confirmed transfers (SW-5, SW-10): a client
+//! without credit is not given a piece that costs credit, unless it has a grant
+//! or the piece was chosen before and failed; and a client with credit is not
+//! stalled.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +12,23 @@ use servent_core::id::ConnId;
 use servent_core::swarm::{Account, Config, Event, Failure, credit};
 use servent_core::trace::NodeId;
 
-/// The oracle. Accounts belong to addresses; those of one group behind one
-/// address share the first one's.
+/// The oracle. Accounts belong to addresses; clients of a group behind one
+/// address share the account of the first.
 #[derive(Debug, Clone)]
 pub(super) struct Credit {
     config: Config,
-    /// Behind which client's address each client is.
+    /// The client whose account each client uses.
     owner: alloc::vec::Vec<u32>,
     accounts: BTreeMap<u32, Account>,
     ratio: u32,
-    /// Pieces on their way that count, and those that failed and still do, by
-    /// taker and piece.
+    /// Pieces that are charged: in transit, or failed and to be retried; by
+    /// downloader and piece.
     charged: BTreeSet<(u32, u32)>,
-    /// Of those on their way, those the taker says it has.
+    /// Of those in transit, the ones the downloader says it has.
     there: BTreeSet<(u32, u32)>,
-    /// Pieces that failed and are to be tried again.
+    /// Pieces that failed and are to be retried.
     failed: BTreeSet<(u32, u32)>,
-    /// Who was granted a piece that is given out next.
+    /// The client that has a grant for the next assignment.
     granted: Option<u32>,
 }
 
@@ -50,7 +51,7 @@ impl Credit {
         }
     }
 
-    /// What was under way is forgotten; what was confirmed is in the store.
+    /// Transfers in progress are forgotten; confirmed ones are in the store.
     pub(super) fn restarted(&mut self) {
         self.charged = BTreeSet::new();
         self.there = BTreeSet::new();
@@ -104,7 +105,8 @@ impl Credit {
                 }
             }
             Event::Failed { piece, down, why, .. } => {
-                // Whose piece is not here stays charged for it (SW-27).
+                // A piece that did not arrive stays charged to its downloader
+                // (SW-27).
                 let there = self.there.remove(&(client_of(*down), *piece));
                 if there || *why == Failure::DownloaderLeft {
                     self.ended(*down, *piece);
@@ -149,10 +151,10 @@ impl Credit {
         }
     }
 
-    /// A piece that failed was paid for when it was chosen first: it goes
-    /// before all others whatever the credit is by now (SW-14). Who owes more
-    /// than a piece, because the ratio has fallen, needs no more than one
-    /// grant for one piece either (§4).
+    /// A failed piece was charged when it was first chosen: it takes precedence
+    /// over all others whatever the credit is now (SW-14). A client that owes
+    /// more than a piece, because the ratio has fallen, still needs only one
+    /// grant per piece (§4).
     fn assigned(&mut self, down: ConnId, piece: u32, again: bool, found: &mut Found<'_>) {
         let left = self.of(client_of(down)).unwrap_or(0);
         if self.charged.insert((client_of(down), piece)) {

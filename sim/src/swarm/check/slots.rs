@@ -1,5 +1,5 @@
-//! Work conservation (§4): under `adaptive` no upload slot stays idle at an
-//! instant at which somebody could use it; and nothing is sent twice.
+//! Work conservation (§4): under `adaptive` no upload slot stays idle while a
+//! client could use it; and nothing is sent twice.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -13,30 +13,30 @@ use servent_core::swarm::{Config, Event, Policy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
-/// Swarms with more clients are not looked at: every pair is, at every
-/// instant.
+/// Larger swarms are not checked, because every pair of clients is checked at
+/// every instant.
 const CLIENTS: u32 = 40;
 
-/// What came so shortly before a session ended may not be on the disk.
+/// A piece received this shortly before a session ended may not be on the disk.
 const MOMENT: Duration = Duration::from_secs(10);
 
-/// What the records say of a client.
+/// What the records say about a client.
 #[derive(Debug, Clone, Default)]
 struct Seat {
     there: bool,
     active: bool,
     quarantined: bool,
-    /// It has told what it has and wants.
+    /// It has reported what it has and wants.
     joined: bool,
-    /// It has pieces that no record names, or not all that records name.
+    /// The records do not say exactly which pieces it has.
     unsure: bool,
-    /// When its last session ended something was on its way, or had come a
-    /// moment before: who knows whether it is on its disk.
+    /// When its last session ended, a piece was in transit or had just arrived:
+    /// whether it is on disk is unknown.
     doubtful: bool,
     came: Option<Instant>,
     have: Bits,
     held: u32,
-    /// Transfers to it and from it that have not ended.
+    /// Active transfers to it and from it.
     receiving: u32,
     sending: u32,
     most_down: u32,
@@ -50,11 +50,13 @@ pub(super) struct Slots {
     pieces: u32,
     watches: bool,
     seats: Vec<Seat>,
-    /// On their way, by taker and piece; true once it is there.
+    /// Pieces in transit, by downloader and piece; true once the piece has
+    /// arrived.
     moving: BTreeMap<(u32, u32), (Option<u32>, bool)>,
-    /// Failed, to be tried again: these wait for whoever has not failed them.
+    /// Failed pieces to be retried: these wait for an uploader that has not
+    /// failed them.
     failed: BTreeSet<(u32, u32)>,
-    /// Something has changed since the last look.
+    /// Something has changed since the last check.
     changed: bool,
     at: Instant,
 }
@@ -75,7 +77,7 @@ impl Slots {
         }
     }
 
-    /// Everybody is cut off.
+    /// All clients are disconnected.
     pub(super) fn restarted(&mut self) {
         (0..self.seats.len() as u32).for_each(|client| self.parts(client));
         self.moving.clear();
@@ -147,8 +149,8 @@ impl Slots {
             }
             Event::Joined { client, held, .. } => {
                 let seat = self.seat(*client);
-                // Who lost a piece that its last life had not written yet has
-                // fewer than the records know of.
+                // A client that lost a piece not yet flushed in its previous
+                // run has fewer than the records know.
                 seat.joined = true;
                 seat.unsure = seat.held != *held || seat.doubtful;
             }
@@ -194,7 +196,7 @@ impl Slots {
         self.moving.insert((taker, piece), (up.map(client_of), false));
     }
 
-    /// A transfer is over; true when its piece is not there.
+    /// A transfer has ended; true when its piece has not arrived.
     fn ended(&mut self, piece: u32, down: ConnId) -> bool {
         let Some((giver, there)) = self.moving.remove(&(client_of(down), piece)) else {
             return false;
@@ -209,7 +211,7 @@ impl Slots {
         !there
     }
 
-    /// Looks for a slot that somebody could use.
+    /// Looks for an idle slot that a client could use.
     fn look(&self, found: &mut Found<'_>) {
         let usable = |seat: &Seat| seat.there && seat.joined && !seat.unsure && !seat.quarantined;
         for (giver, up) in (0..).zip(&self.seats) {
@@ -221,7 +223,8 @@ impl Slots {
                 if !pair || !usable(down) || down.receiving >= down.most_down {
                     continue;
                 }
-                // To whom so much fails nothing more is given (SW-27).
+                // A client with this many failures is given nothing more
+                // (SW-27).
                 let failed = self.failed.range((taker, 0)..(taker + 1, 0)).count();
                 if failed as u32 >= self.config.quarantine {
                     continue;
@@ -235,7 +238,7 @@ impl Slots {
         }
     }
 
-    /// A piece that one could give the other.
+    /// A piece that one could upload to the other.
     fn wanted(&self, taker: u32, down: &Seat, up: &Seat) -> Option<u32> {
         let free = |piece: &u32| {
             let key = (taker, *piece);

@@ -1,4 +1,4 @@
-//! What somebody does to the world.
+//! Carrying out actions and faults.
 
 use super::super::act::Act;
 use super::super::event::Happening;
@@ -7,7 +7,7 @@ use super::{Due, PORT, World};
 use servent_core::swarm::client::Input;
 use servent_core::trace::NodeId;
 
-/// Two clients as one key, whoever is named first.
+/// Two clients as one key, in any order.
 fn pair(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// A client opens or closes its door, and says so.
+    /// A client starts or stops accepting connections, and says so.
     fn set_passive(&mut self, at: u32, passive: bool) {
         if core::mem::replace(&mut self.peer_mut(at).passive, passive) == passive {
             return;
@@ -65,7 +65,7 @@ impl World {
         self.net.cuts.contains(&pair(a, b))
     }
 
-    /// Transfers of a client that stands still wait where they are.
+    /// Transfers of a stalled client stop where they are.
     pub(super) fn hold_wires(&mut self, at: u32) {
         let now = self.now();
         for wire in self.net.wires.values_mut() {
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// They go on, unless the other end stands still too.
+    /// They resume, unless the other end is stalled too.
     pub(super) fn release_wires(&mut self, at: u32) {
         let now = self.now();
         let still = |peer: Option<u32>| peer.is_some_and(|peer| self.still(peer));

@@ -1,4 +1,4 @@
-//! The clients in their world.
+//! The clients of a swarm's world.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr};
@@ -17,11 +17,11 @@ use servent_core::time::Instant;
 use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::pdtp::{Method, Reason};
 
-/// What may wait for a client that stands still.
+/// The most inputs that wait for a stalled client.
 const INBOX: usize = 1_024;
 
 impl Peer {
-    /// A client's machine before it comes.
+    /// A client's machine before the client arrives.
     pub(super) fn new(group: &Group, pieces: u32) -> Self {
         Self {
             link: Link::new(group.up, group.down),
@@ -40,8 +40,8 @@ impl Peer {
 }
 
 impl World {
-    /// A client's address. Those of a group behind one address have the first
-    /// one's.
+    /// A client's address. Clients of a group behind one address have that of
+    /// the first.
     pub(in super::super) fn address(&self, client: u32) -> IpAddr {
         let first = match self.net.scenario.group(NodeId(client)) {
             Some((group, index)) if group.nat => client - index,
@@ -50,7 +50,7 @@ impl World {
         IpAddr::V4(Ipv4Addr::from_bits(FIRST + first))
     }
 
-    /// Who can be connected to at an address.
+    /// The client that accepts connections at an address.
     pub(super) fn listens_at(&self, ip: IpAddr) -> Option<u32> {
         let IpAddr::V4(ip) = ip else { return None };
         let first = ip.to_bits().checked_sub(FIRST)?;
@@ -70,14 +70,14 @@ impl World {
         self.up(client) && peer.online && peer.life == life
     }
 
-    /// A client comes, unless somebody started it meanwhile.
+    /// A client arrives, unless it was started meanwhile.
     pub(super) fn arrive(&mut self, at: u32) {
         if !self.up(at) {
             self.boot(at, None);
         }
     }
 
-    /// A client is there, with what it has.
+    /// A client runs, with what it has on disk.
     pub(super) fn came(&mut self, at: u32) {
         let (now, chunk) = (self.now(), self.net.scenario.chunk);
         let peer = self.peer_mut(at);
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// A client that went as planned comes again, if that is planned too.
+    /// A client that left as planned comes back, if that is planned too.
     pub(super) fn comes_again(&mut self, at: u32) {
         let done = self.peer(at).done.is_some();
         if let Some(after) = self.group(at).returns.filter(|_| !done) {
@@ -115,21 +115,21 @@ impl World {
         }
     }
 
-    /// Hands an input to a client; too many for one that stands still are
-    /// lost.
+    /// Passes an input to a client; when too many wait for a stalled one, they
+    /// are lost.
     pub(super) fn client(&mut self, at: u32, input: Input, cause: Cause) {
         if self.slot(at).inbox.len() < INBOX {
             self.give(at, host::Input::Client(input), cause);
         }
     }
 
-    /// Carries out what a client asked for.
+    /// Carries out the outputs of a client.
     pub(super) fn follow(&mut self, at: u32, cause: Cause) {
         let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
         let mut says = false;
         for effect in fx.drain() {
-            // What it says in one turn shares a frame.
+            // The messages of one turn share a frame.
             if let Effect::Output(host::Output::Client(Output::Send(_))) = &effect
                 && !core::mem::replace(&mut says, true)
             {
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// It has everything.
+    /// A client has the whole file.
     fn done(&mut self, at: u32) {
         let (now, expected) = (self.now(), self.expected(at));
         let peer = self.peer_mut(at);
@@ -200,27 +200,28 @@ impl World {
         }
     }
 
-    /// True when a client that must get everything is there and has not.
+    /// True when a client that is present must get the file and is not
+    /// complete.
     #[must_use]
     pub(crate) fn somebody_waits(&self) -> bool {
         let mut all = (0..).zip(self.peers());
         all.any(|(at, peer)| self.up(at) && peer.done.is_none() && self.expected(at))
     }
 
-    /// Pieces of which some of what lies on a client's disk is wrong.
+    /// Pieces with wrong bytes on a client's disk.
     pub(in super::super) fn wrong(&self, client: u32) -> impl Iterator<Item = u32> {
         let disk = self.peer(client).disk.iter();
         disk.filter(|(_, content)| content.is_wrong()).map(|(piece, _)| *piece)
     }
 
-    /// When a client had everything.
+    /// When a client had the whole file.
     #[must_use]
     pub fn done_at(&self, client: u32) -> Option<Instant> {
         self.nodes.get(client as usize)?.own.as_ref()?.done
     }
 }
 
-/// What the coordinator does not say itself, or only later.
+/// Events that the coordinator does not report, or only later.
 const fn says_more(event: &client::Event) -> bool {
     use client::Event as E;
     matches!(

@@ -1,4 +1,4 @@
-//! The coordinator in its world.
+//! The coordinator of a swarm's world.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use servent_core::trace::Cause;
 use servent_core::wire::pdtp::{Hash, Message};
 
 impl World {
-    /// The coordinator is killed and comes back: everybody is cut off, and
-    /// only the store is as it was.
+    /// The coordinator is killed and restarts: all clients are disconnected,
+    /// and only the store is kept.
     pub(super) fn open_again(&mut self) {
         let coordinator = self.coordinator().0;
         let cause = Some(self.happened(coordinator, Happening::Coordinator));
@@ -23,7 +23,7 @@ impl World {
         self.boot(coordinator, cause);
     }
 
-    /// The coordinator has begun: it is given what it stored and what it
+    /// The coordinator has started: it gets its stored state and the files it
     /// serves.
     pub(super) fn opened(&mut self, cause: Cause) {
         let scenario = Arc::clone(&self.net.scenario);
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// A message of a client has arrived.
+    /// A client's message has arrived.
     pub(super) fn deliver(&mut self, at: u32, life: u16, message: Message, cause: Cause) {
         let silent = self.peer(at).habit == Habit::Silent;
         if !self.alive(at, life) || (silent && matches!(message, Message::Completed(_))) {
@@ -56,8 +56,9 @@ impl World {
         self.server(Input::Message { conn, message }, cause);
     }
 
-    /// What the coordinator says to one client in one turn shares a frame, as
-    /// the program writes it; a turn is all that happens at one instant.
+    /// The coordinator's messages to one client in one turn share a frame, as
+    /// the program writes them; a turn is everything that happens at one
+    /// instant.
     fn count_frame(&mut self, client: u32) {
         if self.net.turn != self.now() {
             self.net.turn = self.now();
@@ -70,9 +71,9 @@ impl World {
         self.give(self.coordinator().0, host::Input::Coordinator(input), cause);
     }
 
-    /// Carries out effects in their order. What it says has as its cause what
-    /// it was told, or what was said last about the same client; what it
-    /// sends, what it said last.
+    /// Carries out effects in order. The cause of an event is the input, or the
+    /// last event about the same client; the cause of a message is the last
+    /// event.
     pub(super) fn follow_server(&mut self, cause: Cause) {
         let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
@@ -110,7 +111,7 @@ impl World {
         self.fx = fx;
     }
 
-    /// The coordinator says something: it is recorded, and what runs is known
+    /// Records an event of the coordinator and updates the active transfers
     /// from it.
     fn said(&mut self, event: swarm::Event, cause: Cause) -> u64 {
         use swarm::Event as E;

@@ -1,4 +1,4 @@
-//! The connections of clients: they are dialed, carry a transfer, and break.
+//! The connections of clients: set up, transfer, and break.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -25,13 +25,13 @@ impl Wire {
 }
 
 impl World {
-    /// A job ends in an instant.
+    /// A job ends after a delay.
     fn ends(&mut self, client: u32, job: Job, after: Duration, outcome: Outcome) {
         let start = self.slot(client).starts;
         self.plan(self.now() + after, Due::Ended { client, start, job, outcome });
     }
 
-    /// A client fetches from the source.
+    /// A client downloads from the source.
     pub(super) fn download(&mut self, at: u32, job: Job, url: &Text, span: Span) {
         let id = alloc::format!("c{at}");
         if !self.manager().source_may_serve(&id, url, span) {
@@ -56,7 +56,7 @@ impl World {
         self.net.next_wire
     }
 
-    /// It is known when the bytes of a transfer flow.
+    /// Sets when the bytes of a transfer flow.
     pub(super) fn flow(&mut self, number: u64, flows: (Instant, Instant)) {
         let chunk = self.net.scenario.chunk;
         let Some(wire) = self.net.wires.get_mut(&number) else { return };
@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    /// Connects to a peer, if it can be connected to.
+    /// Connects to a peer, if that is possible.
     pub(super) fn knock(
         &mut self,
         at: u32,
@@ -92,7 +92,7 @@ impl World {
         self.plan(due, Due::Incoming { client: target, request });
     }
 
-    /// The one that was connected to lets it begin.
+    /// The accepting peer lets the transfer begin.
     pub(super) fn transmit(&mut self, at: u32, job: Job, number: u64) {
         let Some(wire) = self.net.wires.get_mut(&number) else {
             let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
@@ -112,7 +112,7 @@ impl World {
         let flows = (begin + latency, end + latency);
         self.flow(number, flows);
         self.plan(flows.1, Due::Left { wire: number });
-        // The other end may have come to stand still meanwhile.
+        // The other end may have been stalled meanwhile.
         let still = [from, to].into_iter().any(|end| self.still(end));
         let now = self.now();
         if still && let Some(wire) = self.net.wires.get_mut(&number) {
@@ -154,14 +154,14 @@ impl World {
         }
     }
 
-    /// Breaks all connections that fit.
+    /// Breaks all connections for which `fits` holds.
     pub(super) fn break_wires(&mut self, fits: impl Fn(&Wire) -> bool) {
         let found = self.net.wires.iter().filter(|(_, wire)| fits(wire));
         let found: Vec<u64> = found.map(|(number, _)| *number).collect();
         found.into_iter().for_each(|number| self.break_wire(number, Reason::Data));
     }
 
-    /// A connection breaks; what arrived of the bytes stays.
+    /// A connection breaks; the bytes that arrived are kept.
     pub(super) fn break_wire(&mut self, number: u64, reason: Reason) {
         let Some(wire) = self.net.wires.remove(&number) else { return };
         let until = wire.held.unwrap_or(self.now());
