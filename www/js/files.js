@@ -1,8 +1,7 @@
-/** Traces in and out: file picker, drop, export. */
+/** Traces that are opened: picked, dropped, or named by a link. */
 import { Tape } from '#servent';
 import { isPanic } from '#lab/core.js';
 import { el } from '#lab/dom.js';
-import { clock } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { firstView, viewOf } from '#lab/views.js';
 
@@ -49,13 +48,36 @@ export async function openTape(session, stream, name, size) {
 /** How a file packed by gzip begins. */
 const GZIP = [0x1f, 0x8b];
 
-/** @param {Session} session @param {File} file */
-async function openFile(session, file) {
+/** @param {Session} session @param {Blob} file @param {string} name */
+async function openFile(session, file, name) {
   const head = new Uint8Array(await file.slice(0, GZIP.length).arrayBuffer());
   const packed = GZIP.every((byte, i) => head[i] === byte);
   // How long it is unpacked, nobody knows beforehand.
-  if (packed) return openTape(session, file.stream().pipeThrough(new DecompressionStream('gzip')), file.name, 0);
-  return openTape(session, file.stream(), file.name, file.size);
+  if (packed) return openTape(session, file.stream().pipeThrough(new DecompressionStream('gzip')), name, 0);
+  return openTape(session, file.stream(), name, file.size);
+}
+
+/** What a link to a trace begins with; behind it is where the trace is, from the page. */
+const TRACE = '#trace=';
+
+/** Where the trace is that a fragment names, or null. @param {string} fragment with its `#` */
+export const traceIn = (fragment) => (fragment.startsWith(TRACE) ? decodeURIComponent(fragment.slice(TRACE.length)) : null);
+
+/**
+ * Opens a trace that lies beside the page on its server. True when one was shown.
+ * @param {Session} session
+ * @param {string} address
+ */
+export async function openAddress(session, address) {
+  const name = address.split('/').at(-1) ?? address;
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(t('trace.answer', { status: answer.status }));
+    await openFile(session, await answer.blob(), name);
+  } catch (why) {
+    session.notice(t('trace.unreachable', { name: address, why: why instanceof Error ? why.message : String(why) }), { bad: true });
+  }
+  return session.run !== null;
 }
 
 /** @param {Session} session */
@@ -64,7 +86,7 @@ export function pick(session) {
   input.addEventListener('change', async () => {
     const file = input.files?.[0];
     input.remove();
-    if (file) await openFile(session, file);
+    if (file) await openFile(session, file, file.name);
   });
   input.addEventListener('cancel', () => input.remove());
   document.body.append(input);
@@ -85,21 +107,6 @@ export function acceptDrops(session) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    await openFile(session, file);
-  });
-}
-
-/** @param {Session} session @param {'sqlog'|'pcapng'} kind */
-export function save(session, kind) {
-  const { run } = session;
-  if (!run) return;
-  // A simulated link carries bytes, but no packets that could be written down.
-  if (kind === 'pcapng' && run.kind === 'scenario') return void session.notice(t('tool.save.nopackets'));
-  session.guard(() => {
-    const bytes = kind === 'sqlog' ? run.raw.exportSqlog() : /** @type {Tape} */ (run.source).exportPcapng();
-    const url = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
-    const stem = (session.preset ?? session.title).replace(/\W+/g, '-').toLowerCase() || 'servent';
-    el('a', { href: url, download: `${stem}-${clock(run.now - run.origin).replace(/\W+/g, '-')}.${kind}` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    await openFile(session, file, file.name);
   });
 }

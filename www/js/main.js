@@ -6,7 +6,8 @@ import '#lab/timeline/transport.js';
 import { Address } from '#lab/address.js';
 import { load } from '#lab/core.js';
 import { el, icon, setAttr, setText } from '#lab/dom.js';
-import { acceptDrops, openTape, pick, save } from '#lab/files.js';
+import { kinds, save } from '#lab/export.js';
+import { acceptDrops, openAddress, openTape, pick, traceIn } from '#lab/files.js';
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/future.js';
 import { listen, sheet } from '#lab/keys.js';
@@ -22,8 +23,6 @@ import { VIEWS, firstView, viewOf } from '#lab/views.js';
 /** @import { Info } from './live.js' */
 /** @import { Pane, View } from './views.js' */
 
-/** What a run can be exported as. */
-const KINDS = /** @type {const} */ (['sqlog', 'pcapng']);
 /** The folded inspector has something new this often, in milliseconds. */
 const TELL_MS = 500;
 /** That something was done to the world is seen for so long, in milliseconds. */
@@ -170,7 +169,7 @@ class ServentLab extends HTMLElement {
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), KINDS.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => save(session, kind) }))), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) }))), 'rare'),
         this.projector, this.futureButton, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
@@ -232,7 +231,19 @@ class ServentLab extends HTMLElement {
     if (answer.body) await openTape(this.session, answer.body, name, Number(answer.headers.get('content-length')));
   }
 
+  /** @param {import('./export.js').Kind} kind */
+  #save(kind) {
+    const { session } = this;
+    const events = session.mode === 'events';
+    save(session, kind, { picture: events ? this.table : this.#pane(), query: events ? this.table.query : '' });
+  }
+
   async #openHash() {
+    const trace = traceIn(location.hash);
+    if (trace !== null) {
+      this.live.stop();
+      return openAddress(this.session, trace);
+    }
     this.session.setView(await viewOf(viewIn(location.hash)));
     const { opened, problem } = await openLink(this.session, location.hash);
     if (problem) this.session.notice(t(...problem), { bad: true });

@@ -50,6 +50,9 @@ export class EventTable extends HTMLElement {
   /** Runs that were shown. */
   #runs = 0;
 
+  /** What is searched for. */
+  get query() { return this.filter?.value.trim() ?? ''; }
+
   /** Another filter begins at its first event. */
   #refilter() {
     if (this.frame) this.frame.scrollTop = 0;
@@ -66,7 +69,7 @@ export class EventTable extends HTMLElement {
     const { session } = this;
     const run = session?.run;
     if (!session || !run || this.hidden) return;
-    const wanted = this.filter.value.trim();
+    const wanted = this.query;
     const key = `${wanted}|${run.count}|${session.branch}`;
     if (wanted && this.#foundFor !== key) {
       const done = this.#finder.look(run, wanted, `${session.branch}|${this.#runs}`, LOOK_MS, FOUND);
