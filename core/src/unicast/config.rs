@@ -1,122 +1,123 @@
-//! Every limit and interval of the reliable unicast, by name.
+//! The limits and intervals of the reliable unicast.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 use crate::wire::unicast::Seal;
 
-/// What times the repairs.
+/// How retransmissions are timed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// The design's text to the letter: one task every
-    /// [`Config::task_interval`] does all repairs and acknowledgements.
+    /// Exactly as the design says: one task, every [`Config::task_interval`],
+    /// does all retransmissions and acknowledgements.
     Unicast3,
-    /// The same repairs, timed by the connection's own round trip.
+    /// The same retransmissions, timed by the connection's measured round trip.
     #[default]
     Adaptive,
 }
 
-/// What bounds the bytes under way, beside both windows.
+/// What limits the bytes in flight, besides the send and receive windows.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Congestion {
-    /// Nothing: the windows alone. For networks of one's own: elsewhere it
-    /// takes what others need.
+    /// Nothing but the windows. For private networks: elsewhere it takes
+    /// bandwidth from others.
     None,
-    /// Grows until something is lost, then steps back and grows along a
-    /// cubic curve (after RFC 9438, in integers). Not towards the loopback,
-    /// where nothing is shared with anybody (UC-14).
+    /// A congestion window that grows until a loss, is then reduced, and grows
+    /// along a cubic curve (after RFC 9438, in integers). Not used on loopback,
+    /// where no link is shared (UC-14).
     #[default]
     Cubic,
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed(u64),
 }
 
-/// Limits and intervals of the reliable unicast. Intervals are at full
-/// scale; [`Config::time_scale`] shortens all of them together.
+/// Limits and intervals of the reliable unicast. Intervals are at full scale;
+/// [`Config::time_scale`] shortens all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What times the repairs.
+    /// How retransmissions are timed.
     pub profile: Profile,
-    /// What else bounds the bytes under way. Adaptive only.
+    /// The limit of bytes in flight. Adaptive only.
     pub congestion: Congestion,
-    /// The largest datagram that is sent, in bytes: 200 to 65 000.
+    /// The largest datagram sent, in bytes: 200 to 65 000.
     pub mtu: u32,
-    /// How a datagram shows that it arrived as it was sent.
+    /// How the integrity of a datagram is checked.
     pub seal: Seal,
-    /// The largest message, in bytes; larger ones are refused. At most half
-    /// of [`Config::recv_bytes`] and of [`Config::send_bytes`].
+    /// The largest message, in bytes; larger ones are refused. At most half of
+    /// [`Config::recv_bytes`] and of [`Config::send_bytes`].
     pub max_message: u32,
-    /// Messages (and parts of long ones) kept for one peer until they are
+    /// Messages (and parts of long ones) buffered for one peer until they are
     /// acknowledged.
     pub send_messages: u32,
-    /// Bytes kept for one peer until they are acknowledged.
+    /// Bytes buffered for one peer until they are acknowledged.
     pub send_bytes: u64,
-    /// Messages from one peer that wait here for earlier ones or for the
+    /// Messages from one peer that wait for earlier ones or for the
     /// application.
     pub recv_messages: u32,
-    /// Bytes from one peer that wait here for the application; as many again
-    /// may wait for earlier ones, from a sender that oversteps its window.
+    /// Bytes from one peer that wait for the application; as many again may
+    /// wait for earlier ones, from a sender that exceeds its window.
     pub recv_bytes: u64,
-    /// Bytes from all peers together that wait here for earlier ones.
+    /// Bytes from all peers together that wait for earlier ones.
     pub recv_total: u64,
     /// Messages sent before the first acknowledgement of a connection.
     pub initial_messages: u32,
     /// Bytes sent before the first acknowledgement of a connection.
     pub initial_flight: u64,
-    /// Messages sent again for one acknowledgement, at most.
+    /// Maximum number of messages retransmitted for one acknowledgement.
     pub answer_messages: u32,
-    /// Missing ranges asked for in one acknowledgement, at most; it has to
-    /// fit a datagram besides.
+    /// Maximum number of missing ranges requested in one acknowledgement; they
+    /// must also fit into a datagram.
     pub request_ranges: u32,
-    /// Datagrams of requests in one turn.
+    /// Datagrams with requests sent in one turn.
     pub request_packets: u32,
-    /// Peers there can be.
+    /// Maximum number of peers.
     pub peers: u32,
-    /// Peers of one address that spoke first; a /64 network of IPv6 is one.
+    /// Peers of one address that spoke first; an IPv6 /64 network is one
+    /// address.
     pub peers_per_ip: u32,
-    /// Nobody is known by its first message alone: it is asked for once more,
-    /// with a token in it, and until that comes back nothing is remembered. Costs
-    /// whoever speaks first a round trip. It is how a listener should be that
-    /// strangers reach.
+    /// A first message alone opens no connection: it is requested once more,
+    /// with a token, and nothing is remembered until the token comes back. This
+    /// costs a peer that speaks first one round trip. Listeners that strangers
+    /// can reach should use it.
     pub prove: bool,
     /// Closed connections that are remembered (decision 6).
     pub tombstones: u32,
     /// How long a closed connection is remembered.
     pub tombstone_time: Duration,
-    /// Ended connections of one peer whose end is not acknowledged.
+    /// Ended connections of one peer whose end is not acknowledged yet.
     pub farewells: u32,
     /// The period of the one task of [`Profile::Unicast3`] (UC-4, UC-5), and
-    /// the least time between its acknowledgements (UC-3).
+    /// the minimum time between its acknowledgements (UC-3).
     pub task_interval: Duration,
-    /// An acknowledgement without urgency waits so long for company: the
-    /// least time between two, and the most a message waits (UC-3).
-    /// Adaptive only.
+    /// How long an acknowledgement that is not urgent is delayed to be combined
+    /// with others: the minimum time between two, and the maximum a message
+    /// waits (UC-3). Adaptive only.
     pub ack_delay: Duration,
-    /// Datagrams that may overtake a missing one before it is asked for.
+    /// Datagrams that may overtake a missing one before it is requested.
     /// Adaptive only.
     pub reorder: u32,
-    /// The round trip assumed before one is measured.
+    /// The round-trip time assumed before one is measured.
     pub initial_rtt: Duration,
     /// The shortest retransmission timeout.
     pub rto_min: Duration,
-    /// The longest retransmission timeout, and the end of every back-off.
+    /// The longest retransmission timeout, and the limit of every back-off.
     pub rto_max: Duration,
-    /// OPEN without a word about it for so long becomes CLOSING (UC-8,
+    /// OPEN becomes CLOSING after this time without a message about it (UC-8,
     /// UC-13); zero: never.
     pub conn_expiry: Duration,
-    /// CLOSING for so long becomes CLOSED (UC-8).
+    /// CLOSING becomes CLOSED after this time (UC-8).
     pub conn_close: Duration,
-    /// Unacknowledged and silent for so long: the peer is unreachable and
-    /// the connection CLOSING (decision 7).
+    /// After this time without an acknowledgement or any other message, the
+    /// peer is unreachable and the connection CLOSING (decision 7).
     pub unreachable: Duration,
-    /// An event for every message, not only for what went wrong.
+    /// Emit an event for every message, not only for faults.
     pub trace_messages: bool,
     /// Divides every interval.
     pub time_scale: u32,
@@ -162,7 +163,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// True when the text's own timing is asked for.
+    /// True when the timing is exactly that of the design.
     #[must_use]
     pub fn to_the_letter(&self) -> bool {
         self.profile == Profile::Unicast3

@@ -1,4 +1,4 @@
-//! How many bytes may be under way, beside what both windows allow.
+//! Limits the bytes in flight, besides what both windows allow.
 
 use core::net::IpAddr;
 
@@ -13,23 +13,24 @@ pub(super) enum Window {
     Cubic(Cubic),
 }
 
-/// After RFC 9438: back to seven tenths at a loss, then along a cubic curve
-/// through the window at which it was lost. In whole bytes and milliseconds.
+/// After RFC 9438: reduced to seven tenths at a loss, then grows along a cubic
+/// curve through the window at which the loss occurred. In whole bytes and
+/// milliseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Cubic {
     mtu: u64,
     bytes: u64,
-    /// Below it the window doubles every round trip.
+    /// Below this the window doubles every round trip (slow start).
     slow_until: u64,
-    /// The window before the last step back.
+    /// The window before the last reduction.
     before: u64,
     since: Instant,
-    /// Losses of numbers up to here belong to the last step back.
+    /// Losses of numbers up to this belong to the last reduction.
     recovered: u64,
 }
 
 impl Window {
-    /// The window towards a peer (UC-14).
+    /// The congestion window towards a peer (UC-14).
     pub(super) fn new(config: &Config, peer: IpAddr) -> Self {
         match config.congestion {
             Congestion::Cubic if peer.to_canonical().is_loopback() => Self::None,
@@ -46,7 +47,7 @@ impl Window {
         }
     }
 
-    /// Bytes that may be under way.
+    /// Maximum bytes in flight.
     pub(super) const fn bytes(&self) -> u64 {
         match self {
             Self::None => u64::MAX,
@@ -55,7 +56,7 @@ impl Window {
         }
     }
 
-    /// So many bytes were acknowledged. `limited`: the window was in use.
+    /// So many bytes were acknowledged. `limited`: the window was in full use.
     pub(super) fn acked(&mut self, now: Instant, bytes: u64, limited: bool) {
         if let Self::Cubic(cubic) = self
             && limited
@@ -64,7 +65,8 @@ impl Window {
         }
     }
 
-    /// Number `seq` is missing at the other end; `sent` is the highest sent.
+    /// Number `seq` is missing at the receiver; `sent` is the highest number
+    /// sent.
     pub(super) fn lost(&mut self, now: Instant, seq: u64, sent: u64) {
         if let Self::Cubic(cubic) = self
             && seq > cubic.recovered
@@ -77,7 +79,7 @@ impl Window {
         }
     }
 
-    /// Nothing moved for several probes.
+    /// No progress for several probes.
     pub(super) fn stalled(&mut self, now: Instant, sent: u64) {
         if let Self::Cubic(cubic) = self {
             cubic.before = cubic.bytes;

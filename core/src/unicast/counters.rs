@@ -1,38 +1,38 @@
-//! Sums over everything an endpoint did.
+//! Counters of an endpoint.
 
 use serde::{Deserialize, Serialize};
 
-/// Sums since the beginning, over all peers.
+/// Totals since the start, over all peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Messages (or parts) sent for the first time.
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Messages sent again, for whatever reason.
+    /// Messages retransmitted, for whatever reason.
     pub resent: u64,
-    /// Of these: the highest one, because nothing moved (UC-4).
+    /// Of these: the highest one sent, because there was no progress (UC-4).
     pub probes: u64,
     /// Messages delivered to the application.
     pub delivered: u64,
     /// Their bytes.
     pub delivered_bytes: u64,
-    /// Messages that had already been taken.
+    /// Messages that had already been received.
     pub duplicates: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
-    /// Acknowledgements taken.
+    /// Acknowledgements received.
     pub acks_received: u64,
-    /// Numbers asked for again.
+    /// Numbers requested again.
     pub requested: u64,
-    /// Blocks that were not taken.
+    /// Blocks that were rejected.
     pub rejected: u64,
     /// Messages refused because the send window was full.
     pub refused: u64,
-    /// Messages named as undelivered.
+    /// Messages reported as undelivered.
     pub undelivered: u64,
-    /// Datagrams out.
+    /// Datagrams sent.
     pub packets_out: u64,
-    /// Datagrams in.
+    /// Datagrams received.
     pub packets_in: u64,
 }

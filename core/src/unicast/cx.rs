@@ -1,4 +1,4 @@
-//! What every rule of one connection may touch besides the connection.
+//! The context of the rules of one connection.
 
 use core::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use crate::engine::Fx;
 use crate::rng::Rng;
 use crate::time::Instant;
 
-/// The endpoint's own things, lent for the time of one call.
+/// The parts of the endpoint that a connection uses during one call.
 pub(super) struct Cx<'a> {
     pub(super) now: Instant,
     pub(super) peer: SocketAddr,
@@ -16,13 +16,13 @@ pub(super) struct Cx<'a> {
     pub(super) counters: &'a mut Counters,
     pub(super) tombs: &'a mut Tombs,
     pub(super) rng: &'a mut Rng,
-    /// Bytes held for all peers together.
+    /// Bytes buffered for all peers together.
     pub(super) held: &'a mut u64,
     pub(super) fx: &'a mut Fx<Output, Event>,
 }
 
 impl Cx<'_> {
-    /// An event that only a traced endpoint tells.
+    /// Adds an event that is only emitted when messages are traced.
     pub(super) fn trace(&mut self, event: impl FnOnce(SocketAddr) -> Event) {
         if self.config.trace_messages {
             self.fx.event(event(self.peer));

@@ -1,4 +1,4 @@
-//! What the reliable unicast says of itself.
+//! The events of the reliable unicast.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use core::net::SocketAddr;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::time::Duration;
 use crate::wire::unicast::Conn;
 
-/// Which half of a connection.
+/// The two halves of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The one that numbers and keeps messages.
+    /// The half that numbers messages and keeps them.
     Sender,
-    /// The one that puts them in order.
+    /// The half that puts them in order.
     Receiver,
 }
 
-/// Something that happened on a connection. Those marked *traced* are only
-/// told when [`super::Config::trace_messages`] asks; everything is counted
-/// in [`super::Counters`] in any case.
+/// Something that happened on a connection. Events marked *traced* are only
+/// emitted with [`super::Config::trace_messages`]; everything is counted in
+/// [`super::Counters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
@@ -28,29 +28,29 @@ pub enum Event {
     /// A connection has a sender or a receiver entry. `next` is the first
     /// number it will send or deliver.
     Opened { peer: SocketAddr, conn: Conn, side: Side, next: u64 },
-    /// Traced: messages `from..=to` left for the first time.
+    /// Traced: messages `from..=to` were sent for the first time.
     Sent { peer: SocketAddr, conn: Conn, from: u64, to: u64, bytes: u64, first: bool },
-    /// Messages `from..=to` left once more.
+    /// Messages `from..=to` were retransmitted.
     Resent { peer: SocketAddr, conn: Conn, from: u64, to: u64, why: Why },
-    /// Traced: messages `from..=to` arrived here.
+    /// Traced: messages `from..=to` were received.
     Received { peer: SocketAddr, conn: Conn, from: u64, to: u64, again: bool },
-    /// Traced: a message went to the application; its last number if it had
-    /// several.
+    /// Traced: a message was delivered to the application; `number` is its last
+    /// one if it had several.
     Delivered { peer: SocketAddr, conn: Conn, number: u64 },
     /// Traced: the sender's HA and HS after an acknowledgement (UC-4).
     Acked { peer: SocketAddr, conn: Conn, highest_acked: u64, highest_sent: u64 },
-    /// Traced: the receiver acknowledged all up to `upto`.
+    /// Traced: the receiver acknowledged everything up to `upto`.
     AckSent { peer: SocketAddr, conn: Conn, upto: u64, newest: u64 },
-    /// The receiver asked for `count` missing numbers between `from` and `to`.
+    /// The receiver requested `count` missing numbers between `from` and `to`.
     Requested { peer: SocketAddr, conn: Conn, from: u64, to: u64, count: u64, ranges: u32 },
-    /// The receiver asked for the first message (UC-10).
+    /// The receiver requested the first message (UC-10).
     FirstRequested { peer: SocketAddr, conn: Conn },
-    /// Messages came that had already been taken; answered with an
-    /// acknowledgement (decision 4).
+    /// Messages were received again; answered with an acknowledgement (decision
+    /// 4).
     Duplicate { peer: SocketAddr, conn: Conn, from: u64, to: u64 },
-    /// A block, or a part of one, was not taken.
+    /// A block, or a part of one, was rejected.
     Rejected { peer: SocketAddr, conn: Conn, why: Rejection },
-    /// A message was refused: the send window has no room.
+    /// A message was refused: the send window is full.
     Full { peer: SocketAddr, messages: u64, bytes: u64 },
     /// The send window has room again.
     Writable { peer: SocketAddr, messages: u64, bytes: u64 },
@@ -61,17 +61,17 @@ pub enum Event {
     /// An entry is CLOSED and gone (UC-8, UC-9). `last` is the last number
     /// acknowledged, or delivered.
     Closed { peer: SocketAddr, conn: Conn, side: Side, last: u64, why: Ending },
-    /// Nobody said that messages `from..=to` arrived, and nobody will: they
-    /// may or may not have (decision 5). From a receiver: parts of one message
-    /// that it dropped before the end of it came.
+    /// Messages `from..=to` were never acknowledged and will not be: they may
+    /// or may not have arrived (decision 5). From a receiver: the parts of an
+    /// incomplete message that it dropped.
     Undelivered { peer: SocketAddr, conn: Conn, from: u64, to: u64 },
-    /// No word from the peer for so long while messages are unacknowledged
-    /// (decision 7).
+    /// Nothing was received from the peer for this long while messages are
+    /// unacknowledged (decision 7).
     PeerUnreachable { peer: SocketAddr, silent: Duration },
     /// Traced: a round trip was measured (RFC 6298).
     Rtt { peer: SocketAddr, smoothed: Duration, variation: Duration, timeout: Duration },
-    /// Traced: the task of the text ran for this peer (UC-4, UC-5), whether
-    /// there was anything to repair or not.
+    /// Traced: the task of [`super::Profile::Unicast3`] ran for this peer
+    /// (UC-4, UC-5), whether or not there was anything to do.
     Task { peer: SocketAddr },
     /// A limit of the configuration was reached.
     Limit { peer: SocketAddr, limit: Limit },
@@ -107,47 +107,47 @@ impl Event {
     }
 }
 
-/// Why a message was sent again.
+/// Why a message was retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {
-    /// The highest one sent, because nothing moved (UC-4).
+    /// It is the highest one sent, and there was no progress (UC-4).
     Tail,
-    /// The receiver misses it (UC-5).
+    /// The receiver reported it missing (UC-5).
     Missing,
     /// The receiver does not know the connection (UC-10).
     First,
 }
 
-/// Why a block was not taken.
+/// Why a block was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Rejection {
-    /// It speaks of a connection that there is none of here.
+    /// It is about a connection that does not exist here.
     UnknownConnection,
-    /// A message that is not the first, and no entry (UC-10).
+    /// It is not a first message, and there is no entry (UC-10).
     NotOpen,
-    /// A connection the peer is not yet known to be at the other end of.
+    /// A connection whose peer has not proven its address yet.
     Unproven,
     /// A connection that has ended here.
     Ended,
-    /// An acknowledgement of what was never sent (decision 4).
+    /// An acknowledgement of a number that was never sent (decision 4).
     BeyondSent,
-    /// A number the window has no room for (decision 1).
+    /// A number beyond the window (decision 1).
     BeyondWindow,
     /// More bytes than the window has room for.
     NoRoom,
-    /// Parts of a message that do not fit each other.
+    /// Parts of a message that do not fit together.
     BadParts,
-    /// A message longer than any may be.
+    /// A message longer than the maximum.
     TooLong,
     /// There are too many peers.
     TooManyPeers,
 }
 
-/// What ends a connection.
+/// What ended a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -155,13 +155,13 @@ pub enum Ending {
     Asked,
     /// Nothing was sent for [`super::Config::conn_expiry`].
     Idle,
-    /// The peer is silent.
+    /// The peer does not answer.
     Unreachable,
-    /// The peer said CLOSE, and everything before was delivered.
+    /// The peer sent CLOSE, and everything before it was delivered.
     Finished,
-    /// The peer said CLOSE and no longer has what is missing.
+    /// The peer sent CLOSE and no longer has what is missing.
     Abandoned,
-    /// The peer began another connection.
+    /// The peer started another connection.
     Replaced,
     /// The host dropped it.
     Forgotten,
@@ -182,6 +182,6 @@ pub enum Limit {
     AnswerMessages,
     /// [`super::Config::request_ranges`]
     RequestRanges,
-    /// Three times the bytes of an unproven peer (decision 9).
+    /// Three times the bytes received from an unproven peer (decision 9).
     Amplification,
 }

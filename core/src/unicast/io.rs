@@ -1,4 +1,4 @@
-//! What goes into the endpoint and what comes out of it.
+//! The inputs and outputs of the endpoint.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use core::net::SocketAddr;
@@ -11,22 +11,22 @@ use crate::wire::unicast::{Conn, Order, Packet, Payload};
 /// Something for the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// Send a message. It is numbered and kept at once; it leaves when a
+    /// Send a message. It is numbered and buffered at once, and sent when a
     /// datagram is full or the turn ends ([`Input::Flush`]).
     Send { peer: SocketAddr, payload: Payload, order: Order },
-    /// A datagram came. `bytes` is its length on the wire.
+    /// A datagram was received. `bytes` is its length on the wire.
     Packet { peer: SocketAddr, packet: Packet, bytes: u32 },
-    /// The application has consumed what was delivered: so many messages,
-    /// so many bytes. Without this the peer's window closes.
+    /// The application has consumed so many of the delivered messages and
+    /// bytes. Without this the peer's window closes.
     Taken { peer: SocketAddr, messages: u64, bytes: u64 },
-    /// Send what is kept, then end the connection (UC-7).
+    /// Send what is buffered, then end the connection (UC-7).
     Close { peer: SocketAddr },
-    /// Drop an entry as if it had never been: for tests and faults.
+    /// Drop an entry without a trace: for tests and faults.
     Forget { peer: SocketAddr, side: Side },
-    /// The turn is over: whatever is due now leaves, several messages and
-    /// acknowledgements in one datagram. A host that does not say so gets
-    /// the same from [`crate::engine::Engine::handle_timeout`], because the
-    /// deadline is the present until it is done.
+    /// The turn is over: whatever is due is sent now, several messages and
+    /// acknowledgements in one datagram. A host that does not say so gets the
+    /// same from [`crate::engine::Engine::handle_timeout`], because the
+    /// deadline is the present as long as something is due.
     Flush,
 }
 
@@ -35,28 +35,29 @@ pub enum Input {
 pub enum Output {
     /// Send a datagram.
     Packet { peer: SocketAddr, packet: Packet },
-    /// A message for the application, exactly once.
+    /// A message for the application, delivered exactly once.
     Deliver { peer: SocketAddr, conn: Conn, order: Order, payload: Payload },
-    /// A message that was not taken, back to whoever sent it.
+    /// A message that was refused, back to its sender.
     Refused { peer: SocketAddr, order: Order, payload: Payload, why: Refusal },
     /// After [`Refusal::Full`]: there is room again.
     Writable { peer: SocketAddr },
 }
 
-/// Why a message was not taken.
+/// Why a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The send window is full; [`Output::Writable`] will follow.
+    /// The send window is full; [`Output::Writable`] follows when there is
+    /// room.
     Full,
-    /// It is longer than [`super::Config::max_message`].
+    /// The message is longer than [`super::Config::max_message`].
     TooLong,
     /// There are [`super::Config::peers`] already.
     TooManyPeers,
 }
 
-/// What the send window of a peer would still take.
+/// The free space of a peer's send window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Room {
     /// Messages, or parts of long ones.

@@ -2,62 +2,66 @@
 //!
 //! # The protocol on one page
 //!
-//! A connection goes one way and has two halves. The **sender** numbers
-//! messages from 1, keeps them, and knows two numbers: HA, up to which
-//! everything is acknowledged, and HS, the highest one sent. The **receiver**
-//! delivers in order and exactly once (UC-1), acknowledges cumulatively
-//! (UC-2), and asks for exactly what it misses (UC-5). Two peers that talk to
-//! each other have two connections; their blocks share datagrams.
+//! A connection is one-way and has two halves. The **sender** numbers messages
+//! from 1, keeps them, and knows two numbers: HA, up to which everything is
+//! acknowledged, and HS, the highest one sent. The **receiver** delivers in
+//! order and exactly once (UC-1), acknowledges cumulatively (UC-2), and
+//! requests exactly what is missing (UC-5). Two peers that talk to each other
+//! have two connections; their blocks share datagrams.
 //!
 //! | when | [`Profile::Unicast3`] | [`Profile::Adaptive`] |
 //! |---|---|---|
-//! | messages arrived | acknowledged at once, unless the last word is less than `task_interval` old: then when it is (UC-3) | after `ack_delay`; at once on a first message, a repair, a duplicate, a probe; or with data that leaves anyway |
+//! | messages arrived | acknowledged at once, unless the last acknowledgement is less than `task_interval` old: then when it is that old (UC-3) | after `ack_delay`; at once on a first message, a retransmission, a duplicate, a probe; or with data that is sent anyway |
 //! | a quarter of the window was consumed | acknowledged at once | the same |
-//! | numbers are missing | the task asks for all of them, each time (UC-5) | asked for once `reorder` datagrams have overtaken them or a round trip has passed; each again after an RTO, backing off |
-//! | HA < HS and nothing moves | the task sends HS again when it finds the same pair twice (UC-4) | after about two round trips HS again, backing off; first only a question (PROBE) where an acknowledgement may wait longer than half a round trip |
-//! | an unknown connection | the task asks for the first message (UC-10) | asked for at the end of the turn, again after a round trip |
+//! | numbers are missing | the task requests all of them, each time (UC-5) | requested once `reorder` datagrams have overtaken them or a round trip has passed; each again after an RTO, backing off |
+//! | HA < HS without progress | the task retransmits HS when it finds the same pair twice (UC-4) | HS is retransmitted after about two round trips, backing off; first only a PROBE is sent where an acknowledgement may be delayed by longer than half a round trip |
+//! | an unknown connection | the task requests the first message (UC-10) | requested at the end of the turn, again after a round trip |
 //! | Close | CLOSING; CLOSE after `conn_close` (UC-8) | CLOSE as soon as all is acknowledged, at the latest after `conn_close` |
 //!
 //! The task runs at whole multiples of `task_interval`, for all connections,
 //! and only while one of them needs it.
 //!
-//! **Turns.** `Send` numbers a message, `Packet` takes a datagram; full
-//! datagrams leave at once, everything else waits for the end of the turn
+//! **Turns.** `Send` numbers a message, `Packet` takes a received datagram;
+//! full datagrams are sent at once, everything else at the end of the turn
 //! ([`Input::Flush`], or the next `handle_timeout`, whose deadline is the
-//! present while something waits). So a turn's messages and acknowledgements
-//! travel together, and a batch is answered with one acknowledgement.
+//! present while something waits). So the messages and acknowledgements of a
+//! turn share datagrams, and a batch is answered with one acknowledgement.
 //!
-//! **Windows.** The sender keeps at most `send_messages` and `send_bytes`; a
+//! **Windows.** The sender buffers at most `send_messages` and `send_bytes`; a
 //! message beyond that comes back as [`Output::Refused`], and
 //! [`Output::Writable`] follows when half of the window is free. The receiver
-//! says how much room is behind its cumulative number; what it delivered
-//! counts until the host says [`Input::Taken`]. Numbers beyond the room are
-//! refused.
+//! announces how much room it has beyond its cumulative number; what it has
+//! delivered counts until the host gives [`Input::Taken`]. Numbers beyond the
+//! room are rejected.
 //!
-//! **Who is there.** An id is random and only compared. A first message opens
-//! a window at once, unless another connection of that address is open: then
-//! it has to bring the token of our request, so that nobody who merely
-//! writes that address on a datagram can end it. With [`Config::prove`] it is
-//! asked of everybody, and nothing remembered before (`proof`). Whoever spoke
-//! first and has shown neither a token nor an id of ours gets three times its bytes at
-//! most; more waits behind a probe.
+//! **Address validation.** A connection id is random and only compared. A first
+//! message opens a window at once, unless another connection of that address is
+//! open: then it must carry the token of our request, so that nobody who merely
+//! forges that source address can end the open one. With [`Config::prove`] this
+//! is required of every peer, and nothing is remembered before (`proof`). A
+//! peer that spoke first, and has shown neither a token nor an id of ours, is
+//! sent at most three times the bytes received from it; the rest waits behind a
+//! probe.
 //!
-//! **Life.** Messages, acknowledgements and questions of the other side are
-//! life. An application that does not read for hours keeps its connection, at
-//! a window of zero, asked about every [`Config::rto_max`] (UC-13).
+//! **Keep-alive.** Messages, acknowledgements and requests of the other side
+//! all keep a connection alive. An application that does not read for hours
+//! keeps its connection, at a window of zero, which is probed about every
+//! [`Config::rto_max`] (UC-13).
 //!
-//! **The end.** CLOSE carries the last number and is acknowledged. What
-//! nobody acknowledged by the deadline is named ([`Event::Undelivered`]). A
-//! receiver entry that is gone leaves a tomb: its messages are acknowledged
-//! again if it was finished, delivery goes on where it stood if our side
-//! dropped it, and nothing happens if the peer replaced it.
+//! **The end.** CLOSE carries the last number and is acknowledged. What was not
+//! acknowledged by the deadline is reported ([`Event::Undelivered`]). A
+//! receiver entry that is gone leaves a tombstone: its messages are
+//! acknowledged again if it was finished, delivery continues where it was if
+//! our side dropped the entry, and nothing happens if the peer replaced the
+//! connection.
 //!
 //! # The parts
 //!
-//! `sender` keeps, fills datagrams and probes; `receiver` orders (`line`),
-//! knows gaps (`gaps`) and speaks (`acks`); `peer` joins both halves;
-//! `state` is OPEN and CLOSING, `tombs` what is left of CLOSED; `rtt` and
-//! `congestion` time and pace. Blocks and bytes are in [`crate::wire::unicast`].
+//! `sender` buffers messages, fills datagrams and probes; `receiver` orders
+//! messages (`line`), tracks gaps (`gaps`) and acknowledges (`acks`); `peer`
+//! joins both halves; `state` is OPEN and CLOSING, `tombs` what remains of
+//! CLOSED; `rtt` and `congestion` control timing and rate. Blocks and bytes are
+//! in [`crate::wire::unicast`].
 
 mod clause;
 mod config;
@@ -106,14 +110,14 @@ pub use self::{
 };
 
 /// Peers handled in one [`Engine::handle_timeout`]; the rest follows a moment
-/// later, so that a thousand at once never hold up the host.
+/// later, so that even a thousand due at once do not block the host.
 const BATCH: usize = 256;
-/// That moment.
+/// Length of that moment.
 const BREATH: Duration = Duration::from_micros(100);
 
 type Effects = Fx<Output, Event>;
 
-/// All connections of one address of ours.
+/// All connections of one of our addresses.
 ///
 /// ```
 /// use servent_core::engine::{Effect, Engine, Fx};
@@ -150,19 +154,20 @@ pub struct Endpoint {
     peers: Peers,
     tombs: Tombs,
     counters: Counters,
-    /// Bytes held for all peers together.
+    /// Bytes buffered for all peers together.
     held: u64,
-    /// Who has something to say, and since when.
+    /// Peers that have something to send.
     dirty: Vec<u32>,
     dirty_since: Instant,
-    /// Who wants to be woken when.
+    /// The deadlines of the peers.
     agenda: BTreeSet<(Instant, u32)>,
-    /// More were due than one batch.
+    /// When the rest of the due peers is handled, if there are more than a
+    /// batch.
     rest: Option<Instant>,
 }
 
 impl Endpoint {
-    /// Without a peer. `rng` draws the ids of connections and the key of the
+    /// Without peers. `rng` draws the ids of connections and the key of the
     /// tokens.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
@@ -187,14 +192,14 @@ impl Endpoint {
         &self.config
     }
 
-    /// Sums over everything it did.
+    /// Totals since the start.
     #[must_use]
     #[doc(hidden)]
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// What [`Input::Send`] to a peer would still take.
+    /// The free space of the send window of a peer.
     #[must_use]
     pub fn room(&self, peer: SocketAddr) -> Room {
         let sender = self.peers.get(peer).and_then(|peer| peer.sender.as_ref());
@@ -203,13 +208,13 @@ impl Endpoint {
         sender.map_or(all, |sender| sender.room(&self.config))
     }
 
-    /// The smoothed round trip of a peer, once it was measured.
+    /// The smoothed round-trip time of a peer, once it was measured.
     #[must_use]
     pub fn rtt(&self, peer: SocketAddr) -> Option<Duration> {
         self.peers.get(peer).and_then(|peer| peer.rtt.measured())
     }
 
-    /// Bytes that wait here for earlier ones, from all peers.
+    /// Bytes from all peers that wait for earlier ones.
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.held
@@ -222,7 +227,7 @@ impl Endpoint {
         self.tombs.len()
     }
 
-    /// Everybody there is a connection with, by address.
+    /// The state of all peers, by address.
     #[must_use]
     #[doc(hidden)]
     pub fn view(&self) -> Vec<PeerView> {
@@ -230,8 +235,8 @@ impl Endpoint {
         views.filter(|view| view.sender.is_some() || view.receiver.is_some()).collect()
     }
 
-    /// What has arrived from a peer behind the first number that has not, at
-    /// most so many numbers.
+    /// What has arrived from a peer beyond the first missing number: at most
+    /// `most` numbers.
     #[must_use]
     #[doc(hidden)]
     pub fn window(&self, peer: SocketAddr, most: usize) -> Option<WindowView> {
@@ -239,8 +244,8 @@ impl Endpoint {
         Some(view::window(receiver, most))
     }
 
-    /// The connection that takes messages for a peer, and the last number it
-    /// has given to one.
+    /// The connection that sends messages to a peer, and the last number it has
+    /// assigned.
     #[must_use]
     #[doc(hidden)]
     pub fn sending(&self, peer: SocketAddr) -> Option<(Conn, u64)> {
@@ -248,7 +253,7 @@ impl Endpoint {
         Some((sender.conn, sender.last()))
     }
 
-    /// A peer, and everything else it may touch.
+    /// A peer, and the parts of the endpoint it uses.
     fn lend<'a>(
         &'a mut self,
         now: Instant,
@@ -269,7 +274,7 @@ impl Endpoint {
         (peer, cx, &self.key)
     }
 
-    /// Does something with a peer, if there is one.
+    /// Runs a step for a peer, if it exists.
     fn with(
         &mut self,
         now: Instant,
@@ -336,8 +341,8 @@ impl Endpoint {
             self.counters.rejected += 1;
             return fx.event(Event::Rejected { peer: addr, conn, why });
         };
-        // The message that opens a window goes first, wherever it stands
-        // (UC-11).
+        // The message that opens a window goes first, wherever it is in the
+        // datagram (UC-11).
         packet.blocks.sort_by_key(later);
         let payloads: usize = packet.blocks.iter().map(payload_bytes).sum();
         let thin = (payloads as u64) < u64::from(bytes) / 4;
@@ -356,7 +361,7 @@ impl Endpoint {
         self.mark(now, at);
     }
 
-    /// Notes that a peer has something to say at the end of the turn.
+    /// Marks a peer as having something to send at the end of the turn.
     fn mark(&mut self, now: Instant, at: u32) {
         if self.dirty.is_empty() {
             self.dirty_since = now;
@@ -368,7 +373,7 @@ impl Endpoint {
         }
     }
 
-    /// The end of a turn: everybody says what there is to say.
+    /// The end of a turn: sends what all marked peers have to send.
     fn flush(&mut self, now: Instant, fx: &mut Effects) {
         let mut dirty = core::mem::take(&mut self.dirty);
         for at in dirty.drain(..) {
@@ -387,8 +392,8 @@ impl Endpoint {
         self.dirty = dirty;
     }
 
-    /// Moves a peer in the agenda, if it has to be woken earlier than it is;
-    /// who is woken too early goes to sleep again.
+    /// Moves a peer's deadline, if it is earlier than before; one that is woken
+    /// too early just waits again.
     fn rearm(&mut self, now: Instant, at: u32, wake: Option<Instant>, next: Option<Instant>) {
         let next = next.map(|next| next.max(now + Duration::from_micros(1)));
         let stays = match (wake, next) {
@@ -461,8 +466,8 @@ fn payload_bytes(block: &Block) -> usize {
     }
 }
 
-/// What a peer is told in order to have it say it again: the same on every
-/// machine, and known to nobody else.
+/// The token a peer has to send back: the same on every machine, and known to
+/// nobody else.
 fn token(key: &Key, peer: SocketAddr, conn: Conn) -> u64 {
     let mut hasher = key.build_hasher();
     match peer.ip() {

@@ -1,4 +1,4 @@
-//! Filling one datagram, never beyond its size.
+//! Fills one datagram up to its size.
 
 use alloc::vec::Vec;
 
@@ -13,17 +13,17 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// An empty datagram of `size` bytes, the seal left out.
+    /// An empty datagram of `size` bytes, not counting the seal.
     pub(super) const fn new(size: usize) -> Self {
         Self { blocks: Vec::new(), used: 0, size }
     }
 
-    /// Bytes that are still free.
+    /// Bytes that are free.
     pub(super) const fn left(&self) -> usize {
         self.size - self.used
     }
 
-    /// Bytes filled, at most.
+    /// Upper bound of the bytes filled.
     pub(super) const fn used(&self) -> usize {
         self.used
     }
@@ -40,7 +40,7 @@ impl Packer {
         true
     }
 
-    /// The datagram, if there is anything in it.
+    /// The datagram, unless it is empty.
     pub(super) fn finish(self) -> Option<Packet> {
         if self.blocks.is_empty() { None } else { Some(Packet { blocks: self.blocks }) }
     }

@@ -7,21 +7,21 @@ use core::net::{IpAddr, SocketAddr};
 use super::Config;
 use super::peer::Peer;
 
-/// All peers: a sorted index over a slab, and the one used last, because
-/// messages come in runs. An address is more than a number, so this is no
-/// table; the longest list is moved within microseconds.
+/// All peers: a slab, a sorted index over it, and the peer used last, because
+/// messages come in runs. An index rather than a hash map, because an address
+/// is more than a number; even the longest index is moved within microseconds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peers {
     index: Vec<(SocketAddr, u32)>,
     slab: Vec<Option<(SocketAddr, Peer)>>,
     free: Vec<u32>,
-    /// Those who spoke first, by who can have their address.
+    /// Peers that spoke first, counted by the owner of their address.
     strangers: BTreeMap<IpAddr, u32>,
     last: Option<(SocketAddr, u32)>,
 }
 
 impl Peers {
-    /// Where an address stands in the index, or would.
+    /// The position of an address in the index, or where it would be inserted.
     fn place(&self, addr: SocketAddr) -> Result<usize, usize> {
         self.index.binary_search_by(|(other, _)| other.cmp(&addr))
     }
@@ -42,8 +42,8 @@ impl Peers {
         self.slab[at as usize].as_ref().map(|(_, peer)| peer)
     }
 
-    /// `None` when there are too many, in all or of the owner of a stranger's
-    /// address.
+    /// `None` when there are too many peers, in total or of the owner of a
+    /// stranger's address.
     pub(super) fn find_or_add(
         &mut self,
         addr: SocketAddr,
@@ -80,10 +80,10 @@ impl Peers {
         Some(at)
     }
 
-    /// A peer by its place.
+    /// A peer by its key.
     ///
     /// # Panics
-    /// When nobody stands there.
+    /// When there is no peer under that key.
     pub(super) fn at(&mut self, at: u32) -> (SocketAddr, &mut Peer) {
         let (addr, peer) = self.slab[at as usize].as_mut().expect("a peer stands where it was put");
         (*addr, peer)

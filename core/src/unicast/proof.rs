@@ -1,9 +1,9 @@
-//! Who has not shown that it is where it says: told how to, and forgotten.
+//! Address validation: peers that have not proven their address.
 //!
-//! Anybody can write any address on a datagram. So whoever is not known gets a
-//! token, which only its address and our key say, and has to bring it with its
-//! first message. Nothing is kept of it until then, and what it is told is
-//! shorter than what it sent.
+//! Anybody can forge the source address of a datagram. So an unknown peer gets
+//! a token, which is derived from its address and our key, and must send it
+//! back with its first message. Nothing is remembered about it until then, and
+//! our answer is shorter than what it sent.
 
 use alloc::vec;
 use core::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::time::Instant;
 use crate::wire::unicast::{Block, Packet, Request, block_len};
 
 impl Endpoint {
-    /// True when a first message brings the token of its address.
+    /// True when a first message carries the token of its address.
     pub(super) fn is_proven(&self, addr: SocketAddr, packet: &Packet) -> bool {
         packet.blocks.iter().any(|block| match block {
             Block::Data(data) if data.first => {
@@ -23,8 +23,9 @@ impl Endpoint {
         })
     }
 
-    /// Answers somebody unknown: who sends is asked for the first message, who
-    /// closes hears that it has ended, and anything else is nobody's.
+    /// Answers an unknown peer: a sender is asked for its first message, one
+    /// that closes is told that the connection has ended, and anything else is
+    /// ignored.
     pub(super) fn challenge(
         &mut self,
         now: Instant,

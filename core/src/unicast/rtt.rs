@@ -1,10 +1,10 @@
-//! The round trip of a peer, estimated as RFC 6298 says, in whole
+//! The round-trip time of a peer, estimated according to RFC 6298, in whole
 //! microseconds.
 
 use super::Config;
 use crate::time::Duration;
 
-/// One estimate per peer, fed by both halves of its connections.
+/// One estimate per peer, from both halves of its connections.
 #[derive(Debug, Clone)]
 pub(super) struct Rtt {
     smoothed: Option<u64>,
@@ -26,7 +26,7 @@ impl Rtt {
         }
     }
 
-    /// Takes a measurement that no resending can have blurred (Karn).
+    /// Takes a sample that no retransmission can have distorted (Karn).
     pub(super) fn sample(&mut self, took: Duration) {
         // An hour is no round trip; this keeps the sums far from overflow.
         let took = took.as_micros().clamp(1, 3_600_000_000);
@@ -56,25 +56,25 @@ impl Rtt {
         Duration::from_micros(self.smoothed.map_or(self.initial / 2, |_| self.variation))
     }
 
-    /// The shortest ever measured; zero before.
+    /// The shortest round trip measured; zero before the first.
     pub(super) fn least(&self) -> Duration {
         Duration::from_micros(self.smoothed.map_or(0, |_| self.least))
     }
 
-    /// RTO, doubled `times` times, within its limits.
+    /// The RTO, doubled `times` times, within its limits.
     pub(super) fn timeout(&self, times: u32) -> Duration {
         let smoothed = self.smoothed().as_micros();
-        // A steady path must not bring the timeout down to the round trip
-        // itself: the least step of its clock is a quarter of it here.
+        // On a steady path the timeout must not shrink to the round-trip time
+        // itself: a quarter of it is the minimum margin here.
         let base = smoothed + (4 * self.variation().as_micros()).max(smoothed / 4);
         let base = base.clamp(self.rto.0, self.rto.1.max(self.rto.0));
         let doubled = base.saturating_mul(1 << times.min(20));
         Duration::from_micros(doubled.min(self.rto.1.max(self.rto.0)))
     }
 
-    /// When the last message sent is worth a second try: one round trip and
-    /// its variation, which is two and a half at most and two at least, and
-    /// the time the acknowledgement may wait; doubled `times` times.
+    /// When the last message sent may be probed: one round trip and its
+    /// variation, together at least two and at most two and a half round trips,
+    /// plus the delay of the acknowledgement; doubled `times` times.
     pub(super) fn probe(&self, times: u32, ack_delay: Duration) -> Duration {
         let (smoothed, variation) = (self.smoothed().as_micros(), self.variation().as_micros());
         let base = (smoothed + 4 * variation).clamp(2 * smoothed, smoothed * 5 / 2);

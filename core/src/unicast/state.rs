@@ -1,16 +1,16 @@
-//! OPEN, CLOSING, CLOSED (UC-6, UC-7, UC-8). A CLOSED entry is gone. Only
-//! silence expires one (UC-13).
+//! The states OPEN, CLOSING and CLOSED (UC-6, UC-7, UC-8). A CLOSED entry is
+//! removed. Only silence makes an entry expire (UC-13).
 
 use super::cx::Cx;
 use super::{Config, Conn, Ending, Event, Side};
 use crate::time::{Duration, Instant};
 
-/// Where an entry stands.
+/// The state of an entry.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    /// When it was last used, or the other side was last heard of it.
+    /// When it was last used, or the other side last mentioned it.
     touched: Instant,
-    /// CLOSING, since when and why.
+    /// Since when it is CLOSING, and why; `None` when OPEN.
     closing: Option<(Instant, Ending)>,
 }
 
@@ -23,7 +23,7 @@ impl State {
         self.closing.is_some()
     }
 
-    /// What made it CLOSING.
+    /// Why it is CLOSING.
     pub(super) fn ending(&self) -> Option<Ending> {
         self.closing.map(|(_, why)| why)
     }
@@ -36,8 +36,8 @@ impl State {
         }
     }
 
-    /// The other side speaks of it, if only with an acknowledgement or a
-    /// question: it is no longer silent (UC-13). That opens nothing again.
+    /// The other side mentions it, if only in an acknowledgement or a request:
+    /// it is not silent (UC-13). That does not reopen it.
     pub(super) fn heard(&mut self, now: Instant) {
         if self.closing.is_none() {
             self.touched = now;
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// Reaping (UC-8): true when the entry is CLOSED now.
+    /// Reaps the entry (UC-8): true when it is CLOSED now.
     pub(super) fn reap(&mut self, cx: &mut Cx<'_>, conn: Conn, side: Side) -> bool {
         if self.deadline(cx.config).is_none_or(|at| at > cx.now) {
             return false;
@@ -62,7 +62,7 @@ impl State {
         closed
     }
 
-    /// When [`State::reap`] has something to do.
+    /// When [`State::reap`] may have something to do.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         match self.closing {
             Some((since, _)) => Some(since + config.conn_close.scaled(config.time_scale)),

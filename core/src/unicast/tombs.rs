@@ -1,5 +1,5 @@
-//! What is remembered of receiver entries that are gone: a few numbers, for
-//! a time, so that nothing is delivered twice (decision 6).
+//! Tombstones: a few numbers about receiver entries that are gone, kept for a
+//! time so that nothing is delivered twice (decision 6).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,44 +8,44 @@ use core::net::SocketAddr;
 use crate::time::Instant;
 use crate::wire::unicast::Conn;
 
-/// How a connection came to its end here.
+/// How a connection ended here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The sender said CLOSE.
+    /// The sender sent CLOSE.
     Finished,
-    /// Our side dropped the entry; the sender may go on.
+    /// Our side dropped the entry; the sender may continue.
     Dropped,
-    /// The sender began another one: this one never comes back.
+    /// The sender started another connection: this one never comes back.
     Replaced,
 }
 
-/// A connection that has ended here.
+/// A tombstone: a connection that has ended here.
 #[derive(Debug, Clone)]
 pub(super) struct Tomb {
     /// The first number that was not delivered in order.
     pub(super) next: u64,
-    /// Later ones that were delivered at once.
+    /// Later numbers that were delivered at once.
     pub(super) early: Vec<u64>,
     pub(super) end: End,
     until: Instant,
 }
 
-/// All of them, the oldest first out.
+/// All tombstones; the oldest is removed first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tombs {
-    /// Sorted by whose they are.
+    /// Sorted by peer and connection.
     list: Vec<((SocketAddr, Conn), Tomb)>,
     order: VecDeque<(Instant, SocketAddr, Conn)>,
 }
 
 impl Tombs {
-    /// Where a tomb stands, or would.
+    /// The position of a tombstone, or where it would be inserted.
     fn place(&self, peer: SocketAddr, conn: Conn) -> Result<usize, usize> {
         self.list.binary_search_by(|(whose, _)| whose.cmp(&(peer, conn)))
     }
 
-    /// Remembers a connection until `until`. True when another one had to
-    /// be forgotten early for it.
+    /// Remembers a connection until `until`. True when another one had to be
+    /// forgotten early for it.
     pub(super) fn bury(
         &mut self,
         (peer, conn): (SocketAddr, Conn),
@@ -78,7 +78,8 @@ impl Tombs {
         self.list.len()
     }
 
-    /// The oldest burial; a connection buried again since keeps its tomb.
+    /// Removes the oldest tombstone; a connection that was buried again since
+    /// keeps its own.
     fn forget_oldest(&mut self) {
         if let Some((until, peer, conn)) = self.order.pop_front()
             && let Ok(place) = self.place(peer, conn)

@@ -1,4 +1,4 @@
-//! What a connection looks like from outside.
+//! The state of a connection as plain data.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::vec::Vec;
@@ -11,11 +11,11 @@ use super::receiver::Receiver;
 use crate::time::Duration;
 use crate::wire::unicast::Conn;
 
-/// One peer.
+/// The state of one peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PeerView {
     pub peer: SocketAddr,
-    /// Smoothed, as far as known.
+    /// The smoothed round-trip time, once known.
     pub rtt: Duration,
     /// The retransmission timeout.
     pub rto: Duration,
@@ -23,7 +23,7 @@ pub struct PeerView {
     pub receiver: Option<ReceiverView>,
 }
 
-/// The half that sends.
+/// The sending half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SenderView {
     pub conn: Conn,
@@ -32,43 +32,43 @@ pub struct SenderView {
     pub highest_acked: u64,
     /// HS.
     pub highest_sent: u64,
-    /// The last number given to a message; beyond HS they wait.
+    /// The last number assigned; those beyond HS are waiting.
     pub last: u64,
     /// The highest number the receiver has room for.
     pub limit: u64,
-    /// Bytes kept, and of these under way.
+    /// Bytes buffered, and how many of them are in flight.
     pub bytes: u64,
     pub flight: u64,
 }
 
-/// The half that receives.
+/// The receiving half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReceiverView {
     pub conn: Conn,
     pub closing: bool,
     /// The first number that has not arrived.
     pub next: u64,
-    /// The highest that has.
+    /// The highest number that has arrived.
     pub newest: u64,
-    /// The highest there is, as far as is known.
+    /// The highest number known to exist.
     pub shown: u64,
-    /// Missing from `next` to `shown`.
+    /// How many numbers from `next` to `shown` are missing.
     pub missing: u64,
-    /// Bytes that wait here for earlier ones.
+    /// Bytes that wait for earlier ones.
     pub held: u64,
-    /// Delivered and not consumed.
+    /// Delivered and not consumed yet.
     pub untaken_messages: u64,
     pub untaken_bytes: u64,
 }
 
-/// What a receiver has behind the first number it misses.
+/// What a receiver has beyond the first missing number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowView {
     /// The first number that has not arrived.
     pub from: u64,
-    /// From there on: which have.
+    /// For each number from there on, whether it has arrived.
     pub here: Vec<bool>,
-    /// The others, as ranges.
+    /// The missing ones, as ranges.
     pub missing: Vec<(u64, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Everything about one peer: both halves, farewells, and what is known of
-//! who is there. What it is told, and how much of it, is in `speak`.
+//! The state of one peer: both halves, unacknowledged ends, and whether its
+//! address is proven. What it is sent, and how much, is in `speak`.
 
 mod speak;
 
@@ -15,7 +15,7 @@ use super::{Config, Conn, Ending, Event, Limit, Rejection, Side};
 use crate::time::Instant;
 use crate::wire::unicast::{Ack, Block, Close, Data};
 
-/// How often CLOSE is said before it is left at that.
+/// How many times CLOSE is sent before giving up.
 const GOODBYES: u32 = 10;
 
 /// A CLOSED connection whose end is not acknowledged.
@@ -26,41 +26,41 @@ struct Farewell {
     at: Instant,
 }
 
-/// What may be sent to whom.
+/// How much may be sent to a peer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Budget {
     received: u64,
     sent: u64,
-    /// It has shown that it gets what is sent to its address, or the
+    /// It has proven that it receives what is sent to its address, or the
     /// application spoke first.
     free: bool,
     heard_at: Instant,
 }
 
-/// One peer.
+/// The state of one peer.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     pub(super) sender: Option<Sender>,
     pub(super) receiver: Option<Receiver>,
     pub(super) rtt: Rtt,
     farewells: Vec<Farewell>,
-    /// A connection whose first message is to be asked for, and when it may
-    /// be (UC-10).
+    /// A connection whose first message is to be requested, and when that may
+    /// be done (UC-10).
     first_wanted: Option<(Conn, Instant)>,
-    /// The last one that was asked for.
+    /// The connection whose first message was requested last.
     first_asked: Option<(Conn, Instant)>,
     /// An answer to a CLOSE, or to messages of an ended connection.
     answer: Option<Block>,
     budget: Budget,
-    /// It spoke first: the owner of its address, who is counted.
+    /// The owner of its address, if the peer spoke first: it is counted.
     pub(super) stranger: Option<IpAddr>,
-    /// The next run of the task of the text.
+    /// The next run of the task ([`super::Profile::Unicast3`]).
     task_at: Option<Instant>,
-    /// The task is what brings this flush about.
+    /// The task is the reason for this flush.
     task: bool,
-    /// Where it stands in the agenda of the endpoint.
+    /// Its deadline in the endpoint's agenda.
     pub(super) wake: Option<Instant>,
-    /// It stands in the list of those to be flushed.
+    /// It is in the list of peers to be flushed.
     pub(super) dirty: bool,
 }
 
@@ -83,10 +83,10 @@ impl Peer {
         }
     }
 
-    /// The application speaks to it. Whoever was not heard before, or so long
-    /// ago that it would be forgotten by now, may be sent to without proof:
-    /// somebody who spoke, fell silent and began anew could never be reached
-    /// again otherwise.
+    /// The application sends to it. A peer that was never heard, or so long ago
+    /// that it would be forgotten by now, may be sent to without proof:
+    /// otherwise a peer that spoke, fell silent and started again could never
+    /// be reached.
     pub(super) fn invited(&mut self, now: Instant, config: &Config) {
         self.budget.free |= self.remembered_until(config).is_none_or(|until| until <= now);
     }
@@ -98,29 +98,28 @@ impl Peer {
         }
     }
 
-    /// A datagram with data of a connection begins.
+    /// The data of a connection in one datagram begins.
     pub(super) fn datagram(&mut self, conn: Conn) {
         if let Some(receiver) = self.receiver.as_mut().filter(|it| it.conn == conn) {
             receiver.datagram();
         }
     }
 
-    /// A datagram of so many bytes came from its address.
+    /// A datagram of so many bytes was received from its address.
     pub(super) fn received(&mut self, bytes: u32, now: Instant) {
         self.budget.heard_at = now;
         self.budget.received = self.budget.received.saturating_add(u64::from(bytes));
     }
 
-    /// Nothing is left of it but what it may be sent.
+    /// Only its send budget is left.
     fn is_idle(&self) -> bool {
         let halves = self.sender.is_none() && self.receiver.is_none();
         let words = self.first_wanted.is_none() && self.answer.is_none();
         halves && words && self.farewells.is_empty()
     }
 
-    /// Until when somebody unproven is remembered after its last word: an
-    /// answer of the application must find that it was not the first to
-    /// speak.
+    /// How long an unproven peer is remembered after its last datagram: when
+    /// the application answers, it must be known that the peer spoke first.
     fn remembered_until(&self, config: &Config) -> Option<Instant> {
         let Budget { received, free, heard_at, .. } = self.budget;
         (received > 0 && !free).then(|| heard_at + config.conn_close.scaled(config.time_scale))
@@ -131,7 +130,7 @@ impl Peer {
         self.is_idle() && self.remembered_until(config).is_none_or(|until| until <= now)
     }
 
-    /// One block of a datagram.
+    /// Handles one block of a datagram.
     pub(super) fn block(
         &mut self,
         block: Block,
@@ -165,7 +164,7 @@ impl Peer {
         }
     }
 
-    /// The receiver says that a connection has ended.
+    /// The receiver confirms that a connection has ended.
     fn closed_confirmed(&mut self, conn: Conn, upto: u64, cx: &mut Cx<'_>) {
         let before = self.farewells.len();
         self.farewells.retain(|farewell| farewell.close.conn != conn);
@@ -182,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// A late word about a connection we have closed is nobody's fault.
+    /// A late message about a connection that we have closed is not a fault.
     fn unknown(&mut self, conn: Conn, cx: &mut Cx<'_>) {
         if self.farewells.iter().all(|farewell| farewell.close.conn != conn) {
             cx.reject(conn, Rejection::UnknownConnection);
@@ -207,7 +206,7 @@ impl Peer {
         }
     }
 
-    /// Decides about data of a connection there is no entry for (UC-10).
+    /// Decides on data of a connection without an entry (UC-10).
     fn admit(&mut self, data: &Data, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) -> bool {
         let conn = data.conn;
         let tomb = cx.tombs.get(cx.now, cx.peer, conn).cloned();
@@ -235,8 +234,9 @@ impl Peer {
         let proven = data.token.is_some_and(|told| told == token());
         self.budget.free |= proven;
         if self.receiver.is_some() {
-            // Anybody can write an address on a datagram; only who gets what
-            // is sent there may put another connection in place of this one.
+            // Anybody can forge a source address; only a peer that receives
+            // what is sent to that address may replace this connection by
+            // another.
             if !proven {
                 self.ask_first(conn, Rejection::Unproven, cx);
                 return false;
@@ -248,8 +248,8 @@ impl Peer {
         true
     }
 
-    /// Flags a connection whose first message is wanted; no more than one,
-    /// and the same one not again before its answer can be here.
+    /// Notes a connection whose first message is to be requested: at most one,
+    /// and the same one not again before its answer can have arrived.
     fn ask_first(&mut self, conn: Conn, why: Rejection, cx: &mut Cx<'_>) {
         cx.reject(conn, why);
         let pause = if cx.config.to_the_letter() {
@@ -298,7 +298,7 @@ impl Peer {
         }
     }
 
-    /// An entry is dropped as if it had never been.
+    /// Drops an entry without a trace.
     pub(super) fn forget(&mut self, side: Side, cx: &mut Cx<'_>) {
         match side {
             Side::Receiver => self.end_receiver(Ending::Forgotten, cx),
@@ -311,7 +311,7 @@ impl Peer {
         }
     }
 
-    /// Runs whatever is due.
+    /// Runs expired timers.
     pub(super) fn run(&mut self, cx: &mut Cx<'_>) {
         if self.task_at.is_some_and(|at| at <= cx.now) {
             self.task_at = None;
@@ -340,7 +340,7 @@ impl Peer {
         }
     }
 
-    /// The sender entry is CLOSED: the other side is told (UC-8).
+    /// The sender entry is CLOSED: tells the other side (UC-8).
     fn depart(&mut self, abandoned: bool, cx: &mut Cx<'_>) {
         let Some(mut sender) = self.sender.take() else { return };
         let why = sender.state.ending().unwrap_or(Ending::Idle);
@@ -370,7 +370,8 @@ impl Peer {
         own.into_iter().chain([sender, receiver]).flatten().min()
     }
 
-    /// One task for all: it runs at whole multiples of its period.
+    /// There is one task for all peers: it runs at whole multiples of its
+    /// period.
     fn schedule_task(&mut self, now: Instant, config: &Config) {
         let sends = self.sender.as_ref().is_some_and(|s| s.has_unacked() || s.is_blocked());
         let receives = self.receiver.as_ref().is_some_and(Receiver::is_busy);
@@ -384,7 +385,7 @@ impl Peer {
     }
 }
 
-/// For whoever sends on after we have seen the end.
+/// Acknowledges messages that are sent after the end was seen.
 const fn late_ack(conn: Conn, upto: u64, config: &Config) -> Ack {
     let (messages, bytes) = (config.recv_messages as u64, config.recv_bytes);
     Ack { conn, upto, newest: upto, delay: 0, messages, bytes, wanted: Vec::new() }

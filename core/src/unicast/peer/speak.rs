@@ -1,5 +1,5 @@
-//! What a peer is told in a turn, and how much of it, when it is somebody not
-//! yet known to be there.
+//! What a peer is sent in a turn, and how much of it while its address is not
+//! proven.
 
 use super::{GOODBYES, Peer};
 use crate::time::Duration;
@@ -9,11 +9,11 @@ use crate::unicast::receiver::Cause;
 use crate::unicast::{Config, Conn, Event, Limit, Output};
 use crate::wire::unicast::{Block, Packet, Request};
 
-/// Bytes for each byte of somebody unproven (decision 9).
+/// Bytes sent per byte received from an unproven peer (decision 9).
 const AMPLIFICATION: u64 = 3;
 
 impl Peer {
-    /// Lets everything go that may go now, in as few datagrams as possible.
+    /// Sends everything that may be sent now, in as few datagrams as possible.
     pub(in crate::unicast) fn flush(&mut self, token: impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
         let mut acks = 0;
         loop {
@@ -36,7 +36,7 @@ impl Peer {
         self.task = false;
     }
 
-    /// Full datagrams need not wait for the end of the turn.
+    /// Sends full datagrams without waiting for the end of the turn.
     pub(in crate::unicast) fn flush_full(&mut self, cx: &mut Cx<'_>) {
         let size = self.size(cx.config);
         while let Some(sender) = &mut self.sender
@@ -58,7 +58,7 @@ impl Peer {
         cx.fx.output(Output::Packet { peer: cx.peer, packet });
     }
 
-    /// Bytes the next datagram may have, the seal left out.
+    /// The size of the next datagram, not counting the seal.
     fn size(&self, config: &Config) -> usize {
         let mtu = config.mtu.clamp(200, 65_000) as usize;
         let most = if self.budget.free {
@@ -70,8 +70,8 @@ impl Peer {
         most.saturating_sub(config.seal.len())
     }
 
-    /// Somebody who may not be there is to get more than it sent: it is
-    /// asked for a word first, and the rest waits.
+    /// An unproven peer would be sent more than it may get: asks it for an
+    /// answer first; the rest waits.
     fn knock(&mut self, cx: &mut Cx<'_>) {
         let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
         if !sender.may_send() && !sender.has_again() {
@@ -88,7 +88,7 @@ impl Peer {
         }
     }
 
-    /// Everything that is neither an acknowledgement nor data.
+    /// Adds everything that is neither an acknowledgement nor data.
     fn say_control(&mut self, packer: &mut Packer, token: &impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
         if let Some(answer) = self.answer.take() {
             packer.push(answer, 0);
@@ -127,8 +127,8 @@ impl Peer {
         if speaks && *acks < cx.config.request_packets.max(1) {
             *acks += 1;
             if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {
-                // Not even an empty datagram has room for it: somebody
-                // unproven has had its share. Its next word brings more.
+                // Not even an empty datagram has room for it: the budget of an
+                // unproven peer is used up, until its next datagram.
                 receiver.hush(cx);
                 cx.limit(Limit::Amplification);
             }

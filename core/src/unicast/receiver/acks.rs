@@ -1,4 +1,4 @@
-//! When a receiver speaks, and what it says (UC-2, UC-3, UC-5).
+//! When a receiver acknowledges, and with what (UC-2, UC-3, UC-5).
 
 use super::Receiver;
 use crate::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use crate::unicast::{Event, Limit, Side};
 use crate::wire::unicast::{Ack, Block};
 use alloc::vec::Vec;
 
-/// Bytes a wanted range takes at most: windows end below 2²¹ numbers.
+/// Maximum bytes of a requested range: windows end below 2²¹ numbers.
 const RANGE: usize = 6;
 
-/// What makes an acknowledgement leave.
+/// What causes an acknowledgement to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::unicast) enum Cause {
-    /// Its time has come.
+    /// It is due.
     Due,
-    /// A datagram leaves anyway.
+    /// A datagram is sent anyway.
     Company,
 }
 
 impl Receiver {
-    /// Data arrived: an acknowledgement is due, at once when it is `urgent`.
+    /// Data arrived: an acknowledgement is due, at once when `urgent`.
     pub(super) fn arrived(&mut self, urgent: bool, cx: &mut Cx<'_>) {
         let config = cx.config;
         let at = if config.to_the_letter() {
-            // At once, unless the last one is not long ago: then by the task.
+            // At once, unless the last one was recent: then by the task.
             let earliest =
                 self.last_ack.map(|at| at + config.task_interval.scaled(config.time_scale));
             earliest.filter(|at| *at > cx.now).unwrap_or(cx.now)
@@ -39,10 +39,10 @@ impl Receiver {
         self.hurry_if_window_moved(cx);
     }
 
-    /// The sender asks for an acknowledgement now. It has sent all up to
-    /// `sent`, more than a round trip ago: what is not here is missing.
+    /// The sender requests an acknowledgement now. It sent everything up to
+    /// `sent` more than a round trip ago, so what is not here is missing.
     pub(in crate::unicast) fn probed(&mut self, sent: u64, cx: &mut Cx<'_>) {
-        // Whoever asks waits for something: that opens a closing one again.
+        // The sender waits for something: that reopens a closing entry.
         self.state.touch(cx, self.conn, Side::Receiver);
         if !cx.config.to_the_letter() {
             self.show(sent.min(self.promised), cx.now);
@@ -55,8 +55,8 @@ impl Receiver {
         self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
     }
 
-    /// Room behind the first missing number, in messages and bytes. What was
-    /// promised once stays promised.
+    /// The room beyond the first missing number, in messages and bytes. It
+    /// never falls below what was announced before.
     fn promise(&mut self, cx: &Cx<'_>) -> (u64, u64) {
         let messages = u64::from(cx.config.recv_messages).saturating_sub(self.untaken_messages);
         self.promised = self.promised.max(self.next() - 1 + messages);
@@ -65,8 +65,8 @@ impl Receiver {
         (self.promised + 1 - self.next(), bytes)
     }
 
-    /// A sender that waits for room must not wait for the delay: once a
-    /// quarter of the window has been consumed, it is told.
+    /// A sender that waits for room must not wait for the delay: once a quarter
+    /// of the window has been consumed, it is told.
     pub(super) fn hurry_if_window_moved(&mut self, cx: &mut Cx<'_>) {
         self.promise(cx);
         let (told, told_bytes) = self.told;
@@ -79,7 +79,7 @@ impl Receiver {
         }
     }
 
-    /// True when there is something to say now.
+    /// True when there is something to send now.
     pub(in crate::unicast) fn must_speak(&self, cause: Cause, cx: &Cx<'_>) -> bool {
         let now = cx.now;
         let may_ask = self.asking || !cx.config.to_the_letter();
@@ -94,14 +94,14 @@ impl Receiver {
         due || (asks && may_ask)
     }
 
-    /// The task of the text (UC-5): whatever is missing is asked for.
+    /// The task (UC-5): whatever is missing is requested.
     pub(in crate::unicast) fn task(&mut self, now: Instant) {
         self.gaps.hasten_fresh(now);
         self.asking = self.is_busy();
     }
 
-    /// Puts the acknowledgement into a datagram: false when it has to wait
-    /// for the next one.
+    /// Adds the acknowledgement to a datagram; false when it has to wait for
+    /// the next one.
     pub(in crate::unicast) fn speak(
         &mut self,
         packer: &mut Packer,
@@ -130,7 +130,7 @@ impl Receiver {
         packer.push(Block::Ack(ack), more)
     }
 
-    /// Takes note of what has been said.
+    /// Records what has been sent.
     fn said(&mut self, ack: &Ack, cx: &mut Cx<'_>) {
         let (peer, conn, upto, newest) = (cx.peer, self.conn, ack.upto, ack.newest);
         self.told = (self.promised, self.taken_bytes);
@@ -147,15 +147,15 @@ impl Receiver {
         cx.fx.event(Event::Requested { peer, conn, from: *from, to: *to, count, ranges });
     }
 
-    /// What was to be said may not be: not before the peer speaks again, and
-    /// requests not before the longest timeout.
+    /// What was to be sent must not be: it waits until the peer sends
+    /// something, and requests wait for the longest timeout.
     pub(in crate::unicast) fn hush(&mut self, cx: &Cx<'_>) {
         self.ack_due = None;
         self.ask_after = cx.now + cx.config.rto_max.scaled(cx.config.time_scale);
     }
 
-    /// As many datagrams of requests as may leave in one turn have left;
-    /// the rest follows a moment later.
+    /// As many datagrams of requests as one turn may have were sent; the rest
+    /// follows a moment later.
     pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
         let letter = cx.config.to_the_letter();
         if (self.asking || !letter) && self.gaps.next_due().is_some_and(|due| due <= cx.now) {

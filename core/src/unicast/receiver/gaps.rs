@@ -1,4 +1,4 @@
-//! Which numbers are missing, and when each is to be asked for (again).
+//! Which numbers are missing, and when each is to be requested (again).
 
 use alloc::collections::VecDeque;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -9,20 +9,20 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     last: u64,
-    /// How often it was asked for, and when last.
+    /// How many times it was requested, and when last.
     asked: u32,
     asked_at: Instant,
     due: Instant,
 }
 
-/// Missing numbers as ranges. Every operation costs the logarithm of their
-/// count, so half of a large window may be missing.
+/// Missing numbers, as ranges. Every operation takes logarithmic time in their
+/// number, so even half of a large window may be missing.
 #[derive(Debug, Clone, Default)]
 pub(in crate::unicast) struct Gaps {
     by_first: BTreeMap<u64, Gap>,
     agenda: BTreeSet<(Instant, u64)>,
-    /// Gaps nobody has asked for, with the number of the datagram that
-    /// showed them.
+    /// Gaps that were not requested yet, with the number of the datagram that
+    /// revealed them.
     fresh: VecDeque<(u64, u64, u64)>,
     missing: u64,
 }
@@ -37,20 +37,20 @@ impl Gaps {
         self.by_first.is_empty()
     }
 
-    /// When the next one wants to be asked for.
+    /// When the next one is to be requested.
     pub(in crate::unicast) fn next_due(&self) -> Option<Instant> {
         self.agenda.first().map(|(due, _)| *due)
     }
 
-    /// `first..=last` is missing since the `datagram`-th datagram; to be
-    /// asked for at `due` at the latest.
+    /// `first..=last` is missing since the `datagram`-th datagram, and is to be
+    /// requested at `due` at the latest.
     pub(super) fn open(&mut self, first: u64, last: u64, due: Instant, datagram: u64) {
         self.insert(first, Gap { last, asked: 0, asked_at: Instant::ZERO, due });
         self.fresh.push_back((datagram, first, last));
         self.missing += last - first + 1;
     }
 
-    /// `seq` has arrived. The instant it was asked for, if exactly once.
+    /// `seq` has arrived. Returns when it was requested, if exactly once.
     pub(super) fn fill(&mut self, seq: u64) -> Option<Instant> {
         let (&first, &gap) = self.by_first.range(..=seq).next_back()?;
         if gap.last < seq {
@@ -78,7 +78,7 @@ impl Gaps {
         }
     }
 
-    /// Every gap that was not yet asked for is due now.
+    /// All gaps that were not requested yet are due now.
     pub(super) fn hasten_fresh(&mut self, now: Instant) {
         while let Some((_, first, last)) = self.fresh.pop_front() {
             self.hasten(first, last, now);

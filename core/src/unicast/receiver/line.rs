@@ -1,4 +1,4 @@
-//! Messages put in order, parts put together: the receive window (UC-1).
+//! Puts messages in order and reassembles parts: the receive window (UC-1).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -6,28 +6,28 @@ use alloc::vec::Vec;
 use crate::unicast::Rejection;
 use crate::wire::unicast::{Message, Order, Payload};
 
-/// A number behind the first missing one.
+/// A number beyond the first missing one.
 #[derive(Debug, Clone)]
 enum Place {
     Missing,
-    /// Here, and not yet delivered.
+    /// Received, and not delivered yet.
     Waiting(Message),
-    /// Here, and delivered at once.
+    /// Received, and delivered at once.
     Gone,
 }
 
-/// Parts of a message so far, in order.
+/// The parts of a message received so far, in order.
 #[derive(Debug, Clone)]
 struct Parts {
     bytes: Vec<u8>,
     order: Order,
-    /// The number of the first.
+    /// The number of the first part.
     first: u64,
-    /// Too long or headless: the rest is thrown away.
+    /// Too long, or without its first part: the rest is discarded.
     spoilt: bool,
 }
 
-/// A message for the application, and the last number it had.
+/// A complete message, and its last number.
 #[derive(Debug, Clone)]
 pub(super) struct Whole {
     pub(super) seq: u64,
@@ -35,12 +35,13 @@ pub(super) struct Whole {
     pub(super) payload: Payload,
 }
 
-/// Everything behind the numbers already delivered.
+/// Everything beyond the numbers already delivered.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// The first number that has not arrived.
     next: u64,
-    /// `next`, `next + 1`, …: empty while everything comes in order.
+    /// The numbers `next`, `next + 1`, …: empty while everything arrives in
+    /// order.
     places: VecDeque<Place>,
     parts: Option<Parts>,
     /// Bytes in `places` and in `parts`.
@@ -80,20 +81,20 @@ impl Line {
             || !matches!(self.places.get((seq - self.next) as usize), None | Some(Place::Missing))
     }
 
-    /// Numbers delivered at once, behind the first missing one.
+    /// Numbers delivered at once, beyond the first missing one.
     pub(super) fn gone(&self) -> Vec<u64> {
         let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, Place::Gone));
         gone.map(|(index, _)| self.next + index as u64).collect()
     }
 
     /// The numbers of a message whose end is missing: they are acknowledged,
-    /// and lost if the line is dropped.
+    /// and lost if the entry is dropped.
     pub(super) fn unfinished(&self) -> Option<(u64, u64)> {
         self.parts.as_ref().map(|parts| (parts.first, self.next - 1))
     }
 
-    /// Takes number `seq`, which is not here yet. `out` gets whatever that
-    /// completes.
+    /// Adds number `seq`, which was not received before. `out` gets the
+    /// messages that this completes.
     pub(super) fn put(
         &mut self,
         seq: u64,
@@ -121,7 +122,7 @@ impl Line {
         Ok(())
     }
 
-    /// Delivers what now follows without a gap.
+    /// Delivers what follows without a gap now.
     fn drain(&mut self, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
         let mut result = Ok(());
         while let Some(Place::Waiting(_) | Place::Gone) = self.places.front() {
@@ -136,7 +137,7 @@ impl Line {
         result
     }
 
-    /// The next number is here.
+    /// The next number has arrived.
     fn advance(&mut self, message: Message, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
         let seq = self.next;
         self.next += 1;
@@ -157,7 +158,8 @@ impl Line {
     ) -> Result<(), Rejection> {
         let mut result = Ok(());
         if self.parts.is_some() != continues {
-            // The head of this one, or the tail of the last one, is not there.
+            // The first part of this message, or the last part of the one
+            // before, is missing.
             result = Err(Rejection::BadParts);
             self.parts = Some(Parts { bytes: Vec::new(), order, first: seq, spoilt: continues });
         }
@@ -181,14 +183,14 @@ impl Line {
         result
     }
 
-    /// Delivers the at-once message that `index` is a part of, if all parts
+    /// Delivers the at-once message that `index` is a part of, if all its parts
     /// are here.
     fn at_once(&mut self, index: usize, out: &mut impl FnMut(Whole)) {
         let message = |i: usize| match self.places.get(i) {
             Some(Place::Waiting(message)) if message.order == Order::AtOnce => Some(message),
             _ => None,
         };
-        // Forward first: parts that come in order end this at once.
+        // Forward first: for parts that arrive in order this ends at once.
         let mut last = index;
         while message(last).is_some_and(|m| m.more) {
             last += 1;
@@ -201,7 +203,7 @@ impl Line {
             && message(last).is_some_and(|m| first == last || m.continues);
         let bytes: usize = (first..=last).filter_map(message).map(|m| m.payload.len()).sum();
         if !ends || bytes > self.max_message {
-            return; // Incomplete, or told as wrong when its turn comes.
+            return; // Incomplete, or reported as wrong in its turn.
         }
         let mut payload = Payload::new();
         let mut joined = Vec::with_capacity(if first == last { 0 } else { bytes });

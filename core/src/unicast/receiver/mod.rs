@@ -1,5 +1,5 @@
-//! The receiving half of a connection: a window, its gaps, and what to tell
-//! the sender of them.
+//! The receiving half of a connection: a window, its gaps, and what to tell the
+//! sender about them.
 
 mod acks;
 mod gaps;
@@ -26,38 +26,40 @@ pub(super) struct Receiver {
     /// The highest number that arrived, and when.
     newest: u64,
     newest_at: Instant,
-    /// The highest number there is, as far as we know.
+    /// The highest number known to exist.
     shown: u64,
     /// Datagrams with data so far.
     datagrams: u64,
-    /// Delivered and not yet consumed.
+    /// Delivered and not consumed yet.
     untaken_messages: u64,
     untaken_bytes: u64,
-    /// Bytes ever consumed: the window of bytes moves with it.
+    /// Total bytes consumed: the window of bytes moves with it.
     taken_bytes: u64,
-    /// The highest number there ever was room for.
+    /// The highest number that was ever announced as having room.
     promised: u64,
     /// `promised` and `taken_bytes` at the last acknowledgement.
     told: (u64, u64),
-    /// When the pending acknowledgement leaves at the latest.
+    /// When the pending acknowledgement is to be sent at the latest.
     ack_due: Option<Instant>,
     last_ack: Option<Instant>,
-    /// More is missing than fitted; not to be asked for before this.
+    /// No requests before this, because more is missing than fitted into the
+    /// last one.
     ask_after: Instant,
-    /// The task of the text is asking.
+    /// The task is making requests.
     asking: bool,
-    /// The sender has ended it with this number.
+    /// The last number, from the sender's CLOSE.
     closed_at: Option<u64>,
 }
 
 impl Receiver {
-    /// An entry that delivers `next` first, or what a tomb remembers.
+    /// An entry whose first number to deliver is `next`, or the one in its
+    /// tombstone.
     pub(super) fn open(conn: Conn, next: u64, tomb: Option<&Tomb>, cx: &mut Cx<'_>) -> Self {
         let (next, early) = tomb.map_or((next, &[][..]), |tomb| (tomb.next, &tomb.early[..]));
         let (peer, side) = (cx.peer, Side::Receiver);
         cx.fx.event(Event::Opened { peer, conn, side, next });
         let promised = next - 1 + u64::from(cx.config.recv_messages);
-        // What was delivered at once before is here; the rest is missing.
+        // What was delivered at once before has arrived; the rest is missing.
         let (mut gaps, mut newest) = (Gaps::default(), next - 1);
         for seq in early {
             if *seq > newest + 1 {
@@ -107,28 +109,28 @@ impl Receiver {
         self.newest
     }
 
-    /// The highest number there is, as far as is known.
+    /// The highest number known to exist.
     pub(super) const fn shown(&self) -> u64 {
         self.shown
     }
 
-    /// Bytes that wait here for others.
+    /// Bytes that wait for earlier ones.
     pub(super) const fn held_bytes(&self) -> u64 {
         self.line.early_bytes() + self.line.part_bytes()
     }
 
-    /// Delivered and not yet consumed: messages and bytes.
+    /// Delivered and not consumed yet: messages and bytes.
     pub(super) const fn untaken(&self) -> (u64, u64) {
         (self.untaken_messages, self.untaken_bytes)
     }
 
-    /// A datagram with data of this connection begins.
+    /// The data of this connection in one datagram begins.
     pub(super) fn datagram(&mut self) {
         self.datagrams += 1;
     }
 
     /// Takes the messages of a block (UC-11). `thin`: the datagram is much
-    /// larger than they are, so what waits must not hold on to it.
+    /// larger than the messages, so those that wait must not keep its memory.
     pub(super) fn data(&mut self, data: Data, thin: bool, rtt: &mut Rtt, cx: &mut Cx<'_>) {
         self.state.touch(cx, self.conn, Side::Receiver);
         let (conn, from, to, again) = (self.conn, data.seq, data.last(), data.again);
@@ -154,14 +156,15 @@ impl Receiver {
         }
         self.gaps.overtaken(self.datagrams, u64::from(cx.config.reorder), cx.now);
         if again {
-            // A repair says that the sender waits: no time for politeness.
+            // A retransmission means that the sender is waiting: request the
+            // gaps without delay.
             self.gaps.hasten_fresh(cx.now);
         }
         let urgent = duplicates.is_some() || wrong.is_some() || data.first || again;
         self.arrived(urgent, cx);
     }
 
-    /// Takes one number; `Ok(false)` if it was here before.
+    /// Takes one message; `Ok(false)` if it was received before.
     fn message(
         &mut self,
         seq: u64,
@@ -178,9 +181,9 @@ impl Receiver {
         }
         let bytes = message.payload.len() as u64;
         let early = seq != self.line.next();
-        // What comes in its turn never waits for room that early ones hold:
-        // they wait for it. So the bound is twice the window, and a sender
-        // that keeps to the window stays within it once.
+        // A message in order never waits for room that early ones take: they
+        // wait for it. So the bound is twice the window, but a sender that
+        // keeps to its window stays within one.
         let kept = self.untaken_bytes + self.line.part_bytes();
         let held = if early { self.line.early_bytes() } else { 0 };
         if kept + held + bytes > cx.config.recv_bytes
@@ -220,8 +223,8 @@ impl Receiver {
         result.map(|()| true)
     }
 
-    /// Everything behind what was known, up to `seq`, is missing; to be asked
-    /// for at `due` at the latest.
+    /// All numbers beyond what was known, up to `seq`, are missing; to be
+    /// requested at `due` at the latest.
     fn show(&mut self, seq: u64, due: Instant) {
         if seq > self.shown {
             self.gaps.open(self.shown + 1, seq, due, self.datagrams);
@@ -237,8 +240,8 @@ impl Receiver {
         self.hurry_if_window_moved(cx);
     }
 
-    /// CLOSE: true when the entry is to go now (UC-9); otherwise it goes
-    /// when everything before it has been delivered.
+    /// Handles CLOSE: true when the entry is to be removed now (UC-9);
+    /// otherwise it is removed when everything before has been delivered.
     pub(super) fn close(&mut self, close: Close) -> bool {
         self.closed_at = Some(close.last);
         close.abandoned || self.is_finished()
@@ -249,7 +252,7 @@ impl Receiver {
         self.closed_at.is_some_and(|last| self.next() > last)
     }
 
-    /// The entry is gone; what remains is a tomb.
+    /// Removes the entry and leaves a tombstone.
     pub(super) fn bury(self, why: Ending, cx: &mut Cx<'_>) {
         let end = match why {
             Ending::Finished | Ending::Abandoned => End::Finished,
@@ -259,7 +262,7 @@ impl Receiver {
         *cx.held -= self.held_bytes();
         let (peer, conn, side, last) = (cx.peer, self.conn, Side::Receiver, self.next() - 1);
         if let Some((from, to)) = self.line.unfinished() {
-            // Its parts are acknowledged, so the sender cannot name it.
+            // Its parts are acknowledged, so the sender cannot report it.
             cx.counters.undelivered += 1;
             cx.fx.event(Event::Undelivered { peer, conn, from, to });
         }
@@ -267,14 +270,14 @@ impl Receiver {
         cx.bury(conn, self.next(), self.line.gone(), end);
     }
 
-    /// When a timer of its own is due: acknowledgement or request.
+    /// The next deadline of its own timers: acknowledgements and requests.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         let ask = self.gaps.next_due().filter(|_| !config.to_the_letter());
         let ask = ask.map(|due| due.max(self.ask_after));
         [self.ack_due, ask].into_iter().flatten().min()
     }
 
-    /// True when the task of the text has something to do here.
+    /// True when the task has something to do here.
     pub(super) fn is_busy(&self) -> bool {
         !self.gaps.is_empty()
     }

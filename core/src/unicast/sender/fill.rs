@@ -1,4 +1,4 @@
-//! What a sender puts into the datagrams of a turn.
+//! Fills the datagrams of a turn with a sender's messages.
 
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ impl Slot {
 }
 
 impl Sender {
-    /// True when something is to be sent again.
+    /// True when something is to be retransmitted.
     pub(in crate::unicast) fn has_again(&self) -> bool {
         !self.again.is_empty()
     }
@@ -31,8 +31,8 @@ impl Sender {
         Data { conn: self.conn, seq, first, again, token, messages: Vec::new() }
     }
 
-    /// Puts what is to be sent again into a datagram, as far as it fits:
-    /// successive numbers share a block.
+    /// Adds retransmissions to a datagram, as far as they fit: successive
+    /// numbers share a block.
     pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
         while let Some((&seq, &why)) = self.again.first_key_value() {
             let mut data = self.block(seq, true);
@@ -64,8 +64,8 @@ impl Sender {
         }
     }
 
-    /// Puts messages that were never sent into a datagram, as far as it and
-    /// the windows allow.
+    /// Adds messages that were never sent to a datagram, as far as it and the
+    /// windows allow.
     pub(in crate::unicast) fn fill_new(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
         let allowed = self.allowed();
         let mut data = self.block(self.next, false);
@@ -73,7 +73,8 @@ impl Sender {
         let (mut takes, mut bytes) = (0, 0);
         let index = (self.next - self.base) as usize;
         if let Some(slot) = self.window.get(index) {
-            // Neighbours are alike: one guess saves growing step by step.
+            // Successive messages are alike: guessing once saves growing step
+            // by step.
             let alike = left / message_len(slot.payload.len());
             let waiting = (self.window.len() - index).min(alike + 1);
             let within = (self.limit + 1).saturating_sub(self.next);
@@ -95,7 +96,7 @@ impl Sender {
             return;
         }
         if data.seq == self.base {
-            // Nothing was under way, so nobody owed us a word.
+            // Nothing was in flight, so no answer was due.
             self.waiting_since = Some(cx.now);
         }
         self.flight += bytes;
@@ -107,7 +108,7 @@ impl Sender {
         packer.push(Block::Data(data), takes);
     }
 
-    /// Bytes that may be under way.
+    /// Maximum bytes in flight.
     fn allowed(&self) -> u64 {
         self.limit_bytes.min(self.congestion.bytes())
     }
@@ -121,7 +122,7 @@ impl Sender {
         })
     }
 
-    /// A question for the receiver's window, where one is due.
+    /// Adds a probe of the receiver's window, if one is due.
     pub(in crate::unicast) fn fill_probe(&mut self, packer: &mut Packer, cx: &Cx<'_>) {
         let probe = Block::Probe { conn: self.conn, sent: self.highest_sent() };
         if self.ask_window && packer.push(probe, 0) {

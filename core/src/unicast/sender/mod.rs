@@ -15,8 +15,8 @@ use super::{Config, Conn, Event, Limit, Order, Output, Refusal, Rejection, Room,
 use crate::time::Instant;
 use crate::wire::unicast::{Ack, Payload, Request};
 
-/// Bytes a message's number, marks and block may take of a datagram: what a
-/// part of a long message leaves free.
+/// Bytes of a datagram that a message's number, flags and block may take: a
+/// part of a long message must leave them free.
 const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
 
 /// A message that is not acknowledged.
@@ -35,37 +35,37 @@ struct Slot {
 pub(super) struct Sender {
     pub(super) conn: Conn,
     pub(super) state: State,
-    /// The messages `base`, `base + 1`, …: first those under way, then those
-    /// that have not been sent. `base - 1` is HA.
+    /// The messages `base`, `base + 1`, …: first those in flight, then those
+    /// not sent yet. `base - 1` is HA.
     window: VecDeque<Slot>,
     base: u64,
-    /// The next to be sent for the first time; `next - 1` is HS.
+    /// The next number to be sent for the first time; `next - 1` is HS.
     next: u64,
-    /// Bytes in the window, and how many of them are under way.
+    /// Bytes in the window, and how many of them are in flight.
     bytes: u64,
     flight: u64,
-    /// The receiver's room: the highest number, and bytes behind HA.
+    /// The receiver's room: the highest number, and bytes beyond HA.
     limit: u64,
     limit_bytes: u64,
     congestion: Window,
     /// The receiver knows the connection.
     known: bool,
-    /// What it wants to see with the first message.
+    /// The token it wants back with the first message.
     token: Option<u64>,
-    /// It asked for the first message and may miss all the others.
+    /// It requested the first message and may miss all others.
     opening: bool,
-    /// What is to be sent again in this turn.
+    /// What is to be retransmitted in this turn.
     again: BTreeMap<u64, Why>,
     /// The highest number the receiver is known to have.
     newest: u64,
-    /// When something was last sent, when something last moved, and when the
-    /// peer was last silent for no reason of ours.
+    /// When something was last sent, when there was last progress, and since
+    /// when we have been waiting for the peer.
     sent_at: Instant,
     moved_at: Instant,
     waiting_since: Option<Instant>,
-    /// Probes since something moved.
+    /// Probes since the last progress.
     probes: u32,
-    /// The window of the receiver is to be asked for.
+    /// The receiver's window is to be probed.
     ask_window: bool,
     /// HA and HS at the last run of the task (UC-4).
     pair: (u64, u64),
@@ -102,17 +102,17 @@ impl Sender {
         }
     }
 
-    /// HA: all up to here are acknowledged.
+    /// HA: everything up to this is acknowledged.
     pub(super) const fn highest_acked(&self) -> u64 {
         self.base - 1
     }
 
-    /// HS: all up to here were sent.
+    /// HS: everything up to this was sent.
     pub(super) const fn highest_sent(&self) -> u64 {
         self.next - 1
     }
 
-    /// The last number given to a message.
+    /// The last number assigned to a message.
     pub(super) fn last(&self) -> u64 {
         self.highest_acked() + self.window.len() as u64
     }
@@ -122,23 +122,23 @@ impl Sender {
         self.limit
     }
 
-    /// Bytes kept, and of these under way.
+    /// Bytes buffered, and how many of them are in flight.
     pub(super) const fn bytes(&self) -> (u64, u64) {
         (self.bytes, self.flight)
     }
 
-    /// Bytes that were not sent yet.
+    /// Bytes that are not sent yet.
     pub(super) const fn unsent(&self) -> u64 {
         self.bytes - self.flight
     }
 
-    /// What the window would still take.
+    /// The free space of the send window.
     pub(super) fn room(&self, config: &Config) -> Room {
         let messages = u64::from(config.send_messages).saturating_sub(self.window.len() as u64);
         Room { messages, bytes: config.send_bytes.saturating_sub(self.bytes) }
     }
 
-    /// Numbers a message and keeps it, or gives it back.
+    /// Numbers a message and buffers it, or returns it.
     pub(super) fn send(&mut self, payload: Payload, order: Order, cx: &mut Cx<'_>) {
         let part = part_size(cx.config);
         let room = self.room(cx.config);
@@ -173,7 +173,7 @@ impl Sender {
         }
     }
 
-    /// The receiver's word (UC-2, UC-5).
+    /// Handles an acknowledgement (UC-2, UC-5).
     pub(super) fn ack(&mut self, ack: Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
         let sent = self.highest_sent();
         let beyond = ack.wanted.last().is_some_and(|(_, last)| *last > sent);
@@ -185,8 +185,9 @@ impl Sender {
         self.token = None;
         self.heard(cx);
         if ack.upto < self.highest_acked() {
-            // Overtaken by a later one; or of a receiver that began anew and
-            // waits for what we no longer have, which is no life.
+            // Overtaken by a later one; or from a receiver that started again
+            // and waits for what we no longer have, which does not keep the
+            // connection alive.
             return;
         }
         self.state.heard(cx.now);
@@ -206,13 +207,14 @@ impl Sender {
         cx.trace(|peer| Event::Acked { peer, conn, highest_acked, highest_sent: sent });
         self.want(&ack.wanted, rtt, cx);
         if core::mem::take(&mut self.opening) && self.has_unacked() && !cx.config.to_the_letter() {
-            // Its window is open now; the highest one shows it the rest.
+            // Its window is open now; the highest number shows it what it
+            // misses.
             self.resend_tail();
         }
         self.writable(cx);
     }
 
-    /// A round trip, if `newest` was sent once and is news.
+    /// Measures a round trip, if `newest` is new and was sent only once.
     fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
         if ack.newest <= self.newest || ack.newest < self.base {
             return;
@@ -222,15 +224,16 @@ impl Sender {
             return;
         }
         let whole = cx.now.since(slot.sent_at);
-        // A delay longer than the whole is a lie; the whole is then the trip.
+        // A delay longer than the whole time is a lie; then the whole time
+        // counts.
         let delay = crate::time::Duration::from_micros(ack.delay);
         rtt.sample(if delay < whole { whole - delay } else { whole });
         let (smoothed, variation, timeout) = (rtt.smoothed(), rtt.variation(), rtt.timeout(0));
         cx.trace(|peer| Event::Rtt { peer, smoothed, variation, timeout });
     }
 
-    /// Forgets all up to `upto`; the bytes this frees. What it costs depends
-    /// on what is forgotten, never on what is kept (decision 2).
+    /// Drops everything up to `upto`; returns the bytes this frees. The cost
+    /// depends on what is dropped, never on what is kept (decision 2).
     fn forget(&mut self, upto: u64) -> u64 {
         let mut freed = 0;
         while self.base <= upto {
@@ -246,7 +249,8 @@ impl Sender {
         freed
     }
 
-    /// Marks what the receiver misses, and nothing else (UC-5).
+    /// Marks for retransmission what the receiver reports missing, and nothing
+    /// else (UC-5).
     fn want(&mut self, wanted: &[(u64, u64)], rtt: &Rtt, cx: &mut Cx<'_>) {
         let most = cx.config.answer_messages as usize;
         for (first, last) in wanted {
@@ -256,10 +260,11 @@ impl Sender {
                     return cx.limit(Limit::AnswerMessages);
                 }
                 let slot = &self.window[(seq - self.base) as usize];
-                // What left less than a round trip ago cannot have been
-                // missed yet: this request was sent before, or twice. The
-                // shortest there ever was for what left once; for a repair,
-                // which is asked for again by the clock, the usual one.
+                // What was sent less than a round trip ago cannot have been
+                // missed yet: the request was sent before, or twice. For a
+                // first transmission the shortest round trip ever measured
+                // counts; for a retransmission, which is requested again by a
+                // timer, the smoothed one.
                 let trip = if slot.sends > 1 { rtt.smoothed() } else { rtt.least() };
                 if slot.sent_at + trip.ratio(7, 8) <= cx.now {
                     self.again.insert(seq, Why::Missing);
@@ -279,12 +284,13 @@ impl Sender {
         }
     }
 
-    /// The receiver does not know the connection (UC-10): only the first
-    /// message that is still kept goes out, marked as the first.
+    /// The receiver does not know the connection (UC-10): sends only the first
+    /// message that is still buffered, marked as the first.
     pub(super) fn first_wanted(&mut self, request: Request, rtt: &Rtt, cx: &Cx<'_>) {
         let told = self.token == Some(request.token);
         if cx.config.prove && told && self.is_fresh(self.base, rtt, cx.now) {
-            // Each datagram that came before the proof was answered so.
+            // Each datagram that arrived before the proof caused such a
+            // request.
             return;
         }
         self.known = false;
@@ -297,21 +303,22 @@ impl Sender {
         if self.base < self.next {
             self.again.insert(self.base, Why::First);
         } else {
-            // A window that was closed before belongs to an entry that is gone.
+            // A window that was announced before belongs to an entry that is
+            // gone.
             let config = cx.config;
             self.limit = self.limit.max(self.base - 1 + u64::from(config.initial_messages));
             self.limit_bytes = self.limit_bytes.max(config.initial_flight);
         }
     }
 
-    /// Sent less than a round trip ago.
+    /// True when a number was sent less than a round trip ago.
     fn is_fresh(&self, seq: u64, rtt: &Rtt, now: Instant) -> bool {
         let slot = self.window.get((seq - self.base) as usize);
         slot.is_some_and(|slot| slot.sends > 0 && now < slot.sent_at + rtt.smoothed())
     }
 
-    /// The receiver heard nothing of it before it knew us ([`Config::prove`]):
-    /// nothing is lost, and all goes out as it did at first.
+    /// The receiver ignored everything before it knew us ([`Config::prove`]):
+    /// nothing is lost, and everything is sent as if for the first time.
     fn begin_anew(&mut self) {
         let sent = (self.next - self.base) as usize;
         self.window.range_mut(..sent).for_each(|slot| slot.sends = 0);
@@ -319,14 +326,14 @@ impl Sender {
         (self.next, self.flight) = (self.base, 0);
     }
 
-    /// The last word about it: all up to `upto` was delivered.
+    /// The final acknowledgement: everything up to `upto` was delivered.
     pub(super) fn settle(&mut self, upto: u64) {
         if upto <= self.highest_sent() {
             self.forget(upto);
         }
     }
 
-    /// Names what nobody has acknowledged; none of it is kept.
+    /// Reports what was never acknowledged; nothing is kept.
     pub(super) fn abandon(&mut self, cx: &mut Cx<'_>) {
         let (peer, conn, from, to) = (cx.peer, self.conn, self.base, self.last());
         if from <= to {
@@ -342,7 +349,7 @@ impl Sender {
     }
 }
 
-/// The longest part of a message that fits a datagram.
+/// The longest part of a message that fits into a datagram.
 pub(super) fn part_size(config: &Config) -> usize {
     let mtu = config.mtu.clamp(200, 65_000) as usize;
     mtu - OVERHEAD - config.seal.len()

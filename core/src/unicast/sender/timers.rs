@@ -1,4 +1,4 @@
-//! What a sender does when nothing happens (UC-4, UC-8, UC-12).
+//! The timers of a sender (UC-4, UC-8, UC-12).
 
 use super::Sender;
 use crate::time::{Duration, Instant};
@@ -6,22 +6,23 @@ use crate::unicast::cx::Cx;
 use crate::unicast::rtt::Rtt;
 use crate::unicast::{Config, Ending, Event, Side, Why};
 
-/// Probes without an answer after which a congestion window starts anew.
+/// Unanswered probes after which the congestion window is reset.
 const STALLED: u32 = 3;
 
 impl Sender {
-    /// Something was sent and is not acknowledged: HA < HS.
+    /// True when something was sent and is not acknowledged: HA < HS.
     pub(in crate::unicast) const fn has_unacked(&self) -> bool {
         self.base < self.next
     }
 
-    /// Something waits and nothing is under way that could bring room.
+    /// True when something waits, and nothing is in flight that could bring
+    /// room.
     pub(in crate::unicast) fn is_blocked(&self) -> bool {
         !self.has_unacked() && !self.window.is_empty() && !self.may_send()
     }
 
-    /// The task of the text (UC-4): HA < HS, and both as they were the last
-    /// time, so the highest one is sent again, and only that one.
+    /// The task (UC-4): when HA < HS and both are the same as last time, the
+    /// highest number is retransmitted, and only that one.
     pub(in crate::unicast) fn task(&mut self) {
         let pair = (self.highest_acked(), self.highest_sent());
         if self.has_unacked() && self.pair == pair {
@@ -31,8 +32,8 @@ impl Sender {
         self.pair = pair;
     }
 
-    /// The highest one sent is to go again: of those the receiver has room
-    /// for, because before its first word we can only guess how many.
+    /// Retransmits the highest number sent, among those the receiver has room
+    /// for: before its first answer we can only guess how many those are.
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
@@ -42,9 +43,9 @@ impl Sender {
         }
     }
 
-    /// The receiver may be silent on purpose for longer than is worth waiting
-    /// on a fast path: then it is asked before anything is sent again. It
-    /// answers a question, and a first message, at once.
+    /// True when the receiver may be silent on purpose for longer than it is
+    /// worth waiting on a fast path: then it is probed before anything is
+    /// retransmitted. It answers a probe, and a first message, at once.
     fn asks_first(&self, rtt: &Rtt, config: &Config) -> bool {
         let polite = config.ack_delay.scaled(config.time_scale);
         self.known && self.probes == 0 && polite > rtt.smoothed().ratio(1, 2)
@@ -60,7 +61,7 @@ impl Sender {
         Some(self.sent_at.max(self.moved_at) + rtt.probe(self.probes, polite))
     }
 
-    /// The same as the task, timed by the round trip and backing off.
+    /// The same as the task, timed by the round trip and with back-off.
     pub(in crate::unicast) fn probe(&mut self, rtt: &Rtt, cx: &mut Cx<'_>) {
         if self.probe_at(rtt, cx.config).is_none_or(|at| at > cx.now) {
             return;
@@ -74,7 +75,7 @@ impl Sender {
         if self.has_unacked() && !asks {
             self.resend_tail();
             if !self.known {
-                // Nobody knows whether the first one ever arrived.
+                // It is unknown whether the first message ever arrived.
                 self.again.entry(self.base).or_insert(Why::First);
             }
         } else {
@@ -82,14 +83,14 @@ impl Sender {
         }
     }
 
-    /// When silence becomes an event.
+    /// When the peer counts as unreachable.
     fn unreachable_at(&self, config: &Config) -> Option<Instant> {
         let waits = (self.has_unacked() || self.is_blocked()) && !self.state.is_closing();
         let since = self.waiting_since.filter(|_| waits)?;
         Some(since + config.unreachable.scaled(config.time_scale))
     }
 
-    /// The peer was heard.
+    /// Something was received from the peer.
     pub(in crate::unicast) fn heard(&mut self, cx: &mut Cx<'_>) {
         if self.waiting_since.is_some() {
             self.waiting_since = Some(cx.now);
@@ -99,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// Silence and reaping. `Some(true)`: CLOSED with everything
+    /// Handles silence and reaping. `Some(true)`: CLOSED, with everything
     /// acknowledged; `Some(false)`: CLOSED without.
     pub(in crate::unicast) fn reap(&mut self, cx: &mut Cx<'_>) -> Option<bool> {
         if self.unreachable_at(cx.config).is_some_and(|at| at <= cx.now) {
@@ -110,13 +111,14 @@ impl Sender {
         }
         let closed = self.state.reap(cx, self.conn, Side::Sender);
         let done = self.window.is_empty();
-        // The text waits for the deadline; who closes on purpose need not.
+        // The design waits for the deadline; a connection closed on purpose
+        // need not.
         let asked = self.state.ending() == Some(Ending::Asked);
         let early = asked && done && !cx.config.to_the_letter();
         (closed || early).then_some(done)
     }
 
-    /// The earliest of its deadlines, those of the task left out.
+    /// The earliest of its deadlines, except those of the task.
     pub(in crate::unicast) fn deadline(&self, rtt: &Rtt, config: &Config) -> Option<Instant> {
         let probe = self.probe_at(rtt, config).filter(|_| !config.to_the_letter());
         let ends = [self.unreachable_at(config), self.state.deadline(config)];
