@@ -1,19 +1,19 @@
-//! Every limit and interval of the router, by name.
+//! The limits and intervals of the router.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 
-/// How a push finds its servent.
+/// How a push is routed to its servent.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PushRouting {
-    /// Back along the way the hit came (RT-3).
+    /// Along the route the hit came by, backwards (RT-3).
     #[default]
     Standard,
-    /// To everybody who ever brought a hit of that servent (RT-4).
+    /// To every neighbour that ever forwarded a hit of that servent (RT-4).
     Broadcast,
 }
 
@@ -22,97 +22,101 @@ pub enum PushRouting {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Queries of others are passed on. Who does not is a leaf.
+    /// Forward the queries of others. A node that does not is a leaf.
     pub relay: bool,
-    /// Searches of ours and of our leaves go farther step by step until enough
-    /// is found (RT-18); without this they flood.
+    /// Dynamic queries: searches of ours and of our leaves are extended step by
+    /// step until enough is found (RT-18); without this they flood.
     pub dynamic: bool,
-    /// Results with which a dynamic search is content.
+    /// Results after which a dynamic query ends.
     pub enough: u32,
-    /// Results with which a dynamic search for a leaf is content when its words
-    /// turn out rare.
+    /// Results after which a dynamic query for a leaf ends when its words turn
+    /// out to be rare.
     pub enough_rare: u32,
-    /// The largest TTL of a dynamic search.
+    /// The largest TTL of a dynamic query.
     pub deep_ttl: u8,
-    /// Neighbours that a dynamic search asks first: those whose keywords promise
-    /// something.
+    /// Neighbours that a dynamic query asks first: those whose keyword tables
+    /// match.
     pub probe_links: u32,
-    /// Time a dynamic search gives each neighbour it asked, before it goes on.
+    /// Time a dynamic query waits for each neighbour it asked before it
+    /// continues.
     pub step_every: Duration,
-    /// A dynamic search ends after so long.
+    /// Maximum duration of a dynamic query.
     pub search_life: Duration,
-    /// Dynamic searches at one time.
+    /// Maximum number of concurrent dynamic queries.
     pub deepenings: u32,
-    /// Dynamic searches of one leaf at one time.
+    /// Maximum number of concurrent dynamic queries of one leaf.
     pub deepenings_per_leaf: u32,
-    /// Keywords of leaves are told to other ultrapeers at most so often.
+    /// Minimum time between two updates of other ultrapeers about the keywords
+    /// of our leaves.
     pub merge_every: Duration,
-    /// How a push finds its servent.
+    /// How a push is routed to its servent.
     pub push_routing: PushRouting,
-    /// Neighbours at one time; at most 4 000.
+    /// Maximum number of neighbours; at most 4 000.
     pub links: u32,
-    /// A query is remembered at least so long, and at most twice (RT-1).
+    /// A query is remembered for at least this time, and at most twice that
+    /// (RT-1).
     pub query_life: Duration,
-    /// The way to a servent, for pushes, is remembered at least so long, and at
-    /// most twice (RT-3).
+    /// The route to a servent, for pushes, is remembered for at least this
+    /// time, and at most twice that (RT-3).
     pub push_life: Duration,
-    /// What must not come twice is remembered at least so long, and at most
-    /// twice (RT-12).
+    /// Ids for detecting duplicates are remembered for at least this time, and
+    /// at most twice that (RT-12).
     pub duplicate_life: Duration,
-    /// Queries remembered for one neighbour within [`Config::query_life`]. More
-    /// of them are not passed on: what others were promised is never forgotten for
-    /// somebody who floods (RT-5).
+    /// Maximum number of queries remembered for one neighbour within
+    /// [`Config::query_life`]. Further ones are not forwarded: a neighbour that
+    /// floods never makes us forget what others rely on (RT-5).
     pub queries_per_link: u32,
-    /// Whatever else is remembered for one neighbour: ways of pushes, hits,
-    /// pings.
+    /// Maximum number of other entries remembered for one neighbour: routes of
+    /// pushes, hits, pings.
     pub entries_per_link: u32,
-    /// TTL and hops together are clamped to this.
+    /// The sum of TTL and hops is clamped to this.
     pub max_ttl: u8,
     /// A message with a TTL or hops above this is dropped.
     pub hard_ttl: u8,
-    /// Payload bytes of a message that is passed on.
+    /// Maximum payload bytes of a message that is forwarded.
     pub relayed: u32,
-    /// Payload bytes of a query that is passed on.
+    /// Maximum payload bytes of a query that is forwarded.
     pub relayed_query: u32,
-    /// Payload bytes of a hit that is passed on.
+    /// Maximum payload bytes of a hit that is forwarded.
     pub relayed_hit: u32,
-    /// Hits for one query that one neighbour brings and somebody else gets
-    /// (RT-21).
+    /// Maximum number of hits for one query of somebody else that one neighbour
+    /// may send (RT-21).
     pub hits_per_query: u32,
-    /// Bytes of the hits for one query that one neighbour brings and somebody
-    /// else gets (RT-21).
+    /// Maximum bytes of the hits for one query of somebody else that one
+    /// neighbour may send (RT-21).
     pub hit_bytes_per_query: u32,
-    /// Bytes given to the host for one neighbour that have not left.
+    /// Maximum bytes given to the host for one neighbour and not sent yet.
     pub window: u32,
-    /// Bytes for one neighbour that wait until it takes them.
+    /// Maximum bytes queued for one neighbour.
     pub queue: u32,
-    /// A neighbour that takes nothing for so long is given up.
+    /// A neighbour that reads nothing for this long is disconnected.
     pub stall: Duration,
-    /// Pongs remembered of one neighbour.
+    /// Pongs remembered per neighbour.
     pub pongs: u32,
-    /// Pongs that answer one ping.
+    /// Maximum number of pongs that answer one ping.
     pub pongs_per_ping: u32,
-    /// A neighbour's pings are answered at most so often.
+    /// Minimum time between two answered pings of a neighbour.
     pub ping_answer: Duration,
-    /// Each neighbour is pinged so often; never when this is zero, and then
-    /// nobody is given up for its silence.
+    /// Interval of pings to each neighbour; zero: never, and then no neighbour
+    /// is disconnected for being silent.
     pub ping_every: Duration,
-    /// A neighbour silent for so long is given up.
+    /// A neighbour that is silent for this long is disconnected.
     pub silence: Duration,
-    /// Improper messages after which a neighbour is given up.
+    /// Improper messages after which a neighbour is disconnected.
     pub strikes: u32,
-    /// Pushes obeyed for one target in [`Config::push_window`].
+    /// Maximum number of pushes obeyed for one target within
+    /// [`Config::push_window`].
     pub pushes_per_target: u32,
     /// Time within which the pushes for one target are counted.
     pub push_window: Duration,
-    /// Targets whose pushes are counted; when there are more, no further one
-    /// is obeyed for that time.
+    /// Maximum number of targets whose pushes are counted; when there are more,
+    /// no further one is obeyed for that time.
     pub push_targets: u32,
-    /// Entries of a neighbour's keyword table.
+    /// Maximum number of entries of a neighbour's keyword table.
     pub keyword_entries: u32,
-    /// Searches of ours at one time.
+    /// Maximum number of our own concurrent searches.
     pub searches: u32,
-    /// An event for every message, not only for what went wrong.
+    /// Emit an event for every message, not only for faults.
     pub trace_messages: bool,
     /// Divides every interval.
     pub time_scale: u32,

@@ -1,4 +1,4 @@
-//! Sums over everything the router did.
+//! Counters of the router.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,29 +11,29 @@ use crate::wire::gnutella::Kind;
 /// Kinds of messages.
 const KINDS: usize = Kind::ALL.len();
 
-/// Sums since the beginning.
+/// Totals since the start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
     received: [u64; KINDS],
     sent: [u64; KINDS],
-    /// Made with the first that is dropped: a world has ten thousand routers,
-    /// and most kinds are never dropped by most of them.
+    /// Allocated with the first message that is dropped: a world has ten
+    /// thousand routers, and most of them never drop most kinds.
     dropped: [Option<Box<Reasons>>; KINDS],
 }
 
-/// How many were dropped, by their reasons.
+/// How many messages were dropped, by reason.
 type Reasons = [u64; Why::ALL.len()];
 
-/// What happened to the messages of a kind.
+/// What happened to the messages of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KindCount {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
-    /// Came from neighbours.
+    /// Received from neighbours.
     pub received: u64,
-    /// Left for neighbours, ours and others'; for each of them one.
+    /// Sent to neighbours, our own and forwarded; counted once per neighbour.
     pub sent: u64,
-    /// Were dropped, and why.
+    /// Dropped, by reason.
     pub dropped: Vec<(Why, u64)>,
 }
 
@@ -50,13 +50,13 @@ impl Counters {
         self.dropped[index(kind)].get_or_insert_default()[why as usize] += 1;
     }
 
-    /// How many messages of a kind came.
+    /// How many messages of a kind were received.
     #[must_use]
     pub const fn received_of(&self, kind: Kind) -> u64 {
         self.received[index(kind)]
     }
 
-    /// How many messages of a kind left.
+    /// How many messages of a kind were sent.
     #[must_use]
     pub const fn sent_of(&self, kind: Kind) -> u64 {
         self.sent[index(kind)]
@@ -68,7 +68,7 @@ impl Counters {
         self.dropped[index(kind)].as_ref().map_or(0, |reasons| reasons[why as usize])
     }
 
-    /// All of it, by kind.
+    /// All counters, by kind.
     #[must_use]
     pub fn by_kind(&self) -> Vec<KindCount> {
         let count = |kind: Kind| KindCount {

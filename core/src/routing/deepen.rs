@@ -1,11 +1,12 @@
-//! Searches that go farther step by step (RT-18).
+//! Dynamic queries: searches that are extended step by step (RT-18).
 //!
-//! An ultrapeer leads its own searches and those of its leaves. First the
-//! leaves are asked whose keywords fit, and the neighbours whose keywords
-//! promise an answer within a single link. Then one neighbour after the other
-//! is asked with a TTL that should bring what is still missing, judged by what
-//! has come from how many; while nothing comes, more of them at a time. It ends
-//! when there are results enough, when nobody is left, or when its time is up.
+//! An ultrapeer controls its own searches and those of its leaves. First it
+//! asks the leaves whose keywords match, and, with a single hop, the neighbours
+//! whose keyword tables match. Then it asks one neighbour after the other with
+//! the TTL that should bring the results still missing, estimated from the
+//! results so far and the number of servents reached; while nothing is found,
+//! several neighbours at a time. It ends when there are enough results, when no
+//! neighbour is left, or when its time is up.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -18,43 +19,43 @@ use crate::id::Guid;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Message, Query};
 
-/// Servents a search is meant to reach at most, as long as nothing is found.
+/// Servents a search shall reach at most while nothing is found.
 const WIDEST: u64 = 50_000;
-/// Neighbours asked at a time, at most.
+/// Maximum number of neighbours asked at a time.
 const WIDTH: usize = 8;
-/// The TTL of the first neighbours that are asked in full; those one link away
-/// have been probed.
+/// The TTL for the first neighbours that are asked in full; those one hop away
+/// have been probed already.
 const SHALLOW: u8 = 2;
 
-/// All searches that are led here.
+/// All searches controlled here.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deepenings {
     all: BTreeMap<Guid, Deepening>,
-    /// When each goes on.
+    /// When each continues.
     due: BTreeSet<(Instant, Guid)>,
 }
 
-/// A search that is led.
+/// A search controlled here.
 #[derive(Debug, Clone)]
 struct Deepening {
     query: Query,
-    /// Whose it is, and the hops it leaves with.
+    /// Where it came from, and the hops it is sent with.
     from: Route,
     hops: u8,
     until: Instant,
-    /// Who was asked in full.
+    /// The neighbours asked in full.
     asked: Vec<Route>,
-    /// Servents it should have reached.
+    /// Estimate of the servents it has reached.
     reached: u64,
     results: u32,
-    /// Steps so far, results before the last, and neighbours it asked.
+    /// Steps so far, results before the last one, and neighbours it asked.
     steps: u8,
     before: u32,
     width: usize,
 }
 
 impl Deepenings {
-    /// When the next one goes on.
+    /// When the next search continues.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
@@ -66,21 +67,21 @@ impl Deepenings {
         }
     }
 
-    /// Somebody has heard enough.
+    /// The search is not needed any more.
     pub(super) fn end(&mut self, guid: Guid) {
         self.all.remove(&guid);
         self.due.retain(|(_, other)| *other != guid);
     }
 
-    /// The next that is due.
+    /// Takes the next search that is due.
     fn take(&mut self, now: Instant) -> Option<Guid> {
         let due = self.due.first().copied().filter(|(at, _)| *at <= now)?;
         self.due.remove(&due);
         Some(due.1)
     }
 
-    /// Makes room: nobody leads more than `each` for one leaf, nor more than
-    /// `most` in all. The oldest ends.
+    /// Makes room: ends the oldest search when one source has more than `each`,
+    /// or all together have more than `most`.
     fn make_room(&mut self, from: Route, (each, most): (u32, u32)) {
         let oldest = |fits: &dyn Fn(&Deepening) -> bool, most: u32| {
             let those = self.all.iter().filter(|(_, search)| fits(search));
@@ -94,15 +95,15 @@ impl Deepenings {
     }
 }
 
-/// Servents that a query reaches over a neighbour, each of them having so many
-/// links.
+/// Servents that a query reaches through one neighbour, if each of them has
+/// this many links.
 fn horizon(links: u32, ttl: u8) -> u64 {
     let fan = u64::from(links.clamp(2, 64)) - 1;
     (0..ttl.min(8)).map(|far| fan.pow(far.into())).sum()
 }
 
-/// The TTL that reaches so many over a neighbour, up to the largest of this
-/// step.
+/// The TTL that reaches `wanted` servents through one neighbour, up to the
+/// maximum of this step.
 fn depth(link: &Link, (wanted, most): (u64, u8), config: &Config) -> u8 {
     let takes = link.neighbour.max_ttl.unwrap_or(u8::MAX);
     let most = most.min(config.deep_ttl).min(takes).max(1);
@@ -111,15 +112,16 @@ fn depth(link: &Link, (wanted, most): (u64, u8), config: &Config) -> u8 {
 }
 
 impl Deepening {
-    /// Results that are enough. A leaf is content with less for words that
-    /// have turned out rare: half of all neighbours could not bring more.
+    /// True when there are enough results. For a leaf fewer are enough when its
+    /// words turn out to be rare: asking the remaining neighbours would not
+    /// bring more.
     fn enough(&self, left: usize, config: &Config) -> bool {
         let rare = self.from != Route::LOCAL && self.asked.len() >= left;
         let wanted = if rare { config.enough_rare } else { config.enough };
         self.results >= wanted
     }
 
-    /// How many servents each of those left should reach.
+    /// How many servents each of the remaining neighbours should reach.
     fn share(&self, left: usize, config: &Config) -> u64 {
         let missing = u64::from(config.enough.saturating_sub(self.results));
         let wanted = match u64::from(self.results) {
@@ -131,14 +133,14 @@ impl Deepening {
 }
 
 impl Router {
-    /// True when a query of this neighbour is led here.
+    /// True when queries of this neighbour are controlled here.
     pub(super) fn leads(&self, slot: u32) -> bool {
         self.config.relay
             && self.config.dynamic
             && self.links.at(slot).is_some_and(|link| !link.neighbour.relays)
     }
 
-    /// Leads a search that is ours, or that a leaf has sent.
+    /// Starts to control a search of ours, or of a leaf.
     pub(super) fn lead(
         &mut self,
         now: Instant,
@@ -170,7 +172,7 @@ impl Router {
         }
     }
 
-    /// Neighbours that a search can still be sent to.
+    /// The neighbours that a search can still be sent to.
     fn left(&self, search: &Deepening) -> Vec<u32> {
         let fits = |link: &&Link| {
             search.hops < self.config.max_ttl
@@ -182,7 +184,7 @@ impl Router {
         self.links.iter().filter(fits).filter_map(|link| link.route.slot()).collect()
     }
 
-    /// Asks those within one link whose keywords promise something.
+    /// Asks, with a single hop, the neighbours whose keyword tables match.
     fn probe(
         &mut self,
         now: Instant,
@@ -215,14 +217,14 @@ impl Router {
         }
     }
 
-    /// The next step of a search is due when answers from so far had their
-    /// time to come.
+    /// Schedules the next step of a search for when the answers to the last one
+    /// have had time to arrive.
     fn go_on_after(&mut self, now: Instant, guid: Guid, ttl: u8) {
         let step = self.config.step_every.ratio(ttl.into(), 1).scaled(self.config.time_scale);
         self.deepenings.due.insert((now + step.max(Duration::from_millis(1)), guid));
     }
 
-    /// Asks the next neighbours, unless that is not needed any more.
+    /// Asks the next neighbours, unless there are enough results.
     fn go_deeper(&mut self, now: Instant, guid: Guid, fx: &mut Effects) {
         let Some(mut search) = self.deepenings.all.remove(&guid) else { return };
         let left = self.left(&search);
@@ -231,14 +233,14 @@ impl Router {
             return;
         }
         if left.is_empty() {
-            // Ours goes on with the next neighbour that comes.
+            // Our own search continues with the next neighbour that connects.
             if search.from == Route::LOCAL {
                 self.deepenings.all.insert(guid, search);
             }
             return;
         }
         let idle = search.results == search.before;
-        // Its answers find their way for as long as it is asked.
+        // Its hits must find their way back for as long as it runs.
         let mark = self.marks.of_id(guid);
         if self.queries.renew(now, mark, search.from).is_err() {
             return;
@@ -249,7 +251,7 @@ impl Router {
         let farthest = farthest.min(self.config.max_ttl - search.hops);
         search.steps = search.steps.saturating_add(1);
         let wanted = (search.share(left.len(), &self.config), farthest);
-        // Not always the same one first.
+        // Do not always start with the same neighbour.
         let first = usize::from(guid.0[0]) % left.len();
         let mut deepest = 1;
         for at in 0..search.width.min(left.len()) {
@@ -265,15 +267,15 @@ impl Router {
         self.go_on_after(now, guid, deepest);
     }
 
-    /// Searches whose time has come go on.
+    /// Continues the searches that are due.
     pub(super) fn deepen(&mut self, now: Instant, fx: &mut Effects) {
         while let Some(guid) = self.deepenings.take(now) {
             self.go_deeper(now, guid, fx);
         }
     }
 
-    /// A new neighbour is somebody left to ask for searches of ours that have
-    /// asked all others.
+    /// A new neighbour can be asked by those of our searches that have asked
+    /// all others.
     pub(super) fn wake_searches(&mut self, now: Instant) {
         let waits = |guid: &Guid| !self.deepenings.due.iter().any(|(_, other)| other == guid);
         let waiting: Vec<Guid> = self.deepenings.all.keys().copied().filter(waits).collect();

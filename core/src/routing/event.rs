@@ -1,4 +1,4 @@
-//! What the router says of itself.
+//! The events of the router.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -11,8 +11,8 @@ use super::{Verdict, Why};
 use crate::id::{ConnId, Guid};
 use crate::wire::gnutella::Kind;
 
-/// Something that happened in the overlay. Those marked *traced* are only
-/// told when [`super::Config::trace_messages`] asks; everything is counted in
+/// Something that happened in the overlay. Events marked *traced* are only
+/// emitted with [`super::Config::trace_messages`]; everything is counted in
 /// [`super::Counters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
@@ -20,24 +20,24 @@ use crate::wire::gnutella::Kind;
 pub enum Event {
     /// There is a new neighbour.
     Opened { conn: ConnId, peer: SocketAddr, agent: String },
-    /// It is gone.
+    /// A neighbour is gone.
     Closed { conn: ConnId, why: Ending },
-    /// Traced: what became of a message. `ttl` and `hops` as they came.
+    /// Traced: the verdict on a message. `ttl` and `hops` are as received.
     Judged { conn: ConnId, guid: Guid, kind: Kind, ttl: u8, hops: u8, verdict: Verdict },
-    /// Traced: a message of our own left for these.
+    /// Traced: a message of our own was sent to these neighbours.
     Sent { guid: Guid, kind: Kind, ttl: u8, to: Vec<ConnId> },
-    /// Traced: a message was dropped because its neighbour takes too little.
+    /// Traced: a message was dropped because its neighbour reads too slowly.
     Overflow { conn: ConnId, guid: Guid, kind: Kind },
-    /// Another connection than the one we know the servent by brings its id:
-    /// one of the two is wrong about it.
+    /// A servent's id came from another connection than the one we know it by:
+    /// one of the two is wrong.
     Conflict { conn: ConnId, servent: Guid },
-    /// A neighbour's keyword table is whole.
+    /// A neighbour's keyword table is complete.
     Keywords { conn: ConnId, filled: u32, entries: u32 },
-    /// The generations of a table changed: so many entries are in the older
-    /// one now.
+    /// The generations of a table changed: so many entries are in the older one
+    /// now.
     Turned { table: Which, entries: u64 },
-    /// A limit of the configuration was reached; told once for each turn of
-    /// the tables.
+    /// A limit of the configuration was reached; reported once per generation
+    /// of the tables.
     Limit { conn: ConnId, why: Why },
 }
 
@@ -58,23 +58,23 @@ impl Event {
     }
 }
 
-/// A table.
+/// The tables of the router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
-    /// Queries: duplicates, and the ways of their hits.
+    /// Queries: for duplicates, and for the routes of their hits.
     Queries,
-    /// Servents: the ways of pushes.
+    /// Servents: the routes of pushes.
     Servents,
-    /// Every connection's own servents, for pushes to all of them.
+    /// The servents seen on each connection, for pushes to all of them.
     Holders,
     Pings,
     Pongs,
     Hits,
     Pushes,
-    /// How much was answered to a query.
+    /// How many hits each query has had.
     Answers,
-    /// Queries that came with a single link to go, and may come again.
+    /// Queries that came with a TTL of 1 and may come again.
     Probed,
 }
 
@@ -85,8 +85,8 @@ pub enum Which {
 pub enum Ending {
     /// The connection broke or was closed.
     Lost,
-    /// It said goodbye.
+    /// It sent a Bye.
     Bye { code: u16, text: String },
-    /// We did.
+    /// We sent a Bye.
     Given { code: u16 },
 }

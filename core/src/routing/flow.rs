@@ -1,40 +1,41 @@
-//! What waits for a neighbour that takes less than there is for it.
+//! The queue of messages for a neighbour that reads slowly.
 //!
-//! Bounded in bytes. What is worth most leaves first, what is worth least is
-//! dropped first: queries before pings, pongs, hits and pushes; among hits
-//! those that have come far, among queries those that have not.
+//! Limited in bytes. The most valuable message is sent first, the least
+//! valuable is dropped first: queries before pings, pongs, hits and pushes; of
+//! hits, those with more hops are worth more, of queries those with fewer.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::wire::gnutella::{Kind, Message};
 
-/// Classes, the cheapest first.
+/// Classes of messages, the least valuable first.
 const CLASSES: usize = 5;
-/// Hops told apart within a class.
+/// Hop counts distinguished within a class.
 const HOPS: usize = 8;
 
-/// Messages for one neighbour.
+/// The messages for one neighbour.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flow {
-    /// Given to the host and not left yet.
+    /// Given to the host and not sent yet.
     under_way: u64,
     waiting: Vec<VecDeque<Message>>,
     bytes: u64,
 }
 
 impl Flow {
-    /// Bytes that wait here.
+    /// Bytes in the queue.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes the host has.
+    /// Bytes the host has not sent yet.
     pub(super) const fn under_way(&self) -> u64 {
         self.under_way
     }
 
-    /// True when a message may leave at once; it then counts as under way.
+    /// True when a message may be sent at once; it is then counted as given to
+    /// the host.
     pub(super) fn leave(&mut self, message: &Message, window: u32) -> bool {
         let now = self.bytes == 0 && self.under_way < u64::from(window);
         if now {
@@ -43,14 +44,14 @@ impl Flow {
         now
     }
 
-    /// Keeps a message for later; what had to go for it.
+    /// Queues a message; returns the messages dropped for it.
     pub(super) fn keep(&mut self, message: &Message, most: u32) -> Vec<Message> {
         if self.waiting.is_empty() {
             self.waiting = alloc::vec![VecDeque::new(); CLASSES * HOPS];
         }
         self.bytes += message.len() as u64;
-        // In memory of its own: a small message must not keep the large
-        // piece alive that it came in.
+        // In memory of its own: a small message must not keep the large buffer
+        // that it came in.
         self.waiting[worth(message)].push_back(message.detached());
         let mut dropped = Vec::new();
         while self.bytes > u64::from(most) {
@@ -62,12 +63,12 @@ impl Flow {
         dropped
     }
 
-    /// What the host still has; true when that is less than before.
+    /// Sets what the host has not sent yet; true when that is less than before.
     pub(super) fn backlog(&mut self, bytes: u64) -> bool {
         core::mem::replace(&mut self.under_way, bytes) > bytes
     }
 
-    /// The next message that may leave.
+    /// The next message that may be sent.
     pub(super) fn next(&mut self, window: u32) -> Option<Message> {
         if self.bytes == 0 || self.under_way >= u64::from(window) {
             return None;
@@ -80,7 +81,7 @@ impl Flow {
     }
 }
 
-/// Which queue a message waits in: the first is the cheapest.
+/// The queue a message waits in: the first is the least valuable.
 fn worth(message: &Message) -> usize {
     let hops = usize::from(message.hops).min(HOPS - 1);
     let (class, within) = match message.kind() {

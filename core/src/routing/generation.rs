@@ -1,11 +1,11 @@
-//! One generation of a table: what was put in between two moments.
+//! One generation of a table: what was inserted between two instants.
 //!
-//! A key is 96 bits of a keyed hash, so a stranger can neither choose where
-//! it lands nor make two keys meet, and an entry is 16 bytes. A table is
-//! cut into shards once it is large: growing and dropping go shard by shard
-//! and never take long. Whether something is *not* there, which is asked for
-//! every new message and of both generations, is read off a byte an entry and
-//! rarely leads to the entries themselves.
+//! A key is 96 bits of a keyed hash, so a stranger can neither choose its
+//! position nor make two keys collide, and an entry is 16 bytes. A large table
+//! is split into shards, so that growing and dropping it takes only short
+//! steps. Whether something is *not* there, which is looked up for every new
+//! message and in both generations, is answered by one control byte per entry,
+//! and rarely requires reading the entries.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,10 +16,10 @@ use super::route::Route;
 
 /// Shards of a large table.
 const SHARDS: usize = 256;
-/// Entries from which a table is large.
+/// Entries from which a table is split.
 const LARGE: usize = 4_096;
 
-/// What is remembered of a key.
+/// The key of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark([u32; 3]);
 
@@ -28,7 +28,7 @@ impl Mark {
         Self([hash as u32, (hash >> 32) as u32, (hash >> 64) as u32])
     }
 
-    /// Where it belongs within a shard.
+    /// Its position within a shard.
     const fn home(self) -> u64 {
         self.0[0] as u64 | (self.0[1] as u64) << 32
     }
@@ -38,17 +38,17 @@ impl Mark {
     }
 }
 
-/// A mark and where it came from.
+/// A key and the route it came by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     mark: Mark,
     route: Route,
 }
 
-/// A part of a table. Never iterated but to be split.
+/// A part of a table. Never iterated, except to split it.
 pub(super) type Shard = HashTable<Entry>;
 
-/// What was put in between two moments.
+/// What was inserted between two instants.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Generation {
     shards: Vec<Shard>,
@@ -60,13 +60,13 @@ impl Generation {
         self.len
     }
 
-    /// Bytes of its entries and of what leads to them.
+    /// Memory of its entries and of their tables, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let entries: usize = self.shards.iter().map(HashTable::allocation_size).sum();
         entries + self.shards.len() * size_of::<Shard>()
     }
 
-    /// The shard of a mark. There is one or there are [`SHARDS`].
+    /// The shard of a key. There is one, or there are [`SHARDS`].
     fn shard(&self, mark: Mark) -> Option<&Shard> {
         self.shards.get(mark.shard(self.shards.len().max(1)))
     }
@@ -76,14 +76,14 @@ impl Generation {
         Some(found.route)
     }
 
-    /// The route of a mark, to change.
+    /// The route of a key, mutable.
     pub(super) fn get_mut(&mut self, mark: Mark) -> Option<&mut Route> {
         let at = mark.shard(self.shards.len().max(1));
         let found = self.shards.get_mut(at)?.find_mut(mark.home(), |entry| entry.mark == mark)?;
         Some(&mut found.route)
     }
 
-    /// Puts in a mark that is not there.
+    /// Inserts a key that is not there.
     pub(super) fn insert(&mut self, mark: Mark, route: Route) {
         if self.shards.is_empty() {
             self.shards.push(Shard::new());
@@ -103,7 +103,7 @@ impl Generation {
         }
     }
 
-    /// What is to be dropped, piece by piece.
+    /// Its shards, to be freed one by one.
     pub(super) fn into_shards(self) -> Vec<Shard> {
         self.shards
     }
@@ -125,7 +125,8 @@ mod tests {
         for size in [0, 1, 7, 100, 5_000, 40_000_u64] {
             let (mut ours, mut model) = (Generation::default(), BTreeMap::<u64, Route>::new());
             for n in 0..size {
-                // Few different homes: long runs, around the end too.
+                // Few different positions: long runs, also across the end of
+                // the table.
                 let low = if rng.chance(1, 2) { u64::from(u32::MAX) } else { rng.below(1 << 32) };
                 let hash = u128::from(low) | u128::from(n) << 32;
                 let route = Route::new(n as u32 % 4_000, n as u32 % 1_000);

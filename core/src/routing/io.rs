@@ -1,4 +1,4 @@
-//! What goes into the router and what comes out of it.
+//! The inputs and outputs of the router.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -10,70 +10,72 @@ use serde::{Deserialize, Serialize};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::wire::gnutella::{FrameError, Hit, Keywords, Kind, Message, PayloadError, Push, Query};
 
-/// Something for the router.
+/// Something that happened to the router.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// A handshake is done.
+    /// A handshake is complete.
     Opened { conn: ConnId, peer: SocketAddr, neighbour: Neighbour },
-    /// A message came.
+    /// A message was received.
     Message { conn: ConnId, message: Message },
-    /// A message came that makes no sense.
+    /// A malformed message was received.
     Improper { conn: ConnId, kind: Kind, why: PayloadError },
-    /// The neighbour's stream cannot be read any further.
+    /// The stream of a neighbour cannot be parsed any further.
     Broken { conn: ConnId, why: Breakage },
-    /// So many bytes of what was sent to a neighbour have not left yet.
+    /// So many bytes for a neighbour are still unsent.
     Backlog { conn: ConnId, bytes: u64 },
     /// The connection is gone.
     Closed { conn: ConnId },
-    /// Where we can be reached, if at all, and what we share.
+    /// Where we can be reached, if at all, and how much we share.
     Ourselves { servent: Guid, listen: Option<SocketAddrV4>, files: u32, kilobytes: u32 },
-    /// The keywords of what we share, all of them.
+    /// The complete keyword table of what we share.
     Keywords { table: Keywords },
-    /// Search for something. `guid` is new.
+    /// Start a search. `guid` is new.
     Search { guid: Guid, query: Query },
-    /// Neighbours that come are not asked any more; hits still are welcome.
+    /// Do not send a search to new neighbours any more; hits are still
+    /// accepted.
     EndSearch { guid: Guid },
-    /// Answer a query of somebody else's. `hops` are the query's.
+    /// Answer another's query. `hops` are the query's.
     Answer { guid: Guid, hops: u8, hit: Hit },
-    /// Ask a servent that cannot be reached to connect. `guid` is new. `via`
-    /// is a neighbour that is said to know the way, should we not.
+    /// Ask a servent that cannot be reached to connect. `guid` is new. `via` is
+    /// a neighbour said to have a route, in case we have none.
     Push { guid: Guid, push: Push, via: Option<ConnId> },
-    /// Pass a push on to a neighbour that we are the proxy of: somebody asks
-    /// for it otherwise than over the overlay. `guid` is new.
+    /// Pass a push on to a neighbour whose proxy we are: it was requested by
+    /// other means than the overlay. `guid` is new.
     Proxied { guid: Guid, push: Push },
-    /// Say goodbye to everybody.
+    /// Say goodbye to all neighbours.
     Shutdown,
 }
 
-/// What a neighbour told of itself in the handshake.
+/// What a neighbour said about itself in the handshake.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Neighbour {
     pub agent: String,
-    /// It passes queries on; leaves do not.
+    /// It forwards queries; leaves do not.
     pub relays: bool,
     pub ggep: bool,
     pub bye: bool,
     /// It understands vendor messages.
     pub vendor: bool,
-    /// It wants to know the keywords of what we have.
+    /// It accepts our keyword table.
     pub keywords: bool,
-    /// A query that came with a single link to go may come again and go
-    /// farther.
+    /// A query that came with a TTL of 1 may be sent to it again with a larger
+    /// one.
     pub probes: bool,
-    /// How many neighbours it has, and the largest TTL it takes, if it said.
+    /// How many neighbours it has, and the largest TTL it accepts, if it said
+    /// so.
     pub degree: Option<u32>,
     pub max_ttl: Option<u8>,
     /// Where it can be reached.
     pub listen: Option<SocketAddr>,
 }
 
-/// Why a stream cannot be read any further.
+/// Why a stream cannot be parsed any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Breakage {
-    /// An impossible header.
+    /// An invalid header.
     Frame(FrameError),
-    /// A deflated link that is damaged, or unpacks to too much.
+    /// A compressed link that is damaged, or inflates to too much.
     Deflate,
 }
 
@@ -82,76 +84,77 @@ pub enum Breakage {
 pub enum Output {
     /// Send a message to some neighbours.
     Send { to: Vec<ConnId>, message: Message },
-    /// Close, after what was sent before. The router has forgotten it.
+    /// Close, after sending what was written before. The router has forgotten
+    /// it.
     Close { conn: ConnId },
-    /// Somebody asks; answer with [`Input::Answer`] if there is something.
+    /// A query of another; answer with [`Input::Answer`] if there are matches.
     Query { guid: Guid, hops: u8, query: Query },
     /// An answer to a search of ours.
     Hit { guid: Guid, conn: ConnId, from: IpAddr, hops: u8, hit: Hit },
-    /// Somebody wants us to connect and offer a file.
+    /// A client wants us to connect and offer a file.
     Push { index: FileIndex, at: SocketAddrV4 },
-    /// Nobody knows the way to a servent we want a push of.
+    /// No route is known to a servent we want to send a push.
     NoWay { servent: Guid },
-    /// Somebody can be reached there.
+    /// A host that can be reached.
     Host { at: SocketAddrV4 },
 }
 
-/// What becomes of a message: decided once, in one place.
+/// The decision on a message, made once, in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It goes on to these, TTL one less, hops one more. A query is looked
-    /// at here besides.
+    /// It is forwarded to these neighbours, with TTL one less and hops one
+    /// more. A query is also answered here.
     Forward { to: Vec<ConnId> },
-    /// It ends here and was meant for us.
+    /// It ends here and is for us.
     Local,
-    /// It ends here and is of no use.
+    /// It is dropped.
     Drop { why: Why },
 }
 
-/// Why a message is of no use.
+/// Why a message is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {
-    /// It came before.
+    /// It was received before.
     Duplicate,
-    /// Nobody asked, or too long ago.
+    /// No request for it is known, or it was too long ago.
     NoRoute,
     /// The connection it should go to is gone.
     RouteGone,
-    /// It should go back to whom it comes from.
+    /// Its route leads back to where it comes from.
     WayItCame,
-    /// It may not travel any further.
+    /// Its TTL does not allow forwarding it.
     TtlSpent,
-    /// It never could.
+    /// It was sent with a TTL of zero.
     TtlZero,
     /// [`super::Config::hard_ttl`]
     TtlTooLarge,
-    /// Larger than what is passed on.
+    /// Too large to be forwarded.
     TooLong,
-    /// Its sender has had all it may have remembered.
+    /// Its sender's quota of remembered entries is used up.
     Quota,
-    /// Enough answers to that query.
+    /// There were enough hits for that query.
     ResultLimit,
     /// Too soon after the one before.
     TooSoon,
-    /// An address that cannot be, or that the teller cannot know.
+    /// An implausible address, or one that its sender cannot know.
     BadAddress,
-    /// A pong nobody asked for.
+    /// A pong that was not requested.
     Unasked,
     /// Too many pushes for one target.
     PushLimit,
-    /// It makes no sense.
+    /// It is malformed.
     Improper,
-    /// A vendor message we do not know.
+    /// An unknown vendor message.
     Unknown,
     /// The neighbour's queue is full.
     Overflow,
 }
 
 impl Why {
-    /// All of them, in order.
+    /// All reasons, in order.
     pub const ALL: [Self; 17] = [
         Self::Duplicate,
         Self::NoRoute,

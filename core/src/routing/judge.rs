@@ -1,4 +1,4 @@
-//! The verdict, and what follows from it.
+//! The verdict on a message, and carrying it out.
 
 use alloc::vec::Vec;
 
@@ -12,12 +12,12 @@ use crate::wire::gnutella::{
     Body, Hit, Keywords, KeywordsLimits, Kind, Message, Push, Qrp, Query, code,
 };
 
-/// What becomes of a message: a [`Verdict`] with slots for connections.
+/// A [`Verdict`] with slots instead of connections.
 pub(super) enum Fate {
     Forward {
         slots: Vec<u32>,
     },
-    /// The same for a query that was looked at here before.
+    /// The same for a query that was answered here before.
     Onward {
         slots: Vec<u32>,
     },
@@ -27,7 +27,8 @@ pub(super) enum Fate {
     },
 }
 
-/// A verdict, and the Bye code of a neighbour that should not have sent that.
+/// A verdict, and the Bye code for a neighbour that should not have sent the
+/// message.
 pub(super) struct Judgement {
     pub(super) fate: Fate,
     pub(super) strike: Option<u16>,
@@ -43,7 +44,7 @@ impl From<Why> for Judgement {
         Fate::Drop { why }.into()
     }
 }
-/// On to these slots; nobody there means that it ends here.
+/// Forward to these slots; when there are none, it ends here.
 impl From<Vec<u32>> for Judgement {
     fn from(slots: Vec<u32>) -> Self {
         if slots.is_empty() { Fate::Local.into() } else { Fate::Forward { slots }.into() }
@@ -99,7 +100,7 @@ impl Router {
         }
     }
 
-    /// What becomes of a message. Remembers it, and sends nothing.
+    /// Decides on a message. Remembers it, and sends nothing.
     fn judge(&mut self, now: Instant, slot: u32, message: &Message, fx: &mut Effects) -> Judgement {
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let route = link.route;
@@ -135,13 +136,14 @@ impl Router {
         }
     }
 
-    /// TTL and hops of what goes on; `None` when it must not.
+    /// TTL and hops of a forwarded message; `None` when it must not be
+    /// forwarded.
     pub(super) fn step(&self, message: &Message) -> Option<(u8, u8)> {
         let ttl = message.ttl.min(self.config.max_ttl.saturating_sub(message.hops));
         (ttl > 1).then(|| (ttl - 1, message.hops + 1))
     }
 
-    /// Came before (RT-6, RT-8, RT-10); from the same neighbour, that is its
+    /// A duplicate (RT-6, RT-8, RT-10); from the same neighbour, that is a
     /// fault.
     pub(super) fn twice(first: Route, route: Route) -> Judgement {
         let strike = (first == route).then_some(code::DUPLICATES);
@@ -170,15 +172,15 @@ impl Router {
         }
         let last = self.config.dynamic && message.ttl == 1;
         if last && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
-            // It came to see what is here, and may come again.
+            // It came to be answered here only, and may come again.
             let _ = self.probed.put(now, mark, route);
         }
         self.onward(slot, message, query, |_| true).into()
     }
 
-    /// The slots a query goes on to, of those that fit: leaves even at its
-    /// end, other ultrapeers while it has links to go, and those of a leaf not
-    /// at all where its search is led.
+    /// The slots a query is forwarded to, among those that match: leaves even
+    /// with its last hop, ultrapeers while its TTL allows, and none for a
+    /// leaf's query whose search is controlled here.
     fn onward(
         &self,
         slot: u32,
@@ -199,8 +201,8 @@ impl Router {
         slots
     }
 
-    /// A query that was here with a single link to go comes again, to go
-    /// farther: on to the ultrapeers, once.
+    /// A query that was here with a TTL of 1 comes again with a larger one: it
+    /// is forwarded to the ultrapeers, once.
     fn goes_on(
         &mut self,
         now: Instant,
@@ -223,7 +225,7 @@ impl Router {
         Some(slots)
     }
 
-    /// What becomes of a message, for whoever watches.
+    /// The verdict as observers see it.
     fn verdict(&self, fate: &Fate) -> Verdict {
         let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
         match fate {
@@ -257,8 +259,8 @@ impl Router {
         }
         let mark = self.marks.of(&[&guid.0, &servent.0, hit.result_set()]);
         if self.hits.get(mark).is_some() {
-            // Even from the same neighbour no fault of its: many of those
-            // deployed pass on every copy they get.
+            // No fault even when from the same neighbour: many deployed
+            // servents forward every copy they receive.
             return Why::Duplicate.into();
         }
         if way == route {
@@ -267,7 +269,7 @@ impl Router {
         if way != Route::LOCAL && self.links.by_route(way).is_none() {
             return Why::RouteGone.into();
         }
-        // Our own searches hear all that there is.
+        // Our own searches get all hits.
         if way != Route::LOCAL && !self.has_room(now, (guid, route), message.len()) {
             return Why::ResultLimit.into();
         }
@@ -283,8 +285,8 @@ impl Router {
         alloc::vec![slot].into()
     }
 
-    /// Remembers the way to a servent (RT-3), unless another one is alive:
-    /// whoever claims somebody else's id does not get its pushes.
+    /// Remembers the route to a servent (RT-3), unless another one is alive:
+    /// whoever claims another's id does not get its pushes.
     fn learn(&mut self, now: Instant, slot: u32, route: Route, servent: Guid, fx: &mut Effects) {
         let mark = self.marks.of_id(servent);
         let known = self.servents.get(mark);
@@ -296,16 +298,16 @@ impl Router {
             }
             return;
         }
-        // A neighbour without room for more keeps the ways it has.
+        // A neighbour whose quota is used up keeps the routes it has.
         let _ = self.servents.renew(now, mark, route);
     }
 
-    /// Counts a hit against its query and who brought it; false when that is
-    /// enough. Each neighbour has as much, so that none silences another
-    /// (RT-21).
+    /// Counts a hit for its query and the neighbour that sent it; false when
+    /// there are enough. Each neighbour has a quota of its own, so that none
+    /// silences another (RT-21).
     fn has_room(&mut self, now: Instant, (asked, by): (Guid, Route), bytes: usize) -> bool {
         let asked = self.marks.of(&[&asked.0, &by.number().to_le_bytes()]);
-        // Ten bits of hits, twenty-two of bytes.
+        // Ten bits for the number of hits, twenty-two for bytes.
         let sum = self.answers.get(asked).map_or(0, Route::number);
         let (hits, so_far) = (sum >> 22, sum & ((1 << 22) - 1));
         let (hits, so_far) = (hits + 1, so_far.saturating_add(bytes as u32));
@@ -346,7 +348,7 @@ impl Router {
         }
     }
 
-    /// The slots a push has to go to.
+    /// The slots a push is to be sent to.
     pub(super) fn ways(&self, push: &Push, from: Option<Route>) -> Result<Vec<u32>, Why> {
         if self.config.push_routing == PushRouting::Broadcast {
             let has = |link: &&Link| {
@@ -398,7 +400,7 @@ impl Router {
         }
     }
 
-    /// Does what was decided.
+    /// Carries out a verdict.
     fn carry(&mut self, now: Instant, slot: u32, message: Message, fate: Fate, fx: &mut Effects) {
         let (guid, hops) = (message.guid, message.hops);
         match fate {
@@ -407,7 +409,7 @@ impl Router {
                 if let Body::Query(query) = &message.body {
                     fx.output(Output::Query { guid, hops, query: query.clone() });
                 }
-                // To leaves a query goes even at its end.
+                // Leaves get a query even with its last hop.
                 let (ttl, hops) = self.step(&message).unwrap_or((1, hops.saturating_add(1)));
                 self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
                 return;
@@ -443,7 +445,7 @@ impl Router {
         }
     }
 
-    /// Sends to some slots: at once to those that take it, later to the others.
+    /// Sends to some slots, or queues for those that cannot take it now.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -452,7 +454,7 @@ impl Router {
         fx: &mut Effects,
     ) {
         let (window, queue) = (self.config.window, self.config.queue);
-        // Not everybody reads extension blocks.
+        // Not every servent can read extension blocks.
         let bare = |slot: &u32| self.links.at(*slot).is_some_and(|link| !link.neighbour.ggep);
         let bare = slots.iter().any(bare).then(|| message.without_ggep()).flatten();
         let (mut to, mut to_bare) = (Vec::with_capacity(slots.len()), Vec::new());
@@ -491,7 +493,7 @@ impl Router {
     }
 }
 
-/// True for what somebody does who wants too much.
+/// True for reasons that are limits a neighbour exceeds.
 const fn is_limit(why: Why) -> bool {
     matches!(why, Why::TtlTooLarge | Why::TooLong | Why::Quota | Why::ResultLimit | Why::PushLimit)
 }

@@ -1,4 +1,4 @@
-//! Neighbours: which slot each has, and what is known of it.
+//! Neighbours: the slot of each, and what is known about it.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -13,38 +13,38 @@ use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::Keywords;
 
-/// Neighbours of a servent that does not say how many.
+/// The assumed number of neighbours of a servent that does not say.
 const USUAL: u32 = 6;
 
-/// A neighbour.
+/// The state of a neighbour.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     pub(super) conn: ConnId,
     pub(super) peer: SocketAddr,
     pub(super) neighbour: Neighbour,
-    /// What leads back here.
+    /// The route that leads to it.
     pub(super) route: Route,
     pub(super) flow: Flow,
-    /// Its keyword table, when it sent one.
+    /// Its keyword table, if it sent one.
     pub(super) keywords: Option<Box<Keywords>>,
-    /// Queries that have come so far are not wanted there.
+    /// It does not want queries with this many hops or more.
     pub(super) hops_flow: u8,
-    /// The servent to which pushes are passed on here.
+    /// The servent whose pushes are passed on to it.
     pub(super) proxied: Option<Guid>,
     /// Whether it passes pushes on to us.
     pub(super) proxy: Proxy,
-    /// Pongs it brought, the newest last.
+    /// Pongs it sent, the newest last.
     pub(super) pongs: Vec<Kept>,
-    /// The ping that is out, and pongs it may still bring for it.
+    /// Our last ping, and how many pongs it may still send for it.
     pub(super) pinged: Option<Guid>,
     pub(super) pongs_due: u32,
-    /// When a ping of it was answered last.
+    /// When its last answered ping was answered.
     pub(super) answered: Option<Instant>,
-    /// When something came, and when it took something.
+    /// When something was last received, and when it last read something.
     pub(super) heard: Instant,
     pub(super) took: Instant,
     pub(super) strikes: u32,
-    /// Limits it was told of since the tables turned.
+    /// Limits reported since the generations changed.
     told: u32,
     pub(super) received: u64,
     pub(super) sent: u64,
@@ -61,7 +61,7 @@ pub(super) struct Kept {
 }
 
 impl Link {
-    /// True the first time a limit is reached since the tables turned.
+    /// True the first time a limit is reached since the generations changed.
     pub(super) const fn tell(&mut self, why: Why) -> bool {
         let mark = 1 << why as u32;
         let first = self.told & mark == 0;
@@ -69,30 +69,29 @@ impl Link {
         first
     }
 
-    /// The tables have turned: limits are told of again, and strikes are
+    /// The generations changed: limits are reported again, and strikes are
     /// forgiven.
     pub(super) const fn turn(&mut self) {
         (self.told, self.strikes) = (0, 0);
     }
 
-    /// A leaf that has told us its keywords.
+    /// True for a leaf that has sent its keyword table.
     pub(super) fn is_leaf_with_keywords(&self) -> bool {
         !self.neighbour.relays && self.keywords.as_ref().is_some_and(|table| table.is_whole())
     }
 
-    /// True when its keywords say that a query leads to something there.
+    /// True when its keyword table says that a query may match there.
     pub(super) fn promises(&self, criteria: &[u8]) -> bool {
         self.keywords.as_ref().is_some_and(|table| table.is_whole())
             && self.could_match(criteria, true)
     }
 
-    /// How many neighbours it has, as far as it said.
+    /// How many neighbours it has: what it said, or the usual number.
     pub(super) fn degree(&self) -> u32 {
         self.neighbour.degree.unwrap_or(USUAL)
     }
 
-    /// True when a query could lead to something there: without a keyword
-    /// table always.
+    /// True when a query could match there; always without a keyword table.
     pub(super) fn could_match(&self, criteria: &[u8], last: bool) -> bool {
         match &self.keywords {
             Some(table) if table.is_whole() && (last || !self.neighbour.relays) => {
@@ -107,7 +106,7 @@ impl Link {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     slots: Vec<Option<Box<Link>>>,
-    /// How often each slot was used before.
+    /// How many times each slot was used before.
     used: Vec<u32>,
     by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
@@ -119,8 +118,9 @@ impl Links {
         self.open.len()
     }
 
-    /// Gives a neighbour a slot: of the free ones that which `spent` the
-    /// least, so that nobody pays for the one before while another is free.
+    /// Assigns a slot to a neighbour: the free one that has `spent` the least,
+    /// so that a neighbour is not charged for its predecessor while another
+    /// slot is free.
     pub(super) fn open(
         &mut self,
         now: Instant,
@@ -184,12 +184,12 @@ impl Links {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
-    /// The neighbour a route leads to, if it is still the same.
+    /// The neighbour a route leads to, if it is still the same one.
     pub(super) fn by_route(&self, route: Route) -> Option<&Link> {
         self.at(route.slot()?).filter(|link| link.route == route)
     }
 
-    /// All of them, in the order of their slots.
+    /// All neighbours, ordered by slot.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
         self.open.iter().filter_map(|slot| self.at(*slot))
     }

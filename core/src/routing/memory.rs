@@ -1,7 +1,7 @@
 //! A table in two generations.
 //!
-//! What is put in lives at least one life and at most two: when the newer
-//! generation has had its life, the older one is dropped whole.
+//! An entry lives for at least one life and at most two: when the newer
+//! generation has lived its life, the older one is dropped as a whole.
 
 use alloc::vec::Vec;
 use core::hash::Hasher as _;
@@ -14,30 +14,31 @@ use crate::keyed::{IdKey, Key};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// Shards of a dropped generation that are freed at a time.
+/// Shards of a dropped generation that are freed in one step.
 const SWEEP: usize = 8;
-/// How soon the next ones follow.
+/// Time until the next step.
 const BREATH: Duration = Duration::from_millis(1);
 
-/// Makes keys.
+/// Computes the keys of the tables.
 #[derive(Debug, Clone)]
 pub struct Marks {
-    /// For ids, which every message has.
+    /// For GUIDs, which every message has.
     ids: IdKey,
     /// For everything else.
     parts: Key,
 }
 
 impl Marks {
-    /// Under secrets.
+    /// With secrets drawn from `rng`.
     #[must_use]
     pub fn new(rng: &mut Rng) -> Self {
         let parts = Key::new(rng);
-        // Of dice of their own: the router's go on as they always did.
+        // From a fork of the random stream: the router's own numbers stay the
+        // same.
         Self { ids: IdKey::new(&mut rng.fork("marks", 0)), parts }
     }
 
-    /// The key of an id.
+    /// The key of a GUID.
     #[must_use]
     pub fn of_id(&self, id: Guid) -> Mark {
         let (first, second) = id.0.split_at(8);
@@ -45,7 +46,7 @@ impl Marks {
         Mark::of(self.ids.hash(word(first), word(second)))
     }
 
-    /// The key of a few components together (RT-15).
+    /// The key of several components together (RT-15).
     #[must_use]
     pub fn of(&self, parts: &[&[u8]]) -> Mark {
         if let [part] = parts
@@ -57,7 +58,7 @@ impl Marks {
         for part in parts {
             hasher.write(part);
         }
-        // Where one ends and the next begins counts too.
+        // The boundaries of the components count too.
         if parts.len() > 1 {
             for part in parts {
                 hasher.write(&(part.len() as u32).to_le_bytes());
@@ -74,26 +75,27 @@ pub struct Memory {
     quota: u32,
     young: Generation,
     old: Generation,
-    /// When the generations change; `None` while there is nothing.
+    /// When the generations change; `None` while the table is empty.
     turn: Option<Instant>,
-    /// What every slot put into the young generation.
+    /// What each slot has inserted into the newer generation.
     spent: Vec<u32>,
-    /// What is left to be freed of a dropped generation, and when to go on.
+    /// Shards of a dropped generation that are not freed yet, and when to
+    /// continue.
     dying: Vec<Shard>,
     sweep: Option<Instant>,
 }
 
-/// A link has put in as much as it may.
+/// A slot has used up its quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
 impl Memory {
-    /// How long an entry lives at least.
+    /// The minimum lifetime of an entry.
     pub(super) const fn life(&self) -> Duration {
         self.life
     }
 
-    /// An empty one. `quota` is what one slot may put in during a life.
+    /// An empty table. `quota` is what one slot may insert during a life.
     #[must_use]
     pub fn new(life: Duration, quota: u32) -> Self {
         Self {
@@ -108,13 +110,14 @@ impl Memory {
         }
     }
 
-    /// Where something came from.
+    /// The route of a key.
     #[must_use]
     pub fn get(&self, mark: Mark) -> Option<Route> {
         self.young.get(mark).or_else(|| self.old.get(mark))
     }
 
-    /// The same, whether it is young, and when its generation is dropped.
+    /// The route of a key, whether it is in the newer generation, and when that
+    /// generation is dropped.
     pub(super) fn find(&self, mark: Mark) -> Option<(Route, bool, Option<Instant>)> {
         if let Some(route) = self.young.get(mark) {
             return Some((route, true, self.turn.map(|turn| turn + self.life)));
@@ -129,17 +132,17 @@ impl Memory {
         }
     }
 
-    /// Puts in what [`Memory::get`] did not find.
+    /// Inserts a key that [`Memory::get`] did not find.
     ///
     /// # Errors
-    /// When its slot has put in as much as it may.
+    /// When the quota of its slot is used up.
     pub fn put(&mut self, now: Instant, mark: Mark, route: Route) -> Result<(), Full> {
         self.charge(route)?;
         self.fresh(now, mark, route);
         Ok(())
     }
 
-    /// Lets a mark live on from now, by another route perhaps.
+    /// Extends the life of an entry from now, possibly with another route.
     pub(super) fn renew(&mut self, now: Instant, mark: Mark, route: Route) -> Result<(), Full> {
         if let Some(known) = self.young.get_mut(mark) {
             *known = route;
@@ -148,7 +151,7 @@ impl Memory {
         self.put(now, mark, route)
     }
 
-    /// Puts in a number of our own making that nobody is charged for.
+    /// Inserts a number of our own, which is charged to no slot.
     pub(super) fn fresh(&mut self, now: Instant, mark: Mark, route: Route) {
         self.turn.get_or_insert(now + self.life);
         self.young.insert(mark, route);
@@ -167,19 +170,19 @@ impl Memory {
         Ok(())
     }
 
-    /// What a slot has put in since the generations changed.
+    /// What a slot has inserted since the generations changed.
     pub(super) fn spent(&self, slot: u32) -> u32 {
         self.spent.get(slot as usize).copied().unwrap_or(0)
     }
 
-    /// Entries young and old.
+    /// The number of entries, newer and older.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // Of two there are two.
     pub const fn len(&self) -> (usize, usize) {
         (self.young.len(), self.old.len())
     }
 
-    /// Bytes of its slots.
+    /// Memory of its tables, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.young.bytes() + self.old.bytes()
@@ -190,13 +193,13 @@ impl Memory {
         self.turn
     }
 
-    /// When it wants to be run next.
+    /// The next deadline.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
         [self.turn, self.sweep].into_iter().flatten().min()
     }
 
-    /// Does what is due; true when the generations have changed.
+    /// Runs what is due; true when the generations have changed.
     pub fn run(&mut self, now: Instant) -> bool {
         let mut turned = false;
         while let Some(turn) = self.turn.filter(|turn| *turn <= now) {

@@ -1,49 +1,49 @@
-//! The overlay's router: what becomes of every message.
+//! The overlay's router: where each message goes, and what is dropped.
 //!
 //! # The protocol on one page
 //!
-//! A query floods: it goes to every neighbour but the one it came from. Its
-//! hits walk back the way it came, and so a router has to remember where
-//! everything came from, for a time. A push walks the way of a hit once more
-//! towards the servent that sent it.
+//! A query floods: it is forwarded to every neighbour except the one it came
+//! from. Its hits are routed back along the same path, so a router has to
+//! remember for a time where each query came from. A push follows the path of a
+//! hit back to the servent that sent the hit.
 //!
 //! | message | remembered by | for | what is done |
 //! |---|---|---|---|
-//! | query | GUID | 10 min | to all others, and looked at here (RT-1, RT-8) |
+//! | query | GUID | 10 min | to all others, and answered here (RT-1, RT-8) |
 //! | hit | query's GUID, servent, result set | 10 min | to where the query came from; to us if we asked (RT-2, RT-9) |
 //! | push | its own GUID | 10 min | to where a hit of that servent came from; to us if that is us (RT-3, RT-10) |
-//! | – servent | its id | 30 min | the way of pushes; not changed by another connection while the first lives |
-//! | ping | GUID | 10 min | answered with pongs that are remembered, never passed on (RT-6, RT-13) |
+//! | – servent | its id | 30 min | the route of pushes; not changed by another connection while the first lives |
+//! | ping | GUID | 10 min | answered with remembered pongs, never forwarded (RT-6, RT-13) |
 //! | pong | GUID, address | 10 min | remembered (RT-7, RT-13) |
 //! | bye | – | | the neighbour is gone (RT-11) |
 //! | keyword table | – | | decides who gets which query at its last hop (RT-14) |
-//! | vendor message | – | | for us alone: what else it understands, how far queries may come (RT-14) |
+//! | vendor message | – | | for us alone: what else it supports, how many hops queries may have (RT-14) |
 //!
-//! **Tables** have two generations (RT-5): an entry lives one life at least
-//! and two at most, and a generation is dropped at once and freed in small
-//! pieces. Keys are hashed under a secret of ours (RT-15). What is
-//! remembered is a slot and which of its users in turn, so a slot used again
-//! never gets a stranger's answers.
+//! **Tables** have two generations (RT-5): an entry lives for at least one life
+//! and at most two, and a generation is dropped at once and freed in small
+//! steps. Keys are hashed with a secret (RT-15). What is remembered is a slot
+//! and the number of its use, so a slot that is used again never gets the
+//! messages of its predecessor.
 //!
-//! **Quotas.** A neighbour has a share of every table. When it is used up,
-//! its further messages are dropped; nothing that was promised to anybody is
-//! forgotten earlier for it.
+//! **Quotas.** Each neighbour has a quota in every table. When it is used up,
+//! its further messages are dropped; entries of others are never dropped early
+//! for it.
 //!
-//! **One verdict.** `judge` decides and `carry` obeys: [`Verdict::Forward`],
-//! [`Verdict::Local`] or [`Verdict::Drop`] with its reason. What is dropped
-//! is never sent on.
+//! **One verdict.** `judge` decides and `carry` carries it out:
+//! [`Verdict::Forward`], [`Verdict::Local`] or [`Verdict::Drop`] with its
+//! reason. What is dropped is never forwarded.
 //!
-//! **Flow.** The host says how much of what it was given has not left. Up to
-//! [`Config::window`] goes out at once, up to [`Config::queue`] waits, and
-//! then the cheapest is dropped.
+//! **Flow control.** The host reports how much of what it was given is unsent.
+//! Up to [`Config::window`] is given to it at once, up to [`Config::queue`]
+//! waits here, and beyond that the least valuable messages are dropped.
 //!
 //! # The parts
 //!
 //! `generation`, `memory`, `route` are the tables; `links`, `flow` the
-//! neighbours; `judge` the verdicts of the kinds that travel, `pings` those
-//! that do not; `peers` what two neighbours tell each other only; `pushes` whom
-//! we connect to for strangers; `proxies` who passes pushes on for whom; `own`
-//! what we send ourselves.
+//! neighbours; `judge` decides on the kinds that are forwarded, `pings` handles
+//! those that are not; `peers` exchanges what concerns two neighbours only;
+//! `pushes` limits whom we connect to for strangers; `proxies` handles push
+//! proxies; `own` sends our own messages.
 
 mod clause;
 mod config;
@@ -141,26 +141,26 @@ pub struct Router {
     pushes: Memory,
     answers: Memory,
     targets: pushes::Targets,
-    /// Queries that came with one link to go and may come again.
+    /// Queries that came with a TTL of 1 and may come again.
     probed: Memory,
     searches: Vec<(Guid, Query)>,
-    /// Those that are led here, and those of leaves.
+    /// Dynamic queries of ours and of our leaves.
     deepenings: deepen::Deepenings,
-    /// The keywords of what we share.
+    /// The keyword table of what we share.
     shared: Option<Box<Keywords>>,
-    /// What neighbours are told: those and, by an ultrapeer, its leaves'; and
-    /// the messages that tell all of them.
+    /// What neighbours are told: that table and, for an ultrapeer, its leaves'
+    /// keywords; and the messages that carry it.
     keywords: Option<Box<(Keywords, Vec<Qrp>)>>,
-    /// Those of leaves are others now than when they were told last.
+    /// The keywords of leaves have changed since they were last told.
     leaves_changed: bool,
     told_leaves: Instant,
-    /// When each neighbour is looked after next.
+    /// When each neighbour is checked next.
     agenda: BTreeSet<(Instant, u32)>,
 }
 
 impl Router {
-    /// Without a neighbour. `rng` draws the secret of the tables and the
-    /// GUIDs of pings.
+    /// Without neighbours. `rng` draws the secret of the tables and the GUIDs
+    /// of pings.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
         let (some, many) = (config.entries_per_link, config.queries_per_link);
@@ -202,7 +202,7 @@ impl Router {
         &self.config
     }
 
-    /// Sums over everything it did.
+    /// Totals since the start.
     #[must_use]
     #[doc(hidden)]
     pub const fn counters(&self) -> &Counters {
@@ -242,7 +242,7 @@ impl Router {
         self.ask_newcomer(now, slot, fx);
     }
 
-    /// Forgets a neighbour, for whatever reason.
+    /// Removes a neighbour, for whatever reason.
     fn forget(&mut self, conn: ConnId, why: Ending, fx: &mut Effects) {
         let Some(slot) = self.links.slot(conn) else { return };
         self.agenda_remove(slot);
@@ -251,7 +251,7 @@ impl Router {
         fx.event(Event::Closed { conn, why });
     }
 
-    /// Ends a connection, saying why if the neighbour listens to that.
+    /// Disconnects a neighbour, with a Bye if it understands one.
     fn give_up(&mut self, conn: ConnId, code: u16, fx: &mut Effects) {
         let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at(slot)) else { return };
         if link.neighbour.bye {
@@ -268,14 +268,14 @@ impl Router {
         Message { guid: self.draw(), ttl: 1, hops: 0, body }
     }
 
-    /// A GUID of a message of ours.
+    /// Draws a GUID for a message of ours.
     fn draw(&mut self) -> Guid {
         let mut id = self.rng.bytes::<16>();
         (id[8], id[15]) = (0xff, 0x00);
         Guid(id)
     }
 
-    /// A neighbour did what it must not; too much of that ends it.
+    /// Counts a fault of a neighbour; too many of them disconnect it.
     fn strike(&mut self, slot: u32, code: u16, fx: &mut Effects) {
         let Some(link) = self.links.at_mut(slot) else { return };
         link.strikes += 1;
@@ -295,7 +295,7 @@ impl Router {
         self.strike(slot, code::IMPROPER, fx);
     }
 
-    /// The host has got rid of something; more may follow.
+    /// The host has sent something; more may follow.
     fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
         let window = self.config.window;
         let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at_mut(slot)) else {
@@ -319,7 +319,7 @@ impl Router {
     }
 }
 
-/// A Bye's reason in words.
+/// The reason of a Bye, in words.
 const fn reason(code: u16) -> &'static str {
     match code {
         code::EXIT => "Closing",

@@ -1,4 +1,4 @@
-//! What we send ourselves: searches, answers, pushes.
+//! Messages of our own: searches, answers, pushes.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ impl Router {
         self.transmit(now, slots, message, fx);
     }
 
-    /// Asks everybody; the hits are for us (RT-2).
+    /// Sends a search to all neighbours; its hits are for us (RT-2).
     pub(super) fn search(&mut self, now: Instant, guid: Guid, query: Query, fx: &mut Effects) {
         let mark = self.marks.of_id(guid);
         if self.queries.get(mark).is_some() {
@@ -51,7 +51,7 @@ impl Router {
         }
     }
 
-    /// Asks some neighbours, each as far as it goes.
+    /// Sends a search to some neighbours, with the TTL that each accepts.
     fn ask(&mut self, now: Instant, slots: &[u32], guid: Guid, query: &Query, fx: &mut Effects) {
         let deep = if self.config.dynamic { self.config.deep_ttl } else { u8::MAX };
         let most = self.config.max_ttl.min(deep).max(1);
@@ -66,14 +66,14 @@ impl Router {
         }
     }
 
-    /// Asks a new neighbour what the others were asked.
+    /// Sends a new neighbour the searches that are running.
     pub(super) fn ask_newcomer(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
         let leads = self.config.relay && self.config.dynamic;
         if leads && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
             return self.wake_searches(now);
         }
         for (guid, query) in self.searches.clone() {
-            // It may have lived longer than its route.
+            // The search may have outlived its route.
             let mark = self.marks.of_id(guid);
             if self.queries.renew(now, mark, Route::LOCAL).is_ok() {
                 self.ask(now, &[slot], guid, &query, fx);
@@ -81,7 +81,7 @@ impl Router {
         }
     }
 
-    /// Sends a hit of ours back to where its query came from.
+    /// Sends a hit of ours along the route of its query.
     pub(super) fn answer(
         &mut self,
         now: Instant,

@@ -1,6 +1,6 @@
-//! What two neighbours tell each other and nobody else (RT-14): which vendor
-//! messages each understands, how far queries may have come, and the keywords
-//! of what we share.
+//! Messages between two neighbours only (RT-14): which vendor messages each
+//! understands, how many hops queries may have, and the keyword table of what
+//! we share.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,18 +12,19 @@ use crate::id::Guid;
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Keywords, Message, Payload, Qrp, Vendor, code};
 
-/// Whose a message is, and which of them.
+/// The name of a vendor message: vendor code and selector.
 pub(super) type Name = ([u8; 4], u16);
 
-/// The list of what somebody understands; nobody's, and never on it.
+/// The list of messages supported; it has no vendor and is not on the list
+/// itself.
 const SUPPORTED: Name = ([0; 4], 0);
-/// Queries that have come this far are not wanted: one byte.
+/// Queries with this many hops or more are not wanted: one byte.
 const HOPS_FLOW: Name = (*b"BEAR", 4);
-/// Bytes of one on the list.
+/// Bytes of one entry of the list.
 const ITEM: usize = 8;
 
 impl Router {
-    /// Tells a new neighbour what concerns it alone.
+    /// Sends a new neighbour what concerns it alone.
     pub(super) fn introduce(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
         let Some(link) = self.links.at(slot) else { return };
         let (vendor, keywords) = (link.neighbour.vendor, link.neighbour.keywords);
@@ -36,7 +37,7 @@ impl Router {
         }
     }
 
-    /// The keywords of what we share are these now.
+    /// Sets the keyword table of what we share.
     pub(super) fn share_keywords(&mut self, now: Instant, table: Keywords, fx: &mut Effects) {
         self.shared = Some(Box::new(table));
         self.tell_keywords(now, fx);
@@ -48,8 +49,8 @@ impl Router {
         (self.leaves_changed && self.config.relay).then(|| self.told_leaves + every)
     }
 
-    /// What can be found here: by an ultrapeer's word also what its leaves
-    /// have, because it passes the last link of a query on to them.
+    /// What can be found here; at an ultrapeer that includes its leaves' files,
+    /// because it forwards queries to them at their last hop.
     fn findable(&self) -> Option<Keywords> {
         let leaves = self.links.iter().filter(|_| self.config.relay);
         let leaves = leaves.filter(|link| link.is_leaf_with_keywords());
@@ -61,7 +62,7 @@ impl Router {
         Some(all)
     }
 
-    /// Neighbours that want to know learn what has changed.
+    /// Tells neighbours that want it what has changed.
     pub(super) fn tell_keywords(&mut self, now: Instant, fx: &mut Effects) {
         (self.leaves_changed, self.told_leaves) = (false, now);
         let Some(table) = self.findable() else { return };
@@ -101,7 +102,7 @@ impl Router {
         Judgement { fate, strike: Some(code::IMPROPER) }
     }
 
-    /// What follows from a vendor message that is for us.
+    /// Acts on a vendor message for us.
     pub(super) fn obey_vendor(
         &mut self,
         now: Instant,
@@ -122,10 +123,10 @@ impl Router {
         }
     }
 
-    /// The list of what we understand, with the newest versions.
+    /// The list of messages we support, with their newest versions.
     fn supported(&self) -> Vendor {
         let ours = [(HOPS_FLOW, 1), (proxies::REQUEST, proxies::VERSION)];
-        // Only who passes queries on is asked for pushes.
+        // Only a node that forwards queries is asked for pushes.
         let ours = if self.config.relay { &ours[..] } else { &ours[..1] };
         let mut data = (ours.len() as u16).to_le_bytes().to_vec();
         for ((vendor, selector), version) in ours {
@@ -138,7 +139,7 @@ impl Router {
     }
 }
 
-/// A number of messages, then each with its version.
+/// The number of messages, then each with its version.
 fn list(data: &[u8]) -> Option<impl Iterator<Item = (Name, u16)>> {
     let (count, list) = data.split_first_chunk::<2>()?;
     let word = |item: &[u8], at: usize| u16::from_le_bytes([item[at], item[at + 1]]);

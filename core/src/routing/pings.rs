@@ -1,5 +1,4 @@
-//! Pings and pongs: never passed on, answered with what is remembered
-//! (RT-13).
+//! Pings and pongs: never forwarded, answered from remembered pongs (RT-13).
 
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
@@ -58,7 +57,7 @@ impl Router {
         Fate::Local.into()
     }
 
-    /// Remembers somebody who can be reached.
+    /// Remembers a host that can be reached.
     pub(super) fn keep_pong(&mut self, slot: u32, hops: u8, pong: &Pong, fx: &mut Effects) {
         let most = self.config.pongs as usize;
         let Some(link) = self.links.at_mut(slot) else { return };
@@ -71,8 +70,9 @@ impl Router {
         fx.output(Output::Host { at });
     }
 
-    /// Answers a ping: TTL 1 means us alone, TTL 2 from a neighbour our
-    /// neighbours too (a crawler), anything else whoever is remembered.
+    /// Answers a ping: with TTL 1 we alone answer; with TTL 2 from a neighbour
+    /// (a crawler), our neighbours are named too; otherwise all remembered
+    /// hosts.
     pub(super) fn answer_ping(
         &mut self,
         now: Instant,
@@ -102,7 +102,7 @@ impl Router {
         }
     }
 
-    /// Our neighbours that can be reached, but for one.
+    /// Our neighbours that can be reached, except one.
     fn neighbours(&self, but: u32) -> impl Iterator<Item = Kept> {
         let others = self.links.iter().filter(move |link| link.route.slot() != Some(but));
         others.filter_map(|link| match link.neighbour.listen {
@@ -111,8 +111,8 @@ impl Router {
         })
     }
 
-    /// Adds the newest pong of every other neighbour, then the second newest
-    /// of each, and so on, each address once.
+    /// Adds the newest pong of every other neighbour, then the second newest of
+    /// each, and so on, without repeating an address.
     fn remembered(&self, but: u32, most: usize, into: &mut Vec<(u8, Kept)>) {
         let asker = self.links.at(but).and_then(|link| link.neighbour.listen);
         let told = |at: SocketAddrV4| asker == Some(SocketAddr::V4(at));
@@ -131,7 +131,7 @@ impl Router {
         }
     }
 
-    /// Asks a neighbour who is there, and when to look after it next.
+    /// Pings a neighbour, and sets when to check it next.
     pub(super) fn ping(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
         if self.config.ping_every == Duration::ZERO {
             return;
@@ -146,8 +146,8 @@ impl Router {
         self.originate(now, &[slot], message, fx);
     }
 
-    /// The time of a neighbour has come: it is given up when it is silent or
-    /// takes nothing, and pinged otherwise.
+    /// Checks a neighbour: it is disconnected when it is silent or reads
+    /// nothing, and pinged otherwise.
     pub(super) fn look_after(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
         let Some(link) = self.links.at(slot) else { return };
         let conn = link.conn;

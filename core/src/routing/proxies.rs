@@ -1,5 +1,5 @@
 //! Push proxies (RT-25): a servent that cannot be reached asks its neighbours
-//! to pass pushes on to it, and tells in its hits who does. Whoever wants a
+//! to pass pushes on to it, and names them in its hits. A client that wants a
 //! push then asks a proxy itself, and no route has to be remembered for it.
 
 use alloc::vec::Vec;
@@ -15,13 +15,15 @@ use crate::id::Guid;
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Message, Payload, Push, Vendor};
 
-/// Be my proxy: the id of the message is that of the servent, no payload.
+/// A request to be the sender's proxy: the id of the message is the servent's
+/// id; no payload.
 pub(super) const REQUEST: Name = (*b"LIME", 21);
-/// I am, and listen there. Version 1 names a port, version 2 an address too.
+/// The answer of a proxy, with its listening address. Version 1 has a port,
+/// version 2 an IP address too.
 pub(super) const GRANTED: Name = (*b"LIME", 22);
 /// The newest version of both that we know.
 pub(super) const VERSION: u16 = 2;
-/// Proxies that one hit names.
+/// Proxies named in one hit.
 const TOLD: usize = 4;
 
 /// What a neighbour is to us.
@@ -29,14 +31,14 @@ const TOLD: usize = 4;
 pub(super) enum Proxy {
     #[default]
     None,
-    /// Asked to pass pushes on to us.
+    /// It was asked to pass pushes on to us.
     Asked,
-    /// It does, and listens there.
+    /// It is our proxy, and listens there.
     At(SocketAddrV4),
 }
 
 impl Router {
-    /// Who passes pushes on to us; a few of them.
+    /// A few of our push proxies.
     #[must_use]
     pub fn proxies(&self) -> Vec<SocketAddrV4> {
         let at = |link: &Link| match link.proxy {
@@ -46,14 +48,14 @@ impl Router {
         self.links.iter().filter_map(at).take(TOLD).collect()
     }
 
-    /// Whether a push that somebody asks for would be passed on.
+    /// Whether a push that was requested would be passed on.
     ///
     /// # Errors
     /// [`Why::NoRoute`] when we are not the proxy of its servent, otherwise
     /// what is wrong with its target.
     pub fn passes(&self, now: Instant, push: &Push) -> Result<(), Why> {
         self.proxied(push.servent).ok_or(Why::NoRoute)?;
-        // It comes from there itself.
+        // The target is also where the request comes from.
         if !may_knock(push.at.into(), IpAddr::V4(*push.at.ip())) {
             return Err(Why::BadAddress);
         }
@@ -61,7 +63,7 @@ impl Router {
         if spared { Ok(()) } else { Err(Why::PushLimit) }
     }
 
-    /// Passes a push on for somebody who asked for it.
+    /// Passes a requested push on.
     pub(super) fn pass_push(&mut self, now: Instant, guid: Guid, push: Push, fx: &mut Effects) {
         let servent = push.servent;
         let Some(slot) = self.proxied(servent) else {
@@ -81,7 +83,7 @@ impl Router {
         link.route.slot()
     }
 
-    /// A neighbour says that it can be a proxy: asks it, if we need one.
+    /// A neighbour can be a proxy: asks it, if we need one.
     pub(super) fn ask_proxy(&mut self, now: Instant, slot: u32, version: u16, fx: &mut Effects) {
         let needed = self.listen.is_none() && self.servent != Guid::default();
         let Some(link) = self.links.at_mut(slot) else { return };
@@ -94,7 +96,8 @@ impl Router {
         self.originate(now, &[slot], message, fx);
     }
 
-    /// A neighbour asks us. Whoever has the same id and is there stays.
+    /// A neighbour asks us to be its proxy. If another neighbour has the same
+    /// id already, that one stays.
     pub(super) fn judge_request(&mut self, slot: u32, servent: Guid, version: u16) -> Judgement {
         let offered = self.config.relay && self.listen.is_some() && version > 0;
         let ours = servent == self.servent || servent == Guid::default();
@@ -107,7 +110,7 @@ impl Router {
         Fate::Local.into()
     }
 
-    /// Says that we are a proxy now.
+    /// Tells a neighbour that we are its proxy now.
     pub(super) fn grant(
         &mut self,
         now: Instant,
@@ -127,7 +130,7 @@ impl Router {
     }
 
     /// A neighbour that we asked is our proxy. It is believed about its port;
-    /// its address is where we have reached it.
+    /// its IP address is the one we are connected to.
     pub(super) fn judge_grant(&mut self, slot: u32, guid: Guid, granted: &Vendor) -> Judgement {
         let ours = self.servent;
         let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };

@@ -1,4 +1,4 @@
-//! Pushes that are meant for us: whom strangers make us connect to.
+//! Pushes for us: limits whom strangers make us connect to.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
@@ -9,7 +9,7 @@ use crate::address::{may_knock, owner};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
 
-/// How often we connected to whom lately.
+/// How many times we connected to each target lately.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Targets {
     since: Instant,
@@ -17,8 +17,8 @@ pub(super) struct Targets {
 }
 
 impl Router {
-    /// True for us to obey: a target that can be, that whoever asks can
-    /// know, that is not we ourselves, and that is not asked for too often.
+    /// Decides whether to obey a push: its target must be plausible, known to
+    /// the sender, not ourselves, and not named too often.
     pub(super) fn judge_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let target = IpAddr::V4(*push.at.ip());
@@ -33,7 +33,7 @@ impl Router {
         Fate::Local.into()
     }
 
-    /// True while a target has not been asked for too often.
+    /// True while a target has not been named too often.
     pub(super) fn spares(&self, now: Instant, target: IpAddr) -> bool {
         let Targets { counts, .. } = &self.targets;
         let (most, targets) = (self.config.pushes_per_target, self.config.push_targets as usize);

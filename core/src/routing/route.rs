@@ -1,14 +1,14 @@
-//! Where something came from: a slot, and which of its successive users.
+//! Where a message came from: a slot, and which of its successive users.
 
 use core::num::NonZeroU32;
 
 /// Bits of a slot's number.
 const SLOT: u32 = 12;
-/// The number no slot has.
+/// A number that no slot has.
 const NOBODY: u32 = (1 << SLOT) - 1;
 
-/// The way back. A slot that is used again has another number of use, so what
-/// was for the one before never reaches the next, and closing a connection
+/// A route back. A slot that is used again gets a new number of use, so nothing
+/// for its predecessor ever reaches the next user, and closing a connection
 /// changes no table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route(NonZeroU32);
@@ -17,7 +17,8 @@ impl Route {
     /// Ourselves (RT-2).
     pub(super) const LOCAL: Self = Self(NonZeroU32::MAX);
 
-    /// Of a slot below 4 000 and its number of use, which wraps at a million.
+    /// The route of a slot below 4 000 and its number of use, which wraps at a
+    /// million.
     #[must_use]
     pub const fn new(slot: u32, used: u32) -> Self {
         let number = (used % ((1 << (32 - SLOT)) - 2) + 1) << SLOT | slot;
@@ -33,7 +34,7 @@ impl Route {
         if slot == NOBODY { None } else { Some(slot) }
     }
 
-    /// Any number but zero, in a table of numbers.
+    /// Stores any non-zero number, for tables that hold numbers.
     pub(super) const fn from_number(number: u32) -> Self {
         match NonZeroU32::new(number) {
             Some(number) => Self(number),
@@ -41,7 +42,7 @@ impl Route {
         }
     }
 
-    /// Back.
+    /// The stored number.
     pub(super) const fn number(self) -> u32 {
         self.0.get()
     }

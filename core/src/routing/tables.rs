@@ -1,12 +1,12 @@
-//! The router's tables, each with its name: the one list of them.
+//! The one list of the router's tables, each with its name.
 
 use super::memory::Memory;
 use super::{Router, Which};
 
-/// How many there are.
+/// The number of tables.
 const COUNT: usize = 9;
 
-/// All of them, borrowed as the first words say.
+/// All tables, borrowed as the first tokens say.
 macro_rules! all {
     ($($borrowed:tt)+) => {
         [
@@ -24,12 +24,12 @@ macro_rules! all {
 }
 
 impl Router {
-    /// To look at, in the order a view has them.
+    /// For reading, in the order of views.
     pub(super) const fn tables(&self) -> [(Which, &Memory); COUNT] {
         all!(&self)
     }
 
-    /// To run.
+    /// For running their timers.
     pub(super) const fn tables_mut(&mut self) -> [(Which, &mut Memory); COUNT] {
         all!(&mut self)
     }

@@ -1,4 +1,4 @@
-//! What the router looks like from outside.
+//! The state of the router as plain data.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::string::String;
@@ -12,7 +12,7 @@ use super::{KindCount, Router, Which};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 
-/// All of it.
+/// The state of the router.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RouterView {
     pub links: Vec<LinkView>,
@@ -21,7 +21,7 @@ pub struct RouterView {
     pub searches: u32,
 }
 
-/// A neighbour.
+/// The state of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkView {
     pub conn: ConnId,
@@ -31,16 +31,17 @@ pub struct LinkView {
     pub received: u64,
     pub sent: u64,
     pub dropped: u64,
-    /// Bytes that wait for it here.
+    /// Bytes queued for it.
     pub waiting: u64,
     pub strikes: u32,
-    /// Queries it may still have remembered until the tables turn.
+    /// How many more of its queries may be remembered until the generations
+    /// change.
     pub quota_left: u32,
-    /// Entries of its keyword table that words lead to, and all.
+    /// How many entries of its keyword table are set, and how many there are.
     pub keywords: Option<(u32, u32)>,
 }
 
-/// A table.
+/// The state of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableView {
     pub table: Which,
@@ -48,7 +49,7 @@ pub struct TableView {
     /// Entries of the newer generation, and of the older one.
     pub young: u64,
     pub old: u64,
-    /// When the older one is dropped; `None` when there is nothing.
+    /// When the older one is dropped; `None` when the table is empty.
     pub turns: Option<Instant>,
     pub bytes: u64,
 }
@@ -63,19 +64,19 @@ pub struct Remembered {
     pub until: Option<Instant>,
 }
 
-/// Where an entry leads.
+/// Where the route of an entry leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
-    /// It is ours.
+    /// To ourselves.
     Ourselves,
     Neighbour(ConnId),
-    /// To a connection that is no more.
+    /// To a connection that is gone.
     Gone,
 }
 
 impl Router {
-    /// What is remembered of an id, in one of the tables that have ids for
-    /// their keys: queries, servents, pings and pushes.
+    /// What is remembered about a GUID, in one of the tables keyed by GUIDs:
+    /// queries, servents, pings and pushes.
     #[must_use]
     #[doc(hidden)]
     pub fn recall(&self, table: Which, id: Guid) -> Option<Remembered> {
@@ -97,7 +98,7 @@ impl Router {
         Some(Remembered { via, young, until })
     }
 
-    /// A look at everything.
+    /// The state of the router.
     #[must_use]
     #[doc(hidden)]
     pub fn view(&self) -> RouterView {
@@ -135,7 +136,7 @@ impl Router {
         }
     }
 
-    /// Bytes its tables take.
+    /// Memory of its tables, in bytes.
     #[must_use]
     #[doc(hidden)]
     pub fn table_bytes(&self) -> usize {
