@@ -1,14 +1,14 @@
-//! The core in the browser and in Node: worlds to be simulated, and the tapes
-//! of servents to be run again.
+//! The core in the browser and in Node: simulated worlds, and tapes of servents
+//! to be replayed.
 //!
 //! A class for each protocol ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`])
-//! answers what only its view asks; [`Tape`] is a servent that was recorded.
-//! Each of them has a [`Run`], which answers what is asked of all: where the
-//! cursor is, what happened, why, and what if.
+//! has the queries that only its view needs; [`Tape`] is a recorded servent.
+//! Each of them has a [`Run`] with the queries common to all: where the cursor
+//! is, what happened, why, and what if.
 //!
-//! Values cross as objects of JavaScript, what is read in every frame as typed
-//! arrays; instants are microseconds. What makes no sense is an `Error` with a
-//! sentence; what is not there is `undefined`.
+//! Values are passed as JavaScript objects, per-frame data as typed arrays;
+//! instants are in microseconds. Invalid arguments throw an `Error` with a
+//! sentence; what does not exist is `undefined`.
 
 mod lab;
 mod panic;

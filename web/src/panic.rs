@@ -1,4 +1,4 @@
-//! What a panic says in the browser.
+//! The message of a panic in the browser.
 
 use std::panic::PanicHookInfo;
 
@@ -12,9 +12,9 @@ fn start() {
     std::panic::set_hook(Box::new(say));
 }
 
-/// Writes the words to the console, with the calls that led there, and throws
-/// them to whoever called the module, as an error of the name `Panic`. The
-/// instance is of no use afterwards.
+/// Writes the message to the console, with the call stack, and throws it to the
+/// caller of the module, as an error named `Panic`. The instance is unusable
+/// afterwards.
 fn say(panic: &PanicHookInfo<'_>) {
     let error = Error::new(&panic.to_string());
     error.set_name("Panic");

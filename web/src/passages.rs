@@ -1,5 +1,5 @@
-//! Passages of the specifications, in the project's own words, by the number
-//! of their requirement.
+//! Passages of the specifications, restated for this project, by requirement
+//! id.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -17,28 +17,28 @@ const TEXTS: [&str; 4] = [
 /// A passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Passage {
-    /// The number of its requirement.
+    /// The id of its requirement.
     id: &'static str,
-    /// What it says.
+    /// Its text.
     text: String,
 }
 
-/// A chapter with the passage in it that was asked for.
+/// The chapter that contains the requested passage.
 #[derive(Debug, Serialize)]
 struct Chapter {
-    /// What the text is called.
+    /// The title of the text.
     title: &'static str,
-    /// What the chapter is called.
+    /// The title of the chapter.
     name: &'static str,
-    /// All its passages, in their order.
+    /// All its passages, in order.
     passages: Vec<Passage>,
 }
 
-/// The chapter a requirement stands in, for reading around it; `undefined` for
-/// a number there is not.
+/// The chapter that contains a requirement, with its context; `undefined` for
+/// an unknown id.
 ///
 /// # Errors
-/// When a value has no form in JavaScript.
+/// When a value cannot be represented in JavaScript.
 #[wasm_bindgen(unchecked_return_type = "Chapter | undefined")]
 pub fn chapter(id: &str) -> Answer {
     let found = TEXTS.iter().flat_map(|text| chapters(text)).find(|chapter| chapter.has(id));

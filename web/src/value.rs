@@ -1,4 +1,4 @@
-//! Values on their way to JavaScript and back.
+//! Converting values to and from JavaScript.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,18 +7,18 @@ use serde_wasm_bindgen::Serializer;
 use servent_core::time::Instant;
 use wasm_bindgen::{JsError, JsValue};
 
-/// The largest whole number up to which JavaScript has every one.
+/// The largest integer up to which JavaScript represents all integers exactly.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// What a question is answered with.
+/// The result of a query.
 pub(crate) type Answer = Result<JsValue, JsError>;
 
-/// A value as JavaScript has it: plain objects, lists, numbers, `null`. A
-/// number beyond 2^53 is rounded to the nearest that JavaScript has.
+/// Converts a value for JavaScript: plain objects, lists, numbers, `null`. A
+/// number beyond 2^53 is rounded to the nearest that JavaScript can represent.
 pub(crate) fn give(value: &(impl Serialize + ?Sized)) -> Answer {
     let serializer = Serializer::json_compatible();
-    // The serializer refuses large numbers; of what we give only the keys of
-    // real files are so large.
+    // The serializer refuses large numbers; of our values only the keys of real
+    // files are that large.
     value.serialize(&serializer).or_else(|_| {
         let mut tree = serde_json::to_value(value)?;
         round(&mut tree);
@@ -37,15 +37,15 @@ fn round(tree: &mut Value) {
     }
 }
 
-/// A value from JavaScript. A name the type does not know is refused: whoever
-/// wrote it meant something by it.
+/// Converts a value from JavaScript. Unknown keys are refused, because the
+/// caller meant something by them.
 pub(crate) fn take<T: DeserializeOwned>(value: JsValue) -> Result<T, JsError> {
-    // By way of a tree: read directly, an object is only asked for the fields
-    // it should have.
+    // By way of a tree: if it were read directly, an object would only be asked
+    // for its known fields.
     Ok(serde_json::from_value(tree(value)?)?)
 }
 
-/// Any value from JavaScript, read to its end.
+/// Converts any value from JavaScript completely.
 pub(crate) fn tree(value: JsValue) -> Result<Value, JsError> {
     Ok(serde_wasm_bindgen::from_value(value)?)
 }
@@ -55,12 +55,12 @@ pub(crate) fn refused(why: impl AsRef<str>) -> JsError {
     JsError::new(why.as_ref())
 }
 
-/// Microseconds of an instant.
+/// An instant in microseconds.
 pub(crate) fn us(at: Instant) -> f64 {
     at.as_micros() as f64
 }
 
-/// An instant of so many microseconds; what is none is the beginning.
+/// The instant at `us` microseconds; 0 if that is not a valid time.
 pub(crate) fn instant(us: f64) -> Instant {
     Instant::from_micros(us as u64)
 }

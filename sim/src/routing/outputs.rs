@@ -95,8 +95,7 @@ impl World {
                     if let (Some(of), Some(neighbour)) = (of, node_at(from)) {
                         self.own_mut(host).brought.insert(of.0, neighbour);
                     }
-                    // Nobody forwarded it over the last link, so `hops` is one
-                    // less.
+                    // The last link counts as a hop too.
                     let hops = hops.saturating_add(1);
                     let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
                     self.said(host, found, cause);

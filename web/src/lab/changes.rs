@@ -1,4 +1,4 @@
-//! Where two states of a node differ.
+//! The differences between two states of a node.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,13 +6,14 @@ use serde_json::Value;
 /// A value that changed.
 #[derive(Serialize)]
 pub(crate) struct Change {
-    /// Where: names and numbers, joined by dots.
+    /// The path to it: names and indices, joined by dots.
     path: String,
     before: Value,
     after: Value,
 }
 
-/// Where two values differ, `null` where one of them has nothing.
+/// The differences between two values, `null` where one of them has no such
+/// entry.
 pub(crate) fn changes(before: Value, after: Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(String::new(), before, after, &mut changes);
@@ -42,7 +43,7 @@ fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>)
     }
 }
 
-/// A list as an object: its items by their numbers.
+/// A list as an object, its items by index.
 fn numbered(list: Vec<Value>) -> Value {
     let items = list.into_iter().enumerate().map(|(i, item)| (i.to_string(), item));
     Value::Object(items.collect())

@@ -1,9 +1,9 @@
-//! How densely records stand on a timeline.
+//! The density of records on a timeline.
 
 use servent_core::time::Instant;
 
-/// Columns in which records are counted before they are shared out to the
-/// bins a page asks for.
+/// Columns in which records are counted before they are distributed over the
+/// bins that a page asks for.
 const COLUMNS: u64 = 4_096;
 
 /// Records counted by their instants.
@@ -16,18 +16,18 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// For records that lie between two instants.
+    /// For records between two instants.
     pub(crate) fn new(from: Instant, to: Instant) -> Self {
         let span = to.since(from).as_micros().max(1);
         Self { seen: 0, from, span, columns: vec![0; COLUMNS as usize] }
     }
 
-    /// True while it can be carried on up to this end.
+    /// True while it can be extended to this end.
     pub(crate) fn serves(&self, to: Instant) -> bool {
         !self.columns.is_empty() && to.since(self.from).as_micros() <= self.span
     }
 
-    /// How many records it has seen.
+    /// The number of records counted.
     pub(crate) const fn seen(&self) -> u64 {
         self.seen
     }

@@ -1,5 +1,5 @@
-//! A world with its past and its possible futures, and all that is asked of
-//! it whatever its protocol.
+//! A world with its past and its possible futures, and the queries that are the
+//! same for every protocol.
 
 mod changes;
 mod columns;
@@ -32,10 +32,10 @@ pub(crate) use self::watched::{
     BranchInfo, NodeInfo, Pin, PinKind, Preset, Survey, Verified, Watched,
 };
 
-/// A lab that its class and its [`Run`] share.
+/// A lab, shared by its class and its [`Run`].
 pub(crate) type Shared<P> = Rc<RefCell<Lab<P>>>;
 
-/// The stories of a protocol.
+/// The presets of a protocol.
 pub(crate) fn presets<P: Watched>() -> Answer {
     let preset = |scenario: P::Scenario| {
         let [id, title, text] = P::about(&scenario).map(str::to_owned);
@@ -44,12 +44,12 @@ pub(crate) fn presets<P: Watched>() -> Answer {
     give(&P::presets().into_iter().map(preset).collect::<Vec<_>>())
 }
 
-/// A world, watched.
+/// A world that can be inspected.
 pub(crate) struct Lab<P: Watched> {
     pub(crate) scenario: P::Scenario,
     pub(crate) names: Vec<String>,
     pub(crate) timeline: Timeline<P>,
-    /// What a file says this world must come to.
+    /// The checkpoint that a file claims for this world.
     claim: Option<Checkpoint>,
     room: Room,
     branch: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Lab<P: Watched> {
 }
 
 impl<P: Watched> Lab<P> {
-    /// A lab over a scenario from JavaScript.
+    /// A lab for a scenario from JavaScript.
     pub(crate) fn shared(
         scenario: JsValue,
         claim: Option<Checkpoint>,
@@ -80,7 +80,7 @@ impl<P: Watched> Lab<P> {
         self.timeline.world()
     }
 
-    /// A node that there is.
+    /// Checks that a node exists.
     pub(crate) fn known(&self, node: u32) -> Result<NodeId, JsError> {
         known(node, self.names.len())
     }
@@ -96,7 +96,7 @@ impl<P: Watched> Lab<P> {
         Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(node), who })
     }
 
-    /// Everything gathered from the records known by now.
+    /// Everything gathered from the records known now.
     pub(crate) fn surveyed(&mut self) -> &P::Survey {
         let branch = self.timeline.branches().1;
         let end = self.horizon().max(self.timeline.frontier());
@@ -118,7 +118,7 @@ impl<P: Watched> Lab<P> {
         &self.survey
     }
 
-    /// The same, as far as it was gathered last.
+    /// The same, as of the last update.
     pub(crate) const fn survey(&self) -> &P::Survey {
         &self.survey
     }
@@ -199,7 +199,8 @@ impl<P: Watched> Watching for Lab<P> {
 
     fn diff(&self, node: NodeId) -> Answer {
         let Some(last) = self.timeline.index().checked_sub(1) else { return give(&[(); 0]) };
-        // What an input changed belongs to every record that came of it.
+        // The changes made by an input belong to every record that resulted
+        // from it.
         let before = P::look(&self.timeline.world_before(last), node)?;
         let after = P::look(&self.timeline.world_at(Some(last)), node)?;
         give(&changes(before, after))
@@ -281,8 +282,7 @@ impl<P: Watched> Watching for Lab<P> {
         }
     }
 
-    /// The branch as a file: its scenario, every record known, what it comes
-    /// to.
+    /// The branch as a file: its scenario, all known records, and a checkpoint.
     fn sqlog(&self) -> String {
         let (scenario, zero) = (self.played(), Instant::ZERO);
         let mut out = qlog::frame(&qlog::header(P::about(&scenario)[1], zero));
@@ -300,7 +300,7 @@ impl<P: Watched> Watching for Lab<P> {
     }
 }
 
-/// The number of a node, when there are more than that.
+/// A node number, if it is less than `nodes`.
 pub(crate) fn known(node: u32, nodes: usize) -> Result<NodeId, JsError> {
     if (node as usize) < nodes {
         return Ok(NodeId(node));

@@ -1,4 +1,4 @@
-//! Records as people read them.
+//! Records with the names that people want to see.
 
 use serde::Serialize;
 use servent_core::time::Instant;
@@ -6,29 +6,30 @@ use servent_core::trace::{Cause, NodeId};
 
 use crate::value::{Answer, give};
 
-/// The most records one question is answered with.
+/// The most records in one answer.
 const MOST: u32 = 10_000;
 
-/// A record with the names a person wants.
+/// A record with names.
 #[derive(Serialize)]
 pub(crate) struct NamedRecord<'a, E> {
     /// Its number.
     pub(crate) seq: u64,
     /// When.
     pub(crate) at: Instant,
-    /// Whose it is.
+    /// Its node.
     pub(crate) node: NodeId,
-    /// The record that led here.
+    /// The record that caused it.
     pub(crate) cause: Cause,
-    /// What happened: the area, and in it `what`.
+    /// The event: its area, and in it `what`.
     pub(crate) event: E,
-    /// What the node is called.
+    /// The node's name.
     pub(crate) node_name: &'a str,
-    /// The other node it is about.
+    /// The name of the other node it is about.
     pub(crate) who: Option<&'a str>,
 }
 
-/// Records from one on, at most so many, in which every word of a filter is.
+/// Records from `from` on, at most `count`, that contain every word of a
+/// filter.
 pub(crate) fn fitting<'a, E: Serialize>(
     filter: &str,
     count: u32,
@@ -41,7 +42,7 @@ pub(crate) fn fitting<'a, E: Serialize>(
     give(&fitting.take(count.min(MOST) as usize).collect::<Vec<_>>())
 }
 
-/// True when every word is in what is known of a record.
+/// True when a record with its names contains every word.
 fn holds<E: Serialize>(named: &NamedRecord<'_, E>, words: &[String]) -> bool {
     let event = serde_json::to_string(&named.event).unwrap_or_default();
     let text = [&event, " ", named.node_name, " ", named.who.unwrap_or_default()].concat();

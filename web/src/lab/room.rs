@@ -1,11 +1,11 @@
 //! The module's memory, grown in few large steps.
 //!
-//! The allocator asks for more in pieces of 64 KiB, and each piece costs the
-//! browser a look at everything it holds: with many keyframes that was most of
-//! the time a run took.
+//! The allocator requests more in pieces of 64 KiB, and each request makes the
+//! browser inspect the whole memory: with many keyframes that took most of the
+//! time of a run.
 
-/// Makes room for half as much again when the memory has grown since the last
-/// look at it; without that much to be had, nothing is lost.
+/// Reserves half as much again when the memory has grown since the last check;
+/// if that much is not available, nothing is lost.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     #[cfg(target_arch = "wasm32")]
@@ -13,7 +13,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Looks at the memory.
+    /// Checks the memory.
     pub(crate) fn look(&mut self) {
         #[cfg(target_arch = "wasm32")]
         {
@@ -22,7 +22,7 @@ impl Room {
             let pages = memory_size(0);
             if pages != self.pages {
                 let mut room: Vec<u8> = Vec::new();
-                // Given back at once: the allocator keeps it.
+                // Freed at once: the allocator keeps the pages.
                 let _ = core::hint::black_box(room.try_reserve_exact(pages * PAGE / 2));
                 core::hint::black_box(&room);
                 drop(room);

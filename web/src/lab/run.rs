@@ -1,4 +1,4 @@
-//! What is asked of every run, be it simulated or recorded.
+//! The interface common to all runs, simulated or recorded.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,11 +14,11 @@ use web_sys::Performance;
 use super::{Verified, known};
 use crate::value::{Answer, give, instant, tree, us};
 
-/// Events between two looks at the clock.
+/// Events between two readings of the clock.
 const SLICE: u64 = 64;
 
-/// Something that runs and can be looked at at any instant. The methods of
-/// [`Run`] say what each means.
+/// A run that can be inspected at any instant. The methods of [`Run`] document
+/// each of these.
 pub(crate) trait Watching {
     fn kind(&self) -> &'static str;
     fn scenario(&self) -> Answer;
@@ -52,9 +52,9 @@ pub(crate) trait Watching {
     fn sqlog(&self) -> String;
 }
 
-/// A run: a scenario that is simulated, or a tape that is executed again. It
-/// has a cursor, which can be moved to any instant, and a frontier, up to
-/// which everything is known.
+/// A run: a scenario that is simulated, or a tape that is replayed. It has a
+/// cursor, which can be moved to any instant, and a frontier, up to which
+/// everything is known.
 #[wasm_bindgen]
 pub struct Run {
     of: Rc<RefCell<dyn Watching>>,
@@ -72,7 +72,7 @@ impl Run {
 
 #[wasm_bindgen]
 impl Run {
-    /// Whether it is simulated or recorded.
+    /// `scenario` for a simulation, `trace` for a recording.
     #[must_use]
     #[wasm_bindgen(unchecked_return_type = "'scenario' | 'trace'")]
     pub fn kind(&self) -> String {
@@ -89,19 +89,19 @@ impl Run {
     /// branch; `undefined` for a tape.
     ///
     /// # Errors
-    /// When it holds a number that JavaScript has not.
+    /// When it contains a number that JavaScript cannot represent.
     #[wasm_bindgen(unchecked_return_type = "Scenario | undefined")]
     pub fn scenario(&self) -> Answer {
         self.of.borrow().scenario()
     }
 
-    /// Where the timeline ends.
+    /// The end of the timeline.
     #[must_use]
     pub fn horizon(&self) -> f64 {
         us(self.of.borrow().horizon())
     }
 
-    /// How far it is known.
+    /// Up to where the run is known.
     #[must_use]
     pub fn frontier(&self) -> f64 {
         us(self.of.borrow().frontier())
@@ -125,8 +125,8 @@ impl Run {
         self.of.borrow().count()
     }
 
-    /// Runs the frontier on for about so many milliseconds; true when the
-    /// horizon is reached.
+    /// Runs the frontier on for about `ms` milliseconds; true when the horizon
+    /// is reached.
     pub fn explore(&self, ms: f64) -> bool {
         let clock = Clock::new(ms);
         let mut run = self.of.borrow_mut();
@@ -138,8 +138,8 @@ impl Run {
         true
     }
 
-    /// Goes on to an instant, but works no longer than about so many
-    /// milliseconds; the instant reached.
+    /// Advances the cursor to an instant, but works no longer than about `ms`
+    /// milliseconds; returns the instant reached.
     pub fn advance(&self, to: f64, ms: f64) -> f64 {
         let (to, clock) = (instant(to), Clock::new(ms));
         let mut run = self.of.borrow_mut();
@@ -154,23 +154,24 @@ impl Run {
         us(reached)
     }
 
-    /// Goes to an instant.
+    /// Moves the cursor to an instant.
     pub fn seek(&self, to: f64) {
         self.of.borrow_mut().seek(instant(to));
     }
 
-    /// Goes to just after record `i`; false when there is none.
+    /// Moves the cursor to just after record `i`; false when there is none.
     #[wasm_bindgen(js_name = seekEvent)]
     pub fn seek_event(&self, i: u32) -> bool {
         self.of.borrow_mut().seek_record(i)
     }
 
-    /// One record on, or back when `by` is negative; false at the end.
+    /// Moves one record forward, or back when `by` is negative; false at the
+    /// end.
     pub fn step(&self, by: i32) -> bool {
         self.of.borrow_mut().step(by > 0)
     }
 
-    /// One record of one node on, or back.
+    /// Moves one record of one node forward or back.
     ///
     /// # Errors
     /// When there is no such node.
@@ -180,10 +181,10 @@ impl Run {
         Ok(self.of.borrow_mut().step_node(node, by > 0))
     }
 
-    /// Every node.
+    /// All nodes.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NodeInfo[]")]
     pub fn nodes(&self) -> Answer {
         self.of.borrow().nodes()
@@ -198,7 +199,7 @@ impl Run {
         self.of.borrow().inspect(self.known(node)?)
     }
 
-    /// What the input that led to the newest record changed at a node.
+    /// The changes at a node made by the input that led to the newest record.
     ///
     /// # Errors
     /// When there is no such node.
@@ -210,82 +211,83 @@ impl Run {
     /// A record with names; `undefined` when there is none.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent> | undefined")]
     pub fn record(&self, i: u32) -> Answer {
         self.of.borrow().record(i)
     }
 
-    /// Records from the `from`th on, at most so many, in which every word of
-    /// a filter is.
+    /// Records from number `from` on, at most `count`, that contain every word
+    /// of a filter.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent>[]")]
     pub fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
         self.of.borrow().records(from, count, filter)
     }
 
-    /// Why a record is there; `undefined` when there is none.
+    /// The explanation of a record; `undefined` when there is no such record.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "TraceWhy | undefined")]
     pub fn why(&self, i: u32) -> Answer {
         self.of.borrow().why(i)
     }
 
-    /// The numbers record `i` rests on, and the key of their sentence;
-    /// `undefined` where there are none.
+    /// The numbers that the decision in record `i` depends on, and the key of
+    /// their sentence; `undefined` where there are none.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
     pub fn numbers(&self, i: u32) -> Answer {
         let numbers = self.of.borrow().numbers(i);
         numbers.map_or(Ok(JsValue::UNDEFINED), |numbers| give(&numbers))
     }
 
-    /// Records per bin, from the beginning to the horizon.
+    /// Records per bin, from the start to the horizon.
     #[must_use]
     pub fn density(&self, bins: u32) -> Uint32Array {
         Uint32Array::from(&self.of.borrow_mut().density(bins)[..])
     }
 
-    /// What was done to the world and what oracles found, as far as it is
-    /// known.
+    /// Faults and violations found by oracles, as far as the run is known.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Pin[]")]
     pub fn pins(&self) -> Answer {
         self.of.borrow_mut().pins()
     }
 
-    /// Does something to the world now; the branch it is in. On a known
-    /// future that is a new one.
+    /// Injects a fault now; returns its branch. If the future is already known,
+    /// that is a new one.
     ///
     /// # Errors
-    /// A sentence when it makes no sense, names no node, or this is a tape.
+    /// A sentence, when the fault is invalid, names no node of the world, or
+    /// this is a tape.
     pub fn fault(
         &self,
         #[wasm_bindgen(unchecked_param_type = "AnyFault")] fault: JsValue,
     ) -> Result<u32, JsError> {
-        // What is read may be code of JavaScript, which may ask this run.
+        // Reading the value may run JavaScript code that uses this run.
         let fault = tree(fault)?;
         self.of.borrow_mut().fault(fault)
     }
 
-    /// Every branch.
+    /// All branches.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "BranchInfo[]")]
     pub fn branches(&self) -> Answer {
         self.of.borrow().branches()
     }
 
-    /// Looks at another branch at the same instant; false when there is none.
+    /// Switches to another branch at the same instant; false when there is
+    /// none.
     #[wasm_bindgen(js_name = useBranch)]
     pub fn use_branch(&self, id: u32) -> bool {
         self.of.borrow_mut().use_branch(id)
@@ -297,16 +299,17 @@ impl Run {
         self.of.borrow().divergence(a, b)
     }
 
-    /// The fingerprint of everything up to the cursor, 16 hexadecimal digits.
+    /// The fingerprint of everything up to the cursor, as 16 hexadecimal
+    /// digits.
     #[must_use]
     pub fn digest(&self) -> String {
         format!("{:016x}", self.of.borrow().digest())
     }
 
-    /// How far a file's claims have been verified.
+    /// How far the checkpoints of a file have been verified.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Verified")]
     pub fn verified(&self) -> Answer {
         give(&self.of.borrow().verified())
@@ -320,7 +323,7 @@ impl Run {
     }
 }
 
-/// So many milliseconds from now.
+/// A deadline in milliseconds from now.
 struct Clock {
     performance: Performance,
     end: f64,
@@ -328,7 +331,8 @@ struct Clock {
 
 impl Clock {
     fn new(ms: f64) -> Self {
-        // In a page and in Node it is a property of the global object.
+        // In a page and in Node `performance` is a property of the global
+        // object.
         let performance = Reflect::get(&js_sys::global(), &"performance".into());
         let performance: Performance = performance.unwrap_or_default().unchecked_into();
         let end = performance.now() + ms;

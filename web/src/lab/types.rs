@@ -1,4 +1,4 @@
-//! What the classes call their values, where that is one of several.
+//! Names of values in the classes' interfaces, where several would do.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

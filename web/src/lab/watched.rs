@@ -1,4 +1,4 @@
-//! What the lab has to know of a protocol.
+//! What the lab needs to know about a protocol.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,49 +10,49 @@ use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::Profile;
 use servent_sim::{At, Keyframes, Protocol, Timeline, Violation, World};
 
-/// A protocol whose worlds can be looked at.
+/// A protocol whose worlds can be inspected.
 pub(crate) trait Watched:
     Protocol<Scenario: Clone + Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
 {
     /// What is gathered from the records.
     type Survey: Survey<Self>;
-    /// What its scenario is called in a file.
+    /// The name of its scenario in a file.
     const SCHEMA: &'static str;
 
-    /// Every story there is.
+    /// All presets.
     fn presets() -> Vec<Self::Scenario>;
-    /// What is said of a scenario: id, title, text.
+    /// The description of a scenario: id, title, text.
     fn about(scenario: &Self::Scenario) -> [&str; 3];
-    /// How long it is worth watching.
+    /// The horizon of a scenario.
     fn horizon(scenario: &Self::Scenario) -> Duration;
     /// The same scenario with other faults.
     fn with_faults(scenario: &Self::Scenario, faults: Vec<At<Self::Fault>>) -> Self::Scenario;
-    /// How closely keyframes stand.
+    /// The spacing of keyframes.
     fn keyframes(scenario: &Self::Scenario) -> Keyframes;
-    /// What the nodes are called.
+    /// The names of the nodes.
     fn names(world: &World<Self>) -> Vec<String>;
-    /// Every node, by these names.
+    /// All nodes, with these names.
     fn nodes(world: &World<Self>, names: &[String]) -> Vec<NodeInfo>;
     /// The other node a record is about.
     fn other(timeline: &Timeline<Self>, record: &Record<Self::Event>) -> Option<NodeId>;
-    /// True for what somebody did to the world.
+    /// True for what was done to the world from outside.
     fn is_fault(event: &Self::Event) -> bool;
-    /// Why a record is there.
+    /// The explanation of a record.
     fn why(record: &Record<Self::Event>) -> Why;
-    /// The numbers a record rests on; `None` for one that needs none.
+    /// The numbers that a decision in a record depends on; `None` if it needs
+    /// none.
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value>;
     /// A node's state; `null` while it is down.
     fn look(world: &World<Self>, node: NodeId) -> serde_json::Result<Value>;
 }
 
-/// What is gathered from the records of one branch, once, as they become
-/// known.
+/// Data gathered from the records of one branch, once, as they become known.
 pub(crate) trait Survey<P: Watched> {
-    /// Before the first record.
+    /// The state before the first record.
     fn new(scenario: &P::Scenario) -> Self;
-    /// Takes the next record.
+    /// Processes the next record.
     fn see(&mut self, world: &World<P>, record: &Record<P::Event>);
-    /// What the oracles found so far.
+    /// The violations that the oracles have found so far.
     fn violations(&self) -> &[Violation];
 }
 
@@ -61,16 +61,16 @@ pub(crate) trait Survey<P: Watched> {
 pub(crate) struct NodeInfo {
     /// Its number.
     pub(crate) id: NodeId,
-    /// What it is called.
+    /// Its name.
     pub(crate) name: String,
-    /// What it does in this world, in a word.
+    /// Its role in this world, in one word.
     pub(crate) role: &'static str,
     /// Whether it runs.
     pub(crate) up: bool,
-    /// Which queueing it speaks.
+    /// Its queueing dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
-    /// Which retransmission it uses.
+    /// Its retransmission profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) profile: Option<Profile>,
 }
@@ -81,16 +81,16 @@ impl NodeInfo {
     }
 }
 
-/// A story in a list.
+/// A preset in a list.
 #[derive(Serialize)]
 pub(crate) struct Preset<S> {
-    /// Its short name.
+    /// Its id.
     pub(crate) id: String,
-    /// What it is called.
+    /// Its title.
     pub(crate) title: String,
     /// What there is to see.
     pub(crate) text: String,
-    /// All of it.
+    /// The whole scenario.
     pub(crate) scenario: S,
 }
 
@@ -99,23 +99,23 @@ pub(crate) struct Preset<S> {
 pub(crate) struct Pin {
     /// When.
     pub(crate) at: Instant,
-    /// The record it stands at.
+    /// The record it belongs to.
     pub(crate) seq: u64,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: PinKind,
-    /// The sentence for it.
+    /// The key of its sentence.
     pub(crate) key: String,
-    /// What is put into the sentence.
+    /// The arguments of the sentence.
     pub(crate) args: Value,
 }
 
-/// What a mark is.
+/// The kind of a mark.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PinKind {
-    /// Something was done to the world.
+    /// A fault or an action.
     Fault,
-    /// An oracle found a rule broken.
+    /// An oracle found a violation.
     Violation,
 }
 
@@ -124,23 +124,23 @@ pub(crate) enum PinKind {
 pub(crate) struct BranchInfo<'a> {
     /// Its number.
     pub(crate) id: usize,
-    /// The branch it left.
+    /// The branch it forked from.
     pub(crate) parent: Option<usize>,
-    /// When it left it.
+    /// When it forked.
     pub(crate) at: Instant,
-    /// What it is called.
+    /// Its name.
     pub(crate) name: &'a str,
 }
 
-/// How far a file's claims have been verified.
+/// How far the checkpoints of a file have been verified.
 #[derive(Default, Serialize)]
 pub(crate) struct Verified {
-    /// Claims that were found true.
+    /// Checkpoints that were confirmed.
     pub(crate) checked: u64,
-    /// Claims there are.
+    /// Checkpoints in total.
     pub(crate) total: u64,
-    /// Where the first false one stands.
+    /// The instant of the first one that is wrong.
     pub(crate) diverged_at: Option<Instant>,
-    /// The whole finding as one sentence.
+    /// The result as one sentence.
     pub(crate) text: String,
 }

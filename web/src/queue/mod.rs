@@ -1,4 +1,4 @@
-//! The queue: servents, their slots, and who stands in line.
+//! The queue: servents, their slots, and who is waiting.
 
 pub(crate) mod numbers;
 mod outcome;
@@ -18,7 +18,7 @@ use crate::value::{Answer, give, take};
 pub(crate) use self::outcome::Outcome;
 pub(crate) use self::state::{Part, QueueState, look};
 
-/// Servents that are simulated: uploads, queues, downloads.
+/// Simulated servents: uploads, queues, downloads.
 #[wasm_bindgen]
 pub struct Queue {
     lab: Shared<queue::Queue>,
@@ -26,19 +26,19 @@ pub struct Queue {
 
 #[wasm_bindgen]
 impl Queue {
-    /// Every story there is.
+    /// All presets.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<QueueScenario>[]")]
     pub fn presets() -> Answer {
         presets::<queue::Queue>()
     }
 
-    /// A world of a scenario.
+    /// The world of a scenario.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromScenario)]
     pub fn from_scenario(
         #[wasm_bindgen(unchecked_param_type = "Partial<QueueScenario>")] scenario: JsValue,
@@ -46,11 +46,11 @@ impl Queue {
         Ok(Self { lab: Lab::shared(scenario, None)? })
     }
 
-    /// The world of a file, see `Tape.world`. Its claim is verified once the
-    /// run is known as far as the file goes.
+    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
+    /// the run is known up to the end of the file.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(
         #[wasm_bindgen(unchecked_param_type = "QueueScenario")] scenario: JsValue,
@@ -60,15 +60,15 @@ impl Queue {
         Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
-    /// What is asked of every run.
+    /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
         let lab = Rc::clone(&self.lab);
         Run::new(lab)
     }
 
-    /// A server's slots and so many positions of its line from one on; who is
-    /// who on it, and how everybody else is doing.
+    /// A server's slots and `count` positions of its queue from `from` on;
+    /// which clients these are, and the state of all others.
     ///
     /// # Errors
     /// When there is no such node.
@@ -78,8 +78,8 @@ impl Queue {
         give(&state::of(&lab, lab.known(node)?, Part::Positions(from, count)))
     }
 
-    /// The same, with the line sorted into lanes: a window of each, of so many
-    /// cards from the one on that is named, counted from 0.
+    /// The same, with the queue sorted into lanes: a window of `count` requests
+    /// in each, which starts at the given index, counted from 0.
     ///
     /// # Errors
     /// When there is no such node.
@@ -90,7 +90,7 @@ impl Queue {
         give(&state::of(&lab, lab.known(node)?, part))
     }
 
-    /// What a server's queue comes to at the cursor; `undefined` for a client.
+    /// The totals of a server's queue at the cursor; `undefined` for a client.
     ///
     /// # Errors
     /// When there is no such node.

@@ -1,4 +1,4 @@
-//! The numbers behind what a queue decides: when somebody asked, and when it
+//! The numbers behind a decision of the queue: when a client asked, and when it
 //! was allowed to.
 
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use servent_core::id::Guid;
 use servent_core::queue::{Event, Loss};
 use servent_core::time::Instant;
 
-/// What a place was told last: from when and until when to ask, and which place
-/// it is.
+/// What a client was last told: the earliest and latest retry, and its
+/// position.
 fn told(
     ticket: &Guid,
     earlier: impl Iterator<Item = (Instant, Event)>,
@@ -20,7 +20,7 @@ fn told(
     })
 }
 
-/// What an event of a server rests on; `earlier` are those before it, the
+/// The numbers behind a server's event; `earlier` are the events before it,
 /// newest first.
 pub(crate) fn of(
     at: Instant,

@@ -1,22 +1,22 @@
-//! What a queue comes to, with what is being sent just now.
+//! Totals of a queue, including transfers in progress.
 
 use serde::Serialize;
 use servent_core::node::NodeView;
 use servent_core::time::Instant;
 use servent_sim::queue::QueueTotals;
 
-/// What a queue comes to.
+/// The totals of a queue.
 #[derive(Serialize)]
 pub(crate) struct Outcome {
     #[serde(flatten)]
     totals: QueueTotals,
-    /// Of what the uplink could have sent since the first slot was given, in
-    /// thousandths; `None` where its speed is not known.
+    /// The share used of what the uplink could have sent since the first slot
+    /// was given, in thousandths; `None` where its rate is not known.
     used: Option<u64>,
 }
 
 impl Outcome {
-    /// At an instant; `up` is what the uplink can send in a second.
+    /// At an instant; `up` is the rate of the uplink in bytes per second.
     pub(crate) fn of(
         totals: QueueTotals,
         view: Option<&NodeView>,

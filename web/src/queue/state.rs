@@ -1,4 +1,4 @@
-//! How a server's queue stands.
+//! The state of a server's queue.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,40 +12,41 @@ use servent_sim::queue::{Queue, Role, Standing, World};
 
 use crate::lab::Lab;
 
-/// How many finished clients are named.
+/// How many finished clients are listed.
 const DONE: usize = 24;
 
-/// Everything the queue view shows of one server.
+/// Everything that the queue view shows of one server.
 #[derive(Default, Serialize)]
 pub(crate) struct QueueState {
-    /// When.
+    /// The instant.
     pub(crate) at: Instant,
-    /// Slots and line.
+    /// Slots and queue.
     pub(crate) queue: QueueView,
-    /// The clients behind what is shown of the line.
+    /// The clients in the part of the queue that is shown.
     pub(crate) clients: Vec<ClientInfo>,
-    /// How all clients are doing.
+    /// The states of all clients.
     pub(crate) tally: Tally,
-    /// The clients that finished last.
+    /// The clients that finished most recently.
     pub(crate) done: Vec<Named>,
-    /// How many are in which lane, when the line was sorted into them.
+    /// How many requests are in each lane, when the queue was sorted into
+    /// lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lanes: Option<LaneTotals>,
 }
 
-/// A client that is in what is shown.
+/// A client in the part that is shown.
 #[derive(Serialize)]
 pub(crate) struct ClientInfo {
     node: NodeId,
     name: String,
     dialect: Dialect,
-    /// Its address, as the card has it.
+    /// Its address, as in the queue entry.
     peer: String,
-    /// What it downloads.
+    /// Its download.
     fetch: Option<FetchView>,
 }
 
-/// How many clients are at what.
+/// How many clients are in each state.
 #[derive(Default, Serialize)]
 pub(crate) struct Tally {
     absent: u32,
@@ -63,18 +64,18 @@ pub(crate) struct Named {
     name: String,
 }
 
-/// Which part of a line is asked for.
+/// The part of a queue to show.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
-    /// So many positions from one on.
+    /// Positions: the first one, and how many.
     Positions(u32, u32),
     /// A window of each lane.
     Lanes(Windows),
 }
 
 impl Part {
-    /// A window of each lane (those of held connections, of ids and of lapsed
-    /// places), each of so many cards.
+    /// A window of each lane (held connections, ids, and lapsed places), with
+    /// `count` requests each.
     pub(crate) fn lanes([sync, asynchronous, grace]: [u32; 3], count: u32) -> Self {
         Self::Lanes(Windows {
             sync: (sync, count),
@@ -84,7 +85,7 @@ impl Part {
     }
 }
 
-/// What a node looks like, with that part of its line.
+/// A node's view, with that part of its queue.
 pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
     match part {
         Part::Positions(from, count) => (node.view(from, count), None),
@@ -97,7 +98,7 @@ pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
     }
 }
 
-/// How a server of a simulated world stands.
+/// The state of a server in a simulated world.
 pub(crate) fn of(lab: &Lab<Queue>, node: NodeId, part: Part) -> QueueState {
     let world = lab.world();
     let (view, lanes) = world.node(node).map(|n| look(n, part)).unwrap_or_default();
@@ -127,7 +128,7 @@ pub(crate) fn of(lab: &Lab<Queue>, node: NodeId, part: Part) -> QueueState {
     QueueState { at: lab.timeline.now(), queue: view.queue, clients, tally, done, lanes }
 }
 
-/// The client behind an address on a card.
+/// The client with the address of a queue entry.
 fn client(lab: &Lab<Queue>, peer: &str) -> Option<ClientInfo> {
     let ip = peer.parse::<SocketAddr>().map(|a| a.ip()).or_else(|_| peer.parse::<IpAddr>());
     let world: &World = lab.world();

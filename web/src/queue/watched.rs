@@ -1,4 +1,4 @@
-//! What the lab has to know of worlds of servents.
+//! What the lab needs to know about worlds of servents.
 
 use serde_json::Value;
 use servent_core::time::Duration;
@@ -11,19 +11,19 @@ use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
 
-/// How many links of a chain of causes are followed to find out who it was.
+/// How many causes are followed back to find the client.
 const CHAIN: usize = 12;
-/// Cards of a line that are shown of a node's state.
+/// How many queue entries are shown in a node's state.
 const CARDS: u32 = 50;
 
-/// What the queue of each server comes to, and what the oracles find.
+/// The totals of each server's queue, and the violations.
 pub(crate) struct Counted {
     tallies: Vec<Tally>,
     oracles: Oracles,
 }
 
 impl Counted {
-    /// What the queue of a server comes to; `None` for a client.
+    /// The totals of a server's queue; `None` for a client.
     pub(crate) fn tally(&self, server: NodeId) -> Option<&Tally> {
         self.tallies.get(server.0 as usize)
     }
@@ -87,7 +87,7 @@ impl Watched for Queue {
         (0..).map(NodeId).zip(world.profiles()).zip(names).map(info).collect()
     }
 
-    /// The client a server's record is about: whoever caused it.
+    /// The client a server's record is about: the one that caused it.
     fn other(timeline: &Timeline<Self>, record: &Record) -> Option<NodeId> {
         let profiles = timeline.world().profiles();
         let is_client = |node: NodeId| {

@@ -1,4 +1,4 @@
-//! Routing: an overlay, and every message on its way.
+//! Routing: an overlay, and every message in it.
 
 mod numbers;
 mod rows;
@@ -22,39 +22,39 @@ use self::searches::Search;
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, instant, take};
 
-/// The most rows one question is answered with.
+/// The most rows in one answer.
 const MOST: u32 = 100_000;
 
-/// An overlay that is simulated.
+/// A simulated overlay.
 #[wasm_bindgen]
 pub struct Routing {
     lab: Shared<routing::Routing>,
 }
 
-/// What the numbers in `flights` mean.
+/// The meaning of the numbers in `flights`.
 #[derive(Serialize)]
 struct Codes {
     /// The kinds of messages, by number.
     kinds: [&'static str; 7],
-    /// What may become of a message, by number.
+    /// The fates of messages, by number.
     fates: BTreeMap<String, Value>,
 }
 
 #[wasm_bindgen]
 impl Routing {
-    /// Every story there is.
+    /// All presets.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<RoutingScenario>[]")]
     pub fn presets() -> Answer {
         presets::<routing::Routing>()
     }
 
-    /// An overlay of a scenario.
+    /// The overlay of a scenario.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromScenario)]
     pub fn from_scenario(
         #[wasm_bindgen(unchecked_param_type = "Partial<RoutingScenario>")] scenario: JsValue,
@@ -62,11 +62,11 @@ impl Routing {
         Ok(Self { lab: Lab::shared(scenario, None)? })
     }
 
-    /// The world of a file, see `Tape.world`. Its claim is verified once the
-    /// run is known as far as the file goes.
+    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
+    /// the run is known up to the end of the file.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(
         #[wasm_bindgen(unchecked_param_type = "RoutingScenario")] scenario: JsValue,
@@ -76,7 +76,7 @@ impl Routing {
         Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
-    /// What is asked of every run.
+    /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
         let lab = Rc::clone(&self.lab);
@@ -95,7 +95,7 @@ impl Routing {
         Uint32Array::from(&rows[..])
     }
 
-    /// Another number whenever what is up may differ.
+    /// A version that changes whenever a link may have gone up or down.
     #[wasm_bindgen(js_name = linksVersion)]
     #[must_use]
     pub fn links_version(&self) -> f64 {
@@ -103,7 +103,7 @@ impl Routing {
         lab.timeline.branches().1 as f64 * 1e12 + lab.world().changes() as f64
     }
 
-    /// Microseconds over every link.
+    /// The latency of every link in microseconds.
     #[must_use]
     pub fn latencies(&self) -> Float64Array {
         let lab = self.lab.borrow();
@@ -112,10 +112,10 @@ impl Routing {
         Float64Array::from(&all[..])
     }
 
-    /// What the numbers in `flights` mean.
+    /// The meaning of the numbers in `flights`.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Codes")]
     pub fn codes() -> Answer {
         let mut fates = BTreeMap::new();
@@ -133,8 +133,8 @@ impl Routing {
         give(&Codes { kinds, fates })
     }
 
-    /// Messages in flight between two instants, ten numbers each:
-    /// `[id, from, to, departs, arrives, kind, fate, guid, link, seq]`.
+    /// Messages in transit between two instants, ten numbers each: `[id, from,
+    /// to, departs, arrives, kind, fate, guid, link, seq]`.
     #[must_use]
     pub fn flights(&self, from: f64, to: f64, most: u32) -> Float64Array {
         let mut lab = self.lab.borrow_mut();
@@ -151,10 +151,10 @@ impl Routing {
         Uint8Array::from(&all[..])
     }
 
-    /// Searches and pushes, without queries of a flood.
+    /// Searches and pushes, without the queries of a flood.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Search[]")]
     pub fn searches(&self) -> Answer {
         let mut lab = self.lab.borrow_mut();
@@ -165,8 +165,8 @@ impl Routing {
         give(&searches.collect::<Vec<_>>())
     }
 
-    /// The GUID of a number, 32 hexadecimal digits; `undefined` when there is
-    /// none.
+    /// The GUID with a number, as 32 hexadecimal digits; `undefined` when there
+    /// is none.
     #[wasm_bindgen(js_name = guidHex)]
     #[must_use]
     pub fn guid_hex(&self, guid: u32) -> Option<String> {
@@ -175,7 +175,7 @@ impl Routing {
         journey.map(|journey| journey.id.to_string())
     }
 
-    /// What a node remembers at the cursor, so many rows from one on.
+    /// A node's routing tables at the cursor, `count` rows from `from` on.
     ///
     /// # Errors
     /// When there is no such node.
@@ -188,10 +188,10 @@ impl Routing {
         give(&Tables::of(world, chart, node, from, count.min(MOST)))
     }
 
-    /// What all searches come to at the cursor.
+    /// The totals of all searches at the cursor.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "RoutingTotals")]
     pub fn totals(&self) -> Answer {
         let mut lab = self.lab.borrow_mut();
@@ -199,8 +199,7 @@ impl Routing {
         give(&RoutingTotals::of(lab.world(), &lab.survey().chart))
     }
 
-    /// Sums over the messages of a node at the cursor, of all nodes without
-    /// one.
+    /// The message counts of a node at the cursor; without a node, of all.
     ///
     /// # Errors
     /// When there is no such node.

@@ -1,5 +1,5 @@
-//! The numbers behind a verdict on a message: how far it has come, and what of
-//! it was here before.
+//! The numbers behind the verdict on a message: how far it has travelled, and
+//! what was seen of it before.
 
 use serde_json::{Value, json};
 use servent_core::routing::Why;
@@ -8,13 +8,14 @@ use servent_core::wire::gnutella::Kind;
 use servent_sim::Timeline;
 use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Routing};
 
-/// What a record rests on.
+/// The numbers behind a record.
 pub(super) fn of(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let earlier = || (0..i).rev().filter_map(|j| timeline.record(j));
     match &record.event {
         Event::Message(MessageEvent::Judged { kind, guid, ttl, hops, why, on, .. }) => {
-            // The copy that was taken, or the query whose way back a hit needs.
+            // The copy that was accepted, or the query whose return route a hit
+            // needs.
             let wanted = if *kind == Kind::Hit { Kind::Query } else { *kind };
             let taken = |node: NodeId| {
                 earlier().find_map(|old| match &old.event {

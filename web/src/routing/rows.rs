@@ -1,11 +1,11 @@
-//! Messages as rows of numbers: the page reads thousands of them a frame.
+//! Messages as rows of numbers: the page reads thousands of them per frame.
 
 use servent_core::wire::gnutella::Kind;
 use servent_sim::routing::Leg;
 
 use crate::value::us;
 
-/// The number of a kind.
+/// The number of a message kind.
 fn kind(kind: Kind) -> f64 {
     match kind {
         Kind::Ping => 0.0,

@@ -1,4 +1,4 @@
-//! Searches and pushes, and who makes them.
+//! Searches and pushes, and the nodes that begin them.
 
 use serde::Serialize;
 use servent_core::id::Guid;
@@ -44,7 +44,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What the scenario has the nodes do, as a word each.
+/// The role of each node in the scenario's script, as one word.
 pub(super) fn roles(scenario: &Scenario) -> Vec<&'static str> {
     let mut roles = vec!["plain"; scenario.nodes as usize];
     for file in &scenario.files {

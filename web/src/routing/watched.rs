@@ -1,4 +1,4 @@
-//! What the lab has to know of overlays.
+//! What the lab needs to know about overlays.
 
 use serde_json::Value;
 use servent_core::routing::Router;
@@ -13,10 +13,10 @@ use servent_sim::{Keyframes, Timeline, Violation};
 use super::searches::roles;
 use crate::lab::{NodeInfo, Survey, Watched};
 
-/// Nodes from which on a keyframe is large, so that fewer are kept.
+/// With this many nodes a keyframe is large, so fewer are kept.
 const CROWD: u32 = 1_000;
 
-/// The picture, and what the oracles find.
+/// The drawing data, and the violations.
 pub(crate) struct Drawn {
     pub(crate) chart: Chart,
     oracles: Oracles,
@@ -57,8 +57,8 @@ impl Watched for Routing {
         Scenario { faults, ..scenario.clone() }
     }
 
-    /// What lies between two keyframes of a large overlay costs memory for
-    /// every node it touches, and time for every message.
+    /// A keyframe of a large overlay costs memory for every node that changed
+    /// since the last one, and running on from it costs time for every message.
     fn keyframes(scenario: &Scenario) -> Keyframes {
         if scenario.nodes > CROWD {
             Keyframes { every: 2_048, most: 64 }

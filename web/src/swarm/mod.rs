@@ -1,4 +1,4 @@
-//! The swarm: a coordinator, its source, and clients that trade pieces.
+//! The swarm: a coordinator, its source, and clients that exchange pieces.
 
 mod numbers;
 mod picture;
@@ -18,12 +18,12 @@ use self::selection::{Selection, Totals};
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, take, us};
 
-/// The most rows one question is answered with.
+/// The most rows in one answer.
 const MOST: u32 = 10_000;
-/// The most points of the progress.
+/// The most points in the progress curve.
 const POINTS: u32 = 2_000;
 
-/// A swarm that is simulated.
+/// A simulated swarm.
 #[wasm_bindgen]
 pub struct Swarm {
     lab: Shared<swarm::Swarm>,
@@ -31,19 +31,19 @@ pub struct Swarm {
 
 #[wasm_bindgen]
 impl Swarm {
-    /// Every story there is.
+    /// All presets.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<SwarmScenario>[]")]
     pub fn presets() -> Answer {
         presets::<swarm::Swarm>()
     }
 
-    /// A swarm of a scenario. The coordinator is its last node.
+    /// The swarm of a scenario. The coordinator is its last node.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromScenario)]
     pub fn from_scenario(
         #[wasm_bindgen(unchecked_param_type = "Partial<SwarmScenario>")] scenario: JsValue,
@@ -51,11 +51,11 @@ impl Swarm {
         Ok(Self { lab: Lab::shared(scenario, None)? })
     }
 
-    /// The world of a file, see `Tape.world`. Its claim is verified once the
-    /// run is known as far as the file goes.
+    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
+    /// the run is known up to the end of the file.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(
         #[wasm_bindgen(unchecked_param_type = "SwarmScenario")] scenario: JsValue,
@@ -65,7 +65,7 @@ impl Swarm {
         Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
-    /// What is asked of every run.
+    /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
         let lab = Rc::clone(&self.lab);
@@ -79,7 +79,7 @@ impl Swarm {
         Uint32Array::from(&[clients, pieces][..])
     }
 
-    /// A number that differs whenever anything drawn may differ.
+    /// A version that changes whenever something drawn may have changed.
     #[must_use]
     pub fn changes(&self) -> f64 {
         const BRANCH: f64 = (1_u64 << 44) as f64;
@@ -87,22 +87,22 @@ impl Swarm {
         lab.world().events() as f64 + lab.timeline.branches().1 as f64 * BRANCH
     }
 
-    /// Every piece at every client, row by row.
+    /// The state of every piece at every client, row by row.
     #[must_use]
     pub fn cells(&self) -> Uint8Array {
         Uint8Array::from(&self.lab.borrow().world().cells()[..])
     }
 
-    /// Rows of clients from one on, 14 numbers each.
+    /// Rows of clients from `from` on, 14 numbers each.
     #[must_use]
     pub fn rows(&self, from: u32, count: u32) -> Float64Array {
         Float64Array::from(&picture::rows(self.lab.borrow().world(), from, count)[..])
     }
 
-    /// The same for people.
+    /// The same rows as objects.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "ClientRow[]")]
     pub fn clients(&self, from: u32, count: u32) -> Answer {
         let lab = self.lab.borrow();
@@ -111,14 +111,15 @@ impl Swarm {
         give(&(from..to).filter_map(|client| world.row(client)).collect::<Vec<_>>())
     }
 
-    /// Transfers at the cursor, 10 numbers each.
+    /// Active transfers at the cursor, 10 numbers each.
     #[must_use]
     pub fn transfers(&self) -> Float64Array {
         let lab = self.lab.borrow();
         Float64Array::from(&picture::transfers(lab.world(), lab.timeline.now())[..])
     }
 
-    /// Of each piece, how many clients hold it; what is on its way is not held.
+    /// For each piece, how many clients hold it; pieces in transit do not
+    /// count.
     #[must_use]
     pub fn rarity(&self) -> Uint32Array {
         Uint32Array::from(&self.lab.borrow().world().holders()[..])
@@ -127,14 +128,14 @@ impl Swarm {
     /// Totals at the cursor.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Totals")]
     pub fn counters(&self) -> Answer {
         give(&Totals::of(self.lab.borrow().world()))
     }
 
-    /// What a client may still take, as a sum, at the cursor; `undefined` while
-    /// the coordinator does not know it.
+    /// The sum that makes up a client's credit at the cursor; `undefined` while
+    /// the coordinator does not know the client.
     ///
     /// # Errors
     /// When there is no such node.
@@ -146,11 +147,11 @@ impl Swarm {
         sum.map_or(Ok(JsValue::UNDEFINED), |sum| give(&sum))
     }
 
-    /// How a transfer was chosen, by the number of its record; `undefined`
-    /// when that is no assignment.
+    /// How a transfer was chosen, by the number of its record; `undefined` if
+    /// that is not an assignment.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmSelection | undefined")]
     pub fn funnel(&self, transfer: f64) -> Answer {
         let lab = self.lab.borrow();
@@ -162,8 +163,8 @@ impl Swarm {
         found.map_or(Ok(JsValue::UNDEFINED), |found| give(&found))
     }
 
-    /// `[at, held, the most that could be]` from the beginning on, in so many
-    /// steps; held is -1 where it is not known.
+    /// `[at, held, upper bound]` from the start on, in `bins` steps; held is -1
+    /// where it is not known.
     #[must_use]
     pub fn progress(&self, bins: u32) -> Float64Array {
         let bins = bins.clamp(1, POINTS);
@@ -179,16 +180,16 @@ impl Swarm {
         Float64Array::from(&curve.into_iter().flat_map(point).collect::<Vec<_>>()[..])
     }
 
-    /// The least time everybody needs.
+    /// The lower bound of the time that all clients need.
     #[must_use]
     pub fn bound(&self) -> f64 {
         self.lab.borrow().scenario.bound().as_micros() as f64
     }
 
-    /// How it goes, as far as it is known.
+    /// The result, as far as it is known.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmResult")]
     pub fn outcome(&self) -> Answer {
         let mut lab = self.lab.borrow_mut();

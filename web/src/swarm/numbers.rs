@@ -1,5 +1,5 @@
-//! The numbers behind a decision of the coordinator: what a client earned and
-//! took, and how many the selection left over.
+//! The numbers behind a decision of the coordinator: what a client uploaded and
+//! downloaded, and how many candidates each step of the selection left.
 
 use serde_json::{Value, json};
 use servent_core::id::ConnId;
@@ -7,7 +7,7 @@ use servent_core::swarm::Event as Told;
 use servent_sim::Timeline;
 use servent_sim::swarm::{Event, Swarm, World, client_of, name};
 
-/// What a record rests on.
+/// The numbers behind a record.
 pub(super) fn of(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
     let Event::Swarm(told) = &timeline.record(i)?.event else { return None };
     match told {
@@ -24,17 +24,18 @@ pub(super) fn of(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
     }
 }
 
-/// What a client may still take, as a sum (SW-10), when the record was made.
+/// The sum that made up a client's credit (SW-10) when the record was made.
 fn ledger(timeline: &Timeline<Swarm>, i: u64, client: ConnId) -> Option<Value> {
     sum(&timeline.world_at(Some(i)), client_of(client))
 }
 
-/// The same for a client of a world as it stands.
+/// The same for a client in the current state of a world.
 pub(super) fn sum(world: &World, client: u32) -> Option<Value> {
     let standing = world.standing(client)?;
     let (ratio, _) = world.manager().pace(0)?;
     let config = &world.scenario().swarm;
-    // As in `servent_core::swarm::credit`: the free piece grows with the ratio.
+    // As in `servent_core::swarm::credit`: the free allowance grows with the
+    // ratio.
     let pieces = u64::from(config.free_pieces);
     let grown = pieces * u64::from(ratio) / u64::from(config.ratio.max(1));
     let free = if standing.free { grown.max(pieces) } else { 0 };

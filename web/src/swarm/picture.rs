@@ -1,9 +1,9 @@
-//! What is drawn in every frame, as flat lists of numbers.
+//! Per-frame drawing data, as flat lists of numbers.
 
 use servent_core::time::Instant;
 use servent_sim::swarm::{Habit, Running, World};
 
-/// Numbers of a row of [`rows`].
+/// How many numbers a row of [`rows`] has.
 const ROW: usize = 14;
 
 fn whole(n: u64) -> f64 {
@@ -14,7 +14,7 @@ fn flag(on: bool, bit: u32) -> u32 {
     if on { bit } else { 0 }
 }
 
-/// Rows of clients from one on.
+/// Rows of clients from `from` on.
 pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
     let mut out = Vec::with_capacity(count.min(world.size().0) as usize * ROW);
     for client in from..from.saturating_add(count).min(world.size().0) {
@@ -52,7 +52,7 @@ pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
     out
 }
 
-/// Transfers at the cursor, by the number of their record.
+/// Active transfers at the cursor, by the number of their record.
 pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
     let chunk = whole(world.scenario().chunk);
     let all: Vec<(u32, u32, &Running)> = world.running().collect();
@@ -84,7 +84,7 @@ pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
     order.iter().filter_map(|(_, i)| all.get(*i as usize)).flat_map(row).collect()
 }
 
-/// What a habit is called.
+/// The name of a habit.
 pub(super) const fn role(habit: Habit) -> &'static str {
     match habit {
         Habit::Honest => "honest",

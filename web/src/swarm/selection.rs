@@ -1,4 +1,4 @@
-//! How a transfer was chosen, and what all of them come to.
+//! How a transfer was chosen, and the totals of all transfers.
 
 use serde::Serialize;
 use servent_core::swarm::manager::Counters;
@@ -20,10 +20,10 @@ pub(super) struct Totals {
     quarantined: u32,
     whole: u32,
     wanting: u32,
-    /// When everybody was served, or the clock.
+    /// When all clients were complete, or the clock.
     at: Instant,
     finished: bool,
-    /// The least that takes.
+    /// The lower bound of that.
     bound: Duration,
 }
 
@@ -134,8 +134,8 @@ impl Selection {
     }
 }
 
-/// A choice made again, with its reasons: the same run from the nearest
-/// keyframe, only more is said.
+/// The explanation of a choice: the same run again from the nearest keyframe,
+/// with reasons recorded.
 pub(super) fn explained(timeline: &Timeline<Swarm>, seq: u64) -> Option<Selection> {
     let mut world = timeline.world_before(seq);
     world.explain();

@@ -1,4 +1,4 @@
-//! What the lab has to know of swarms.
+//! What the lab needs to know about swarms.
 
 use serde_json::Value;
 use servent_core::time::Duration;
@@ -12,10 +12,10 @@ use servent_sim::{Keyframes, Timeline, Violation};
 use super::picture;
 use crate::lab::{NodeInfo, Survey, Watched};
 
-/// Clients from which on a keyframe is large, so that fewer are kept.
+/// With this many clients a keyframe is large, so fewer are kept.
 const CROWD: u32 = 200;
 
-/// What the records add up to, and what the oracles find.
+/// The totals of the records, and the violations.
 pub(crate) struct Counted {
     pub(crate) tally: Tally,
     oracles: Oracles,

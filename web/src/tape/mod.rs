@@ -1,4 +1,4 @@
-//! The tapes of servents: a recorded node is executed again.
+//! The tapes of servents: a recorded node is replayed.
 
 mod open;
 mod recorded;
@@ -22,29 +22,29 @@ use crate::lab::{Run, known};
 use crate::queue::Part;
 use crate::value::{Answer, give, refused};
 
-/// A servent that was recorded, executed again.
+/// A recorded servent, replayed.
 #[wasm_bindgen]
 pub struct Tape {
     of: Rc<RefCell<Recorded>>,
 }
 
-/// What the file of a simulated world says.
+/// The content of a simulated world's file.
 #[derive(Serialize)]
 struct WorldOf<'a> {
-    /// Of which protocol, and so of which class.
+    /// The protocol, and so the class.
     protocol: &'a str,
-    /// What it was made of.
+    /// The scenario it was made from.
     scenario: &'a Value,
-    /// What it came to.
+    /// The checkpoint at its end.
     claim: Option<&'a Checkpoint>,
 }
 
 #[wasm_bindgen]
 impl Tape {
-    /// Over the beginning of a `.sqlog` file, or all of it.
+    /// From the start of a `.sqlog` file, or all of it.
     ///
     /// # Errors
-    /// When there is not one line of ours in it.
+    /// When it contains no valid line.
     #[wasm_bindgen(js_name = fromBytes)]
     pub fn from_bytes(bytes: &[u8]) -> Result<Tape, JsError> {
         let mut player = Player::new();
@@ -52,12 +52,11 @@ impl Tape {
         Self::over(player, bytes.is_empty())
     }
 
-    /// Reads a `.sqlog` file as it comes. `progress` is told the bytes read so
-    /// far; when `signal` aborts, the stream is cancelled.
+    /// Reads a `.sqlog` file as a stream. `progress` is called with the bytes
+    /// read so far; when `signal` aborts, the stream is cancelled.
     ///
     /// # Errors
-    /// When there is not one line of ours in it, the stream fails, or it was
-    /// aborted.
+    /// When it contains no valid line, the stream fails, or it was aborted.
     pub async fn open(
         #[wasm_bindgen(unchecked_param_type = "ReadableStream<Uint8Array>")] stream: ReadableStream,
         #[wasm_bindgen(unchecked_param_type = "((bytes: number) => void) | undefined")]
@@ -68,18 +67,18 @@ impl Tape {
         Ok(Self::over(player, read == 0)?)
     }
 
-    /// What is asked of every run.
+    /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
         let of = Rc::clone(&self.of);
         Run::new(of)
     }
 
-    /// What the file of a simulated world says, for the class that can run it;
+    /// The content of a simulated world's file, for the class that can run it;
     /// `undefined` for the tape of a servent.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "WorldFile | undefined")]
     pub fn world(&self) -> Answer {
         let of = self.of.borrow();
@@ -88,12 +87,12 @@ impl Tape {
         give(&WorldOf { protocol, scenario, claim: player.claim() })
     }
 
-    /// More of a tape that grows.
+    /// Appends bytes of a tape that is still growing.
     pub fn append(&self, bytes: &[u8]) {
         self.of.borrow_mut().append(bytes);
     }
 
-    /// The servent's slots and so many positions of its line from one on.
+    /// The servent's slots and `count` positions of its queue from `from` on.
     ///
     /// # Errors
     /// When there is no such node.
@@ -102,8 +101,8 @@ impl Tape {
         self.queue(node, Part::Positions(from, count))
     }
 
-    /// The same, with the line sorted into lanes: a window of each, of so many
-    /// cards from the one on that is named, counted from 0.
+    /// The same, with the queue sorted into lanes: a window of `count` requests
+    /// in each, which starts at the given index, counted from 0.
     ///
     /// # Errors
     /// When there is no such node.
@@ -112,8 +111,8 @@ impl Tape {
         self.queue(node, Part::lanes([sync, asynchronous, grace], count))
     }
 
-    /// What the servent's queue comes to at the cursor; `undefined` for a tape
-    /// without a beginning.
+    /// The totals of the servent's queue at the cursor; `undefined` for a tape
+    /// without its start.
     ///
     /// # Errors
     /// When there is no such node.
@@ -154,7 +153,7 @@ impl Tape {
 
     fn queue(&self, node: u32, part: Part) -> Answer {
         let of = self.of.borrow();
-        // Whatever number it had where it was recorded, it is the only one.
+        // It is the only node, whatever its number was when it was recorded.
         known(node, of.id().0 as usize + 1)?;
         give(&of.queue(part))
     }

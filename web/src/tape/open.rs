@@ -1,4 +1,4 @@
-//! Reading a file as it comes.
+//! Reading a file as a stream.
 
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::{self, Stream, TryStreamExt as _};
@@ -30,9 +30,9 @@ pub(super) async fn player(
     }
 }
 
-/// Tells the stream that nobody reads on; why, as the signal says.
+/// Cancels the stream; returns the reason given by the signal.
 async fn given_up(reader: &ReadableStreamDefaultReader, signal: &AbortSignal) -> JsValue {
-    // Whether the stream minds is of no use to whoever gave up.
+    // An error of the stream no longer matters.
     let _ = JsFuture::from(reader.cancel()).await;
     signal.reason()
 }
@@ -54,7 +54,7 @@ async fn read(
         .await
 }
 
-/// What a reader gives, until it is done.
+/// The chunks of a reader.
 fn chunks(reader: &ReadableStreamDefaultReader) -> impl Stream<Item = Result<Uint8Array, JsValue>> {
     stream::try_unfold(reader.clone(), |reader| async move {
         let given = JsFuture::from(reader.read()).await?;

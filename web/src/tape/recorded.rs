@@ -1,4 +1,4 @@
-//! A run of a recorded servent.
+//! The run of a recorded servent.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,13 +19,13 @@ use crate::queue::numbers;
 use crate::queue::{Outcome, Part, QueueState, look};
 use crate::value::{Answer, give, refused};
 
-/// Cards of a line that are shown of a node's state.
+/// How many queue entries are shown in a node's state.
 const CARDS: u32 = 50;
 
 pub(super) struct Recorded {
     player: Player,
     columns: Columns,
-    /// What its queue comes to, and how many records that is told from.
+    /// The totals of its queue, and how many records they include.
     tally: Option<(Tally, usize)>,
 }
 
@@ -42,7 +42,7 @@ impl Recorded {
         self.player.append(bytes);
     }
 
-    /// The number it had where it was recorded.
+    /// The number it had when it was recorded.
     pub(super) fn id(&self) -> NodeId {
         self.player.start().map_or(NodeId(0), |start| start.node)
     }
@@ -52,8 +52,8 @@ impl Recorded {
         QueueState { at: self.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
-    /// What its queue comes to at the cursor; `None` for a tape without a
-    /// beginning.
+    /// The totals of its queue at the cursor; `None` for a tape without its
+    /// start.
     pub(super) fn totals(&mut self) -> Option<Outcome> {
         let config = &self.player.start()?.config;
         let up = (config.queue.bandwidth > 0).then_some(config.queue.bandwidth);
@@ -81,8 +81,8 @@ impl Recorded {
 
     fn named(&self, i: u32) -> Option<NamedRecord<'_, Value>> {
         let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
-        // The page counts what it has; on a tape that lost lines that is less
-        // than what was counted when it was written.
+        // The page numbers the records it has; on a tape with gaps these are
+        // fewer than were numbered when it was written.
         let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
         let event = serde_json::from_str(event).unwrap_or_default();
         let (seq, node_name) = (i.into(), self.name());
@@ -90,8 +90,8 @@ impl Recorded {
     }
 }
 
-/// What counts for the totals; to read all other events would be half a
-/// megabyte of module for nothing.
+/// The events that count for the totals; parsing all other events too would add
+/// half a megabyte to the module.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Said {
@@ -110,7 +110,7 @@ impl From<Said> for Event {
     }
 }
 
-/// What is shown of a node's state.
+/// A node's state, for display.
 fn state(node: Option<&Node>) -> serde_json::Result<Value> {
     serde_json::to_value(node.map(|node| node.view(1, CARDS)))
 }
@@ -132,8 +132,8 @@ impl Watching for Recorded {
         self.player.frontier()
     }
 
-    /// A recorded run counts from the epoch, and nothing was before its first
-    /// record: whoever opens it stands there.
+    /// A recorded run counts from the epoch, and nothing happened before its
+    /// first record, so the cursor starts there.
     fn now(&self) -> Instant {
         self.player.now().max(self.begun())
     }
@@ -146,7 +146,7 @@ impl Watching for Recorded {
         self.player.count() as u32
     }
 
-    /// What was recorded is known.
+    /// A recording is already known.
     fn explore(&mut self, _: u64) -> bool {
         true
     }
@@ -177,7 +177,7 @@ impl Watching for Recorded {
         }
     }
 
-    /// There is one node.
+    /// There is only one node.
     fn step_node(&mut self, _: NodeId, forward: bool) -> bool {
         self.step(forward)
     }
@@ -231,7 +231,7 @@ impl Watching for Recorded {
         let from = self.begun();
         let end = self.player.frontier();
         if !self.columns.serves(end) {
-            // A growing trace is counted with room to grow.
+            // A growing trace gets columns with room to grow.
             let room = end.since(from).ratio(1, 4);
             self.columns = Columns::new(from, end + room);
         }
@@ -241,7 +241,7 @@ impl Watching for Recorded {
         self.columns.density(bins)
     }
 
-    /// Nobody broke anything in it, and the oracles see worlds only.
+    /// A recording has no faults, and the oracles check only worlds.
     fn pins(&mut self) -> Answer {
         give(&[(); 0])
     }

@@ -13,10 +13,10 @@ use wasm_bindgen::{JsError, JsValue};
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, instant, take};
 
-/// The most arrows or marks one question is answered with.
+/// The most arrows or marks in one answer.
 const MOST: u32 = 10_000;
 
-/// Messages over datagrams that are simulated.
+/// Simulated messages over datagrams.
 #[wasm_bindgen]
 pub struct Unicast {
     lab: Shared<unicast::Unicast>,
@@ -24,19 +24,19 @@ pub struct Unicast {
 
 #[wasm_bindgen]
 impl Unicast {
-    /// Every story there is.
+    /// All presets.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<UnicastScenario>[]")]
     pub fn presets() -> Answer {
         presets::<unicast::Unicast>()
     }
 
-    /// A world of a scenario.
+    /// The world of a scenario.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromScenario)]
     pub fn from_scenario(
         #[wasm_bindgen(unchecked_param_type = "Partial<UnicastScenario>")] scenario: JsValue,
@@ -44,11 +44,11 @@ impl Unicast {
         Ok(Self { lab: Lab::shared(scenario, None)? })
     }
 
-    /// The world of a file, see `Tape.world`. Its claim is verified once the
-    /// run is known as far as the file goes.
+    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
+    /// the run is known up to the end of the file.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
+    /// A sentence that says what is invalid in it.
     #[wasm_bindgen(js_name = fromWorld)]
     pub fn from_world(
         #[wasm_bindgen(unchecked_param_type = "UnicastScenario")] scenario: JsValue,
@@ -58,7 +58,7 @@ impl Unicast {
         Ok(Self { lab: Lab::shared(scenario, claim)? })
     }
 
-    /// What is asked of every run.
+    /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
         let lab = Rc::clone(&self.lab);
@@ -75,10 +75,10 @@ impl Unicast {
         give(&lab.world().margins(lab.known(node)?))
     }
 
-    /// What it comes to at the cursor.
+    /// The totals at the cursor.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "UnicastTotals")]
     pub fn totals(&self) -> Answer {
         let mut lab = self.lab.borrow_mut();
@@ -86,10 +86,10 @@ impl Unicast {
         give(&UnicastTotals::until(&lab.surveyed().diagram, now))
     }
 
-    /// Datagrams on their way between two instants, as far as they are known.
+    /// Datagrams in transit between two instants, as far as they are known.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Arrow[]")]
     pub fn arrows(&self, from: f64, to: f64, most: u32) -> Answer {
         let mut lab = self.lab.borrow_mut();
@@ -98,10 +98,10 @@ impl Unicast {
         give(&arrows.collect::<Vec<_>>())
     }
 
-    /// What happened on the lifelines between two instants.
+    /// The events on the lifelines between two instants.
     ///
     /// # Errors
-    /// When a value has no form in JavaScript.
+    /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Mark[]")]
     pub fn marks(&self, from: f64, to: f64, most: u32) -> Answer {
         let mut lab = self.lab.borrow_mut();

@@ -1,5 +1,5 @@
-//! The numbers behind what both ends of a connection do: HA and HS, and when a
-//! message was sent first.
+//! The numbers behind the actions of both ends of a connection: HA and HS, and
+//! when a message was first sent.
 
 use serde_json::{Value, json};
 use servent_core::trace::Record;
@@ -7,7 +7,7 @@ use servent_core::unicast::Event as Told;
 use servent_sim::Timeline;
 use servent_sim::unicast::{Event, Unicast};
 
-/// What a record rests on.
+/// The numbers behind a record.
 pub(super) fn of(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let Event::Unicast(told) = &record.event else { return None };

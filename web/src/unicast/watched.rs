@@ -1,4 +1,4 @@
-//! What the lab has to know of worlds of datagrams.
+//! What the lab needs to know about worlds of datagrams.
 
 use serde_json::Value;
 use servent_core::time::Duration;
@@ -11,7 +11,7 @@ use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
 
-/// The picture, and what the oracles find.
+/// The drawing data, and the violations.
 pub(crate) struct Drawn {
     pub(crate) diagram: Diagram,
     oracles: Oracles,
@@ -90,7 +90,7 @@ impl Watched for Unicast {
     }
 }
 
-/// What the script has a node do.
+/// A node's role in the script.
 fn role(scenario: &Scenario, node: NodeId) -> &'static str {
     let (mut sends, mut receives) = (false, false);
     for step in scenario.script.iter().chain(&scenario.faults) {
