@@ -11,7 +11,7 @@ import { VIEWS } from '#lab/views.js';
 const SHEET = /** @type {[string, string[]][]} */ ([
   ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
-  ['branch', ['B']], ['undo', ['U']], ['search', ['/']], ['future', ['H']], ['link', ['C']], ['sheet', ['?']],
+  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['link', ['C']], ['sheet', ['?']],
 ]);
 
 /** @typedef {{copyLink: () => void, future: () => void, search: () => void, view: (id: string) => void}} Deeds */
@@ -29,9 +29,9 @@ export function listen(session, deeds) {
     if (event.key === ' ' && clicked && session.keys && !/** @type {Element} */ (event.target).closest('input, select, textarea, dialog, [popover]')) event.preventDefault();
   });
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {Element} */ (event.target);
-    if (target.closest('input, select, textarea, dialog, [popover]')) return;
+    if (event.defaultPrevented || event.altKey || target.closest('input, select, textarea, dialog, [popover]')) return;
+    if (event.ctrlKey || event.metaKey) return void takeBack(event, session);
     // A button one went to by keys keeps its own space; one that was clicked does not.
     if (event.key === ' ' && target.closest('button, summary, a') && !clicked) return;
     if (event.key === '?') return void sheet(session);
@@ -42,6 +42,15 @@ export function listen(session, deeds) {
     action();
     return undefined;
   });
+}
+
+/** What every editor does at these keys. @param {KeyboardEvent} event @param {Session} session */
+function takeBack(event, session) {
+  const key = event.key.toLowerCase();
+  if (key !== 'z' && key !== 'y') return;
+  event.preventDefault();
+  if (key === 'y' || event.shiftKey) session.redo();
+  else session.undo();
 }
 
 /**

@@ -15,6 +15,7 @@ import { speak, t, tell } from '#lab/strings.js';
 /** @import { Run } from './run.js' */
 /** @import { View } from './views.js' */
 /** A fault and its moment. One that opened a branch says from which, any other on which it was. @typedef {T.AnyFault & {at: number, from?: number, on?: number}} FaultAt */
+/** One that is done again, or left out. @typedef {FaultAt & {gone?: boolean}} Done */
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
 
@@ -98,7 +99,7 @@ export class Session extends EventTarget {
   /**
    * Runs a scenario from its beginning, with the faults a user added to it.
    * @param {T.Scenario} scenario
-   * @param {{preset?: string|null, faults?: FaultAt[], branch?: number}} [how]
+   * @param {{preset?: string|null, faults?: Done[], branch?: number}} [how]
    */
   openScenario(scenario, how = {}) {
     // What the core makes of it has every field.
@@ -172,6 +173,7 @@ export class Session extends EventTarget {
     [this.run, this.other = null] = runs;
     Object.assign(this, about);
     this.log = [];
+    this.undone = [];
     this.branch = 0;
     this.twins = new Map();
     this.selection = NOTHING;
@@ -181,18 +183,62 @@ export class Session extends EventTarget {
     this.touch();
   }
 
-  /** Does again what was done to a run, in the same order, so that its branches have the same numbers. @param {FaultAt[]} log @param {number} [branch] */
+  /** Does again what was done to a run, in the same order. Branches get new numbers when something is left out. @param {Done[]} log @param {number} [branch] */
   #replay(log, branch) {
-    for (const { at, from, on = 0, ...fault } of log) {
-      this.useBranch(from ?? on);
+    const now = new Map([[0, 0]]);
+    let opened = 0;
+    for (const { at, from, on = 0, gone, ...fault } of log) {
+      const here = now.get(from ?? on) ?? 0;
+      const id = from === undefined ? on : (opened += 1);
+      now.set(id, here);
+      if (gone) continue;
+      this.useBranch(here);
       // Only where the future is known a fault opens a branch.
       if (from !== undefined) this.seek(at + 1);
       this.seek(at);
       this.inject(fault);
+      now.set(id, this.branch);
     }
-    if (branch !== undefined) this.useBranch(branch);
+    if (branch !== undefined) this.useBranch(now.get(branch) ?? 0);
     if (log.length) this.seek(0);
   }
+
+  /** Takes back what was done last. */
+  undo() {
+    const last = this.log.at(-1);
+    if (!last) return this.notice(t('done.nothing'));
+    this.#again(this.log.map((fault) => (fault === last ? { ...fault, gone: true } : fault)), [...this.undone, last]);
+    return this.notice(t('done.undone'));
+  }
+
+  /** Does again what was taken back last. */
+  redo() {
+    const last = this.undone.at(-1);
+    if (!last) return this.notice(t('done.nothing.again'));
+    this.#again([...this.log, last], this.undone.slice(0, -1));
+    this.useBranch(last.from === undefined ? last.on ?? 0 : Math.max(0, ...(this.run?.branches() ?? []).map((branch) => branch.id)));
+    return this.notice(t('done.redone'));
+  }
+
+  /** Something that was done happens at another time, or not at all. @param {FaultAt} fault @param {number|null} at */
+  change(fault, at) {
+    this.#again(this.log.map((f) => (f === fault ? { ...f, at: at ?? f.at, gone: at === null } : f)), []);
+  }
+
+  /** The same scenario with another list of what was done, at the same moment. @param {Done[]} log @param {FaultAt[]} undone */
+  #again(log, undone) {
+    const { scenario, preset, branch, run, selection } = this;
+    if (!scenario || !run) return;
+    const { now } = run;
+    this.openScenario(scenario, { preset, faults: log, branch });
+    this.seek(now);
+    this.select(selection);
+    this.undone = undone;
+    this.emit('faults');
+    this.emit('struck');
+    this.touch();
+  }
+  /** What was taken back, the latest last. @type {FaultAt[]} */ undone = [];
 
   /** All that was done to this run, in order. @type {FaultAt[]} */ log = [];
   branch = 0;
@@ -331,6 +377,7 @@ export class Session extends EventTarget {
     let from = 0;
     try {
       this.inject(action.fault);
+      this.undone = [];
       from = run.index;
       // What is done at an instant can be seen right after it.
       this.seek(run.now + (action.past ?? AT_ONCE_US));

@@ -2,7 +2,8 @@
 import { el, icon, setAttr } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
 import { isHidden, told } from '#lab/future.js';
-import { known, t } from '#lab/strings.js';
+import { t } from '#lab/strings.js';
+import { words } from '#lab/timeline/words.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
@@ -163,16 +164,11 @@ export class TimeTrack extends HTMLElement {
   /** A sign on the line; in words too, where there is room for them. @param {T.Pin} pin @param {number} at @param {number} room */
   #sign(pin, at, room) {
     const run = /** @type {import('../run.js').Run} */ (this.session?.run);
-    const called = (/** @type {unknown} */ id) => run.node(Number(id ?? NaN))?.name ?? '';
-    const [node, other] = [called(pin.args.node), called(pin.args.other)];
-    // A key with a reason at its end may be said without it.
-    const said = (/** @type {string} */ tail) => [pin.key, pin.key.replace(/\.[^.]+$/, '')].find((key) => known(key + tail)) ?? pin.key;
-    const text = t(said(''), { ...pin.args, node, other, who: called(pin.args.to ?? pin.args.peer ?? pin.args.from) || undefined });
-    const short = pin.kind === 'fault' ? t('time.pin.short', { action: t(`${said('.short')}.short`), node: other || node }) : text;
-    const words = room > PIN_WORDS;
-    const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text }) + (words && short !== text ? ` – ${short}` : '');
+    const { text, short } = words(run, pin);
+    const wide = room > PIN_WORDS;
+    const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text }) + (wide && short !== text ? ` – ${short}` : '');
     const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.seekEvent(pin.seq) } },
-      icon(pin.kind === 'fault' ? 'flag' : 'alert'), words ? el('span', { text: short }) : null);
+      icon(pin.kind === 'fault' ? 'flag' : 'alert'), wide ? el('span', { text: short }) : null);
     sign.style.setProperty('--at', `${at * 100}%`);
     sign.style.setProperty('--room', `${room}px`);
     return sign;

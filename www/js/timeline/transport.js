@@ -2,6 +2,7 @@
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { clock, times } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
+import { openDone } from '#lab/panels/done.js';
 import { t } from '#lab/strings.js';
 
 /** @import { Session } from '../session.js' */
@@ -16,6 +17,7 @@ export class TimeTransport extends HTMLElement {
     this.speed = el('output', { 'aria-live': 'off' });
     this.clock = el('output', { class: 'clock', 'aria-live': 'off', 'aria-label': t('time.track') });
     this.event = el('span', { class: 'readout event' });
+    this.done = el('button', { class: 'button small done', type: 'button', hidden: true, 'aria-haspopup': 'dialog', on: { click: () => openDone(session) } });
     this.digest = el('code', { class: 'readout wide' });
     this.verdict = el('span', { class: 'verdict' });
     this.live = el('button', { class: 'button small live', type: 'button', hidden: true, on: { click: goLive } });
@@ -31,7 +33,7 @@ export class TimeTransport extends HTMLElement {
         el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.slower'), title: t('time.slower'), on: { click: () => session.changeSpeed(-1) } }, '−'),
         this.speed,
         el('button', { class: 'button small icon plain', type: 'button', 'aria-label': t('time.faster'), title: t('time.faster'), on: { click: () => session.changeSpeed(1) } }, '+')),
-      this.clock, this.event, this.live, el('span', { class: 'spring' }), this.verdict, this.digest));
+      this.clock, this.event, this.live, this.done, el('span', { class: 'spring' }), this.verdict, this.digest));
     for (const type of ['frame', 'play', 'run', 'known', 'faults']) session.addEventListener(type, () => this.update());
     this.update();
   }
@@ -52,6 +54,8 @@ export class TimeTransport extends HTMLElement {
     setText(this.event, t(isHidden() ? 'time.event.hidden' : 'time.event', { i: run.index, n: run.count }));
     setText(this.digest, t('time.digest', { digest: run.digest }));
     this.#judge();
+    this.done.hidden = session.log.length + session.undone.length === 0;
+    setText(this.done, t('done.count', { n: session.log.length }));
     this.live.hidden = !session.live;
     if (session.live) {
       setText(this.live, t(session.live.lost ? 'time.live.waits' : session.live.follow ? 'time.live.on' : 'time.live.off'));

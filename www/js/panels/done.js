@@ -1,0 +1,42 @@
+/** What was done to a run: when, to whom, and how to take it back. */
+import { el, icon } from '#lab/dom.js';
+import { openDialog } from '#lab/panels/dialog.js';
+import { t } from '#lab/strings.js';
+import { words } from '#lab/timeline/words.js';
+
+/** @import { FaultAt, Session } from '../session.js' */
+
+/** The list of what was done on the branch in use. @param {Session} session */
+export function openDone(session) {
+  const list = el('ol', { class: 'done-list' });
+  const button = (/** @type {'undo'|'redo'} */ what) => el('button', { class: 'button', type: 'button', text: t(`done.${what}`), data: { done: what }, on: { click: () => { session[what](); show(); } } });
+  const [undo, redo] = [button('undo'), button('redo')];
+  const empty = el('p', { text: t('done.none') });
+  const show = () => {
+    const faults = session.faults();
+    list.replaceChildren(...faults.map((fault, i) => row(session, fault, faults[i - 1]?.at ?? 0, show)));
+    empty.hidden = faults.length > 0;
+    undo.disabled = session.log.length === 0;
+    redo.disabled = session.undone.length === 0;
+  };
+  show();
+  openDialog(t('done.title'), el('p', { class: 'soft', text: t('done.hint') }), list, empty, el('div', { class: 'done-tools' }, undo, redo));
+}
+
+/** @param {Session} session @param {FaultAt} fault @param {number} least when the one before it was done @param {() => void} show */
+function row(session, fault, least, show) {
+  const run = /** @type {import('../run.js').Run} */ (session.run);
+  // The core puts a fault for now a microsecond later.
+  const pin = run.pins().find(({ kind, at }) => kind === 'fault' && at - fault.at >= 0 && at - fault.at <= 1);
+  const text = pin ? words(run, pin).text : Object.keys(fault)[0];
+  const seconds = (/** @type {number} */ at) => String((at - run.origin) / 1e6);
+  const time = el('input', { class: 'input', type: 'number', step: 'any', min: seconds(least), value: seconds(fault.at), 'aria-label': t('done.when', { text }) });
+  time.addEventListener('change', () => {
+    const at = run.origin + Math.round(Number(time.value) * 1e6);
+    if (Number.isFinite(at)) session.change(fault, Math.max(least, Math.min(at, session.end)));
+    show();
+  });
+  return el('li', {},
+    time, el('span', { class: 'unit', text: 's' }), el('span', { class: 'done-what', text }),
+    el('button', { class: 'button plain icon', type: 'button', 'aria-label': t('done.remove', { text }), title: t('done.remove', { text }), on: { click: () => { session.change(fault, null); show(); } } }, icon('close')));
+}
