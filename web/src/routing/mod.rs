@@ -133,8 +133,8 @@ impl Routing {
         give(&Codes { kinds, fates })
     }
 
-    /// Messages in transit between two instants, ten numbers each: `[id, from,
-    /// to, departs, arrives, kind, fate, guid, link, seq]`.
+    /// Messages in transit between two instants, ten numbers each:
+    /// `[id, from, to, departs, arrives, kind, fate, guid, link, seq]`.
     #[must_use]
     pub fn flights(&self, from: f64, to: f64, most: u32) -> Float64Array {
         let mut lab = self.lab.borrow_mut();
