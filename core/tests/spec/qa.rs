@@ -198,6 +198,23 @@ fn qa_3_held_requests_are_bounded_in_number_and_for_each_address() {
 }
 
 #[test]
+fn qa_3_a_held_request_is_no_hammering_until_it_is_given_up() {
+    let mut bench = Bench::new(Config { hammer_requests: 10, ..adaptive(1) });
+    bench.upload(Parq);
+    let ask = |bench: &mut Bench| {
+        let mut client = bench.client(Parq);
+        client.peer = [192, 0, 2, 1].into();
+        (asks(bench, &client).len(), client)
+    };
+    let held: Vec<_> = (0..30).map(|_| ask(&mut bench)).collect();
+    assert!(held.iter().all(|(said, _)| *said == 0), "somebody was not held");
+    for (_, client) in &held {
+        bench.gone(client);
+    }
+    assert_eq!(ask(&mut bench).0, 1, "thirty that hung up are counted");
+}
+
+#[test]
 fn qa_3_closing_early_gives_the_place_up_as_the_dialect_says() {
     let mut bench = Bench::new(adaptive(1));
     let running = bench.upload(Parq);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use crate::program::{Place, Running, Wire, complains, noise, until};
 
@@ -172,21 +172,54 @@ fn what_is_shared_has_its_path_in_its_url() {
     complains(&output, 3, "has no such file");
 }
 
-/// 5 000 small files, with the settings everybody has.
 #[test]
 fn five_thousand_small_files_are_byte_for_byte_the_same() {
+    small_files_to_everybody(5_000, 1, "1");
+}
+
+#[test]
+fn ten_downloads_of_one_folder_are_byte_for_byte_the_same() {
+    small_files_to_everybody(150, 10, "20");
+}
+
+#[test]
+#[ignore = "run by `cargo xtask campaign`: it takes minutes"]
+fn ten_downloads_of_five_thousand_files_are_byte_for_byte_the_same() {
+    small_files_to_everybody(5_000, 10, "20");
+}
+
+/// So many downloads at once of so many small files, all from one address, with
+/// the settings everybody has, but for intervals that are so much shorter.
+fn small_files_to_everybody(files: usize, downloads: usize, scale: &str) {
     let place = Place::new();
-    let files =
-        (0..5_000_usize).map(|n| (format!("{}/{}/file {n}", n % 10, n % 7), noise(n % 900)));
+    let files = (0..files).map(|n| (format!("{}/{}/file {n}", n % 10, n % 7), noise(n % 900)));
     let tree: Tree = files.collect();
     write(&place.path("shared"), &tree);
-    let running = place.sharing(&[]);
+    let running = place.sharing(&["--set", &format!("queue.time_scale={scale}")]);
     let url = format!("http://{}/shared/", running.at);
-    let output = place.run(&["get", &url, "-o", "copy", "--state", "get"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    println!("{said}");
-    assert_same(&read(&place.path("copy")), &tree);
+    let copies: Vec<_> =
+        (0..downloads).map(|n| (format!("copy {n}"), format!("get {n}"))).collect();
+    let start = |(copy, state): &(String, String)| {
+        let mut get = place.servent(&[
+            "get",
+            &url,
+            "-o",
+            copy,
+            "--state",
+            state,
+            "-q",
+            "--time-scale",
+            scale,
+        ]);
+        get.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let started: Vec<_> = copies.iter().map(start).collect();
+    for output in started.into_iter().map(Child::wait_with_output).map(Result::unwrap) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for (copy, _) in &copies {
+        assert_same(&read(&place.path(copy)), &tree);
+    }
 }
 
 /// A plain web server; a page or a file for each path.

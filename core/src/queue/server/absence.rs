@@ -17,6 +17,7 @@ impl Server {
         }
         // A client that was never told of its place cannot come back to it.
         if entry.dialect == Dialect::Active || entry.told == 0 {
+            self.waited_in_vain(now, at);
             return self.lose(at, Loss::ConnectionLost, fx);
         }
         if entry.dialect == Dialect::Passive {
@@ -35,6 +36,7 @@ impl Server {
         let entry = &self.places.slab[at];
         match (entry.phase, entry.dialect) {
             (Phase::Waiting, dialect) if dialect == Dialect::Active || entry.told == 0 => {
+                self.waited_in_vain(now, at);
                 self.lose(at, Loss::Replaced, fx);
             }
             (Phase::Waiting, _) => self.go_away(now, at, fx),

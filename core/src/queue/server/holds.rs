@@ -80,12 +80,27 @@ impl Server {
         let entry = &mut self.places.slab[at];
         (entry.not_before, entry.deadline) = (now, until + SLACK.scaled(scale));
         (entry.calls, entry.call_booked) = (0, false);
-        let Entry { ticket, arrival, seat, .. } = *entry;
+        let Entry { ticket, arrival, seat, told, .. } = *entry;
         self.holds.0.insert(arrival, *request);
+        if told == 0 {
+            // It asks once and waits, as it should: that is no hammering,
+            // unless that is in vain.
+            self.knocks.forgive(owner(request.peer));
+        }
         self.line.set_present(seat, true);
         self.wake_at(at, Some(until));
         let (position, length) = (self.line.position(seat), self.line.len());
         fx.event(Event::Held { ticket, position, length, until });
+    }
+
+    /// A request that was held until now was made in vain: it counts against
+    /// its address like any other. Whether that is too many shows when it asks
+    /// again.
+    pub(super) fn waited_in_vain(&mut self, now: Instant, at: u32) {
+        let Entry { peer, told, .. } = self.places.slab[at];
+        if told == 0 {
+            let _ = self.knocks.knock(owner(peer), now);
+        }
     }
 
     /// Ends the hold of an entry; true when its request was held.
@@ -97,6 +112,7 @@ impl Server {
         if self.is_next(at, now) {
             self.serve(now, at, &request, fx);
         } else {
+            self.waited_in_vain(now, at);
             self.tell(now, at, &request, fx);
         }
         true
@@ -139,8 +155,6 @@ impl Server {
                 self.holds.remove(arrival);
                 continue;
             };
-            // It asked once and waited, as it should: that is not hammering.
-            self.knocks.forgive(owner(request.peer));
             self.serve(now, at, &request, fx);
             self.settle(now, fx);
         }
