@@ -9,7 +9,7 @@ import { VIEWS } from '#lab/views.js';
 
 /** Keys of every view: what they do, and how they are written. */
 const SHEET = /** @type {[string, string[]][]} */ ([
-  ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']],
+  ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']], ['loss', ['.', ',']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
   ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['link', ['C']], ['sheet', ['?']],
 ]);
@@ -67,6 +67,8 @@ function deedOf(event, session, deeds) {
     ArrowRight: () => session.step(1, event.shiftKey),
     '[': () => session.changeSpeed(-1),
     ']': () => session.changeSpeed(1),
+    '.': () => session.toLoss(1),
+    ',': () => session.toLoss(-1),
     ...session.view.keys(session),
     e: () => session.setMode(session.mode === 'events' ? 'single' : 'events'),
     v: () => session.setMode(session.mode === 'compare' ? 'single' : 'compare'),

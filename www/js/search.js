@@ -54,6 +54,34 @@ export function kindOf({ event }) {
   return `${area} ${String(what).replaceAll('_', ' ')}`;
 }
 
+/** Events by which something is lost or turned away. */
+const LOSSES = new Set(['datagram lost', 'message lost', 'queue lost', 'queue refused', 'client wrong', 'client refused', 'swarm failed', 'fetch corrupt', 'fetch piece wrong', 'fetch failed', 'conn dial failed']);
+
+/** Whether something is lost, dropped or turned away. @param {T.LabRecord} record */
+export const isLoss = (record) => LOSSES.has(kindOf(record)) || Object.values(record.event)[0].verdict === 'dropped';
+
+/**
+ * The event nearest to the clock by which something is lost or a rule is
+ * broken; null when there is none.
+ * @param {Run} run
+ * @param {1|-1} by after the clock or before it
+ * @returns {number|null}
+ */
+export function nearestLoss(run, by) {
+  const broken = new Set(run.pins().filter(({ kind }) => kind === 'violation').map(({ seq }) => seq));
+  // The newest event that has happened is not looked at again.
+  const [begin, end] = by > 0 ? [run.index, run.count] : [0, run.index - 1];
+  for (let done = 0; done < end - begin; done += FAR) {
+    const length = Math.min(FAR, end - begin - done);
+    const batch = run.records(by > 0 ? begin + done : end - done - length, length, '');
+    const found = (by > 0 ? batch : batch.reverse()).find((record) => isLoss(record) || broken.has(record.seq));
+    if (found) return found.seq;
+  }
+  return null;
+}
+/** Records that are read at once when one is looked for. */
+const FAR = 512;
+
 /** Events that fit, found a few at a time, so that the page stays quick. */
 export class Finder {
   /** @type {T.LabRecord[]} */ found = [];

@@ -8,7 +8,9 @@
 import { isPanic, restart } from '#lab/core.js';
 import { announce, stillness } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
+import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
+import { nearestLoss } from '#lab/search.js';
 import { speak, t, tell } from '#lab/strings.js';
 
 /** @import * as T from './types' */
@@ -333,6 +335,15 @@ export class Session extends EventTarget {
     this.emit('play');
     this.touch();
     this.say();
+  }
+
+  /** To the next event, or the one before, by which something is lost or a rule is broken. @param {1|-1} by */
+  toLoss(by) {
+    const run = this.run;
+    if (!run) return undefined;
+    if (by > 0 && isHidden()) return this.notice(t('time.loss.hidden'));
+    const seq = nearestLoss(run, by);
+    return seq === null ? this.notice(t(by > 0 ? 'time.loss.none' : 'time.loss.first')) : this.seekEvent(seq);
   }
 
   /** One sentence into the live region: what the newest event says. */

@@ -162,6 +162,29 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('one key leads from loss to loss and back, in every view', async () => {
+      for (const [view, story, lost] of /** @type {[string, string, RegExp][]} */ ([
+        ['queue', 'impatient', /loses the place|closes|refuse/], ['routing', 'ring', /drops/], ['unicast', 'lose-middle', /lost/],
+      ])) {
+        const { page } = await open(started, `#1/${view}?p=${story}&t=0`);
+        await explored(page);
+        const told = () => within(page, (session) => session.current()?.seq ?? -1);
+        const said = () => page.$eval('lab-inspector', (n) => n.textContent ?? '');
+        await page.keyboard.press('.');
+        await frame(page);
+        const first = await told();
+        assert.match(await said(), lost, view);
+        await page.keyboard.press('.');
+        if (await told() !== first) {
+          await page.keyboard.press(',');
+          assert.equal(await told(), first, view);
+        }
+        await page.keyboard.press(',');
+        await page.waitForFunction(() => /Nothing was lost before/.test(document.querySelector('.notice')?.textContent ?? ''));
+        await page.close();
+      }
+    });
+
     test('space plays after a tab or another button was clicked', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       await page.click('[data-view="swarm"]');
