@@ -46,7 +46,7 @@ const fn pick(why: Pick) -> (&'static str, &'static str) {
 const fn failure(why: Failure) -> (&'static str, &'static str) {
     match why {
         Failure::Connect => ("SW-4", "lines 27–30, 128–137"),
-        Failure::Data | Failure::UploaderLeft | Failure::DownloaderLeft => {
+        Failure::Data | Failure::UploaderLeft | Failure::DownloaderLeft | Failure::Elsewhere => {
             ("SW-23", "lines 189–192")
         }
         Failure::Hash => ("SW-24", "lines 192–197"),

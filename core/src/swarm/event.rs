@@ -207,6 +207,8 @@ pub enum Failure {
     DownloaderSilent,
     /// The uploader did not: the piece stays, nobody is credited (SW-25).
     UploaderSilent,
+    /// Nobody's: the downloader has got the piece by another way.
+    Elsewhere,
 }
 
 /// Why a message was not obeyed.

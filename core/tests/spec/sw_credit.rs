@@ -5,7 +5,7 @@ use crate::swarm_support;
 
 use std::collections::BTreeSet;
 
-use servent_core::swarm::{Config, Event, Input, Policy};
+use servent_core::swarm::{Config, Event, Failure, Input, Policy};
 use servent_core::wire::pdtp::{Message, Reason, Span, Transfer};
 use swarm_support::{Swarm, from_source, ip, name, piece_of, source, span, url};
 
@@ -117,6 +117,37 @@ fn sw_27_whoever_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
         assert_eq!((swarm.view(3).credit, swarm.view(3).downloads), (0, 1));
         assert!(swarm.orders(3).is_empty(), "nothing is earned by it");
     }
+}
+
+#[test]
+fn sw_27_whoever_has_a_piece_by_another_way_waits_for_no_transfer_of_it() {
+    let one = Config { default_download: 1, ..rules(Policy::Adaptive) };
+    let mut swarm = Swarm::with_source(one, 8, 1);
+    swarm.comes(2, 7_002);
+    swarm.wants(2);
+    // Its only slot and the source's are taken, for a piece that has just come
+    // from somebody who left.
+    let order = swarm.order(2);
+    swarm.say(2, Message::Provide { url: url(), span: order.about.span });
+    let next = swarm.order(2);
+    assert!(from_source(&next));
+    assert_ne!(next.about.span, order.about.span);
+    let failed = swarm.saw(|event| match event {
+        Event::Failed { why, .. } => Some(*why),
+        _ => None,
+    });
+    assert_eq!(failed, [Failure::Elsewhere]);
+    // Said of a transfer that counts it is paid for, for only it says so.
+    let (mut swarm, order) = with_its_free_piece();
+    swarm.say(3, Message::Provide { url: url(), span: order.about.span });
+    let view = swarm.view(3);
+    assert_eq!((view.credit, view.downloads, view.failed), (0, 1, 0));
+    // And if the other one has sent it all, that counts for it.
+    let (mut swarm, order) = with_its_free_piece();
+    let before = swarm.view(1).uploads;
+    swarm.gave(1, 3, &order);
+    swarm.say(3, Message::Provide { url: url(), span: order.about.span });
+    assert_eq!((swarm.view(3).downloads, swarm.view(1).uploads), (1, before + 1));
 }
 
 #[test]

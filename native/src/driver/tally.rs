@@ -55,6 +55,7 @@ const fn failure(why: Failure) -> &'static str {
         Failure::DownloaderLeft => "downloader_left",
         Failure::DownloaderSilent => "downloader_silent",
         Failure::UploaderSilent => "uploader_silent",
+        Failure::Elsewhere => "elsewhere",
     }
 }
 

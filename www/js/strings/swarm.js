@@ -13,7 +13,7 @@ const other = (/** @type {Args} */ a) => a.who ?? 'another client';
 /** @type {Record<string, string>} */
 const FAILURES = {
   connect: 'no connection came about', data: 'the bytes did not come', hash: 'the bytes are wrong', uploader_left: 'the giver left', downloader_left: 'the taker left',
-  downloader_silent: 'the taker did not say how it ended', uploader_silent: 'the giver did not say how it ended',
+  downloader_silent: 'the taker did not say how it ended', uploader_silent: 'the giver did not say how it ended', elsewhere: 'the taker has it by another way',
 };
 /** @type {Record<string, string>} */
 const PICKS = {

@@ -1,6 +1,8 @@
 //! What clients say about themselves and about files.
 
-use super::super::event::{Event, Limit, Refusal};
+use alloc::vec::Vec;
+
+use super::super::event::{Event, Failure, Limit, Refusal};
 use super::client::Membership;
 use super::timers::Due;
 use super::{Effects, Manager};
@@ -93,12 +95,11 @@ impl Manager {
         let Some(member) = self.join(now, at, number, fx) else { return };
         self.free_piece(at, fx);
         let on_their_way = self.client(at).downs.iter().map(|down| self.transfer(*down));
-        let on_their_way: alloc::vec::Vec<u32> =
+        let on_their_way: Vec<u32> =
             on_their_way.filter(|t| t.file == number).map(|t| t.piece).collect();
         let file = &mut self.files[number as usize];
         let before = file.member(member).wanted;
-        let failed: alloc::vec::Vec<u32> =
-            file.member(member).failed.keys().map(|(_, piece)| *piece).collect();
+        let failed: Vec<u32> = file.member(member).failed.keys().map(|(_, piece)| *piece).collect();
         for piece in pieces {
             let found = file.member(member);
             let known = found.have.contains(piece) || found.need.contains(piece);
@@ -150,7 +151,7 @@ impl Manager {
         let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         let file = &self.files[number as usize];
-        let failed: alloc::vec::Vec<_> = file.member(member).failed.keys().copied().collect();
+        let failed: Vec<_> = file.member(member).failed.keys().copied().collect();
         for key in failed.into_iter().filter(|(_, piece)| pieces.contains(piece)) {
             self.forget_failed(number, member, key, fx);
         }
@@ -168,8 +169,16 @@ impl Manager {
     fn provide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
         let Some((number, pieces)) = self.pieces(at, (url, span, true), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
+        // Whoever has a piece waits for no transfer of it any more.
+        let (sent, under_way) = self.under_way(at, number, &pieces);
+        for transfer in sent {
+            self.arrived(now, transfer, fx);
+        }
         for piece in pieces {
             self.obtain(number, member, piece, fx);
+        }
+        for transfer in under_way {
+            self.fail(now, transfer, Failure::Elsewhere, 0, fx);
         }
         self.announce(number, member, fx);
         self.refresh(now, at, fx);
@@ -177,6 +186,22 @@ impl Manager {
         if self.files[number as usize].dirty {
             self.wake(now);
         }
+    }
+
+    /// Transfers of these pieces to a client that has not reported on them:
+    /// those whose uploader has sent it all, and the others.
+    fn under_way(
+        &self,
+        at: u32,
+        file: u32,
+        pieces: &core::ops::Range<u32>,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let silent = |down: &u32| {
+            let found = self.transfer(*down);
+            found.file == file && pieces.contains(&found.piece) && !found.down_said
+        };
+        let downs = self.client(at).downs.iter().copied().filter(silent);
+        downs.partition(|down| self.transfer(*down).up_said)
     }
 
     /// A member has a piece that no transfer brought.

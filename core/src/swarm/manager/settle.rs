@@ -226,7 +226,7 @@ impl Manager {
         let conn = self.client(down).conn;
         fx.event(Event::Failed { file, piece, down: conn, up: from, why, offset });
         if !there {
-            if origin.is_none() {
+            if origin.is_none() && why != Failure::Elsewhere {
                 self.back_off(now, &transfer);
             }
             self.put_back(&transfer, why, (offset, origin), fx);
