@@ -286,6 +286,34 @@ fn a_download_called_done_with_a_hole_in_it_is_seen() {
 }
 
 #[test]
+fn a_download_that_fails_is_seen_unless_somebody_stopped_it() {
+    let fetch = FetchId(1);
+    let fails = |why| {
+        let begun = fetch::Event::Begun { fetch, name: "a".into(), have: 0 };
+        verdict(vec![Event::Fetch(begun), Event::Fetch(fetch::Event::Failed { fetch, why })])
+    };
+    assert_eq!(fails(fetch::FetchFailure::Cancelled), [""; 0]);
+    assert_eq!(fails(fetch::FetchFailure::NoSource), ["check.failed"]);
+}
+
+#[test]
+fn a_place_told_to_somebody_without_one_is_seen() {
+    assert_eq!(verdict(history(&[&asks(1), &[told(1, 1, 1)]])), ["check.no_place"]);
+}
+
+#[test]
+fn a_line_that_is_not_as_long_as_was_said_is_seen() {
+    let goes = |length| {
+        let two = arrives(2, Dialect::Active, 1, 1);
+        let start = history(&[&asks(1), &[starts(1, 0)], &two]);
+        let start = start.into_iter().map(|event| (0, event));
+        verdict_at(1, start.chain([(300, lost(2, Loss::Overdue, length))]).collect())
+    };
+    assert_eq!(goes(0), [""; 0]);
+    assert_eq!(goes(7), ["check.length"]);
+}
+
+#[test]
 fn doctored_records_of_a_real_run_are_noticed() {
     let s = servent_sim::queue::presets::find("newcomer").expect("a preset");
     let (_, mut records) = run(&s);

@@ -1,6 +1,6 @@
 //! The oracles see what is wrong: runs whose records are changed by hand.
 
-use servent_core::routing::Why;
+use servent_core::routing::{self, Which, Why};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_core::wire::gnutella::Kind;
@@ -130,4 +130,74 @@ fn an_answer_for_somebody_who_did_not_ask_is_seen() {
         records[at].node = NodeId(7);
     });
     assert_eq!(keys, ["check.not_asked"]);
+}
+
+/// Says of the first message of a kind that went on what is not true.
+fn lies(of: Kind, lie: Why) -> Vec<&'static str> {
+    said(|records| {
+        let at = place(records, |event| is_judged(event, of, Outcome::Forwarded));
+        if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
+            (*verdict, *why) = (Outcome::Dropped, Some(lie));
+        }
+    })
+}
+
+#[test]
+fn a_first_message_called_a_duplicate_is_seen() {
+    let keys = lies(Kind::Query, Why::Duplicate);
+    assert!(keys.contains(&"check.never_seen"), "{keys:?}");
+}
+
+#[test]
+fn a_way_given_up_while_it_is_there_is_seen() {
+    let keys = lies(Kind::Hit, Why::RouteGone);
+    assert!(keys.contains(&"check.still_there"), "{keys:?}");
+}
+
+#[test]
+fn a_message_that_nobody_sent_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        if let Event::Message(MessageEvent::Judged { id, .. }) = &mut records[at].event {
+            *id = u64::MAX;
+        }
+    });
+    assert_eq!(keys, ["check.never_sent", "check.vanished", "check.sum"]);
+}
+
+#[test]
+fn two_messages_of_one_number_are_seen_and_do_not_add_up() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_sent(event, Kind::Query, 1));
+        records.insert(at, records[at].clone());
+    });
+    assert!(keys.contains(&"check.sent_twice") && keys.contains(&"check.sum"), "{keys:?}");
+}
+
+#[test]
+fn a_message_that_goes_back_is_seen() {
+    let keys = said(|records| {
+        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Forwarded));
+        let Event::Message(MessageEvent::Judged { from, .. }) = records[at].event else {
+            unreachable!();
+        };
+        let seq = records[at].seq;
+        let on = records.iter_mut().filter(|record| record.cause == Some(seq));
+        for record in on {
+            if let Event::Message(MessageEvent::Sent { to, .. }) = &mut record.event {
+                *to = from;
+            }
+        }
+    });
+    assert!(keys.contains(&"check.sent_back"), "{keys:?}");
+}
+
+#[test]
+fn a_table_beyond_its_limit_is_seen() {
+    let keys = said(|records| {
+        let turned = routing::Event::Turned { table: Which::Queries, entries: u64::MAX };
+        let last = records.last().expect("a record").clone();
+        records.push(Record { event: Event::Routing(turned), ..last });
+    });
+    assert_eq!(keys, ["check.too_many"]);
 }

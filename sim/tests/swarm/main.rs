@@ -3,6 +3,7 @@
 
 mod acts;
 mod digests;
+mod oracles;
 mod presets;
 mod random;
 mod timeline;
