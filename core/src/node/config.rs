@@ -109,10 +109,13 @@ pub struct Limits {
     /// Failed dials in a row to one target that strangers named; after that the
     /// target is not dialed for a while.
     pub knocks_per_target: u32,
-    /// The same for all targets of one address; an IPv6 /64 network counts as
-    /// one.
+    /// Failed dials in a row to one address, whatever the port, that strangers
+    /// named; after that the address is not dialed for a while. An IPv6 /64 network
+    /// counts as one address.
     pub knocks_per_ip: u32,
-    /// The same for all targets together, within ten seconds.
+    /// Failed dials that strangers named, to any target, within ten seconds; after
+    /// that none of them is dialed until the ten seconds are over. Raise it where
+    /// many peers come and go.
     pub knocks: u32,
     /// Files on one page of the listing for browsers.
     pub index_page: u32,

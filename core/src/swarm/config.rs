@@ -21,63 +21,89 @@ pub enum Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// The rules.
+    /// By which rules pieces are given: `adaptive`, or `seed2004` as the text has
+    /// them. Change it to compare the two, or for clients that rely on the text.
     pub policy: Policy,
-    /// Downloads one upload earns, in thousandths (SW-10).
+    /// Pieces a client may get for each one it has given, in thousandths: 1500 is
+    /// three for two (SW-10). Lower it where many only take; raise it where the
+    /// source itself has room to spare.
     pub ratio: u32,
-    /// Pieces without any upload (SW-7).
+    /// Pieces a client gets before it has given any (SW-7). More of them let
+    /// newcomers begin sooner, and those who give nothing get more for it.
     pub free_pieces: u32,
-    /// How long an absent address is remembered (SW-8).
+    /// How long what a client gave and took is remembered after it has gone, so
+    /// that it cannot begin anew for the asking (SW-8). Lengthen it for files that
+    /// people take over several days.
     pub purge: Duration,
-    /// Failed connects before a client counts as passive: one more than this
-    /// (SW-4).
+    /// Attempts of others to connect to a client that may fail; with one more it
+    /// counts as behind a firewall and connects by itself from then on (SW-4).
     pub connect_failures: u32,
-    /// Concurrent downloads of a client that does not say (SW-12).
+    /// Pieces a client that names no number gets at once (SW-12). Raise it for fast
+    /// lines whose round trips are long.
     pub default_download: u32,
-    /// Concurrent uploads of a client that does not say (SW-12).
+    /// Pieces a client that names no number gives at once (SW-12).
     pub default_upload: u32,
-    /// The most a client may ask for (SW-12).
+    /// The largest number of pieces at once that a client may name, in either
+    /// direction (SW-12); what is beyond it is cut.
     pub hard_limit: u32,
-    /// The most the coordinator finds by itself (SW-12).
+    /// The largest number of pieces at once that the coordinator goes up to by
+    /// itself while a client has room for more (SW-12).
     pub search_limit: u32,
-    /// Take a random piece of the rarest, not of all (SW-21).
+    /// Give a client one of the pieces that the fewest have, instead of any it
+    /// lacks (SW-21). Off only to see what that does: a piece may then be lost with
+    /// the one client that has it.
     pub rarest: bool,
-    /// A client that has not confirmed gets nothing at all (SW-22). Always so
-    /// with [`Policy::Seed2004`], as its text says.
+    /// Give nothing at all to a client that has a piece still to confirm (SW-22).
+    /// Always so with the policy `seed2004`, as its text says. On where clients
+    /// are not trusted to report; they then wait for a report between pieces.
     pub strict: bool,
-    /// A transfer nobody has reported on ends after this long (SW-25).
+    /// A transfer of which neither side has said anything for this long counts as
+    /// failed (SW-25). Lengthen it where a piece takes longer than that.
     pub transfer_timeout: Duration,
-    /// After one side's report, the other's has to come (SW-22).
+    /// How long after the report of one side that of the other has to come, or the
+    /// transfer counts as failed (SW-22).
     pub confirm_timeout: Duration,
-    /// Weighed failures from which on a client is in quarantine, unless it
-    /// has uploaded more (SW-25); pieces to it that failed from which on it
-    /// gets none it has not earned (SW-27).
+    /// From so many failures on, of which older ones count less, a client gets
+    /// nothing for a while, unless it has given more pieces than that (SW-25); and
+    /// from so many failed pieces to it on, none that it has not earned (SW-27).
+    /// Raise it for bad lines, lower it against cheats.
     pub quarantine: u32,
-    /// Failures count half after this long.
+    /// After this long a failure counts half of what it did.
     pub failure_decay: Duration,
-    /// How long a stalled client waits for its grant, in piece times (§4).
+    /// How many times as long as a piece takes a client waits that can go on
+    /// neither with what it has earned nor by giving; then it gets a piece for
+    /// nothing. Lower it when clients stand still while the source has room.
     pub grant_after: u32,
-    /// How often the ratio is looked at, in piece times (SW-11).
+    /// How many times as long as a piece takes pass between two looks at whether
+    /// the ratio fits what is given (SW-11).
     pub ratio_every: u32,
-    /// A port may change again after this long (SW-17).
+    /// How long a client has to keep the port it listens on before it may name
+    /// another one (SW-17).
     pub port_change: Duration,
-    /// The time of a piece before any has been seen.
+    /// How long a piece is taken to need until the first one has been seen.
     pub piece_time: Duration,
-    /// Who has not registered by then is hung up on.
+    /// How long somebody who connects has to say which file it wants before we
+    /// hang up.
     pub register_timeout: Duration,
-    /// Clients at most.
+    /// Clients at once; one more is refused. Each keeps a connection, so more than
+    /// `limits.connections` of them never come.
     pub clients: u32,
-    /// Clients of one address at most; a /64 network of IPv6 is one.
+    /// Clients at once of one address; a /64 network of IPv6 is one. Raise it where
+    /// many sit behind one router.
     pub per_address: u32,
-    /// Addresses remembered at most.
+    /// Addresses whose gifts and takings are remembered; beyond it no new address
+    /// is served until `swarm.purge` has let one be forgotten.
     pub ledger: u32,
-    /// Files at most.
+    /// Files served at once.
     pub files: u32,
-    /// Pieces of a file at most.
+    /// Pieces of a file; one with more is refused. Larger pieces make fewer of
+    /// them.
     pub pieces: u32,
-    /// Files of one client at most.
+    /// Files that one client may take at once.
     pub files_per_client: u32,
-    /// Tell with each choice how it was made. Looks at every client.
+    /// Say in the trace with each choice of a client how it was made, for the lab
+    /// and for whoever wonders. Every choice then looks at every client: off for
+    /// large swarms.
     pub explain: bool,
 }
 

@@ -50,10 +50,11 @@ pub(crate) struct Settings {
     /// The certificate by which others know us, as PEM; with it everything that
     /// comes and goes is encrypted, and we take no part in the overlay.
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The key of that certificate, as PEM.
+    /// The key of the certificate that `tls_cert` names, as PEM.
     pub(crate) tls_key: Option<PathBuf>,
-    /// The same with a certificate of our own, which is made when there is none
-    /// in the state folder.
+    /// Share by https with a certificate of our own, which is made when there is
+    /// none in the state folder; others compare its fingerprint. For those who have
+    /// no certificate that `tls_cert` could name.
     pub(crate) tls_self_made: bool,
     /// Serve only who knows this name and the password of `password_file`; we
     /// then take no part in the overlay.
