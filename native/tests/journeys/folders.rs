@@ -130,6 +130,10 @@ fn a_folder_comes_as_one_archive_for_whoever_has_tar() {
     unpack("/?tar", "all");
     assert_same(&read(&place.path("all/shared/music")), &tree);
     assert_eq!(std::fs::read(place.path("all/shared/other")).unwrap(), b"other");
+    let get = ["get", &format!("http://{}/shared/music/?tar", running.at), "--state", "get"];
+    assert!(place.run(&[&get[..], &["-o", "mine/"]].concat()).status.success());
+    let same = std::fs::read(place.path("mine/music.tar")).unwrap();
+    assert!(same == std::fs::read(place.path("below.tar")).unwrap());
     let size = std::fs::metadata(place.path("all.tar")).unwrap().len();
     until("it is in the log as any file", || {
         let log = std::fs::read_to_string(place.path("log")).unwrap();

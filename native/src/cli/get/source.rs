@@ -245,7 +245,12 @@ impl Wanted {
         } else if self.name.is_none() {
             let path = target.split('?').next().unwrap_or(target);
             let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            self.name = Some(percent_decode_str(last).decode_utf8_lossy().into_owned());
+            let name = percent_decode_str(last).decode_utf8_lossy();
+            self.name = Some(match (is_archive(target), &*name) {
+                (true, "") => "shared.tar".to_owned(),
+                (true, name) => format!("{name}.tar"),
+                (false, name) => name.to_owned(),
+            });
         }
         let target = match second {
             Some(second) => format!("{target}#{second}"),
@@ -350,8 +355,17 @@ fn is_url(text: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with(SECURE)
 }
 
+/// True when a folder of a servent is asked for as one file.
+fn is_archive(target: &str) -> bool {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    path.ends_with('/') && query.split('&').next() == Some("tar")
+}
+
 /// The path of a folder; it ends in `/`.
 fn folder_of(target: &str) -> Option<&str> {
+    if is_archive(target) {
+        return None;
+    }
     let path = target.split('?').next().unwrap_or(target);
     let folder = matches!(Target::parse(path), Target::Root { .. } | Target::Path { .. });
     Some(path).filter(|path| folder && path.ends_with('/'))
@@ -398,6 +412,17 @@ mod tests {
         ] {
             assert_eq!(folder(url, to), None, "{url} {to}");
         }
+    }
+
+    #[test]
+    fn a_folder_as_one_file_is_no_folder() {
+        for (url, name) in
+            [("http://h/my%20music/?tar", "my music.tar"), ("https://h/?tar", "shared.tar")]
+        {
+            let one = parse(&[url]).unwrap();
+            assert_eq!((one.file_name(), one.is_folder()), (name.to_owned(), false));
+        }
+        assert!(parse(&["http://h/m/?tare"]).unwrap().is_folder());
     }
 
     #[test]
