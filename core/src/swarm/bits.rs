@@ -4,20 +4,20 @@ use alloc::vec::Vec;
 
 use crate::rng::Rng;
 
-/// A set of numbers. Grows with what is put in.
+/// A set of numbers. Grows as needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bits {
     words: Vec<u64>,
 }
 
 impl Bits {
-    /// None of `0..count`, with room for all.
+    /// An empty set with room for `0..count`.
     #[must_use]
     pub fn none(count: u32) -> Self {
         Self { words: alloc::vec![0; count.div_ceil(64) as usize] }
     }
 
-    /// Puts one in; true when it was not there.
+    /// Adds a number; true when it was not in the set.
     pub fn insert(&mut self, n: u32) -> bool {
         let (word, bit) = ((n / 64) as usize, 1 << (n % 64));
         if word >= self.words.len() {
@@ -28,7 +28,7 @@ impl Bits {
         was & bit == 0
     }
 
-    /// Takes one out; true when it was there.
+    /// Removes a number; true when it was in the set.
     pub fn remove(&mut self, n: u32) -> bool {
         let Some(word) = self.words.get_mut((n / 64) as usize) else { return false };
         let was = *word;
@@ -36,25 +36,25 @@ impl Bits {
         was != *word
     }
 
-    /// True when it is there.
+    /// True when the number is in the set.
     #[must_use]
     pub fn contains(&self, n: u32) -> bool {
         self.words.get((n / 64) as usize).is_some_and(|word| word >> (n % 64) & 1 == 1)
     }
 
-    /// How many there are.
+    /// How many numbers are in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// True when there are none.
+    /// True when the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Puts in all of another set.
+    /// Adds all numbers of another set.
     pub fn add(&mut self, other: &Self) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -64,30 +64,31 @@ impl Bits {
         }
     }
 
-    /// True when the two have one in common.
+    /// True when the sets have a number in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
 
-    /// How many the two have in common.
+    /// How many numbers the sets have in common.
     #[must_use]
     pub fn common(&self, other: &Self) -> u32 {
         self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones()).sum()
     }
 
-    /// All, the smallest first.
+    /// All numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..).zip(&self.words).flat_map(|(at, word)| ones(at, *word))
     }
 
-    /// What both have, the smallest first.
+    /// The intersection, in ascending order.
     pub fn both<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
         let words = self.words.iter().zip(&other.words).map(|(a, b)| a & b);
         (0..).zip(words).flat_map(|(at, word)| ones(at, word))
     }
 
-    /// One that all of the sets have: the first at or behind a random place.
+    /// A number that all of the sets have: the first at or after a random
+    /// position.
     #[must_use]
     pub(crate) fn some_of(&self, with: &Self, rng: &mut Rng) -> Option<u32> {
         let count = self.words.len().min(with.words.len());

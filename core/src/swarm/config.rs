@@ -1,18 +1,18 @@
-//! Every limit and interval of the swarm, by name.
+//! The limits and intervals of the swarm.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 
-/// Who decides, and how.
+/// The selection policy of the coordinator.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The rules of 2004 to the letter. They deadlock.
+    /// Exactly the rules of 2004. They deadlock.
     Seed2004,
-    /// The same order of selection, and no useful upload slot stays idle.
+    /// The same order of selection, but no useful upload slot stays idle.
     #[default]
     Adaptive,
 }
@@ -108,7 +108,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether a client that has not confirmed gets nothing at all.
+    /// Whether a client with an unconfirmed transfer gets no further piece.
     pub(super) fn is_strict(&self) -> bool {
         self.strict || self.policy == Policy::Seed2004
     }

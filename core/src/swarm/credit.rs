@@ -1,20 +1,20 @@
-//! Credit: how many pieces a client may still take, in integers.
+//! Credit: how many more pieces a client may take, in integers.
 
 use super::config::Config;
 
-/// What an address has given and taken, as far as both sides confirmed it
-/// (SW-5).
+/// What an address has uploaded and downloaded, as far as both sides confirmed
+/// it (SW-5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Account {
     /// Pieces uploaded.
     pub uploads: u64,
-    /// Pieces downloaded that count.
+    /// Pieces downloaded and charged.
     pub downloads: u64,
-    /// Pieces given although nothing was earned.
+    /// Pieces granted without having been earned.
     pub grants: u64,
-    /// Its free piece is, or was, its own (SW-7).
+    /// It has a free piece, used or reserved (SW-7).
     pub free: bool,
-    /// Pieces on their way to it that will count.
+    /// Pieces in transfer to it that will be charged.
     pub in_flight: u32,
 }
 
@@ -27,7 +27,7 @@ pub fn credit(account: &Account, ratio: u32, config: &Config) -> i64 {
     } else {
         0
     };
-    // A ratio below the first one takes nobody's free piece away.
+    // A lower ratio takes nobody's free piece away.
     let free = if account.free { free.max(config.free_pieces.into()) } else { free };
     let earned = (u128::from(account.uploads) * u128::from(ratio) / 1_000) as i64;
     let given = (free + account.grants) as i64 + earned;

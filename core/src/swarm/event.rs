@@ -1,4 +1,4 @@
-//! What the coordinator and the clients of a swarm say of themselves.
+//! The events of the coordinator and of the clients of a swarm.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use core::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::ConnId;
 use crate::time::Duration;
 
-/// A file of the coordinator, in the order in which they came.
+/// The number of a file of the coordinator, in the order they were added.
 pub type FileNo = u32;
 
 /// Something that happened in the swarm. `up` is the uploader's connection,
@@ -17,15 +17,15 @@ pub type FileNo = u32;
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Event {
-    /// A client is known by its id.
+    /// A client registered with its id.
     Registered { client: ConnId, peer: IpAddr, active: bool },
-    /// It is gone.
+    /// A client is gone.
     Left { client: ConnId },
-    /// It wants or provides pieces of a file.
+    /// A client wants or provides pieces of a file.
     Joined { client: ConnId, file: FileNo, held: u32, wanted: u32 },
-    /// It has every piece it wanted.
+    /// A client has every piece it wanted.
     Finished { client: ConnId, file: FileNo, held: u32 },
-    /// It has its free piece (SW-7).
+    /// A client got its free piece (SW-7).
     Free { client: ConnId },
     /// A piece was assigned.
     Assigned {
@@ -40,11 +40,11 @@ pub enum Event {
     },
     /// A stalled client got a piece it has not earned (§4).
     Granted { client: ConnId, file: FileNo, grants: u64, aged: bool },
-    /// The listener asked and may let it in, or not.
+    /// The listener asked whether it may let a peer in, and was answered.
     Verified { client: ConnId, file: FileNo, piece: u32, authorized: bool },
-    /// The downloader has the piece, and its hash is right.
+    /// The downloader has the piece, and its hash is correct.
     Arrived { file: FileNo, piece: u32, down: ConnId, up: Option<ConnId> },
-    /// Both sides confirmed; the transfer counts (SW-5, SW-22).
+    /// Both sides confirmed the transfer; it counts (SW-5, SW-22).
     Confirmed {
         file: FileNo,
         piece: u32,
@@ -54,48 +54,50 @@ pub enum Event {
         took: Duration,
         charged: bool,
     },
-    /// A transfer ended without that.
+    /// A transfer ended without being confirmed.
     Failed { file: FileNo, piece: u32, down: ConnId, up: Option<ConnId>, why: Failure, offset: u64 },
-    /// The beginning of a piece is fetched again to see whose fault it is
-    /// (SW-24).
+    /// The beginning of a piece is downloaded again to find out who sent wrong
+    /// bytes (SW-24).
     Refetch { file: FileNo, piece: u32, down: ConnId, up: Option<ConnId>, offset: u64 },
-    /// Somebody failed as an uploader; failures are whole ones, faded.
+    /// A client was blamed as an uploader; `failures` are whole ones, after
+    /// decay.
     Blamed { client: ConnId, by: ConnId, failures: u32 },
-    /// A connect to it failed, or is taken back (SW-3, SW-4).
+    /// A connect to a client failed, or such a failure was taken back (SW-3,
+    /// SW-4).
     ConnectFailures { client: ConnId, count: u32 },
-    /// It can or can not be connected to (SW-4, SW-17).
+    /// Whether a client can be connected to has changed (SW-4, SW-17).
     Mode { client: ConnId, active: bool, forced: bool },
-    /// It has accepted a peer (SW-3).
+    /// A client has accepted a connection of a peer (SW-3).
     Accepted { client: ConnId },
-    /// It needs pieces and has no credit (SW-10).
+    /// A client needs pieces and has no credit (SW-10).
     Stalled { client: ConnId, file: FileNo },
-    /// It has credit again, or needs nothing.
+    /// A stalled client has credit again, or needs nothing more.
     Unstalled { client: ConnId, file: FileNo, after: Duration },
-    /// It is not asked for pieces and given none (SW-25).
+    /// A client is in quarantine: it neither uploads nor gets pieces (SW-25).
     Quarantined { client: ConnId, failures: u32 },
-    /// That is over.
+    /// A client is out of quarantine.
     Released { client: ConnId },
-    /// Downloads an upload earns, in thousandths (SW-11).
+    /// Downloads that one upload earns, in thousandths (SW-11).
     Ratio { file: FileNo, ratio: u32 },
-    /// Transfers at once of a client, found or told (SW-12).
+    /// Concurrent transfers of a client, found or requested (`told`) (SW-12).
     Concurrency { client: ConnId, download: u32, upload: u32, told: bool },
-    /// The row of an absent address is forgotten (SW-8).
+    /// The ledger row of an absent address was removed (SW-8).
     Purged { owner: IpAddr },
-    /// A message was not obeyed.
+    /// A message of a client was refused.
     Refused { client: ConnId, why: Refusal },
-    /// A failed piece that was charged is not tried again; `counted`: it has
+    /// A failed piece that was charged is not tried again. `counted`: it has
     /// been paid for, because only the client itself says that it failed
     /// (SW-27).
     Settled { client: ConnId, file: FileNo, piece: u32, counted: bool },
-    /// A file is not to be had any more (SW-29).
+    /// A file is no longer available (SW-29).
     Withdrawn { file: FileNo },
     /// A limit of the configuration was reached.
     Limit { limit: Limit },
 }
 
 impl Event {
-    /// The clients it is about, by their connections: whose record it is, and
-    /// the other one.
+    /// The clients an event is about, by their connections: the one it belongs
+    /// to, and the other one.
     #[must_use]
     pub const fn clients(&self) -> (Option<ConnId>, Option<ConnId>) {
         use Event as E;
@@ -130,7 +132,7 @@ impl Event {
     }
 }
 
-/// How a piece's uploader was found.
+/// How the uploader of a piece was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
@@ -138,52 +140,52 @@ pub enum Pick {
     Stalled,
     /// Among those within their ratio: the fastest (SW-20).
     Fastest,
-    /// From the source: no peer has it (SW-16).
+    /// From the source: no peer has the piece (SW-16).
     Unseen,
-    /// From the source: no peer could serve it (SW-15).
+    /// From the source: no peer can serve the piece (SW-15).
     Source,
-    /// From the source: a piece that failed elsewhere (SW-14).
+    /// From the source: the piece failed elsewhere (SW-14).
     Retry,
-    /// The same uploader, the beginning again (SW-24).
+    /// The same uploader, for the beginning again (SW-24).
     Again,
 }
 
-/// The selection in numbers: what each clause left over.
+/// A selection in numbers: how many candidates each clause left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Funnel {
-    /// Pieces the downloader needs; 1 when it is one that failed.
+    /// Pieces the downloader needs; 1 when it is a piece that failed.
     pub needed: u32,
-    /// Clients with a free slot it may connect with at all (SW-15).
+    /// Clients with a free slot that it can connect with (SW-15).
     pub reachable: u32,
-    /// Of these, with a piece it needs (SW-18).
+    /// Of these, those with a piece it needs (SW-18).
     pub useful: u32,
     /// Of these, passive ones (SW-15).
     pub passive: u32,
-    /// Of those of the mode that was taken, stalled ones (SW-18).
+    /// Of those of the chosen mode, stalled ones (SW-18).
     pub stalled: u32,
-    /// Pieces the one that was taken could give (SW-21); from the source,
-    /// pieces nobody has (SW-16).
+    /// Pieces that the chosen uploader could send (SW-21); from the source,
+    /// pieces that nobody has (SW-16).
     pub pieces: u32,
-    /// Of these, as rare as the one that was taken (SW-21).
+    /// Of these, pieces as rare as the chosen one (SW-21).
     pub rarest: u32,
-    /// Copies of the piece that was taken.
+    /// Copies of the chosen piece.
     pub copies: u32,
     /// Clients that wait and could use what the uploader has.
     pub waiting: u32,
-    /// Who was asked first.
+    /// The side from which the selection started.
     pub led: Led,
 }
 
-/// From which side a transfer was found.
+/// The side from which a selection started.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Led {
-    /// The downloader waited, and an uploader was looked for.
+    /// A downloader was waiting, and an uploader was searched for.
     #[default]
     Taker,
-    /// An uploader had a free slot, and somebody was looked for to use it.
+    /// An uploader had a free slot, and a downloader was searched for.
     Giver,
     /// The source had a free slot.
     Source,
@@ -193,49 +195,50 @@ pub enum Led {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// No connection came about (SW-4).
+    /// No connection was established (SW-4).
     Connect,
-    /// The bytes did not come (SW-23).
+    /// The bytes were not received (SW-23).
     Data,
     /// The bytes are wrong (SW-24).
     Hash,
-    /// The uploader left: nobody's fault (SW-23).
+    /// The uploader left: not its fault (SW-23).
     UploaderLeft,
     /// The downloader left.
     DownloaderLeft,
     /// The downloader did not report in time (SW-25).
     DownloaderSilent,
-    /// The uploader did not: the piece stays, nobody is credited (SW-25).
+    /// The uploader did not report in time: the piece stays, nobody is credited
+    /// (SW-25).
     UploaderSilent,
     /// Nobody's: the downloader has got the piece by another way.
     Elsewhere,
 }
 
-/// Why a message was not obeyed.
+/// Why a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// It can not be read.
+    /// It cannot be parsed.
     Unreadable,
-    /// It is not one a client may say.
+    /// It is not one that a client may send.
     NotAClients,
-    /// Something before `register`, or `register` twice.
+    /// A message before `register`, or `register` twice.
     Order,
-    /// Somebody else has this id.
+    /// Another client has this id.
     IdTaken,
-    /// There is no such file.
+    /// The file does not exist.
     UnknownFile,
     /// The range is outside of the file.
     BadRange,
-    /// There is no such transfer.
+    /// The transfer does not exist.
     UnknownTransfer,
-    /// More transfers at once than anybody may have (SW-12).
+    /// More concurrent transfers than the hard limit (SW-12).
     AboveHardLimit,
-    /// The port changed a moment ago (SW-17).
+    /// The port changed too recently (SW-17).
     TooSoon,
-    /// It did not register in time.
+    /// The client did not register in time.
     Silent,
-    /// There are too many already.
+    /// A limit is reached.
     Full,
 }
 

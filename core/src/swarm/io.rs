@@ -1,4 +1,4 @@
-//! What goes into the coordinator and what comes out of it.
+//! The inputs and outputs of the coordinator.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -11,40 +11,40 @@ use super::ledger::Row;
 use crate::id::ConnId;
 use crate::wire::pdtp::{Hash, Message, Text};
 
-/// A file the coordinator answers for.
+/// A file that the coordinator manages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileSpec {
-    /// What everybody calls it.
+    /// The URL by which everybody names it.
     pub url: Text,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Bytes of every piece but the last; at least 1.
+    /// Size of every piece but the last; at least 1.
     pub chunk: u64,
     /// The SHA-256 of every piece, in order.
     pub hashes: Arc<[Hash]>,
-    /// The SHA-256 of all of it, if it is known.
+    /// The SHA-256 of the whole file, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Hash>,
 }
 
-/// Something for the coordinator.
+/// Something that happened to the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// A row of the ledger, from the store; before any client.
+    /// A row of the ledger from the store; before any client connects.
     Restore(Row),
-    /// A file to answer for.
+    /// A file to manage.
     Serve(FileSpec),
-    /// A file is not to be had any more; the sentence says why. Everybody on
-    /// it is told.
+    /// A file is no longer available; the sentence says why. All its clients
+    /// are told.
     Withdraw { url: Text, why: String },
-    /// Where all files can be had from: the piece server or a proxy (SW-9),
-    /// so many transfers at once. Again with other slots to change them.
+    /// A source of all files, the piece server or a proxy (SW-9), and its
+    /// number of slots. Given again to change that number.
     Source { addr: SocketAddr, slots: u32 },
-    /// Somebody connected.
+    /// A client connected.
     Opened { conn: ConnId, peer: IpAddr },
-    /// It said something.
+    /// A client sent a message.
     Message { conn: ConnId, message: Message },
-    /// It said something that can not be read; the sentence says why.
+    /// A client sent something that cannot be parsed; the sentence says why.
     Unreadable { conn: ConnId, why: String },
     /// The connection is gone.
     Closed { conn: ConnId },
@@ -53,13 +53,13 @@ pub enum Input {
 /// Something for the host to do, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Say it to the client. Messages to one client that follow each other in
-    /// one turn may share a frame if it understands `merge`.
+    /// Send a message to a client. Successive messages to one client in one
+    /// turn may share a frame if the client supports `merge`.
     Send { conn: ConnId, message: Message },
-    /// Hang up after what was sent.
+    /// Close a connection after what was sent.
     Close { conn: ConnId },
-    /// Write the row to the store before anything that follows leaves.
+    /// Save the row, before any later output is carried out.
     Save(Row),
-    /// The row of this address is not needed any more.
+    /// Delete the row of this address from the store.
     Forget(IpAddr),
 }

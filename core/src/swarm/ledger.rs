@@ -1,9 +1,9 @@
-//! The ledger: what an address has given and taken, over sessions and
+//! The ledger: what each address has uploaded and downloaded, over sessions and
 //! restarts (SW-8).
 //!
-//! A row outlives its clients by [`Config::purge`], so that nobody gets a
-//! second free piece by coming again. Several clients behind one address
-//! share a row, and so do all hosts of a /64 network of IPv6.
+//! A row is kept for [`Config::purge`] after its clients have left, so that
+//! nobody gets a second free piece by coming again. All clients of one address
+//! share a row, and so do all hosts of an IPv6 /64 network.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -16,47 +16,47 @@ use super::credit::Account;
 use crate::address::owner;
 use crate::time::Instant;
 
-/// Quarters of a failure that one reporter's first, second and third count.
+/// What a reporter's first, second and third failure count, in quarters.
 const WEIGHTS: [u32; 3] = [4, 2, 1];
-/// Reporters remembered for one address.
+/// Maximum number of reporters remembered for one address.
 const REPORTERS: usize = 16;
 
-/// What is written to the store about an address.
+/// What is saved about an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Row {
-    /// An IPv4 address, or the first one of a /64 network.
+    /// An IPv4 address, or the first address of a /64 network.
     pub owner: IpAddr,
-    /// Bytes it was sent, both sides agreeing (SW-5).
+    /// Bytes it downloaded, confirmed by both sides (SW-5).
     pub bytes_down: u64,
-    /// Bytes it sent, both sides agreeing.
+    /// Bytes it uploaded, confirmed by both sides.
     pub bytes_up: u64,
-    /// Pieces it was sent that count.
+    /// Pieces it downloaded that are charged.
     pub downloads: u64,
-    /// Pieces it sent.
+    /// Pieces it uploaded.
     pub uploads: u64,
-    /// Pieces given although nothing was earned.
+    /// Pieces granted without having been earned.
     pub grants: u64,
-    /// It has or had its free piece (SW-7).
+    /// It has a free piece, used or reserved (SW-7).
     pub free: bool,
-    /// Failures as an uploader, in quarters, each reporter's first counting
-    /// most (SW-25).
+    /// Failures as an uploader, in quarters; each reporter's first counts most
+    /// (SW-25).
     pub failures: u32,
-    /// Who reported them, how often.
+    /// Who reported failures, and how many.
     pub reporters: Vec<(IpAddr, u32)>,
-    /// Since when the failures have not faded.
+    /// Since when the failures have not decayed.
     pub faded: Instant,
     /// Its last activity.
     pub seen: Instant,
 }
 
-/// A row, and what is true of it right now.
+/// A row, and the current state of its address.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) row: Row,
-    /// Pieces on their way that will count, and those that failed and count
-    /// until they are here (SW-27).
+    /// Pieces in transfer that will be charged, and failed ones that stay
+    /// charged until they have arrived (SW-27).
     pub(super) in_flight: u32,
-    /// Of these, those that failed.
+    /// How many of these failed.
     pub(super) failed: u32,
     /// Clients connected from there.
     pub(super) clients: Vec<u32>,
@@ -75,13 +75,13 @@ impl Entry {
         }
     }
 
-    /// Whole failures.
+    /// Failures, in whole ones.
     pub(super) const fn failures(&self) -> u32 {
         self.row.failures / 4
     }
 
-    /// Counts a failure; the same reporter's every next one counts less, so
-    /// that one liar convicts nobody.
+    /// Counts a failure; further ones of the same reporter count less, so that
+    /// one liar cannot convict anybody.
     pub(super) fn blame(&mut self, reporter: IpAddr) {
         let reporters = &mut self.row.reporters;
         let full = reporters.len() >= REPORTERS;
@@ -91,14 +91,14 @@ impl Entry {
                 reporters.push((reporter, 1));
                 0
             }
-            // With so many reporters one more changes nothing.
+            // With so many reporters, one more changes nothing.
             None => return,
         };
         let weight = WEIGHTS.get(before as usize).copied().unwrap_or(0);
         self.row.failures = self.row.failures.saturating_add(weight);
     }
 
-    /// Lets failures fade: half of them for every whole interval that went by.
+    /// Lets failures decay: by half for each interval that has passed.
     pub(super) fn fade(&mut self, now: Instant, config: &Config) {
         let interval = config.failure_decay.as_micros().max(1);
         let times = now.since(self.row.faded).as_micros() / interval;
@@ -113,7 +113,7 @@ impl Entry {
     }
 
     /// Whether it belongs in quarantine: it failed often, and more often than
-    /// it gave.
+    /// it uploaded.
     pub(super) fn suspect(&self, config: &Config) -> bool {
         let failures = u64::from(self.row.failures);
         failures >= 4 * u64::from(config.quarantine) && failures > 4 * self.row.uploads
@@ -141,7 +141,7 @@ impl Ledger {
         self.entries[at as usize].as_mut().expect("a row that clients refer to")
     }
 
-    /// A row that may be gone.
+    /// A row, if it still exists.
     pub(super) fn find(&mut self, at: u32) -> Option<&mut Entry> {
         self.entries.get_mut(at as usize)?.as_mut()
     }
@@ -150,7 +150,7 @@ impl Ledger {
         self.by_owner.get(&owner(peer)).copied()
     }
 
-    /// The row of an address, made when there is none.
+    /// The row of an address, created if there is none.
     pub(super) fn open(&mut self, peer: IpAddr, now: Instant) -> u32 {
         match self.of(peer) {
             Some(at) => at,
@@ -170,7 +170,7 @@ impl Ledger {
         }
     }
 
-    /// Puts a row in, from the store or new.
+    /// Adds a row, new or from the store.
     pub(super) fn put(&mut self, row: Row) -> u32 {
         let owner = owner(row.owner);
         let row = Row { owner, ..row };
@@ -189,7 +189,7 @@ impl Ledger {
         at
     }
 
-    /// Takes a row out, if nobody is connected from there.
+    /// Removes a row, if no client of the address is connected.
     pub(super) fn purge(&mut self, at: u32) -> Option<Row> {
         let place = self.entries.get_mut(at as usize)?;
         place.as_ref().filter(|entry| entry.clients.is_empty() && entry.in_flight == 0)?;

@@ -1,34 +1,35 @@
-//! The swarm: a coordinator regulates who sends which piece of a file to whom,
-//! so that all are served soon and nobody only takes.
+//! The swarm: a coordinator decides who sends which piece of a file to whom, so
+//! that all are served soon and nobody only downloads.
 //!
-//! A client registers, says what it wants ([`Message::Request`]) and what it
-//! has, and is told by the coordinator, piece by piece, to fetch from or to
-//! send to a peer, or to fetch from the source. Both ends report; what both
-//! confirm counts. One upload earns so many downloads (the *ratio*, 2 at
-//! first); the first piece is free. Who needs pieces and has no credit is
-//! *stalled*, and is the first to be asked for pieces, because that is how it
-//! earns.
+//! A client registers, says which pieces it wants ([`Message::Request`]) and
+//! which it has, and is told by the coordinator, piece by piece, to download
+//! from or upload to a peer, or to download from the source. Both ends report;
+//! what both confirm counts. One upload earns a number of downloads (the
+//! *ratio*, 2 at first); the first piece is free. A client that needs pieces
+//! and has no credit is *stalled*, and is the first to be asked for uploads,
+//! because that is how it earns credit.
 //!
 //! The order of selection (SW-14 to SW-21): a piece that failed comes before
-//! all others, and from nobody who failed it. An active client, one that
+//! all others, and never from a peer that failed it. An active client, one that
 //! accepts connections, is served by passive ones first, because those can
-//! serve nobody else; a passive one by active ones only. Among those, stalled
-//! ones first, the longest stalled at the head; then the fastest. What no peer
-//! can give comes from the source.
+//! serve nobody else; a passive client only by active ones. Among those,
+//! stalled ones come first, the longest stalled at the head; then the fastest.
+//! What no peer can provide comes from the source.
 //!
 //! Two policies share all of that. [`Policy::Seed2004`] does no more, and
-//! deadlocks: everybody is stalled, and nobody who is not needs what they
-//! have. [`Policy::Adaptive`] adds that no upload slot stays idle that
-//! somebody could use (who has not earned it gets a *grant*), that the source
-//! gives first what no peer has, that the rarest piece is taken, and that the
-//! ratio, and how many transfers run at once, follow what is measured.
+//! deadlocks: everybody who could upload is stalled, and nobody with credit
+//! needs their pieces. [`Policy::Adaptive`] adds that no upload slot stays idle
+//! that somebody could use (a client without credit gets a *grant*), that the
+//! source first sends pieces that no peer has, that the rarest piece is chosen,
+//! and that the ratio and the number of concurrent transfers follow
+//! measurements.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`manager`] | the coordinator, an engine |
 //! | [`client`] | the other end, an engine |
-//! | `ledger`, `credit` | what an address has given and taken, and what follows |
-//! | `bits`, `rarity`, `pace` | sets of pieces, the rarest of them, how many at once |
+//! | `ledger`, `credit` | what an address has uploaded and downloaded, and its credit |
+//! | `bits`, `rarity`, `pace` | sets of pieces, the rarest of them, how many transfers at once |
 //!
 //! [`Message::Request`]: crate::wire::pdtp::Message::Request
 

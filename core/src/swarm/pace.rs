@@ -1,31 +1,31 @@
-//! How many transfers at once are best for a client, in one direction
+//! How many concurrent transfers are best for a client, in one direction
 //! (SW-12).
 //!
-//! One transfer at a time idles the link while reports and answers travel. So
-//! the first one tells how long its bytes took (T) and how long everything
-//! around it (L), and `1 + ⌈L/T⌉` is where the search begins. After that, as
-//! long as there is something around to hide and the bytes did not fill the
-//! time, one more is tried for a window of completions and kept if the goodput
-//! grew by more than noise.
+//! With one transfer at a time the link idles while reports and answers are on
+//! their way. The first transfer shows how long its bytes took (T) and how long
+//! everything else took (L); the search begins at `1 + ⌈L/T⌉`. After that, as
+//! long as there is overhead to hide and the bytes did not fill the time, one
+//! more is tried for a window of completions, and kept if the goodput grew by
+//! more than noise.
 
 use crate::time::{Duration, Instant};
 
-/// Completions of a window.
+/// Completions in a window.
 const WINDOW: u32 = 8;
-/// A window whose bytes took this share of the time, in percent, is full.
+/// A window in which bytes took this share of the time, in percent, is full.
 const FULL: u64 = 97;
-/// What is around the bytes is nothing when it is less than this share of
-/// their time, in percent: then a link that idles lacks work, not overlap.
+/// Overhead below this share of the time of the bytes, in percent, is ignored:
+/// a link that idles then lacks work, not concurrency.
 const NOTHING: u64 = 3;
 
-/// The search.
+/// The state of the search.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     at_once: u32,
     window: Option<Window>,
-    /// The goodput before one more was tried.
+    /// The goodput before the current trial of one more.
     trial: Option<u64>,
-    /// Windows to wait before the next trial, and after a trial that failed.
+    /// Windows to wait before the next trial, and the wait after a failed one.
     rest: u32,
     patience: u32,
 }
@@ -36,7 +36,7 @@ struct Window {
     completions: u32,
     bytes: u64,
     busy: Duration,
-    /// The least there was around the bytes of one transfer.
+    /// The least overhead of a transfer so far.
     around: Duration,
 }
 
@@ -49,8 +49,8 @@ impl Pace {
         self.at_once
     }
 
-    /// A transfer of `bytes` ended: its bytes took `took`, all of it `all`.
-    /// True when the number at once changed.
+    /// A transfer of `bytes` ended: its bytes took `took`, the whole transfer
+    /// `all`. True when the number of concurrent transfers changed.
     pub(super) fn completed(
         &mut self,
         now: Instant,
@@ -116,8 +116,8 @@ mod tests {
 
     const PIECE: u64 = 1_000_000;
 
-    /// Completions one after another on a link of a piece a second, with so
-    /// much around each, as `at_once` would overlap it.
+    /// Successive completions on a link of one piece per second, with so much
+    /// overhead each, overlapped by `at_once` transfers.
     fn run(pace: &mut Pace, around: u64, count: u32) {
         let (took, mut now) = (Duration::from_secs(1), Instant::ZERO);
         for _ in 0..count {

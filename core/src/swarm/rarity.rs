@@ -1,25 +1,27 @@
-//! How many copies of each piece there are, the rarest first.
+//! Counts the copies of each piece, and orders the pieces by rarity.
 
 use alloc::vec::Vec;
 
 use super::bits::Bits;
 use crate::rng::Rng;
 
-/// Pieces in the order of their copies. One copy more or fewer moves a piece
-/// across the border of its class and costs the same however many there are.
+/// Pieces ordered by number of copies. One copy more or less moves a piece
+/// across the border of its class, at a cost independent of the number of
+/// pieces.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rarity {
     /// Copies of each piece.
     copies: Vec<u32>,
     /// The pieces, those with the fewest copies first.
     order: Vec<u32>,
-    /// Where each piece stands in `order`.
+    /// The position of each piece in `order`.
     place: Vec<u32>,
-    /// Where in `order` the pieces with at least so many copies begin.
+    /// Entry `n` is the position in `order` where the pieces with at least `n`
+    /// copies begin.
     border: Vec<u32>,
 }
 
-/// Up to so many pieces in common are looked at one by one.
+/// Up to this many common pieces are compared one by one.
 const FEW: u32 = 24;
 
 impl Rarity {
@@ -49,7 +51,7 @@ impl Rarity {
         if self.border.len() == copies as usize + 1 {
             self.border.push(self.order.len() as u32);
         }
-        // The last of its class becomes the first of the next one.
+        // The last of its class becomes the first of the next.
         let last = self.begin(copies + 1) - 1;
         self.swap(self.place[piece as usize], last);
         self.border[copies as usize + 1] = last;
@@ -65,13 +67,13 @@ impl Rarity {
         self.copies[piece as usize] = copies - 1;
     }
 
-    /// A random one of the pieces that both have (SW-21).
+    /// A random piece of those in both sets (SW-21).
     pub(super) fn random(a: &Bits, b: &Bits, rng: &mut Rng) -> Option<u32> {
         let count = a.common(b);
         a.both(b).nth(rng.below(count.into()) as usize)
     }
 
-    /// A random one of the rarest pieces that both have (SW-21).
+    /// A random piece of the rarest in both sets (SW-21).
     pub(super) fn rarest(&self, a: &Bits, b: &Bits, rng: &mut Rng) -> Option<u32> {
         let count = a.common(b);
         if count > FEW {
@@ -81,7 +83,7 @@ impl Rarity {
         }
     }
 
-    /// A random one of those with the fewest copies.
+    /// A random piece of those with the fewest copies.
     fn least(&self, pieces: impl Iterator<Item = u32>, rng: &mut Rng) -> Option<u32> {
         let (mut best, mut fewest, mut ties) = (None, u32::MAX, 0);
         for piece in pieces {
@@ -98,7 +100,7 @@ impl Rarity {
         best
     }
 
-    /// The first that fits, class by class, each from a random place on.
+    /// The first piece that fits, class by class, each from a random position.
     fn walk(&self, fits: impl Fn(u32) -> bool, rng: &mut Rng) -> Option<u32> {
         let mut from = 0;
         let end = self.order.len() as u32;
@@ -116,7 +118,7 @@ impl Rarity {
         None
     }
 
-    /// A random needed piece nobody has or is about to have.
+    /// A random needed piece that nobody has or is downloading.
     pub(super) fn unseen(&self, need: &Bits, rng: &mut Rng) -> Option<u32> {
         let to = self.begin(1);
         let turn = rng.below(to.into()) as u32;
@@ -124,7 +126,7 @@ impl Rarity {
         places.find_map(|at| Some(self.order[at as usize]).filter(|piece| need.contains(*piece)))
     }
 
-    /// True when there may be a piece nobody has.
+    /// True when there may be a piece that nobody has.
     pub(super) fn has_unseen(&self) -> bool {
         self.begin(1) > 0
     }

@@ -1,4 +1,4 @@
-//! Every limit and interval of a client of a swarm, by name.
+//! The limits and intervals of a client of a swarm.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,35 +9,36 @@ use crate::wire::pdtp::Text;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Its id, unique at the coordinator.
+    /// Its id, unique among the clients of the coordinator.
     pub id: Text,
-    /// Where it accepts its peers; `None` when it cannot.
+    /// The port on which it accepts peers; `None` when it cannot.
     pub listen_port: Option<u16>,
-    /// Downloads at once, if the coordinator is to be told (SW-12).
+    /// Concurrent downloads to request of the coordinator, if any (SW-12).
     pub max_download: Option<u32>,
-    /// Uploads at once, if the coordinator is to be told.
+    /// Concurrent uploads to request of the coordinator, if any.
     pub max_upload: Option<u32>,
-    /// Uploads that send at the same time; others wait their turn, so that
-    /// each piece is passed on as early as can be.
+    /// Uploads that send at the same time; others wait, so that each piece is
+    /// complete, and passed on, as early as possible.
     pub send_at_once: u32,
-    /// Peers that wait for an answer, at most.
+    /// Maximum number of peers that wait for verification.
     pub waiting: u32,
-    /// Peers that may come without asking again, at most.
+    /// Maximum number of peers that are allowed in advance.
     pub allowed: u32,
-    /// Jobs at once, at most.
+    /// Maximum number of concurrent jobs.
     pub jobs: u32,
-    /// Pieces of a file, at most.
+    /// Maximum number of pieces of a file.
     pub pieces: u32,
-    /// A job that has not ended by then has failed.
+    /// A job that has not ended after this time has failed.
     pub job_timeout: Duration,
-    /// The coordinator answers `ask_verify` by then, or the peer is refused.
+    /// Time for the coordinator to answer `ask_verify`; then the peer is
+    /// refused.
     pub verify_timeout: Duration,
-    /// The coordinator's early word about a peer may come so much after the
-    /// peer itself; after that it is asked.
+    /// How much later than a peer itself the coordinator's announcement of it
+    /// may come; after that the coordinator is asked.
     pub early_wait: Duration,
-    /// The first wait before connecting again; it doubles.
+    /// The first pause before reconnecting; it doubles.
     pub retry_first: Duration,
-    /// The longest wait before connecting again.
+    /// The longest pause before reconnecting.
     pub retry_most: Duration,
 }
 

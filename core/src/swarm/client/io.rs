@@ -1,4 +1,4 @@
-//! What goes into a client of a swarm and what comes out of it.
+//! The inputs and outputs of a client of a swarm.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
 use alloc::string::String;
@@ -11,17 +11,17 @@ use crate::id::ConnId;
 use crate::time::Duration;
 use crate::wire::pdtp::{Hash, Message, Method, Reason, Span, Text};
 
-/// Something the host does for the client: one transfer with a peer.
+/// A job that the host does for the client: one transfer with a peer.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct Job(pub u32);
 
-/// A request of a peer that arrived at our listener.
+/// A request of a peer, received by our listener.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// The connection; the answer is for it.
+    /// The connection to answer on.
     pub conn: ConnId,
     pub peer: IpAddr,
     /// `X-PDTP-Peer-Id`.
@@ -34,34 +34,35 @@ pub struct Request {
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// All bytes went over. `hash` is the digest of the whole piece as it is
-    /// on disk now; only whoever received needs it.
+    /// All bytes were transferred. `hash` is the digest of the whole piece as
+    /// it is on disk now; only the receiving side needs it.
     Whole { hash: Option<Hash>, took: Duration },
-    /// They did not; `bytes` of the span are on disk.
+    /// The transfer failed; `bytes` of the span are on disk.
     Broken { reason: Reason, bytes: u64 },
 }
 
-/// Something for the client.
+/// Something that happened to the client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// The connection to the coordinator at this address is there.
+    /// The connection to the coordinator, at this address, is open.
     Online { coordinator: IpAddr },
-    /// It is gone, or could not be made.
+    /// The connection is lost, or could not be opened.
     Offline,
-    /// The coordinator said something.
+    /// A message of the coordinator.
     Message(Message),
-    /// Download a file. `have` are the pieces that are on disk and right,
-    /// for pieces of `chunk` bytes.
+    /// Download a file. `have` are the verified pieces on disk, for pieces of
+    /// `chunk` bytes.
     Want { url: Text, chunk: u64, have: Vec<u32> },
-    /// Give a file to others: all of it is on disk and right.
+    /// Offer a file to others: all of it is on disk and verified.
     Offer { url: Text },
-    /// Neither any longer.
+    /// Stop downloading or offering a file.
     Leave { url: Text },
-    /// It accepts its peers here from now on; nowhere when `None` (SW-17).
+    /// The port on which peers are accepted from now on; `None` for none
+    /// (SW-17).
     Listen { port: Option<u16> },
-    /// A peer asks for something.
+    /// A peer sent a request.
     Incoming(Request),
-    /// A peer that has no answer yet has gone.
+    /// A peer that has not been answered yet is gone.
     Gone { conn: ConnId },
     /// A job ended.
     Ended { job: Job, outcome: Outcome },
@@ -70,82 +71,85 @@ pub enum Input {
 /// Something for the host to do, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Connect to the coordinator; [`Input::Online`] or [`Input::Offline`]
-    /// answers.
+    /// Connect to the coordinator; answered by [`Input::Online`] or
+    /// [`Input::Offline`].
     Connect,
-    /// Say it to the coordinator. Messages of one turn may share a frame once
-    /// the coordinator agreed to `merge`.
+    /// Send a message to the coordinator. Messages of one turn may share a
+    /// frame once the coordinator has agreed to `merge`.
     Send(Message),
-    /// `GET` the span from the peer, write it to its place, then read the
+    /// `GET` the span from the peer, write it to its position, then read the
     /// whole piece back for its digest.
     Fetch { job: Job, from: SocketAddr, url: Text, span: Span, piece: Span },
     /// `PUT` the span to the peer.
     Push { job: Job, to: SocketAddr, url: Text, span: Span },
     /// Answer the peer's `GET` with its span.
     Serve { job: Job, conn: ConnId, url: Text, span: Span },
-    /// Take what the peer `PUT`s, write it and read the piece back.
+    /// Accept the peer's `PUT`, write the span and read the piece back for its
+    /// digest.
     Take { job: Job, conn: ConnId, url: Text, span: Span, piece: Span },
-    /// Answer the peer with this status and nothing else.
+    /// Answer the peer with this status, without a body.
     Refuse { conn: ConnId, status: u16 },
-    /// Break a job off; its end need not be told.
+    /// Abort a job; its end need not be reported.
     Abort { job: Job },
-    /// What is known of the file: make room for it.
+    /// Size and pieces of the file are known: make room for it.
     Info { url: Text, size: u64, chunk: u64, sha256: Option<Hash> },
-    /// The piece is right: remember that it is there. Stands before anything
-    /// that offers it to others.
+    /// The piece is verified: save that it is there. Comes before anything that
+    /// offers the piece to others.
     Keep { url: Text, piece: u32 },
     /// Every piece is there.
     Done { url: Text },
-    /// The file cannot be had; the sentence says why.
+    /// The file cannot be downloaded; the sentence says why.
     Failed { url: Text, why: String },
-    /// The file cannot be had any more; the sentence says why (SW-29).
+    /// The file is no longer available; the sentence says why (SW-29).
     Withdrawn { url: Text, why: String },
 }
 
-/// What the client says of itself.
+/// The events of the client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Event {
-    /// The coordinator is there, or gone.
+    /// The coordinator is connected.
     Online,
-    /// The next attempt to connect comes after so long.
+    /// The coordinator is not connected; the next attempt follows after
+    /// `retry`.
     Offline { retry: Duration },
-    /// A piece is being fetched or taken; `from` is `None` for a `PUT`.
+    /// A piece is being received; `from` is `None` for a peer's `PUT`.
     Receiving { job: Job, piece: u32, from: Option<SocketAddr>, source: bool },
-    /// A piece, or a part of one, is being sent; `to` is `None` for a `GET`.
+    /// A piece, or a part of one, is being sent; `to` is `None` for a peer's
+    /// `GET`.
     Sending { job: Job, piece: u32, to: Option<SocketAddr> },
     /// A job ended.
     Ended { job: Job, whole: bool },
     /// A job took too long.
     Overdue { job: Job },
-    /// A piece is right and here.
+    /// A piece is verified and on disk.
     Kept { piece: u32, held: u32 },
-    /// A piece is wrong.
+    /// A piece has a wrong digest.
     Wrong { piece: u32 },
-    /// A peer is not let in.
+    /// A peer's request was refused.
     Refused { conn: ConnId, status: u16 },
-    /// The coordinator said something that is not followed.
+    /// A message of the coordinator was ignored.
     Ignored { why: Ignored },
-    /// The coordinator complains.
+    /// The coordinator reported an error.
     Complaint { message: String },
-    /// All of a file is here.
+    /// A file is complete.
     Done,
 }
 
-/// Why something of the coordinator is not followed.
+/// Why a message of the coordinator is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ignored {
-    /// Nobody there can honestly know such an address.
+    /// An address that the coordinator cannot plausibly know.
     Address,
-    /// A file or a piece that is none of ours.
+    /// A file or piece that is not ours.
     File,
-    /// More at once than agreed.
+    /// More concurrent transfers than agreed.
     TooMany,
-    /// A peer whose pieces were wrong three times.
+    /// A peer that sent three wrong pieces.
     Liar,
-    /// Only clients say that.
+    /// A message that only clients send.
     NotACoordinators,
 }

@@ -11,34 +11,34 @@ use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{About, Completed, Hash, Message, Method, Reason, Span, Transfer};
 
-/// A transfer that runs, or waits for its turn to send.
+/// A transfer that is running, or waits for its turn to send.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
-    /// As it is reported to the coordinator.
+    /// How it is named in reports to the coordinator.
     pub(super) about: About,
     pub(super) piece: u32,
     pub(super) doing: Doing,
     pub(super) deadline: Instant,
 }
 
-/// What is done.
+/// What the transfer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// A piece comes here; what it hashes to, if that is known.
+    /// Receives a piece; the digest it must have, if known.
     Receive { hash: Option<Hash> },
     /// We connect and send.
     Push { to: SocketAddr, begun: bool },
-    /// We send to whoever connected.
+    /// We send to a peer that connected to us.
     Serve { conn: ConnId, begun: bool },
 }
 
-/// Where a source may listen that is a plain web server.
+/// The ports on which a plain web server may listen as a source.
 const WEB: [u16; 2] = [80, 443];
 
 impl Client {
-    /// The coordinator says whom to connect to. The address must be one it
-    /// can honestly know: nobody makes us knock at doors of our own network, or
-    /// at a service of a system.
+    /// The coordinator orders a connection to a peer. It must be able to know
+    /// the address plausibly: it cannot make us connect into our private
+    /// network, or to a system service.
     pub(super) fn ordered(&mut self, now: Instant, order: Transfer, fx: &mut Effects) {
         let Transfer { about, port, method, hash } = order;
         let peer = SocketAddr::new(about.peer, port);
@@ -84,7 +84,8 @@ impl Client {
         }
     }
 
-    /// Enters a piece that is to come; another job for the same piece ends.
+    /// Registers a piece to be received; another job for the same piece is
+    /// aborted.
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -117,7 +118,7 @@ impl Client {
         }
     }
 
-    /// Lets the next uploads send, as many as may at once.
+    /// Starts waiting uploads, as many as may send at once.
     pub(super) fn send_next(&mut self, now: Instant, fx: &mut Effects) {
         loop {
             let begun = |job: &&Running| {
@@ -153,7 +154,7 @@ impl Client {
         }
     }
 
-    /// A job is over: report it.
+    /// A job ended: reports it.
     pub(super) fn ended(&mut self, now: Instant, job: Job, outcome: Outcome, fx: &mut Effects) {
         let Some(running) = self.jobs.remove(&job.0) else { return };
         self.queue.retain(|other| *other != job.0);
@@ -180,8 +181,8 @@ impl Client {
         self.send_next(now, fx);
     }
 
-    /// Bytes of the piece that are here after a transfer of a part of it
-    /// brought so many.
+    /// How many bytes of the piece are there, after a transfer of a part of it
+    /// brought `bytes`.
     fn offset(&self, about: &About, bytes: u64) -> Option<u64> {
         let file = &self.files[self.file(&about.url)?];
         let whole = file.span(file.piece_of(about.span)?);
@@ -218,7 +219,7 @@ impl Client {
         fx.event(Event::Kept { piece, held: file.held });
     }
 
-    /// The coordinator has judged a digest.
+    /// The coordinator has checked a digest.
     pub(super) fn judged(&mut self, url: &str, span: Span, ok: bool, fx: &mut Effects) {
         let Some(at) = self.file(url) else { return };
         let Some(piece) = self.files[at].piece_of(span) else { return };
@@ -247,7 +248,7 @@ impl Client {
         }
     }
 
-    /// Breaks off what takes too long.
+    /// Aborts jobs that take too long.
     pub(super) fn overdue(&mut self, now: Instant, fx: &mut Effects) {
         let late = self.jobs.iter().filter(|(_, job)| job.deadline <= now);
         let late: Vec<u32> = late.map(|(job, _)| *job).collect();

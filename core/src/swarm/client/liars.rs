@@ -1,4 +1,4 @@
-//! Peers whose pieces were wrong: who failed us often enough is not asked any
+//! Peers that sent wrong pieces: one that did so too often is not asked any
 //! more, whatever the coordinator orders.
 
 use alloc::collections::BTreeMap;
@@ -8,29 +8,28 @@ use crate::wire::pdtp::{About, Text};
 
 /// Wrong pieces of one peer after which it is not asked again.
 const WRONG: u32 = 3;
-/// Peers that are remembered; the number is only reached by somebody who makes
-/// them up.
+/// Maximum number of peers remembered; only reached if somebody invents peers.
 const REMEMBERED: usize = 1_024;
 
-/// Who gave a piece: an address and an id, so that nobody is blamed for a
-/// neighbour behind the same address.
+/// Who sent a piece, by address and id, so that nobody is blamed for another
+/// peer behind the same address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Giver(IpAddr, Text);
 
 impl Giver {
-    /// The other side of a transfer; `None` for a source, which the
-    /// coordinator answers for.
+    /// The other side of a transfer; `None` for a source, for which the
+    /// coordinator is responsible.
     pub(super) fn of(about: &About) -> Option<Self> {
         (!about.peer_id.is_empty()).then(|| Self(about.peer, about.peer_id.clone()))
     }
 }
 
-/// Wrong pieces, by who gave them.
+/// Wrong pieces, counted by sender.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Liars(BTreeMap<Giver, u32>);
 
 impl Liars {
-    /// Nobody.
+    /// Without entries.
     pub(super) const fn new() -> Self {
         Self(BTreeMap::new())
     }
@@ -42,7 +41,7 @@ impl Liars {
         }
     }
 
-    /// True of somebody who is not asked any more.
+    /// True for a peer that is not asked any more.
     pub(super) fn has(&self, about: &About) -> bool {
         Giver::of(about).and_then(|giver| self.0.get(&giver)).is_some_and(|wrong| *wrong >= WRONG)
     }

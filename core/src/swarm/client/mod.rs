@@ -1,10 +1,10 @@
-//! The other end: a client that downloads, and uploads as it is told.
+//! The client of a swarm: it downloads, and uploads as the coordinator orders.
 //!
-//! It keeps a connection to the coordinator, says what it has and wants,
-//! follows `transfer`, lets in whom the coordinator vouches for, and reports
-//! how each transfer ended. The host moves the bytes and the digests; each
-//! transfer is a [`Job`] that the client begins and the host ends with
-//! [`Input::Ended`], unless the client aborts it.
+//! It keeps a connection to the coordinator, announces what it has and wants,
+//! follows `transfer` orders, admits peers that the coordinator authorizes, and
+//! reports how each transfer ended. The host transfers the bytes and computes
+//! the digests; each transfer is a [`Job`] that the client starts and the host
+//! ends with [`Input::Ended`], unless the client aborts it.
 
 mod config;
 mod io;
@@ -28,20 +28,20 @@ use crate::engine::{Engine, Fx};
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{Extensions, Span, Text};
 
-/// A file it downloads or offers.
+/// A file that it downloads or offers.
 #[derive(Debug, Clone)]
 struct File {
     url: Text,
-    /// Bytes of the file; 0 until they are known.
+    /// Size of the file in bytes; 0 until it is known.
     size: u64,
     chunk: u64,
-    /// Pieces that are here and right.
+    /// Verified pieces on disk.
     have: Bits,
     held: u32,
-    /// Pieces whose digest the coordinator has to judge, with who is to blame
+    /// Pieces whose digest the coordinator has to check, with the peer to blame
     /// when it is wrong.
     judged: BTreeMap<u32, Option<Giver>>,
-    /// All of it is here from the beginning.
+    /// All of it was here from the beginning.
     whole: bool,
     done: bool,
 }
@@ -72,10 +72,10 @@ pub struct Client {
     connecting: bool,
     retry: Duration,
     connect_at: Option<Instant>,
-    /// What the coordinator agreed to.
+    /// The extensions that the coordinator agreed to.
     agreed: Extensions,
-    /// It has let a peer in by the coordinator's word: from then on it is told
-    /// of every peer before that comes.
+    /// It has admitted a peer that the coordinator announced: from then on the
+    /// coordinator announces every peer before it connects.
     expects: bool,
     files: Vec<File>,
     jobs: BTreeMap<u32, Running>,
@@ -128,7 +128,7 @@ impl Engine for Client {
 }
 
 impl Client {
-    /// A client that knows no file yet.
+    /// A client without files.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         let retry = config.retry_first;
@@ -150,19 +150,20 @@ impl Client {
         }
     }
 
-    /// What the coordinator agreed to: whether messages may share a frame.
+    /// The extensions the coordinator agreed to, such as whether messages may
+    /// share a frame.
     #[must_use]
     pub const fn agreed(&self) -> Extensions {
         self.agreed
     }
 
-    /// Pieces of a file that are here, and how many it has.
+    /// How many pieces of a file are here, and how many it has.
     #[must_use]
     pub fn progress(&self, url: &str) -> Option<(u32, u32)> {
         self.files.iter().find(|file| &*file.url == url).map(|file| (file.held, file.pieces()))
     }
 
-    /// Transfers that run now: towards us, and from us.
+    /// Transfers in progress: to us, and from us.
     #[must_use]
     pub fn running(&self) -> (u32, u32) {
         let down = self.jobs.values().filter(|job| matches!(job.doing, Doing::Receive { .. }));
@@ -185,7 +186,7 @@ impl File {
         Span::new(start, (start + self.chunk).min(self.size))
     }
 
-    /// The piece a span lies in.
+    /// The piece that a span is in.
     fn piece_of(&self, span: Span) -> Option<u32> {
         let piece = u32::try_from(span.start.checked_div(self.chunk)?).ok()?;
         let whole = self.span(piece);
@@ -199,7 +200,7 @@ impl File {
         }
     }
 
-    /// What is here, or what is not, as spans of pieces side by side.
+    /// What is here, or what is missing, as spans of consecutive pieces.
     fn runs(&self, here: bool) -> Vec<Span> {
         let mut runs: Vec<Span> = Vec::new();
         for piece in (0..self.pieces()).filter(|piece| self.have.contains(*piece) == here) {

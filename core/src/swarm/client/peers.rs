@@ -1,4 +1,4 @@
-//! Peers at our door: who is let in.
+//! Admission of the peers that connect to us.
 
 use super::io::{Event, Output, Request};
 use super::jobs::Doing;
@@ -6,23 +6,23 @@ use super::{Client, Effects};
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{About, Message, Method};
 
-/// A peer whose right to come is being asked for (SW-3).
+/// A peer whose authorization is being verified (SW-3).
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) request: Request,
     pub(super) deadline: Instant,
-    /// The coordinator was asked; before that its word is on its way.
+    /// The coordinator was asked; before that, its announcement is expected.
     pub(super) asked: bool,
 }
 
-/// A peer the coordinator has announced.
+/// A peer that the coordinator has announced.
 #[derive(Debug, Clone)]
 pub(super) struct Allowed {
     about: About,
     until: Instant,
 }
 
-/// No: 403, 404 and 503.
+/// The statuses of refusals: 403, 404 and 503.
 const FORBIDDEN: u16 = 403;
 const NOT_FOUND: u16 = 404;
 const BUSY: u16 = 503;
@@ -56,8 +56,8 @@ impl Client {
         } else if self.coordinator.is_none() || self.waiting.len() >= self.config.waiting as usize {
             self.refuse(&request, BUSY, fx);
         } else {
-            // Whom it has told of once it tells of always, and its word cannot
-            // take longer than an answer would.
+            // Once it has announced a peer it announces all of them, and an
+            // announcement cannot take longer than an answer would.
             let asked = !(self.agreed.early && self.expects);
             let wait = if asked { self.config.verify_timeout } else { self.config.early_wait };
             if asked {
@@ -68,7 +68,7 @@ impl Client {
         }
     }
 
-    /// The coordinator answers, or announces somebody.
+    /// The coordinator answers a question, or announces a peer.
     pub(super) fn verified(
         &mut self,
         now: Instant,
@@ -127,8 +127,8 @@ impl Client {
         fx.output(Output::Refuse { conn: request.conn, status });
     }
 
-    /// Asks about peers nobody has announced in time, and refuses those whose
-    /// question the coordinator has not answered.
+    /// Asks about peers that were not announced in time, and refuses those the
+    /// coordinator has not answered about.
     pub(super) fn unanswered(&mut self, now: Instant, fx: &mut Effects) {
         while let Some(at) = self.waiting.iter().position(|peer| peer.deadline <= now) {
             let Waiting { request, asked, .. } = self.waiting.remove(at);
@@ -143,7 +143,7 @@ impl Client {
     }
 }
 
-/// How the coordinator is told of a request.
+/// How a request is named to the coordinator.
 fn about(request: &Request) -> About {
     About {
         peer: request.peer,

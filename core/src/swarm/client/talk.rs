@@ -1,4 +1,4 @@
-//! The connection to the coordinator, and what it says.
+//! The connection to the coordinator, and its messages.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -11,8 +11,8 @@ use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{Extensions, Hash, Message, Span, Text};
 
 impl Client {
-    /// Says who we are, what we have and what we want, from the beginning:
-    /// the coordinator may be another one than before.
+    /// Announces who we are, what we have and what we want, from the beginning:
+    /// it may be another coordinator than before.
     pub(super) fn online(&mut self, coordinator: IpAddr, fx: &mut Effects) {
         self.coordinator = Some(coordinator);
         self.connecting = false;
@@ -33,7 +33,7 @@ impl Client {
         }
     }
 
-    /// What runs with peers goes on; the coordinator hears of it later.
+    /// Transfers with peers continue; the coordinator is told later.
     pub(super) fn offline(&mut self, now: Instant, fx: &mut Effects) {
         self.coordinator = None;
         self.connecting = false;
@@ -74,10 +74,10 @@ impl Client {
         self.files.push(file);
     }
 
-    /// Tells where it accepts its peers from now on, if somebody has to know.
+    /// Announces the port on which we accept peers, if it has changed.
     pub(super) fn listen(&mut self, port: Option<u16>, fx: &mut Effects) {
         let changed = core::mem::replace(&mut self.config.listen_port, port) != port;
-        // Whether anybody can reach it there has to be found out anew (SW-3).
+        // Whether peers can reach it has to be found out again (SW-3).
         self.expects &= !changed;
         if changed && self.coordinator.is_some() {
             fx.output(Output::Send(Message::ChangePort { listen_port: port }));
@@ -117,7 +117,8 @@ impl Client {
         }
     }
 
-    /// Now the pieces are known: say which are here and ask for the rest.
+    /// The pieces are known now: announces those that are here and requests the
+    /// rest.
     fn told(
         &mut self,
         url: &Text,
@@ -138,7 +139,7 @@ impl Client {
         };
         let file = &mut self.files[at];
         if file.chunk != chunk && !file.whole {
-            // Pieces of another size are other pieces.
+            // Pieces of another size are different pieces.
             (file.have, file.held) = (Bits::default(), 0);
         }
         let news = (file.size, file.chunk) != (size, chunk);
@@ -152,8 +153,8 @@ impl Client {
         for span in file.runs(true) {
             fx.output(Output::Send(Message::Provide { url: url.clone(), span }));
         }
-        // A piece whose digest nobody has judged is asked for once more: the
-        // coordinator that should have judged it is gone.
+        // A piece whose digest was never checked is requested again: the
+        // coordinator that should have checked it is gone.
         file.judged = BTreeMap::new();
         for span in file.runs(false) {
             fx.output(Output::Send(Message::Request { url: url.clone(), span }));
@@ -161,7 +162,7 @@ impl Client {
         self.finish(at, fx);
     }
 
-    /// There is no such file any more. Whoever has it keeps it.
+    /// The file is no longer available. Clients that have it keep it.
     fn withdrawn(&mut self, url: &Text, why: String, fx: &mut Effects) {
         let Some(at) = self.file(url) else { return };
         let done = self.files.remove(at).done;
@@ -171,7 +172,7 @@ impl Client {
         }
     }
 
-    /// Ends every transfer of a file.
+    /// Aborts all transfers of a file.
     fn abort_all(&mut self, url: &Text, fx: &mut Effects) {
         let jobs = self.jobs.iter().filter(|(_, job)| job.about.url == *url);
         let jobs: alloc::vec::Vec<u32> = jobs.map(|(job, _)| *job).collect();
@@ -180,7 +181,7 @@ impl Client {
         }
     }
 
-    /// Tells when a file is whole.
+    /// Reports when a file is complete.
     pub(super) fn finish(&mut self, at: usize, fx: &mut Effects) {
         let file = &mut self.files[at];
         let whole = file.chunk > 0 && file.held == file.pieces();

@@ -1,4 +1,4 @@
-//! Giving a piece out, and saying so.
+//! Assigns a piece to a downloader, and tells both ends.
 
 use super::super::event::{Event, Funnel, Pick};
 use super::client::{Part, Transfer, Up};
@@ -8,22 +8,22 @@ use super::{Effects, Manager};
 use crate::time::Instant;
 use crate::wire::pdtp::{About, Message, Method, Span, Text, Transfer as Order};
 
-/// What is given to whom.
+/// An assignment.
 #[derive(Debug, Clone)]
 pub(super) struct Given {
     pub(super) file: u32,
     pub(super) piece: u32,
-    /// The member that gets it.
+    /// The member that downloads.
     pub(super) down: u32,
-    /// Whom it gets it from: a source, or a member.
+    /// Where it downloads from: a source or a member.
     pub(super) up: Giver,
     pub(super) why: Pick,
     pub(super) funnel: Option<Funnel>,
-    /// It failed before.
+    /// It is a piece that failed before.
     pub(super) retry: Option<(Instant, Retry)>,
 }
 
-/// Who gives.
+/// The uploading side.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Giver {
     Source(u32),
@@ -31,7 +31,8 @@ pub(super) enum Giver {
 }
 
 impl Manager {
-    /// Begins a transfer: grants what is not earned, says what is to be done.
+    /// Starts a transfer: grants the piece if it is not earned, and tells both
+    /// ends.
     pub(super) fn assign(&mut self, now: Instant, given: Given, fx: &mut Effects) {
         let Given { file: number, piece, down: member, up, why, funnel, retry } = given;
         let paid = retry.as_ref().is_some_and(|(_, retry)| retry.charged);
@@ -104,8 +105,8 @@ impl Manager {
         }
     }
 
-    /// A piece on its way counts; one that failed and is `paid` has counted
-    /// since it was first chosen (SW-27).
+    /// A piece in transfer is charged; a failed one that is `paid` has been
+    /// charged since it was first chosen (SW-27).
     fn charge(&mut self, row: u32, paid: bool) {
         let entry = self.ledger.get_mut(row);
         if paid {
@@ -115,7 +116,7 @@ impl Manager {
         }
     }
 
-    /// Puts a transfer into all lists.
+    /// Adds a transfer to all lists.
     fn enter(&mut self, transfer: Transfer) -> u32 {
         let (down, up) = (transfer.down, transfer.up);
         let at = self.spare.pop().unwrap_or_else(|| {
@@ -135,7 +136,7 @@ impl Manager {
         at
     }
 
-    /// One piece that is not earned (§4).
+    /// Grants one piece that is not earned (§4).
     pub(super) fn grant(&mut self, file: u32, client: u32, aged: bool, fx: &mut Effects) {
         let row = self.client(client).row;
         let entry = self.ledger.get_mut(row);
@@ -147,7 +148,7 @@ impl Manager {
         fx.event(Event::Granted { client: self.client(client).conn, file, grants, aged });
     }
 
-    /// The bytes of a transfer.
+    /// The bytes to be transferred.
     pub(super) fn part_span(&self, transfer: &Transfer) -> (u64, u64) {
         let (start, end) = self.files[transfer.file as usize].span(transfer.piece);
         match transfer.part {
@@ -157,9 +158,9 @@ impl Manager {
         }
     }
 
-    /// Says to both ends what is to be done. The one that accepts is told
-    /// first, if it can be told before it asks: it has accepted peers before,
-    /// so there is no need to learn whether it can (SW-3).
+    /// Tells both ends about a transfer. The side that accepts is told first,
+    /// if it can be told before it asks: it has accepted peers before, so there
+    /// is no need to find out whether it can (SW-3).
     pub(super) fn tell(&mut self, at: u32, fx: &mut Effects) {
         let transfer = self.transfer(at);
         let (start, end) = self.part_span(transfer);

@@ -1,11 +1,11 @@
-//! Selection: whom a piece comes from, and which piece it is.
+//! Selection: which uploader a piece comes from, and which piece it is.
 //!
-//! The orders of SW-15 and SW-18 to SW-20 are kept as sorted sets, so the
-//! first that fits is found by walking them from the front. A walk ends after
-//! [`WALK`] members; from there on the pieces lead: a piece that both a sender
-//! may have and the other may need is looked up in its bit set of holders or
-//! needers. What is found to be empty is not looked at again until somebody
-//! with that piece comes, so no choice looks at everybody.
+//! The orders of SW-15 and SW-18 to SW-20 are kept as sorted sets, so the first
+//! match is found by walking them from the front. A walk ends after [`WALK`]
+//! members; from there on the search goes by pieces: one that a sender may have
+//! and the other side may need is looked up in its bit set of holders or
+//! needers. A piece found to have none is not looked at again until somebody
+//! with that piece comes, so no selection examines every member.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -17,10 +17,10 @@ use super::file::{File, READY, STALLED, member_of, up_class};
 use crate::rng::Rng;
 use crate::time::Instant;
 
-/// Members looked at one by one before the pieces lead.
+/// Members examined one by one before the search goes by pieces.
 const WALK: usize = 48;
 
-/// What was found.
+/// The result of a selection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
     /// The member on the other side.
@@ -29,11 +29,11 @@ pub(super) struct Choice {
     pub(super) why: Pick,
 }
 
-/// Which piece of those that fit.
+/// Which of the matching pieces to choose.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taste {
     pub(super) rarest: bool,
-    /// Walk to the end, however many there are (`seed2004`).
+    /// Walk to the end, however long it takes (`seed2004`).
     pub(super) patient: bool,
 }
 
@@ -51,7 +51,7 @@ impl Taste {
     }
 }
 
-/// An uploader for any piece the member needs (SW-15, SW-18).
+/// Selects an uploader for any piece the member needs (SW-15, SW-18).
 pub(super) fn uploader(file: &mut File, down: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
     let modes: &[bool] = if file.member(down).active { &[false, true] } else { &[true] };
     for &active in modes {
@@ -85,8 +85,8 @@ fn uploader_by_piece(file: &mut File, down: u32, active: bool, rng: &mut Rng) ->
             return Some(Choice { member: up, piece, why: pick(file, up) });
         }
         if holders.meets(&file.up_bits[1 - mode]) {
-            // Somebody of the other mode has it: not for this member, but
-            // the piece is not out of supply either.
+            // A member of the other mode has it: it cannot serve this member,
+            // but the piece is still in supply.
             let found = need.both(&file.supply).find_map(|piece| {
                 let holders = &file.holders[piece as usize];
                 holders.some_of(&file.up_bits[mode], rng).map(|up| (up, piece))
@@ -102,8 +102,8 @@ fn pick(file: &File, up: u32) -> Pick {
     if stalled { Pick::Stalled } else { Pick::Fastest }
 }
 
-/// An uploader for one piece that failed before, none of those that failed it
-/// (SW-14).
+/// Selects an uploader for one piece that failed before, other than those that
+/// failed it (SW-14).
 pub(super) fn uploader_again(
     file: &File,
     down: u32,
@@ -132,8 +132,8 @@ pub(super) fn uploader_again(
     None
 }
 
-/// A downloader for a member that could send: the first with credit, else the
-/// longest stalled (§4, both passes).
+/// Selects a downloader for a member that could send: the first with credit,
+/// otherwise the longest stalled (§4, both passes).
 pub(super) fn downloader(file: &mut File, up: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
     let any = file.member(up).active;
     for lane in [READY, STALLED] {
@@ -178,8 +178,8 @@ fn downloader_by_piece(file: &mut File, up: u32, lane: usize, rng: &mut Rng) -> 
     found.map(|(member, piece)| Choice { member, piece, why: pick(file, up) })
 }
 
-/// Somebody for a piece nobody has: the first that waits and could pass it on
-/// to everybody, else the first that waits.
+/// Selects a downloader for a piece that nobody has: the first waiting member
+/// that could pass it on to everybody, otherwise the first that waits.
 pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Choice> {
     for lane in [READY, STALLED] {
         for active in [true, false] {
@@ -198,17 +198,17 @@ pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Cho
     None
 }
 
-/// What a funnel is about.
+/// The selection a funnel describes.
 pub(super) struct Question {
     pub(super) down: u32,
     pub(super) up: Option<u32>,
     pub(super) piece: u32,
-    /// Only that piece was looked for: it failed before (SW-14).
+    /// Only that piece was searched for: it failed before (SW-14).
     pub(super) single: bool,
     pub(super) led: Led,
 }
 
-/// The selection in numbers, by looking at everybody.
+/// Counts a selection in numbers, by examining every member.
 pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
     let Question { down, up, piece, single, led } = *question;
     let member = file.member(down);
@@ -238,13 +238,13 @@ pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
         pieces: given.len() as u32,
         rarest: given.iter().filter(|other| file.rarity.copies(**other) == copies).count() as u32,
         copies,
-        // The one that was taken waits, if only for a piece that failed.
+        // The chosen member is waiting, if only for a piece that failed.
         waiting: up.map_or(0, |up| waiting_for(file, up).max(1)),
         led,
     }
 }
 
-/// Members that wait and could use what a member has.
+/// How many members wait and could use what a member has.
 fn waiting_for(file: &File, up: u32) -> u32 {
     let giver = file.member(up);
     let all = file.downs.iter().flat_map(BTreeSet::iter).map(member_of);

@@ -1,4 +1,4 @@
-//! A connected client: its session. What outlives it is in the ledger.
+//! The session of a connected client. What outlives it is in the ledger.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -9,14 +9,14 @@ use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{Extensions, Text};
 
-/// A file a client is on, and its number among the members of the file.
+/// A file the client is on, and its member number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Membership {
     pub(super) file: u32,
     pub(super) member: u32,
 }
 
-/// A connect to a client that failed, until it says that it did not.
+/// A failed connect to a client, until the client shows that it was reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MissedConnect {
     pub(super) file: u32,
@@ -30,33 +30,33 @@ pub(super) struct Client {
     pub(super) peer: IpAddr,
     /// Its row in the ledger.
     pub(super) row: u32,
-    /// By when it has to register.
+    /// The deadline for registering.
     pub(super) register_by: Instant,
     /// `None` until it registers.
     pub(super) id: Option<Text>,
-    /// Where it accepts its peers; `None` when it does not (SW-2).
+    /// The port on which it accepts peers; `None` when it does not (SW-2).
     pub(super) port: Option<u16>,
     /// Forced into passive mode although it has a port (SW-4).
     pub(super) forced: bool,
     pub(super) extensions: Extensions,
-    /// It has accepted a peer (SW-3).
+    /// It has accepted a connection of a peer (SW-3).
     pub(super) accepted: bool,
-    /// Connects to it that failed (SW-4).
+    /// Failed connects to it (SW-4).
     pub(super) connect_failures: u32,
     pub(super) missed: Option<MissedConnect>,
     pub(super) port_changed: Option<Instant>,
-    /// What it asked for (SW-12).
+    /// What it requested (SW-12).
     pub(super) max_download: Option<u32>,
     pub(super) max_upload: Option<u32>,
     pub(super) pace: Pace,
-    /// Transfers to it and from it, whose slots are taken.
+    /// Transfers to it and from it that take its slots.
     pub(super) downs: Vec<u32>,
     pub(super) ups: Vec<u32>,
     pub(super) busy_down: u32,
     pub(super) busy_up: u32,
-    /// Transfers whose uploader has reported and it has not (SW-22).
+    /// Transfers that the uploader has reported and it has not (SW-22).
     pub(super) unconfirmed: u32,
-    /// Bytes a second as an uploader, averaged (SW-20).
+    /// Bytes per second as an uploader, averaged (SW-20).
     pub(super) rate: u64,
     pub(super) files: Vec<Membership>,
 }
@@ -89,12 +89,13 @@ impl Client {
         }
     }
 
-    /// Others can connect to it.
+    /// True when others can connect to it.
     pub(super) const fn active(&self) -> bool {
         self.port.is_some() && !self.forced
     }
 
-    /// Uploads at once: what it wants, what is best, what anybody may.
+    /// Maximum concurrent uploads: from what it requested, what was found best,
+    /// and the hard limit.
     pub(super) fn most_up(&self, config: &Config) -> u32 {
         let told = self.max_upload.unwrap_or(config.default_upload);
         told.min(config.hard_limit).min(match config.policy {
@@ -103,13 +104,13 @@ impl Client {
         })
     }
 
-    /// Downloads at once. The uploaders' links bound these; a search of
-    /// their own has nothing to find.
+    /// Maximum concurrent downloads. The uploaders' links limit these, so there
+    /// is no search for the best number.
     pub(super) fn most_down(&self, config: &Config) -> u32 {
         self.max_download.unwrap_or(config.default_download).min(config.hard_limit)
     }
 
-    /// How much more it may download at once.
+    /// How many more it may download at a time.
     pub(super) fn room_down(&self, config: &Config) -> u32 {
         if config.is_strict() && self.unconfirmed > 0 {
             return 0;
@@ -117,7 +118,7 @@ impl Client {
         self.most_down(config).saturating_sub(self.busy_down)
     }
 
-    /// Averages its rate (SW-20).
+    /// Updates its average rate (SW-20).
     pub(super) fn measured(&mut self, bytes: u64, took: Duration) {
         let rate = u128::from(bytes) * 1_000_000 / u128::from(took.as_micros().max(1));
         let rate = u64::try_from(rate).unwrap_or(u64::MAX / 8);
@@ -125,7 +126,7 @@ impl Client {
     }
 }
 
-/// From whom.
+/// Where a piece comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Up {
     /// One of the sources.
@@ -134,25 +135,25 @@ pub(super) enum Up {
     Client(u32),
 }
 
-/// What of a piece is on its way.
+/// The part of a piece that is transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// All of it.
     Whole,
-    /// What the earlier uploader left over, from an offset on.
+    /// What the earlier uploader did not send, from an offset on.
     Rest { offset: u64, earlier: Option<Origin> },
-    /// The beginning again, to see whose fault a wrong hash was (SW-24).
+    /// The beginning again, to find out who caused a wrong hash (SW-24).
     Beginning { offset: u64, earlier: Option<Origin> },
 }
 
-/// An uploader, after it may have left.
+/// An uploader, which may have left since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) conn: ConnId,
     pub(super) peer: IpAddr,
 }
 
-/// A piece on its way.
+/// A piece in transfer.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
     pub(super) file: u32,
@@ -167,16 +168,17 @@ pub(super) struct Transfer {
     pub(super) chosen: Instant,
     /// The uploader reported success; its slot is free.
     pub(super) up_said: bool,
-    /// The downloader reported success; its slot is free, the piece is there.
+    /// The downloader reported success; its slot is free, and the piece is
+    /// there.
     pub(super) down_said: bool,
-    /// How long the bytes took, as told.
+    /// How long the bytes took, as reported.
     pub(super) took: Option<Duration>,
-    /// It counts for the ratio.
+    /// It is charged.
     pub(super) charged: bool,
     /// Uploaders that failed this piece for this downloader.
     pub(super) tried: Vec<IpAddr>,
-    /// The listener has asked about the connector, or was told of it before:
-    /// that is before a connector's error (SW-3).
+    /// The listener has asked about the connecting side, or was told of it:
+    /// before the connecting side reports an error (SW-3).
     pub(super) admitted: bool,
     pub(super) funnel: Option<super::super::event::Funnel>,
 }

@@ -1,13 +1,15 @@
-//! Giving out whatever can be given out.
+//! Assigns whatever can be assigned.
 //!
-//! `adaptive` asks from both sides. What nobody could use yesterday nobody can
-//! use today, so it is enough to look at who has changed: for each that can
-//! send again, the first who waits and can use it; for each that waits anew,
-//! the first of those that could not help anybody so far. Together with the
-//! stalled as last choice no upload slot stays idle that somebody could use.
+//! `adaptive` searches from both sides. What nobody could use before, nobody
+//! can use now unless something changed, so it is enough to examine those that
+//! have changed: for each member that can send again, the first that waits and
+//! can use it; for each that newly waits, the first of those that could not
+//! help anybody so far. With the stalled as the last choice, no upload slot
+//! stays idle that somebody could use.
 //!
-//! `seed2004` asks as the text does, from the downloader's side alone and only
-//! when it has earned something; whom no peer can serve goes to the source.
+//! `seed2004` searches as its text says, only from the downloader's side and
+//! only when it has earned something; what no peer can serve comes from the
+//! source.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -21,15 +23,15 @@ use super::timers::Due;
 use super::{Effects, Manager};
 use crate::time::Instant;
 
-/// Waiting members a source looks at before it is content to idle.
+/// Waiting members a source examines before it stays idle.
 const WALK: usize = 16;
-/// Piece times a member that gets nothing waits for its peers.
+/// How long a member that gets nothing waits for peers, in piece times.
 const PATIENCE: u64 = 2;
 
 impl Manager {
     pub(super) fn dispatch(&mut self, now: Instant, fx: &mut Effects) {
-        // A choice on one file takes slots, and changes the others of the
-        // clients it touches; slots are finite, so this ends.
+        // An assignment on one file takes slots and so marks other files of the
+        // clients it concerns; slots are finite, so this ends.
         while let Some(number) = self.files.iter().position(|file| file.dirty) {
             let number = number as u32;
             self.files[number as usize].dirty = false;
@@ -68,7 +70,8 @@ impl Manager {
     }
 
     /// Members that can send again: passive before active and stalled before
-    /// others, as in the selection, then whoever has the newest piece.
+    /// others, as in the selection; among them, the one with the newest piece
+    /// first.
     fn fresh_senders(&mut self, number: u32) -> Vec<u32> {
         let file = &mut self.files[number as usize];
         let fresh = core::mem::take(&mut file.fresh_ups);
@@ -84,7 +87,8 @@ impl Manager {
         order.iter().flatten().map(member_of).collect()
     }
 
-    /// Members that wait anew, those with credit first, the longest first.
+    /// Members that newly wait, those with credit first, the longest waiting
+    /// first.
     fn fresh_waiting(&mut self, number: u32) -> Vec<u32> {
         let file = &mut self.files[number as usize];
         let fresh = core::mem::take(&mut file.fresh_downs);
@@ -100,7 +104,7 @@ impl Manager {
         order.iter().flatten().map(member_of).collect()
     }
 
-    /// All a member can send now.
+    /// Assigns everything that a member can send now.
     fn serve_from(&mut self, now: Instant, number: u32, up: u32, fx: &mut Effects) {
         let taste = self.taste();
         while self.files[number as usize].member(up).up.is_some() {
@@ -111,7 +115,7 @@ impl Manager {
         }
     }
 
-    /// All a member can be sent now.
+    /// Assigns everything that a member can receive now.
     fn serve_to(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
         let taste = self.taste();
         while self.files[number as usize].member(down).down.is_some() {
@@ -135,7 +139,7 @@ impl Manager {
         self.assign(now, given, fx);
     }
 
-    /// How a choice was made, if the configuration asks for that.
+    /// How a selection was made, if the configuration asks for that.
     fn reasons(
         &self,
         number: u32,
@@ -148,8 +152,8 @@ impl Manager {
         self.config.explain.then(|| choose::funnel(&self.files[number as usize], &question))
     }
 
-    /// Pieces that failed come first (SW-14). They do not hold up the rest:
-    /// what no peer can give again comes from the source, or waits.
+    /// Pieces that failed come first (SW-14). They do not delay the rest: what
+    /// no peer can send again comes from the source, or waits.
     fn retries(&mut self, now: Instant, number: u32, fx: &mut Effects) {
         let waiting: Vec<(Instant, u32)> =
             self.files[number as usize].retries.iter().copied().collect();
@@ -158,7 +162,7 @@ impl Manager {
         }
     }
 
-    /// Tries a member's first failed piece; true when it was given out.
+    /// Tries a member's first failed piece; true when it was assigned.
     fn retry(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) -> bool {
         let file = &self.files[number as usize];
         let Some((&(chosen, piece), retry)) = file.member(down).failed.first_key_value() else {
@@ -185,7 +189,8 @@ impl Manager {
         true
     }
 
-    /// True when the source does not serve a member yet; asks to look again.
+    /// True while the source does not serve a member yet; schedules another
+    /// look.
     fn backs_off(&mut self, now: Instant, number: u32, down: u32) -> bool {
         let until = self.files[number as usize].member(down).not_before;
         let waits = self.config.policy == Policy::Adaptive && now < until;
@@ -200,7 +205,7 @@ impl Manager {
         tried.contains(&self.client(client).peer)
     }
 
-    /// The source gives first what no peer has: every piece once (§4).
+    /// The source first sends what no peer has: each piece once (§4).
     fn inject(&mut self, now: Instant, number: u32, fx: &mut Effects) {
         while let Some(source) = self.free_source() {
             let file = &self.files[number as usize];
@@ -213,7 +218,7 @@ impl Manager {
         }
     }
 
-    /// After that it helps whoever gets nothing from anybody for longer than
+    /// After that it helps members that have received nothing for longer than
     /// pieces take.
     fn help(&mut self, now: Instant, number: u32, fx: &mut Effects) {
         for lane in [READY, STALLED] {
@@ -238,8 +243,8 @@ impl Manager {
         }
     }
 
-    /// True when only the source can help; asks to look again when it may be
-    /// so later.
+    /// True when only the source can help; schedules another look for when that
+    /// may become true.
     fn needs_help(&mut self, now: Instant, number: u32, down: u32) -> bool {
         let file = &self.files[number as usize];
         let member = file.member(down);
@@ -255,10 +260,10 @@ impl Manager {
         false
     }
 
-    /// The text to the letter (lines 91–154).
+    /// Exactly the text (lines 91–154).
     fn seed2004(&mut self, now: Instant, number: u32, fx: &mut Effects) {
-        // Whoever waits with credit is asked again when a slot it could use
-        // frees, a peer's as much as the source's (SW-28).
+        // A member waiting with credit is tried again when a slot it could use
+        // becomes free, of a peer or of the source (SW-28).
         let freed = !self.fresh_senders(number).is_empty();
         if freed || self.free_source().is_some() {
             let file = &mut self.files[number as usize];
@@ -286,14 +291,14 @@ impl Manager {
         }
     }
 
-    /// Every right of a downloader: a peer, else the source, else it waits
-    /// for the source.
+    /// Uses all credit of a downloader: from a peer, otherwise from the source,
+    /// otherwise it waits for the source.
     fn rights(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
         let taste = self.taste();
         while self.files[number as usize].member(down).down.is_some() {
             let file = &mut self.files[number as usize];
             if !file.member(down).failed.is_empty() {
-                // A failed piece comes first, whatever that holds up.
+                // A failed piece comes first, whatever that delays.
                 self.files[number as usize].starved.insert(down);
                 return;
             }
@@ -303,7 +308,7 @@ impl Manager {
                 continue;
             }
             let Some(source) = self.free_source() else {
-                // It is asked again when a slot frees.
+                // It is tried again when a slot becomes free.
                 self.files[number as usize].starved.insert(down);
                 return;
             };

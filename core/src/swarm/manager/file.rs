@@ -1,6 +1,6 @@
-//! What the coordinator knows of one file: who has which piece, who needs
-//! which, who could send, who waits, all of it in an order that answers the
-//! next question without looking at everybody.
+//! The state of one file: who has which piece, who needs which, who could send
+//! and who waits, all in an order that answers the next question without
+//! examining every member.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -16,29 +16,31 @@ use crate::wire::pdtp::Span;
 /// A piece that failed, until it is chosen again (SW-14).
 #[derive(Debug, Clone)]
 pub(super) struct Retry {
-    /// Who failed it.
+    /// The uploaders that failed it.
     pub(super) tried: Vec<IpAddr>,
     /// Bytes that are there, and who sent them.
     pub(super) offset: u64,
     pub(super) earlier: Option<Origin>,
-    /// What it costs is still charged: whoever says that a piece failed has
-    /// earned nothing by it (SW-27).
+    /// It is still charged: a client gains nothing by reporting that a piece
+    /// failed (SW-27).
     pub(super) charged: bool,
-    /// That it failed is its own word, or follows from its silence.
+    /// The failure is the downloader's own claim, or follows from its silence.
     pub(super) own_word: bool,
 }
 
-/// Where a member that could send stands: in the order of the stalled, or of
-/// the others, of its mode.
+/// The position of a member that could send: among the stalled, or the others,
+/// of its mode.
 pub(super) type UpKey = (usize, (u64, u64));
-/// Where a member that waits stands: within its ratio, or stalled.
+/// The position of a member that waits: among those with credit, or the
+/// stalled.
 pub(super) type DownKey = (usize, (u64, u64));
 
-/// The lane of those with credit, and that of those without.
+/// The lane of members with credit, and that of members without.
 pub(super) const READY: usize = 0;
 pub(super) const STALLED: usize = 1;
 
-/// The order among those that could send: by mode and by whether stalled.
+/// The class of a member that could send: by mode, and by whether it is
+/// stalled.
 pub(super) const fn up_class(active: bool, stalled: bool) -> usize {
     active as usize * 2 + !stalled as usize
 }
@@ -49,22 +51,22 @@ pub(super) struct Member {
     pub(super) client: u32,
     pub(super) have: Bits,
     pub(super) held: u32,
-    /// Wanted, not here, not on its way, not failed.
+    /// Pieces wanted and not here, in transfer or failed.
     pub(super) need: Bits,
-    /// Everything wanted that is not here.
+    /// Number of wanted pieces that are not here.
     pub(super) wanted: u32,
     /// Pieces that failed, in the order in which they were first chosen.
     pub(super) failed: BTreeMap<(Instant, u32), Retry>,
-    /// When it last got something, or began to want.
+    /// When it last received something, or started to want something.
     pub(super) waiting: Instant,
     /// Since when it needs pieces and has no credit.
     pub(super) stalled: Option<Instant>,
     pub(super) tie: u32,
-    /// The age of the newest piece it holds or is about to: when that came
-    /// into the swarm, counted in pieces.
+    /// The age of the newest piece it holds or is about to hold: when that
+    /// piece came into the swarm, counted in pieces.
     pub(super) newest: u32,
-    /// Transfers from the source that failed one after the other, and when
-    /// the source tries again.
+    /// Failed transfers from the source in a row, and when the source tries
+    /// again.
     pub(super) faults: u32,
     pub(super) not_before: Instant,
     pub(super) active: bool,
@@ -83,7 +85,7 @@ impl Member {
     }
 }
 
-/// A file and everybody on it.
+/// A file and all its members.
 #[derive(Debug, Clone)]
 pub(super) struct File {
     pub(super) spec: FileSpec,
@@ -92,37 +94,38 @@ pub(super) struct File {
     pub(super) vacant: Vec<u32>,
     /// Members that want something.
     pub(super) wanting: BTreeSet<u32>,
-    /// Of each piece: who has it and offers it, who needs it.
+    /// For each piece: who has it and offers it, and who needs it.
     pub(super) holders: Vec<Bits>,
     pub(super) needers: Vec<Bits>,
-    /// Copies, those on their way included.
+    /// Copies, including those in transfer.
     pub(super) rarity: Rarity,
     /// When each piece came into the swarm, counted in pieces; 0 before.
     pub(super) ages: Vec<u32>,
     pub(super) youngest: u32,
-    /// Who could send, by [`up_class`]; the same as bits, by mode.
+    /// The members that could send, by [`up_class`]; the same as bits, by mode.
     pub(super) ups: [BTreeSet<(u64, u64)>; 4],
     pub(super) up_bits: [Bits; 2],
-    /// Who waits, by lane; the same as bits, by lane and mode.
+    /// The members that wait, by lane; the same as bits, by lane and mode.
     pub(super) downs: [BTreeSet<(u64, u64)>; 2],
     pub(super) down_bits: [[Bits; 2]; 2],
-    /// Who has failed pieces and room, by when the first was chosen.
+    /// Members with failed pieces and a free slot, by when the first was
+    /// chosen.
     pub(super) retries: BTreeSet<(Instant, u32)>,
-    /// Pieces that somebody with a free slot may have; that somebody who
-    /// waits may need. Never too few.
+    /// Pieces that some member with a free slot may have, and pieces that some
+    /// waiting member may need. Possibly too many, never too few.
     pub(super) supply: Bits,
     pub(super) demand: Bits,
-    /// Who has changed since the last choice.
+    /// The members that have changed since the last selection.
     pub(super) fresh_ups: Vec<u32>,
     pub(super) fresh_downs: Vec<u32>,
-    /// Who has credit and waits for a slot of anybody (`seed2004`).
+    /// Members with credit that wait for a slot of anybody (`seed2004`).
     pub(super) starved: BTreeSet<u32>,
-    /// Downloads an upload earns, in thousandths.
+    /// Downloads that one upload earns, in thousandths.
     pub(super) ratio: u32,
-    /// Averaged time from a choice to the piece.
+    /// Average time from the choice of a piece to its arrival.
     pub(super) piece_time: Option<Duration>,
     pub(super) tick: Option<Instant>,
-    /// Grants since the last look at the ratio.
+    /// Grants since the ratio was last adjusted.
     pub(super) grants: u32,
     pub(super) dirty: bool,
 }
@@ -168,7 +171,7 @@ impl File {
         self.members[at as usize].as_mut().expect("a member that a client refers to")
     }
 
-    /// A client comes to the file.
+    /// Adds a client to the file.
     pub(super) fn join(&mut self, client: u32, active: bool, tie: u32, now: Instant) -> u32 {
         let member = Member {
             client,
@@ -203,19 +206,19 @@ impl File {
         }
     }
 
-    /// How long a piece takes here.
+    /// How long a piece takes on this file.
     pub(super) fn piece_time(&self, before_any: Duration) -> Duration {
         self.piece_time.unwrap_or(before_any)
     }
 
-    /// The bytes of a piece.
+    /// The byte range of a piece.
     pub(super) fn span(&self, piece: u32) -> (u64, u64) {
         let start = u64::from(piece) * self.spec.chunk;
         (start, (start + self.spec.chunk).min(self.spec.size))
     }
 
-    /// Pieces a span touches, or with `whole` those that lie in it; `None`
-    /// when it is not inside the file.
+    /// The pieces that a span touches, or with `whole` those that lie in it;
+    /// `None` when it is not inside the file.
     pub(super) fn pieces_of(&self, span: Span, whole: bool) -> Option<core::ops::Range<u32>> {
         let end = span.end.unwrap_or(self.spec.size);
         if span.start > end || end > self.spec.size || (span.start == end && end > 0) {
@@ -231,7 +234,7 @@ impl File {
         Some(first as u32..(last as u32).max(first as u32))
     }
 
-    /// The piece whose bytes, or the end or beginning of them, a span is.
+    /// The piece that a span is, or is the beginning or end of.
     pub(super) fn piece_of(&self, span: Span) -> Option<u32> {
         let piece = u32::try_from(span.start / self.spec.chunk).ok()?;
         let end = span.end.unwrap_or(self.spec.size);
@@ -239,8 +242,8 @@ impl File {
         (end <= last && span.start < end).then_some(piece)
     }
 
-    /// A member has a piece, or will have it soon: how new the newest is
-    /// that it can pass on.
+    /// A member has a piece, or will have it soon: updates the age of the
+    /// newest piece that it can pass on.
     pub(super) fn renew(&mut self, at: u32, piece: u32) {
         let age = &mut self.ages[piece as usize];
         if *age == 0 {
@@ -252,7 +255,7 @@ impl File {
         member.newest = member.newest.max(age);
     }
 
-    /// Puts a piece in a member's hands.
+    /// Records that a member has a piece.
     pub(super) fn hold(&mut self, at: u32, piece: u32, counted: bool) {
         let member = self.members[at as usize].as_mut().expect("a member");
         if !member.have.insert(piece) {
@@ -276,7 +279,7 @@ impl File {
         }
     }
 
-    /// Takes a piece out of a member's hands.
+    /// Records that a member does not have a piece any more.
     pub(super) fn release(&mut self, at: u32, piece: u32) {
         let member = self.members[at as usize].as_mut().expect("a member");
         if !member.have.remove(piece) {
@@ -289,7 +292,7 @@ impl File {
         }
     }
 
-    /// Whether a member's pieces count as available (SW-25).
+    /// Sets whether a member's pieces count as available (SW-25).
     pub(super) fn offer(&mut self, at: u32, offered: bool) {
         let member = self.members[at as usize].as_mut().expect("a member");
         if member.offered == offered {
@@ -307,7 +310,7 @@ impl File {
         }
     }
 
-    /// A member needs a piece, or no longer.
+    /// Sets whether a member needs a piece.
     pub(super) fn need(&mut self, at: u32, piece: u32, needed: bool) {
         let member = self.members[at as usize].as_mut().expect("a member");
         if needed {
@@ -323,7 +326,7 @@ impl File {
         }
     }
 
-    /// Everything wanted that is not here becomes more or less.
+    /// Changes the number of wanted pieces that are not here.
     pub(super) fn want(&mut self, at: u32, more: u32, less: u32) {
         let member = self.members[at as usize].as_mut().expect("a member");
         member.wanted = member.wanted + more - less;
@@ -351,7 +354,7 @@ impl File {
         self.dirty = true;
     }
 
-    /// Puts a member among those that could send, or takes it out.
+    /// Sets or clears a member's position among those that could send.
     pub(super) fn set_up(&mut self, at: u32, key: Option<UpKey>) {
         let member = self.members[at as usize].as_mut().expect("a member");
         let before = member.up;
@@ -374,7 +377,7 @@ impl File {
         }
     }
 
-    /// Puts a member among those that wait, or takes it out.
+    /// Sets or clears a member's position among those that wait.
     pub(super) fn set_down(&mut self, at: u32, key: Option<DownKey>) {
         let member = self.members[at as usize].as_mut().expect("a member");
         let before = member.down;
@@ -400,7 +403,8 @@ impl File {
     }
 }
 
-/// The member a key belongs to: its lower half ends in its number.
+/// The member a key belongs to: the low bits of its second half are its
+/// number.
 pub(super) const fn member_of(key: &(u64, u64)) -> u32 {
     key.1 as u32
 }

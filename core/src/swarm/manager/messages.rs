@@ -1,4 +1,4 @@
-//! What clients say about themselves and about files.
+//! Handles what clients say about themselves and about files.
 
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ impl Manager {
             Message::SetConcurrency { max_download, max_upload } => {
                 self.set_concurrency(now, at, (max_download, max_upload), fx);
             }
-            // What a client is told it may say back; it means nothing.
+            // A client may echo what it was told; that is ignored.
             Message::ProtocolError { .. } | Message::Error { .. } => {}
             Message::Extensions(_)
             | Message::TellInfo { .. }
@@ -52,7 +52,7 @@ impl Manager {
         self.send(at, Message::TellInfo { url, size, chunk_size, streaming, sha256, gone }, fx);
     }
 
-    /// The file and the pieces a client speaks of.
+    /// The file and the pieces that a client names.
     fn pieces(
         &mut self,
         at: u32,
@@ -70,7 +70,7 @@ impl Manager {
         Some((file, pieces))
     }
 
-    /// The client's number on a file, given now when it has none.
+    /// The client's member number on a file, assigned now if it has none.
     fn join(&mut self, now: Instant, at: u32, file: u32, fx: &mut Effects) -> Option<u32> {
         let client = self.client(at);
         if let Some(place) = client.files.iter().find(|place| place.file == file) {
@@ -122,8 +122,8 @@ impl Manager {
         self.refresh_alone(now, number, fx);
     }
 
-    /// A client without a piece of any file has one free, once for its
-    /// address (SW-7).
+    /// A client that has no piece of any file gets one free, once per address
+    /// (SW-7).
     fn free_piece(&mut self, at: u32, fx: &mut Effects) {
         let client = self.client(at);
         let (conn, row) = (client.conn, client.row);
@@ -138,7 +138,7 @@ impl Manager {
         }
     }
 
-    /// Tells what a member has and wants, when no transfer says so.
+    /// Emits what a member has and wants, when no transfer shows it.
     pub(super) fn announce(&mut self, file: u32, at: u32, fx: &mut Effects) {
         let member = self.files[file as usize].member_mut(at);
         member.announced = member.wanted > 0;
@@ -239,7 +239,7 @@ impl Manager {
         self.refresh(now, at, fx);
     }
 
-    /// It listens elsewhere, or nowhere (SW-17).
+    /// A client listens on another port, or on none (SW-17).
     fn change_port(&mut self, now: Instant, at: u32, port: Option<u16>, fx: &mut Effects) {
         let again = self.config.port_change;
         let client = self.client_mut(at);
@@ -258,7 +258,7 @@ impl Manager {
         self.refresh(now, at, fx);
     }
 
-    /// How many at once it wants (SW-12).
+    /// A client sets its number of concurrent transfers (SW-12).
     fn set_concurrency(
         &mut self,
         now: Instant,

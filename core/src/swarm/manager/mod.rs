@@ -1,9 +1,9 @@
-//! The coordinator: it knows who has what and decides who sends what to whom.
+//! The coordinator: it knows who has what, and decides who sends what to whom.
 //!
-//! Inputs only note what has changed (`message`, `report`); whatever waits is
-//! then given out in one go by the timer named `choose`, whose deadline is the
-//! present until that is done. So everything that happens at one instant is
-//! known before anything is decided (`dispatch`).
+//! Inputs only record what has changed (`messages`, `report`); all possible
+//! assignments are then made at once by the timer named `choose`, whose
+//! deadline is the present until that is done. So everything that happens at
+//! one instant is known before anything is decided (`dispatch`).
 
 mod assign;
 mod choose;
@@ -38,7 +38,7 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::wire::pdtp::{Message, Span, Text};
 
-/// Where files can be had from whatever the peers do (SW-9).
+/// A server that has all files, whatever the peers do (SW-9).
 #[derive(Debug, Clone)]
 struct Source {
     addr: SocketAddr,
@@ -93,7 +93,7 @@ pub struct Manager {
     transfers: Vec<Option<Transfer>>,
     spare: Vec<u32>,
     agenda: Agenda,
-    /// Since when something waits to be given out.
+    /// Since when there is something to assign.
     dirty: Option<Instant>,
     counters: Counters,
 }
@@ -101,21 +101,21 @@ pub struct Manager {
 /// Totals since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counters {
-    /// Transfers begun.
+    /// Transfers started.
     pub assigned: u64,
-    /// Of these from a source.
+    /// Of these, from a source.
     pub from_source: u64,
-    /// Pieces that arrived whole.
+    /// Pieces that arrived.
     pub arrived: u64,
-    /// Of these from a source.
+    /// Of these, from a source.
     pub arrived_from_source: u64,
     /// Transfers that failed.
     pub failed: u64,
-    /// Pieces given without credit.
+    /// Pieces granted without credit.
     pub grants: u64,
-    /// Messages to clients, and from them.
+    /// Messages sent to clients.
     pub sent: u64,
-    /// Messages from clients.
+    /// Messages received from clients.
     pub heard: u64,
 }
 
@@ -171,7 +171,7 @@ impl Engine for Manager {
 }
 
 impl Manager {
-    /// A coordinator without files, clients and memory.
+    /// A coordinator without files, clients or remembered addresses.
     #[must_use]
     pub fn new(config: Config, rng: &Rng) -> Self {
         let mut keys = rng.fork("swarm keys", 0);
@@ -207,8 +207,8 @@ impl Manager {
         self.counters
     }
 
-    /// Whether a source may serve these bytes to the client with this id: a
-    /// transfer from a source to it, of just that, must be on its way.
+    /// Whether a source may serve these bytes to the client with this id: only
+    /// if a transfer of exactly them from a source to it is in progress.
     #[must_use]
     #[doc(hidden)]
     pub fn source_may_serve(&self, peer_id: &str, url: &str, span: Span) -> bool {
@@ -251,7 +251,7 @@ impl Manager {
         fx.output(Output::Save(self.ledger.get(row).row.clone()));
     }
 
-    /// Something is to be given out.
+    /// There is something to assign.
     fn wake(&mut self, now: Instant) {
         self.dirty = Some(self.dirty.map_or(now, |at| at.min(now)));
     }
@@ -285,7 +285,7 @@ impl Manager {
         free.min_by_key(|(_, source)| load(source)).map(|(at, _)| at)
     }
 
-    /// The address of an uploader, as clients are told it.
+    /// The address of an uploader, as it is told to clients.
     fn address(&self, up: Up) -> IpAddr {
         match up {
             Up::Source(at) => self.sources[at as usize].addr.ip(),
@@ -307,7 +307,7 @@ impl Manager {
         self.send(client, Message::Error { reason, message }, fx);
     }
 
-    /// Says why, and hangs up.
+    /// Tells a client why, and disconnects it.
     fn expel(&mut self, now: Instant, client: u32, why: Refusal, sentence: &str, fx: &mut Effects) {
         let conn = self.client(client).conn;
         fx.event(Event::Refused { client: conn, why });

@@ -1,6 +1,6 @@
-//! Where a client stands after something about it changed: among those that
-//! could send, among those that wait, stalled or not. Only clients an event
-//! touches come here.
+//! Updates the position of a client after something about it changed: among
+//! those that could send, among those that wait, stalled or not. Only clients
+//! that an event concerns are updated.
 
 use super::super::config::Policy;
 use super::super::credit::credit;
@@ -10,7 +10,7 @@ use super::{Effects, Manager};
 use crate::time::Instant;
 
 impl Manager {
-    /// Looks at a client on all its files.
+    /// Updates a client on all its files.
     pub(super) fn refresh(&mut self, now: Instant, client: u32, fx: &mut Effects) {
         for i in 0..self.client(client).files.len() {
             let place = self.client(client).files[i];
@@ -18,7 +18,7 @@ impl Manager {
         }
     }
 
-    /// Looks at all clients of an address: they share its credit.
+    /// Updates all clients of an address: they share its credit.
     pub(super) fn refresh_row(&mut self, now: Instant, row: u32, fx: &mut Effects) {
         for i in 0..self.ledger.get(row).clients.len() {
             let client = self.ledger.get(row).clients[i];
@@ -26,8 +26,8 @@ impl Manager {
         }
     }
 
-    /// Looks at the only one that wants something of a file: nothing is
-    /// charged to it (SW-9).
+    /// Updates the only member that wants something of a file: it is not
+    /// charged (SW-9).
     pub(super) fn refresh_alone(&mut self, now: Instant, file: u32, fx: &mut Effects) {
         let wanting = &self.files[file as usize].wanting;
         if let (1 | 2, Some(&first)) = (wanting.len(), wanting.first()) {
@@ -39,13 +39,13 @@ impl Manager {
         }
     }
 
-    /// True when a transfer would not count: the member is the only one on
+    /// True when a transfer would not be charged: the member is the only one on
     /// the file (SW-9).
     pub(super) fn solo(&self, file: u32) -> bool {
         self.files[file as usize].wanting.len() <= 1
     }
 
-    /// Pieces the member may still take (SW-10).
+    /// How many more pieces the member may take (SW-10).
     pub(super) fn credit_of(&self, file: u32, member: u32) -> i64 {
         let file = &self.files[file as usize];
         let client = self.client(file.member(member).client);
@@ -62,7 +62,7 @@ impl Manager {
             client.is_some_and(super::Client::active)
         };
         if file.member(member).active != active {
-            // Both orders go by mode.
+            // Both positions depend on the mode.
             file.set_up(member, None);
             file.set_down(member, None);
             file.member_mut(member).active = active;
@@ -83,7 +83,8 @@ impl Manager {
         }
     }
 
-    /// Keeps the stall clock (SW-10, SW-19: the current episode).
+    /// Records when a member becomes stalled (SW-10, SW-19: the current
+    /// episode).
     fn note_stall(&mut self, now: Instant, at: u32, member: u32, fx: &mut Effects) {
         let out = !self.solo(at) && self.credit_of(at, member) < 1;
         let file = &mut self.files[at as usize];
@@ -107,8 +108,8 @@ impl Manager {
         }
     }
 
-    /// The place among those that could send: the stalled by since when, the
-    /// others by rate, then by failures, then by lot (SW-19, SW-20).
+    /// The position among those that could send: the stalled by since when; the
+    /// others by rate, then by failures, then at random (SW-19, SW-20).
     fn up_key(&self, at: u32, number: u32) -> Option<UpKey> {
         let member = self.files[at as usize].member(number);
         let client = self.client(member.client);
@@ -128,10 +129,10 @@ impl Manager {
         Some((class, (upper, lower)))
     }
 
-    /// Whose turn it is among those with credit: whoever waits longest. For
-    /// `adaptive` that is whoever has waited longest for something new: the
-    /// older the newest piece it can pass on, the less use it is to others,
-    /// so a rare piece doubles fastest there.
+    /// The order among those with credit: the longest waiting first. For
+    /// `adaptive` that is the member that has waited longest for something new:
+    /// the older the newest piece it can pass on, the less use it is to others,
+    /// so a rare piece spreads fastest there.
     fn turn(&self, member: &super::file::Member) -> u64 {
         match self.config.policy {
             Policy::Seed2004 => member.waiting.as_micros(),
@@ -141,7 +142,7 @@ impl Manager {
         }
     }
 
-    /// The place among those that wait.
+    /// The position among those that wait.
     fn down_key(&self, at: u32, number: u32) -> Option<DownKey> {
         let member = self.files[at as usize].member(number);
         let client = self.client(member.client);
@@ -151,11 +152,11 @@ impl Manager {
         let lower = u64::from(member.tie) << 32 | u64::from(number);
         match member.stalled {
             None => Some((READY, (self.turn(member), lower))),
-            // The text gives a stalled client nothing; §4 gives it what
-            // nobody else could use, unless it is in quarantine (SW-25).
-            // Whoever has failed pieces comes after those who have none, and
-            // gets no more at all when there are many: slots go by what both
-            // sides confirmed (SW-27).
+            // The text gives a stalled client nothing; §4 gives it what nobody
+            // else could use, unless it is in quarantine (SW-25). Members with
+            // failed pieces come after those without, and get nothing more at
+            // all when there are many: slots are assigned by what both sides
+            // confirmed (SW-27).
             Some(since) => {
                 let entry = self.ledger.get(client.row);
                 let trusted = !entry.quarantined && entry.failed < self.config.quarantine;
@@ -166,8 +167,8 @@ impl Manager {
         }
     }
 
-    /// When the member's first failed piece was chosen, and whether it may
-    /// try again now.
+    /// When the member's first failed piece was chosen, and whether it may be
+    /// tried again now.
     fn retry_key(&self, at: u32, number: u32) -> Option<(Instant, bool)> {
         let member = self.files[at as usize].member(number);
         let ((chosen, _), retry) = member.failed.first_key_value()?;

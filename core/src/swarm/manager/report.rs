@@ -1,4 +1,4 @@
-//! What both ends of a transfer report.
+//! Handles the reports of both ends of a transfer.
 
 use core::net::IpAddr;
 
@@ -10,9 +10,9 @@ use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{About, Completed, Message, Reason};
 
 impl Manager {
-    /// The transfer a client speaks of, and whether it is its downloader. The
-    /// other side is known by its id: what address a client names is its own
-    /// affair.
+    /// The transfer that a client names, and whether the client is its
+    /// downloader. The other side is identified by its id; the address that a
+    /// client names is ignored.
     fn named(&self, at: u32, about: &About) -> Option<(u32, bool)> {
         let file = *self.by_url.get(&about.url)?;
         let piece = self.files[file as usize].piece_of(about.span)?;
@@ -34,7 +34,7 @@ impl Manager {
         mine.next().map(|found| (*found, false))
     }
 
-    /// The side that was connected to asks whether that is right (SW-3).
+    /// The listening side asks whether a connection is authorized (SW-3).
     pub(super) fn ask_verify(&mut self, now: Instant, at: u32, about: About, fx: &mut Effects) {
         let named = self.named(at, &about);
         let (file, piece) = match named {
@@ -64,8 +64,9 @@ impl Manager {
         }
     }
 
-    /// An authorization that comes after the connector's error: the client
-    /// can be reached after all, and that failure is taken back (SW-3).
+    /// An authorization request that comes after the error report of the
+    /// connecting side: the client can be reached after all, and that failure
+    /// is taken back (SW-3).
     fn late_connect(&mut self, now: Instant, at: u32, about: &About, fx: &mut Effects) {
         let file = self.by_url.get(&about.url).copied();
         let piece = file.and_then(|file| self.files[file as usize].piece_of(about.span));
@@ -102,8 +103,8 @@ impl Manager {
         }
     }
 
-    /// A report on a transfer that is not: ended already, or never begun. A
-    /// right hash still shows that the piece is there.
+    /// A report on a transfer that has ended already, or never began. A correct
+    /// hash still shows that the piece is there.
     fn stray(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
         let file = self.by_url.get(&report.about.url).copied();
         let piece = file.and_then(|file| self.files[file as usize].piece_of(report.about.span));
@@ -146,7 +147,7 @@ impl Manager {
             self.transfer_mut(at).took = Some(Duration::from_micros(took));
         }
         if right {
-            // Who was sent the hash with the transfer knows already.
+            // A client that was sent the hash with the transfer knows already.
             if !self.knows_hash(at) {
                 self.say_hash(down, report, true, fx);
             }
@@ -163,10 +164,10 @@ impl Manager {
         }
     }
 
-    /// Whether a downloader's failure is that it could not connect. Without
-    /// our extension nobody says so: then the order of arrival decides. A
-    /// listener that has not asked about it before the error was not reached
-    /// (SW-3).
+    /// Whether a downloader's failure is that it could not connect. Without our
+    /// extension the report does not say; then the order of arrival decides: a
+    /// listener that has not asked about the transfer before the error report
+    /// was not reached (SW-3).
     fn means_connect(&self, at: u32, report: &Completed) -> bool {
         let transfer = self.transfer(at);
         let silent = matches!(transfer.up, Up::Client(_)) && !transfer.admitted;
@@ -178,7 +179,7 @@ impl Manager {
         says && !transfer.put
     }
 
-    /// The downloader was told the hash before: nobody has to tell it again.
+    /// The downloader was told the hash before: it need not be told again.
     pub(super) fn knows_hash(&self, at: u32) -> bool {
         let transfer = self.transfer(at);
         !transfer.put && self.client(transfer.down).extensions.early
@@ -195,8 +196,8 @@ impl Manager {
         }
     }
 
-    /// The connector says that nobody answered: the listener's failure
-    /// (SW-4), unless it has ever accepted anybody.
+    /// The connecting side reports that it could not connect: the listener's
+    /// failure (SW-4), unless it has ever accepted a connection.
     fn missed_connect(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let transfer = self.transfer(at);
         let (file, piece, put) = (transfer.file, transfer.piece, transfer.put);
@@ -227,8 +228,9 @@ impl Manager {
         self.refresh(now, listener, fx);
     }
 
-    /// A wrong hash: of a piece from two uploaders the beginning is fetched
-    /// again from the later one, and then it shows who it was (SW-24).
+    /// A wrong hash: when two uploaders sent the piece, its beginning is
+    /// downloaded again from the later one, which shows who sent wrong bytes
+    /// (SW-24).
     fn wrong_hash(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let transfer = self.transfer(at);
         let Part::Rest { offset, earlier: Some(earlier) } = transfer.part else {
@@ -245,7 +247,7 @@ impl Manager {
         transfer.part = Part::Beginning { offset, earlier: Some(earlier) };
         transfer.up_said = false;
         if again {
-            // Its slot was free since its first report.
+            // Its slot has been free since its first report.
             self.take_up_slot(at);
             self.client_mut(down).unconfirmed -= 1;
         }

@@ -1,4 +1,4 @@
-//! Clients come, say who they are, and go.
+//! Sessions: clients connect, register, and leave.
 
 use core::net::IpAddr;
 
@@ -69,7 +69,7 @@ impl Manager {
                 self.expel(now, at, Refusal::IdTaken, "this client_id is taken", fx);
                 return;
             }
-            // The same host again: its old connection is dead.
+            // The same host again: its old connection must be dead.
             self.expel(now, other, Refusal::IdTaken, "registered again", fx);
         }
         self.by_id.insert(id.clone(), at);
@@ -89,7 +89,7 @@ impl Manager {
         }
     }
 
-    /// A client is gone: nobody's fault, and nothing of it stays but its row.
+    /// A client has left: that is no failure, and only its row remains.
     pub(super) fn leave(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let client = self.client(at);
         let (conn, row, id) = (client.conn, client.row, client.id.clone());
@@ -125,8 +125,8 @@ impl Manager {
         }
     }
 
-    /// A file is not to be had any more: whatever is on its way ends, nobody
-    /// is to blame, and everybody on it is told (SW-29).
+    /// A file is no longer available: all its transfers end, nobody is blamed,
+    /// and all its clients are told (SW-29).
     pub(super) fn withdraw(&mut self, now: Instant, url: &Text, why: &str, fx: &mut Effects) {
         let Some(number) = self.by_url.remove(url) else { return };
         fx.event(Event::Withdrawn { file: number });

@@ -1,4 +1,4 @@
-//! How transfers end: confirmed by both sides, or not.
+//! The end of transfers: confirmed by both sides, or failed.
 
 use super::super::event::{Event, Failure};
 use super::client::{Origin, Part, Transfer, Up};
@@ -35,8 +35,8 @@ impl Manager {
         }
     }
 
-    /// The uploader has sent it all. It is credited once the downloader says
-    /// so too (SW-22).
+    /// The uploader has sent everything. It is credited once the downloader
+    /// reports success too (SW-22).
     pub(super) fn uploaded(
         &mut self,
         now: Instant,
@@ -65,7 +65,7 @@ impl Manager {
         }
     }
 
-    /// One side has reported: the other has so long.
+    /// One side has reported: sets the deadline of the other.
     fn wait_for_the_other(&mut self, now: Instant, at: u32) {
         let deadline = now + self.config.confirm_timeout;
         let old = core::mem::replace(&mut self.transfer_mut(at).deadline, deadline);
@@ -73,7 +73,7 @@ impl Manager {
         self.agenda.add(deadline, Due::Transfer(at));
     }
 
-    /// The downloader has the piece, and it is right.
+    /// The downloader has the piece, and its hash is correct.
     pub(super) fn arrived(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let transfer = self.transfer_mut(at);
         transfer.down_said = true;
@@ -101,8 +101,8 @@ impl Manager {
         });
         fx.event(Event::Arrived { file, piece, down: conn, up: self.up_conn(up) });
         if let Part::Beginning { earlier: Some(earlier), .. } = part {
-            // With the beginning from the later one it is right: the earlier
-            // one sent what was wrong (SW-24).
+            // With the beginning from the later uploader it is correct: the
+            // earlier one sent wrong bytes (SW-24).
             self.blame(now, (earlier.peer, earlier.conn), down, fx);
         }
         if said || matches!(up, Up::Source(_)) {
@@ -118,7 +118,7 @@ impl Manager {
         self.refresh_alone(now, file, fx);
     }
 
-    /// Tells when a member has all it wanted.
+    /// Reports when a member has all it wanted.
     pub(super) fn finished(&mut self, file: u32, member: u32, fx: &mut Effects) {
         let found = self.files[file as usize].member_mut(member);
         if found.wanted == 0 && core::mem::replace(&mut found.announced, false) {
@@ -132,7 +132,7 @@ impl Manager {
         files.find(|place| place.file == file).map_or(u32::MAX, |place| place.member)
     }
 
-    /// Both sides say it went well: now it counts (SW-5).
+    /// Both sides reported success: the transfer counts (SW-5).
     fn confirm(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let transfer = self.remove(at);
         let Transfer { file, piece, down, up, charged, .. } = transfer;
@@ -174,7 +174,7 @@ impl Manager {
         self.refresh_row(now, row, fx);
     }
 
-    /// Takes a transfer out of all lists.
+    /// Removes a transfer from all lists.
     fn remove(&mut self, at: u32) -> Transfer {
         let transfer = self.transfers[at as usize].take().expect("a transfer in a list");
         self.spare.push(at);
@@ -186,8 +186,8 @@ impl Manager {
         transfer
     }
 
-    /// A transfer ends without both sides' word. `offset` bytes of it are at
-    /// the downloader.
+    /// A transfer ends without being confirmed by both sides. The downloader has
+    /// `offset` bytes of it.
     pub(super) fn fail(
         &mut self,
         now: Instant,
@@ -236,7 +236,7 @@ impl Manager {
                 self.blame(now, (origin.peer, origin.conn), down, fx);
             }
             (Failure::DownloaderSilent, Some(_)) if said => {
-                // The uploader's word against its silence.
+                // The uploader's report against the downloader's silence.
                 let whom = (self.client(down).peer, conn);
                 if let Up::Client(up) = up {
                     self.blame(now, whom, up, fx);
@@ -250,8 +250,8 @@ impl Manager {
         }
     }
 
-    /// The source does not fail: whoever says so again and again waits longer
-    /// each time, and holds up nobody (SW-25).
+    /// The source does not fail: a client that reports so again and again waits
+    /// longer each time, and delays nobody (SW-25).
     fn back_off(&mut self, now: Instant, transfer: &Transfer) {
         let member = self.member_of(transfer.down, transfer.file);
         let first = self.config.piece_time;
@@ -262,8 +262,8 @@ impl Manager {
         found.not_before = now + piece_time.ratio(1 << found.faults, 1);
     }
 
-    /// The piece is the downloader's to try again, first of all (SW-14), and
-    /// stays charged until it is here (SW-27).
+    /// The piece is to be tried again by the downloader, before all others
+    /// (SW-14), and stays charged until it is there (SW-27).
     fn put_back(
         &mut self,
         transfer: &Transfer,
@@ -288,7 +288,8 @@ impl Manager {
         let file = &mut self.files[number as usize];
         file.rarity.fewer(piece);
         if file.member(member).have.contains(piece) {
-            // Meanwhile it said that it has the piece from elsewhere.
+            // In the meantime it announced that it has the piece from
+            // elsewhere.
             file.want(member, 0, 1);
             if charged {
                 self.settle_failed(transfer.down, (number, piece), own_word, fx);
@@ -303,8 +304,8 @@ impl Manager {
             Part::Rest { offset, earlier } => (offset, earlier),
             Part::Whole | Part::Beginning { .. } => (0, None),
         };
-        // What a transfer brought before it failed is kept; a wrong hash
-        // leaves nothing to keep.
+        // What a transfer brought before it failed is kept; with a wrong hash
+        // nothing is.
         let keeps = matches!(why, Failure::Data) && offset > before && offset < length;
         let (offset, earlier) = match why {
             Failure::Hash => (0, None),
@@ -320,8 +321,8 @@ impl Manager {
         }
     }
 
-    /// A failed piece that was charged is not to be tried again: whoever got
-    /// rid of it by a word of its own has paid for it (SW-27).
+    /// A failed piece that was charged will not be tried again: when that
+    /// follows from the client's own word, it has been paid for (SW-27).
     pub(super) fn settle_failed(
         &mut self,
         client: u32,

@@ -1,4 +1,4 @@
-//! What is due when.
+//! The timers of the coordinator.
 
 use alloc::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use super::file::STALLED;
 use super::{Effects, Manager};
 use crate::time::{Duration, Instant};
 
-/// What can be due.
+/// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// A client has to have registered.
+    /// A client must have registered.
     Register(u32),
-    /// A transfer has to have been reported on.
+    /// A transfer must have been reported on.
     Transfer(u32),
-    /// A row of the ledger may be forgotten.
+    /// A row of the ledger may be removed.
     Purge(u32),
-    /// Failures have faded.
+    /// Failures have decayed.
     Fade(u32),
-    /// A file's ratio is looked at (SW-11).
+    /// A file's ratio is adjusted (SW-11).
     Ratio(u32),
-    /// Somebody has waited long enough for a peer.
+    /// A member has waited long enough for a peer.
     Help(u32),
 }
 
@@ -51,8 +51,8 @@ impl Due {
     }
 }
 
-/// Everything due, the earliest first. An entry whose time has changed stays
-/// until it is found to be early; transfers alone are taken out.
+/// All timers, the earliest first. An entry whose time has moved later stays
+/// until it is due and found to be early; only those of transfers are removed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Agenda(BTreeSet<(Instant, u64)>);
 
@@ -100,7 +100,7 @@ impl Manager {
         }
     }
 
-    /// Nobody reported, or only one side did (SW-22, SW-25).
+    /// No side reported, or only one did (SW-22, SW-25).
     fn overdue(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let transfer = self.transfer(at);
         let why =
@@ -130,7 +130,7 @@ impl Manager {
         self.judge(now, row, fx);
     }
 
-    /// Whether an address belongs in quarantine, or no longer (SW-25).
+    /// Moves an address into or out of quarantine (SW-25).
     pub(super) fn judge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
         let entry = self.ledger.get_mut(row);
         let suspect = entry.suspect(&self.config);
@@ -158,7 +158,7 @@ impl Manager {
         }
     }
 
-    /// Looks at a file's ratio (SW-11), and gives what is due to the stalled.
+    /// Adjusts a file's ratio (SW-11), and makes grants to the stalled.
     fn ratio(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let file = &mut self.files[at as usize];
         file.tick = None;
@@ -193,12 +193,13 @@ impl Manager {
         self.age(now, at, fx);
     }
 
-    /// Whoever has been stalled for long gets one piece (§4).
+    /// A member that has been stalled for long gets one piece (§4).
     fn age(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let file = &self.files[at as usize];
         let long = file.piece_time(self.config.piece_time).ratio(self.config.grant_after.into(), 1);
-        // In the order of the lane those without failed pieces come first, and
-        // only they are meant: the others have a piece that is paid (SW-27).
+        // In the order of the lane, those without failed pieces come first, and
+        // only they are meant: the others have a piece that is paid for
+        // (SW-27).
         let stalled = file.downs[STALLED].iter();
         let old = stalled.take_while(|(since, _)| Instant::from_micros(*since) + long <= now);
         let old: alloc::vec::Vec<u32> = old.map(super::file::member_of).take(64).collect();

@@ -1,4 +1,4 @@
-//! What the swarm looks like from outside.
+//! The state of the swarm as plain data.
 #![allow(missing_docs)] // The fields are named by what they hold.
 
 use alloc::string::{String, ToString};
@@ -13,28 +13,28 @@ use super::{Counters, Manager};
 use crate::id::ConnId;
 use crate::time::Instant;
 
-/// The whole of it.
+/// The state of the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct View {
     pub at: Instant,
     pub clients: u32,
-    /// Addresses remembered.
+    /// Addresses that are remembered.
     pub ledger: u32,
     pub counters: Counters,
     pub files: Vec<FileView>,
 }
 
-/// A file, with a part of its clients.
+/// A file, with some of its clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileView {
     pub url: String,
     pub size: u64,
     pub pieces: u32,
-    /// Downloads an upload earns, in thousandths.
+    /// Downloads that one upload earns, in thousandths.
     pub ratio: u32,
-    /// Copies of each piece among the clients, those on their way included.
+    /// Copies of each piece among the clients, including those in transfer.
     pub copies: Vec<u32>,
-    /// Clients on the file; the list below may be a part of them.
+    /// Clients on the file; the list below may hold only some of them.
     pub members: u32,
     pub clients: Vec<ClientView>,
     pub transfers: Vec<TransferView>,
@@ -58,19 +58,19 @@ pub struct ClientView {
     pub stalled: Option<Instant>,
     pub failures: u32,
     pub quarantined: bool,
-    /// Bytes a second as an uploader.
+    /// Bytes per second as an uploader.
     pub rate: u64,
     pub sending: u32,
     pub receiving: u32,
     pub failed: u32,
 }
 
-/// A piece on its way.
+/// A piece in transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TransferView {
     pub piece: u32,
     pub down: ConnId,
-    /// The source when `None`.
+    /// `None` for the source.
     pub up: Option<ConnId>,
     pub put: bool,
     pub since: Instant,
@@ -80,10 +80,10 @@ pub struct TransferView {
     pub funnel: Option<Funnel>,
 }
 
-/// Where a client stands on a file, in numbers.
+/// The state of a client on a file, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Standing {
-    /// It can be connected to, as far as is known.
+    /// Others can connect to it, as far as is known.
     pub active: bool,
     pub held: u32,
     pub wanted: u32,
@@ -91,19 +91,19 @@ pub struct Standing {
     pub uploads: u64,
     pub downloads: u64,
     pub grants: u64,
-    /// Its free piece is used, or reserved (SW-7).
+    /// It has a free piece, used or reserved (SW-7).
     pub free: bool,
     pub stalled: Option<Instant>,
     pub failures: u32,
     pub quarantined: bool,
-    /// Bytes a second as an uploader.
+    /// Bytes per second as an uploader.
     pub rate: u64,
     pub sending: u32,
     pub receiving: u32,
 }
 
 impl Manager {
-    /// Where a client stands on a file; `None` while it is not on it.
+    /// The state of a client on a file; `None` while it is not on it.
     #[must_use]
     #[doc(hidden)]
     pub fn standing(&self, conn: ConnId, file: u32) -> Option<Standing> {
@@ -129,23 +129,23 @@ impl Manager {
         })
     }
 
-    /// Pieces that failed for a client and wait to be tried again, and since
-    /// when they were chosen (SW-14).
+    /// Pieces that failed for a client and wait to be tried again, and when
+    /// they were chosen (SW-14).
     #[doc(hidden)]
     pub fn failed(&self, conn: ConnId, file: u32) -> impl Iterator<Item = (Instant, u32)> {
         let member = self.place(conn, file).map(|at| self.files[file as usize].member(at));
         member.into_iter().flat_map(|member| member.failed.keys().copied())
     }
 
-    /// Copies of a piece among the clients, those on their way included.
+    /// Copies of a piece among the clients, including those in transfer.
     #[must_use]
     #[doc(hidden)]
     pub fn copies(&self, file: u32, piece: u32) -> u32 {
         self.files.get(file as usize).map_or(0, |file| file.rarity.copies(piece))
     }
 
-    /// Downloads an upload earns on a file, in thousandths (SW-11), and how
-    /// long a piece takes.
+    /// Downloads that one upload earns on a file, in thousandths (SW-11), and
+    /// how long a piece takes.
     #[must_use]
     #[doc(hidden)]
     pub fn pace(&self, file: u32) -> Option<(u32, crate::time::Duration)> {
@@ -158,13 +158,14 @@ impl Manager {
         client.files.iter().find(|place| place.file == file).map(|place| place.member)
     }
 
-    /// Tells from now on with each choice how it was made, or no longer.
+    /// Sets whether each choice is reported with how it was made.
     #[doc(hidden)]
     pub const fn explain(&mut self, on: bool) {
         self.config.explain = on;
     }
 
-    /// Every file with `count` of its clients from number `from` on.
+    /// The state of every file, with `count` of its clients starting at number
+    /// `from`.
     #[must_use]
     #[doc(hidden)]
     pub fn view(&self, from: u32, count: u32, now: Instant) -> View {
@@ -235,7 +236,7 @@ impl Manager {
         }
     }
 
-    /// The rows of the ledger, for a store that begins anew.
+    /// The rows of the ledger, for a new store.
     #[must_use]
     #[doc(hidden)]
     pub fn rows(&self) -> Vec<super::super::ledger::Row> {
