@@ -1,10 +1,10 @@
-//! Hash trees of files (THEX): with the tree every piece of a file can be
-//! checked by itself, whoever sent it.
+//! Hash trees of files (THEX): with the tree, every piece of a file can be
+//! checked independently of its source.
 //!
-//! Blocks of 1024 bytes are hashed with Tiger behind a byte 0, two hashes
-//! behind a byte 1, and a hash without a partner moves up as it is. What is
-//! kept of the tree is the generation at which pieces have a sensible size;
-//! those above follow from it.
+//! Blocks of 1024 bytes are hashed with Tiger after a byte 0, pairs of hashes
+//! after a byte 1, and a hash without a partner moves up unchanged. Of the
+//! tree, the generation is kept at which pieces have a reasonable size; those
+//! above follow from it.
 
 use alloc::vec::Vec;
 
@@ -13,12 +13,12 @@ use tiger::{Digest as _, Tiger};
 
 use crate::id::Tth;
 
-/// Bytes that are hashed together.
+/// Bytes that are hashed as one block.
 pub const BLOCK: u64 = 1_024;
-/// The generation below which no tree is kept: a thousand pieces are enough
-/// for any file, and deployed servents take no more than 64 KB of hashes.
+/// The deepest generation that is kept: a thousand pieces are enough for any
+/// file, and deployed servents accept no more than 64 KB of hashes.
 const DEEPEST: u32 = 10;
-/// Bytes of a node.
+/// Bytes of one hash.
 const NODE: usize = 24;
 
 /// The hash tree of a file, down to its pieces.
@@ -26,13 +26,13 @@ const NODE: usize = 24;
 #[serde(try_from = "Row", into = "Row")]
 pub struct Tree {
     size: u64,
-    /// Bytes of every piece but the last.
+    /// Size of every piece but the last.
     piece: u64,
     pieces: Vec<Tth>,
     root: Tth,
 }
 
-/// A tree as it is written down.
+/// The serialized form of a tree.
 #[derive(Serialize, Deserialize)]
 struct Row {
     size: u64,
@@ -41,7 +41,7 @@ struct Row {
 }
 
 impl Tree {
-    /// Of these bytes.
+    /// The hash of some bytes.
     #[cfg(test)]
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut hasher = TreeHasher::new(bytes.len() as u64);
@@ -49,8 +49,8 @@ impl Tree {
         hasher.finish().expect("it had all its bytes")
     }
 
-    /// Of a file of so many bytes, from the hashes of its pieces; `None` when
-    /// no generation has so many.
+    /// The tree of a file of this size, from the hashes of its pieces; `None`
+    /// when no generation has that many.
     #[must_use]
     pub fn new(size: u64, pieces: Vec<Tth>) -> Option<Self> {
         let piece = generations(size).find(|(count, _)| *count == pieces.len() as u64)?.1;
@@ -61,9 +61,9 @@ impl Tree {
         Some(Self { size, piece, root: root[0], pieces })
     }
 
-    /// From the hashes of its generations, the root first; `None` unless they
-    /// all go with `root`. A last generation that is not whole is passed over,
-    /// as are generations of pieces that are smaller than ours.
+    /// From the hashes of its generations, the root first; `None` unless all of
+    /// them lead to `root`. An incomplete last generation is ignored, as are
+    /// generations of smaller pieces than ours.
     #[must_use]
     pub fn from_generations(size: u64, root: Tth, hashes: &[Tth]) -> Option<Self> {
         let mut counts: Vec<u64> = generations(size).map(|(count, _)| count).collect();
@@ -83,19 +83,19 @@ impl Tree {
         Self::new(size, above)
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// What the whole tree comes to.
+    /// The root hash.
     #[must_use]
     pub const fn root(&self) -> Tth {
         self.root
     }
 
-    /// Bytes of a piece; the last one may have fewer.
+    /// Size of a piece in bytes; the last one may be smaller.
     #[must_use]
     pub const fn piece(&self) -> u64 {
         self.piece
@@ -107,7 +107,7 @@ impl Tree {
         &self.pieces
     }
 
-    /// The bytes `start..end` of a piece.
+    /// The byte range `start..end` of a piece.
     #[must_use]
     pub fn span(&self, piece: u32) -> (u64, u64) {
         let start = u64::from(piece).saturating_mul(self.piece);
@@ -124,7 +124,7 @@ impl Tree {
         all.into_iter().rev().flatten().collect()
     }
 
-    /// How deep the tree of a file of so many bytes is kept, the root being 0.
+    /// How many generations below the root are kept for a file of this size.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.pieces.len().next_power_of_two().trailing_zeros()
@@ -147,8 +147,8 @@ impl From<Tree> for Row {
     }
 }
 
-/// How deep the tree of a file is kept: pieces of 128 to 256 KiB up to 64 MiB,
-/// as deployed servents have it.
+/// How many generations below the root are kept: pieces of 128 to 256 KiB up to
+/// 64 MiB, as in deployed servents.
 const fn depth(size: u64) -> u32 {
     let quarters = size >> 18;
     match quarters {
@@ -159,8 +159,8 @@ const fn depth(size: u64) -> u32 {
     }
 }
 
-/// Every generation of a file's tree from its blocks upwards: how many nodes it
-/// has, and how many bytes each of them is of.
+/// The generations of a file's tree, from its blocks upwards: the number of
+/// nodes, and the bytes each of them covers.
 fn generations(size: u64) -> impl Iterator<Item = (u64, u64)> {
     let blocks = (size.div_ceil(BLOCK).max(1), BLOCK);
     core::iter::successors(Some(blocks), |&(count, piece)| {
@@ -168,7 +168,7 @@ fn generations(size: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// Bytes of a piece of a file.
+/// The piece size for a file of this size.
 fn piece_of(size: u64) -> u64 {
     let most = 1 << depth(size);
     generations(size).find(|(count, _)| *count <= most).map_or(BLOCK, |(_, piece)| piece)
@@ -188,7 +188,7 @@ fn join(left: &Tth, right: &Tth) -> Tth {
     Tth(parent.finalize().into())
 }
 
-/// Makes a tree out of bytes as they come.
+/// Computes a tree from bytes as they come.
 #[derive(Debug, Clone)]
 pub struct TreeHasher {
     size: u64,
@@ -196,19 +196,19 @@ pub struct TreeHasher {
     /// Bytes so far.
     at: u64,
     block: Tiger,
-    /// Whole trees of the piece that is under way, each with its height.
+    /// Complete subtrees of the current piece, each with its height.
     stack: Vec<(u32, Tth)>,
     pieces: Vec<Tth>,
 }
 
 impl TreeHasher {
-    /// For a file of so many bytes.
+    /// A hasher for a file of this size.
     #[must_use]
     pub fn new(size: u64) -> Self {
         Self::in_pieces(size, piece_of(size))
     }
 
-    /// For `start..end` of a file, as one piece.
+    /// A hasher for a range of so many bytes, as one piece.
     #[must_use]
     pub fn of_piece(bytes: u64) -> Self {
         Self::in_pieces(bytes, u64::MAX)
@@ -219,7 +219,7 @@ impl TreeHasher {
         Self { size, piece, at: 0, block, stack: Vec::new(), pieces: Vec::new() }
     }
 
-    /// The next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = (BLOCK - self.at % BLOCK) as usize;
@@ -250,7 +250,7 @@ impl TreeHasher {
         self.pieces.extend(hashes.rev().reduce(|right, left| join(&left, &right)));
     }
 
-    /// The tree; `None` when there were more or fewer bytes than was said.
+    /// The tree; `None` when there were more or fewer bytes than announced.
     #[must_use]
     pub fn finish(mut self) -> Option<Tree> {
         if self.at != self.size {
@@ -320,8 +320,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// However the bytes come, the tree of the file is that of its blocks,
-        /// its pieces are trees of their own, and its generations lead back.
+        /// However the bytes are split, the tree of the file is that of its
+        /// blocks, its pieces are trees of their own, and its generations give
+        /// the same tree.
         #[test]
         fn a_tree_is_made_of_trees(blocks in 0..1_600_usize, more in 0..1_024_usize, cut in 1..5_000_usize) {
             let bytes: Vec<u8> = (0..blocks * 1_024 + more).map(|n| (n * n / 7) as u8).collect();

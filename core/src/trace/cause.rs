@@ -1,8 +1,8 @@
-//! Which record led to which, as far as one node can tell by itself.
+//! Which record caused which, as far as one node can tell by itself.
 //!
-//! What came over a link has the sender's record as its cause; the host knows
-//! that one. For the rest, such as a timer, the cause is the last thing that
-//! happened to the same place, download, connection or peer.
+//! What was received over a link has the sender's record as its cause; the host
+//! knows that one. For anything else, such as a timer, the cause is the last
+//! record about the same place, download, connection or peer.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,17 +15,17 @@ use crate::{fetch, node::ConnEvent, queue};
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// A place in a line.
+    /// A place in a queue.
     Ticket(Guid),
     /// A download.
     Fetch(FetchId),
     /// A connection.
     Conn(ConnId),
-    /// The other end of messages over datagrams.
+    /// A peer of messages over datagrams.
     Peer(SocketAddr),
 }
 
-/// What an event is about, the most telling subject first.
+/// What an event is about, the most specific subject first.
 #[must_use]
 pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
     match event {
@@ -45,7 +45,7 @@ pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
     }
 }
 
-/// True when nothing more will happen to the first subject of this event.
+/// True when this is the last event about its first subject.
 const fn is_last(event: &Event) -> bool {
     matches!(
         event,
@@ -138,12 +138,13 @@ fn download_of(event: &fetch::Event) -> (Option<FetchId>, Option<ConnId>) {
     }
 }
 
-/// The last record about each subject of one node, at most
-/// [`Causes::LIMIT`] of them; beyond that the older half is forgotten, and
-/// what follows from it has no cause.
+/// The last record about each subject of one node, at most [`Causes::LIMIT`] of
+/// them; when there are more, the older half is forgotten, and what follows
+/// from it has no cause.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
-    // A map for each kind: their keys are compared at every record.
+    // A map for each kind of subject, because keys are compared for every
+    // record.
     places: BTreeMap<Guid, u64>,
     fetches: BTreeMap<FetchId, u64>,
     conns: BTreeMap<ConnId, u64>,
@@ -151,10 +152,10 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Subjects remembered at most.
+    /// Maximum number of subjects remembered.
     pub const LIMIT: usize = 65_536;
 
-    /// The last record about what `event` is about.
+    /// The last record about the subjects of `event`.
     #[must_use]
     pub fn of(&self, event: &Event) -> Cause {
         let [first, second] = subjects(event);
@@ -167,7 +168,7 @@ impl Causes {
         self.conns.get(&conn).copied()
     }
 
-    /// Remembers that record `seq` is the last about its subjects.
+    /// Records that `seq` is the last record about its subjects.
     pub fn note(&mut self, seq: u64, event: &Event) {
         let [first, second] = subjects(event);
         if is_last(event) {

@@ -1,10 +1,10 @@
-//! A running fingerprint that is the same on every target.
+//! A running digest that is the same on every target.
 
 use core::hash::{Hash, Hasher};
 
-/// A 64-bit fingerprint of everything hashed into it. Unlike the hashers of
-/// the standard library it feeds pointer-sized integers and discriminants as
-/// 64 bits, so 32-bit WebAssembly and 64-bit native agree.
+/// A 64-bit digest of everything hashed into it. Unlike the hashers of the
+/// standard library it hashes pointer-sized integers and discriminants as 64
+/// bits, so that 32-bit WebAssembly and 64-bit native agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 
@@ -15,12 +15,12 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Folds a value in.
+    /// Adds a value.
     pub fn add(&mut self, value: &impl Hash) {
         value.hash(self);
     }
 
-    /// The fingerprint so far.
+    /// The digest so far.
     #[must_use]
     pub const fn value(self) -> u64 {
         let x = self.0 ^ (self.0 >> 29);

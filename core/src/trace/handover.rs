@@ -1,6 +1,6 @@
-//! How well one upload slot is handed from one client to the next, read off
-//! the records of its server alone: simulated, real or measured runs are
-//! judged by the same words.
+//! How quickly one upload slot is handed from one client to the next, from the
+//! records of its server alone: simulated, real and measured runs are judged by
+//! the same rule.
 
 use alloc::collections::BTreeMap;
 
@@ -9,28 +9,29 @@ use crate::id::Guid;
 use crate::queue::Event as Queue;
 use crate::time::{Duration, Instant};
 
-/// The life of one slot from its first transfer to the end of its last.
+/// The use of one slot, from its first transfer to the end of its last.
 ///
-/// What the poll schedule allows: whenever the slot falls free, it can be
-/// given at the earliest instant from then on at which any client waiting at
-/// that moment was told it may ask, plus what a question takes. Whoever is in
-/// charge, it cannot be given earlier.
+/// The idle time that the poll schedule imposes: a slot that becomes free can
+/// be given, at the earliest, when the first of the clients waiting at that
+/// moment may ask, plus the time a request takes. No server can give it
+/// earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handover {
-    /// Transfers that ran to their end; one that still runs is left out.
+    /// Transfers that were completed; one that is still running is not counted.
     pub turns: u32,
-    /// The time transfers ran.
+    /// The total time of the transfers.
     pub busy: Duration,
     /// The time from the first byte to the last.
     pub whole: Duration,
-    /// The time the slot had to stand idle between them.
+    /// The idle time between transfers that the schedule imposed.
     pub allowed: Duration,
 }
 
 impl Handover {
-    /// Reads the records of one server with one slot, where every transfer
-    /// is one whole file in one request. `question`: what passes from the instant a client may ask until
-    /// its question is there, which is its politeness and the way.
+    /// Evaluates the records of one server with one slot, where every transfer
+    /// is one whole file in one request. `question`: the time from the instant
+    /// a client may ask until its request arrives, which is its own delay and
+    /// the latency.
     #[must_use]
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, question: Duration) -> Self {
         let mut this = Self::default();
@@ -49,7 +50,7 @@ impl Handover {
                 Queue::Started { ticket, .. } => {
                     told.remove(ticket);
                     let idle = freed.take().map_or(Duration::ZERO, |(free, soonest)| {
-                        // Nobody waited: nobody could have been served.
+                        // Nobody was waiting, so nobody could have been served.
                         soonest.map_or(*at, |may| (may + question).max(free)).since(free)
                     });
                     first.get_or_insert(*at);
@@ -69,8 +70,8 @@ impl Handover {
         this
     }
 
-    /// How much of the time it took the schedule asked for, in percent; 100
-    /// is the best there is.
+    /// The time that the schedule allows, as a percentage of the time it took;
+    /// 100 is the best possible.
     #[must_use]
     pub fn percent(&self) -> u64 {
         let needed = (self.busy + self.allowed).as_micros();

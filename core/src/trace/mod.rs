@@ -1,11 +1,11 @@
-//! What happened, in an order that everybody agrees on.
+//! What happened, in a deterministic order.
 //!
-//! Engines emit events; a [`Recorder`] numbers them, ties each to its cause
-//! and folds every effect into a running [`Digest`]. Two runs are the same
-//! run when their digests are equal.
+//! Engines emit events; a [`Recorder`] numbers them, links each to its cause
+//! and adds every effect to a running [`Digest`]. Two runs are the same when
+//! their digests are equal.
 //!
-//! A [`tape`] adds what a node was given, so that [`replay`] can run it
-//! again; [`qlog`] is how both are written.
+//! A [`tape`] also contains the inputs of a node, so that [`replay`] can run it
+//! again; [`qlog`] is the format of both.
 
 mod cause;
 mod digest;

@@ -1,5 +1,5 @@
-//! A tape one can move about in: its records, and the node re-executed to
-//! any instant.
+//! A tape with a cursor: its records, and the node re-executed up to any
+//! instant.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -18,20 +18,20 @@ use crate::time::Instant;
 /// Inputs between two keyframes.
 const EVERY: usize = 256;
 
-/// Something the node was given.
+/// A step of the node: an input or a timeout.
 #[derive(Debug, Clone)]
 enum Given {
     Input(Box<Input>),
     Timeout,
 }
 
-/// A tape, as far as it is known, with a cursor.
+/// A tape, as far as it has been read, with a cursor.
 #[derive(Debug, Clone, Default)]
 pub struct Player {
-    /// How it began, once that was read.
+    /// The start line, once it was read.
     start: Option<Start>,
     given: Vec<(Instant, Given)>,
-    /// Each record, with how many inputs led up to it.
+    /// Each record, and the number of inputs before it.
     records: Vec<(u32, RawRecord)>,
     keyframes: Vec<Node>,
     replay: Replay,
@@ -53,7 +53,7 @@ impl Player {
         Self::default()
     }
 
-    /// Takes more of the file; a line cut in two may come in two parts.
+    /// Adds more of the file; a line may be split between two calls.
     pub fn append(&mut self, bytes: &[u8]) {
         self.partial.extend_from_slice(bytes);
         let bytes = core::mem::take(&mut self.partial);
@@ -108,20 +108,20 @@ impl Player {
         self.given.push((at, given));
     }
 
-    /// When the file is a simulated world's: the name of its protocol, and its
+    /// When the file is of a simulated world: the name of its protocol, and its
     /// scenario.
     #[must_use]
     pub fn world(&self) -> Option<(&str, &Value)> {
         self.world.as_ref().map(|(protocol, scenario)| (protocol.as_str(), scenario))
     }
 
-    /// How the tape began.
+    /// The start line of the tape.
     #[must_use]
     pub const fn start(&self) -> Option<&Start> {
         self.start.as_ref()
     }
 
-    /// What the re-execution found.
+    /// The result of the re-execution.
     #[must_use]
     pub const fn report(&self) -> &Report {
         self.replay.report()
@@ -139,13 +139,13 @@ impl Player {
         self.claim.as_ref()
     }
 
-    /// The lines as they were read.
+    /// The lines as read.
     #[must_use]
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    /// The last instant known.
+    /// The last known instant.
     #[must_use]
     pub const fn frontier(&self) -> Instant {
         self.last
@@ -157,13 +157,13 @@ impl Player {
         self.now
     }
 
-    /// Records up to the cursor.
+    /// The number of records up to the cursor.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
     }
 
-    /// Records known.
+    /// The number of records known.
     #[must_use]
     pub fn count(&self) -> usize {
         self.records.len()
@@ -175,15 +175,15 @@ impl Player {
         self.records.get(i).map(|(_, r)| r)
     }
 
-    /// Where the record of that number is: a tape that lost lines has fewer
-    /// records than numbers.
+    /// The index of the record with this number: a tape that lost lines has
+    /// fewer records than numbers.
     #[must_use]
     pub fn index_of(&self, seq: u64) -> Option<usize> {
         let i = self.records.partition_point(|(_, r)| r.seq < seq);
         self.record(i).filter(|r| r.seq == seq).map(|_| i)
     }
 
-    /// The fingerprint of the records up to the cursor.
+    /// The digest of the records up to the cursor.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
@@ -193,7 +193,7 @@ impl Player {
         digest.value()
     }
 
-    /// Goes to an instant.
+    /// Moves the cursor to an instant.
     pub fn seek(&mut self, to: Instant) {
         self.now = to;
         self.index = self.records.partition_point(|(_, r)| r.at <= to);
@@ -201,7 +201,7 @@ impl Player {
         self.execute_to(given);
     }
 
-    /// Goes to just after record `i`; false when there is none.
+    /// Moves the cursor to just after record `i`; false when there is none.
     pub fn seek_record(&mut self, i: usize) -> bool {
         let Some((given, record)) = self.records.get(i) else { return false };
         self.now = record.at;
@@ -211,14 +211,14 @@ impl Player {
         true
     }
 
-    /// The node at the cursor, as far as the re-execution is sound.
+    /// The node at the cursor, as far as it could be re-executed.
     #[must_use]
     pub fn node(&self) -> Option<&Node> {
         self.cursor.as_ref().map(|(_, node)| node)
     }
 
-    /// The node as it was before the input that led to the newest record, and
-    /// after it: several records may come of one input.
+    /// The node before and after the input that led to the newest record;
+    /// several records may come from one input.
     #[must_use]
     pub fn around_input(&self) -> Option<[Node; 2]> {
         let given = self.records.get(self.index.checked_sub(1)?)?.0 as usize;

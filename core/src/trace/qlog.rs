@@ -1,10 +1,9 @@
-//! qlog as JSON text sequences: how a tape is written and read.
+//! qlog as JSON text sequences: the format of tapes.
 //!
-//! A file is 0x1E, a JSON object and a newline, again and again. The header
-//! carries the keys of both qlog generations: older viewers look for
-//! `qlog_format`, newer ones for `file_schema`. Instants stand twice: `time`
-//! in milliseconds since the tape began, for viewers, and `us` in `data`,
-//! exact, for us.
+//! A file is a sequence of 0x1E, a JSON object and a newline. The header has
+//! the keys of both qlog generations: older viewers look for `qlog_format`,
+//! newer ones for `file_schema`. Times are given twice: `time` in milliseconds
+//! since the tape began, for viewers, and `us` in `data`, exact, for us.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -21,13 +20,13 @@ use super::tape::Line;
 use super::{Cause, Event, NodeId, Record, why};
 use crate::time::{Duration, Instant};
 
-/// What begins a record of a JSON text sequence.
+/// The first byte of a record of a JSON text sequence.
 pub(crate) const SEPARATOR: u8 = 0x1e;
-/// The longest line that is read; a longer one is damaged. The longest that
-/// is written says what a servent with a large library or line began with.
+/// The longest line that is read; a longer one counts as damaged. The longest
+/// ones written are the start of a servent with a large library or queue.
 pub const LINE_LIMIT: usize = 64 << 20;
 
-/// Why a line cannot be understood.
+/// Why a line cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LineError {
@@ -44,8 +43,7 @@ pub enum LineError {
     },
 }
 
-/// The header line. `title` is for people, `at` the instant that `time`
-/// counts from.
+/// The header line. `title` is for people; `time` counts from `at`.
 #[must_use]
 pub fn header(title: &str, at: Instant) -> String {
     text(&Header {
@@ -72,8 +70,8 @@ pub fn line(at: Instant, reference: Instant, name: &str, data: &impl Serialize) 
     text(&EventLine { time: at.since(reference), name, data })
 }
 
-/// A record as a line: the event's engine and name become the line's name,
-/// its fields stand in `data` beside `seq`, `us`, `node` and `trigger`.
+/// A record as a line: engine and event name become the name of the line; the
+/// event's fields are in `data`, with `seq`, `us`, `node` and `trigger`.
 #[must_use]
 pub fn record<E: Serialize>(record: &Record<E>, reference: Instant) -> String {
     let (space, mut fields) = why::parts(&record.event);
@@ -84,12 +82,12 @@ pub fn record<E: Serialize>(record: &Record<E>, reference: Instant) -> String {
     line(at, reference, &name, &RecordData { seq, us: at, node, trigger, fields })
 }
 
-/// What we write has names for keys and no floats: it is always JSON.
+/// What we write has strings as keys and no floats, so it can always be JSON.
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("names and whole numbers are JSON")
 }
 
-/// A line framed for a file.
+/// A line with its framing for a file.
 #[must_use]
 pub fn frame(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 2);
@@ -99,7 +97,7 @@ pub fn frame(line: &str) -> String {
     out
 }
 
-/// Cuts a file, or as much of one as there is, into its lines. A last line
+/// Splits a file, or the part of it that is there, into lines. A last line
 /// without its newline is left out: [`Split::rest`] says where it begins.
 #[derive(Debug, Clone)]
 pub struct Split<'a> {
@@ -108,12 +106,12 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Over these bytes.
+    /// Splits these bytes.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
-    /// Where the part begins that is not a whole line yet.
+    /// Where the incomplete last line begins.
     #[must_use]
     pub const fn rest(&self) -> usize {
         self.at
@@ -136,35 +134,35 @@ impl<'a> Iterator for Split<'a> {
     }
 }
 
-/// A record as it stands in a file: its event still text.
+/// A record as in a file, with its event still as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawRecord {
     /// Its number.
     pub seq: u64,
-    /// When.
+    /// When it happened.
     pub at: Instant,
-    /// Where.
+    /// The node it happened to.
     pub node: NodeId,
-    /// The record that led here.
+    /// The record that caused it.
     pub cause: Cause,
-    /// What, as the JSON of an [`Event`].
+    /// The event, as the JSON of an [`Event`].
     pub event: String,
 }
 
-/// What stands on a line.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read and looked at one at a time.
 pub enum Read {
-    /// Something the node said.
+    /// A record.
     Record(RawRecord),
     /// Anything else.
     Line(Box<Line>),
 }
 
-/// Reads one line, leaving a record's event as it is.
+/// Parses one line, leaving a record's event as text.
 ///
 /// # Errors
-/// When it is not JSON, or one of ours with the wrong fields.
+/// When it is not JSON, or one of ours with wrong fields.
 pub fn read(line: &[u8]) -> Result<Read, LineError> {
     if line.len() > LINE_LIMIT {
         return Err(LineError::Damaged);
@@ -187,10 +185,10 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
     }
 }
 
-/// Understands one line.
+/// Parses one line.
 ///
 /// # Errors
-/// When it is not JSON, or one of ours with the wrong fields.
+/// When it is not JSON, or one of ours with wrong fields.
 pub fn parse(line: &[u8]) -> Result<Line, LineError> {
     let RawRecord { seq, at, node, cause, event } = match read(line)? {
         Read::Line(line) => return Ok(*line),
@@ -207,7 +205,7 @@ fn fields(name: &str, why: &serde_json::Error) -> LineError {
 fn of_tape(what: &str, data: &str) -> serde_json::Result<Line> {
     Ok(match what {
         "start" => {
-            // A start of another version need not have our fields.
+            // A start of another version need not have the same fields.
             let Version { version } = serde_json::from_str(data)?;
             if version != u64::from(super::tape::VERSION) {
                 return Ok(Line::Unknown(version));
@@ -278,7 +276,7 @@ struct EventLine<'a, T> {
     data: &'a T,
 }
 
-/// The outside of every line; other programs' lines have more.
+/// The common fields of all lines; those of other programs have more.
 #[derive(Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(borrow)]
@@ -323,8 +321,7 @@ struct RecordData<F> {
     fields: F,
 }
 
-/// Milliseconds with the microseconds behind the point, which no float of ours
-/// has to hold.
+/// Milliseconds with the microseconds as decimals, computed without floats.
 fn milliseconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
     let us = time.as_micros();
     let text = format!("{}.{:03}", us / 1_000, us % 1_000);

@@ -10,25 +10,26 @@ pub use crate::id::NodeId;
 pub use crate::node::Event;
 use crate::time::Instant;
 
-/// The record that led here; `None` for what nobody caused, such as a start.
+/// The record that caused this one; `None` for what has no cause, such as a
+/// start.
 pub type Cause = Option<u64>;
 
-/// One line of a trace; every world has events of its own.
+/// One line of a trace; each kind of world has its own events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Record<E = Event> {
     /// Its number; the first is 0.
     pub seq: u64,
-    /// When.
+    /// When it happened.
     pub at: Instant,
-    /// Where.
+    /// The node it happened to.
     pub node: NodeId,
-    /// The record that led here, across links too.
+    /// The record that caused it, also across links.
     pub cause: Cause,
-    /// What.
+    /// The event.
     pub event: E,
 }
 
-/// Numbers events, ties them to causes, and keeps the running digest.
+/// Numbers events, links them to their causes, and keeps the running digest.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     next: u64,
@@ -42,14 +43,14 @@ impl Recorder {
         self.next
     }
 
-    /// The fingerprint of everything recorded so far.
+    /// The digest of everything recorded so far.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Stamps one event and adds it to `into`; its number is the cause to
-    /// give to whatever follows from it.
+    /// Records one event and appends it to `into`; its number is the cause of
+    /// whatever follows from it.
     pub fn record<E: Hash>(
         &mut self,
         at: Instant,
@@ -61,7 +62,7 @@ impl Recorder {
         let seq = self.next;
         self.next += 1;
         into.push(Record { seq, at, node, cause, event });
-        // Hashed where it stays: moving a record twice costs more than this.
+        // Hashed in place: moving a record twice costs more than this.
         if let Some(record) = into.last() {
             self.digest.add(record);
         }

@@ -1,5 +1,5 @@
-//! Re-executing a tape: the same inputs at the same instants must lead to
-//! the same effects, or the replay says where they no longer do.
+//! Re-executes a tape: the same inputs at the same instants must lead to the
+//! same effects, or the replay reports where they no longer do.
 
 use alloc::string::String;
 
@@ -12,10 +12,10 @@ use crate::engine::{Engine, Fx};
 use crate::node::{Node, Output};
 use crate::time::Instant;
 
-/// What a replay found so far.
+/// The result of a replay so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The node's name, once its start was read.
+    /// The node's name, once the start line was read.
     pub name: Option<String>,
     /// Inputs and timeouts re-executed.
     pub inputs: u64,
@@ -25,24 +25,24 @@ pub struct Report {
     pub verified: u64,
     /// Checkpoints compared.
     pub checkpoints: u64,
-    /// The first checkpoint that differed: the run left the tape between the
-    /// one before it and this instant.
+    /// The first checkpoint that differed: the run diverged from the tape
+    /// between the checkpoint before it and this instant.
     pub diverged_at: Option<Instant>,
     /// The last instant that was verified.
     pub verified_at: Option<Instant>,
-    /// Where inputs are missing; nothing behind it is re-executed.
+    /// Where inputs are missing; nothing after it is re-executed.
     pub gap_at: Option<Instant>,
     /// Why inputs are missing.
     pub gap_why: Option<String>,
-    /// A version of the tape that this code cannot re-execute.
+    /// The version of the tape, when this code cannot re-execute it.
     pub unknown_version: Option<u64>,
-    /// Lines that could not be understood.
+    /// Lines that could not be parsed.
     pub damaged: u64,
-    /// Inputs since the last checkpoint: run, but compared with nothing.
+    /// Inputs since the last checkpoint: executed, but not verified.
     pub unverified_inputs: u64,
 }
 
-/// Re-executes one node's tape as its lines come in.
+/// Re-executes the tape of one node, line by line.
 ///
 /// ```
 /// use servent_core::trace::qlog::{self, Split};
@@ -65,7 +65,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay that waits for the start line.
+    /// A replay that expects the start line.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -93,20 +93,21 @@ impl Replay {
             Ok(Line::Header | Line::World { .. } | Line::Record(_) | Line::Foreign) => {}
             Err(_) => {
                 self.report.damaged += 1;
-                // What was on that line is lost, so what follows proves nothing.
+                // The content of that line is lost, so what follows proves
+                // nothing.
                 self.node = None;
                 self.report.gap_at.get_or_insert(self.now);
             }
         }
     }
 
-    /// What was found so far.
+    /// The result so far.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The node as it stands, while the re-execution is sound.
+    /// The current node, as long as it can be re-executed.
     #[must_use]
     pub const fn node(&self) -> Option<&Node> {
         self.node.as_ref()

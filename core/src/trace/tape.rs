@@ -1,8 +1,8 @@
-//! The tape: everything a node was given, and what it said of it.
+//! The tape: everything a node was given, and the events it emitted.
 //!
 //! A tape is enough to run the node again anywhere: its configuration, its
-//! seed, every input with its instant. Every [`CHECKPOINT`] inputs it says
-//! what the run must look like by then, so a replay knows that it is one.
+//! seed, and every input with its instant. Every [`CHECKPOINT`] inputs it
+//! records the digest of the run so far, so that a replay can verify itself.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -25,14 +25,14 @@ pub const VERSION: u32 = 2;
 /// Inputs and timeouts between two checkpoints.
 pub const CHECKPOINT: u64 = 64;
 
-/// How a tape begins.
+/// The start line of a tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// The tape's version, [`VERSION`] when written.
     pub version: u32,
     /// The version of the core that wrote it.
     pub core: String,
-    /// Which node this is; 0 for a servent on its own.
+    /// The number of the node; 0 for a servent outside of a world.
     pub node: NodeId,
     /// A name for people.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The beginning of a tape written now.
+    /// The start line of a new tape.
     #[must_use]
     pub fn new(node: NodeId, name: &str, seed: u64, config: Config) -> Self {
         let core = env!("CARGO_PKG_VERSION").to_string();
@@ -52,81 +52,80 @@ impl Start {
     }
 }
 
-/// One line of a tape, understood.
+/// One line of a tape, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read, fed and dropped one at a time.
 #[doc(hidden)]
 pub enum Line {
-    /// The qlog header; says nothing a replay needs.
+    /// The qlog header; a replay needs nothing of it.
     Header,
-    /// How it begins.
+    /// The start line.
     Start(Start),
-    /// A whole simulated world instead of one node: its scenario, for whoever
-    /// can run one.
+    /// A simulated world instead of one node: its scenario, for programs that
+    /// can run it.
     World {
-        /// Which protocol it is a world of, by its name.
+        /// The name of its protocol.
         protocol: String,
         /// The scenario.
         scenario: Value,
     },
-    /// The node was given an input.
+    /// An input given to the node.
     Input {
-        /// When.
+        /// When it was given.
         at: Instant,
-        /// What.
+        /// The input.
         input: Input,
     },
     /// The node's timers were run.
     Timeout {
-        /// When.
+        /// When they were run.
         at: Instant,
     },
-    /// What the run looks like after so many inputs and timeouts.
+    /// The state of the run after so many inputs and timeouts.
     Checkpoint(Checkpoint),
     /// Inputs are missing from here on.
     Gap {
-        /// When.
+        /// Since when.
         at: Instant,
         /// Why, for people.
         why: String,
     },
-    /// Something the node said.
+    /// An event of the node.
     Record(Record),
-    /// A start of a version that this code does not know.
+    /// A start line of a version that this code does not know.
     Unknown(u64),
-    /// Another program's event; skipped.
+    /// Another program's event; ignored.
     Foreign,
 }
 
-/// What a run looks like at a point.
+/// The state of a run at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// When.
+    /// When it was recorded.
     #[serde(rename = "us")]
     pub at: Instant,
-    /// Inputs and timeouts until here.
+    /// Inputs and timeouts so far.
     pub inputs: u64,
-    /// Records until here.
+    /// Records so far.
     pub records: u64,
-    /// [`Running::value`] here.
+    /// [`Running::value`] at this point.
     #[serde(with = "crate::hex::number")]
     pub digest: u64,
 }
 
-/// The fingerprint of a run of one node: every effect in its order, with its
-/// instant.
+/// The digest of a run of one node: all effects in order, with their instants.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Running(Digest);
 
 impl Running {
-    /// Folds in what one input or timeout led to.
+    /// Adds the effects of one input or timeout.
     pub fn add<O: Hash, E: Hash>(&mut self, at: Instant, effects: &[Effect<O, E>]) {
         self.0.add(&at);
         for effect in effects {
             self.0.add(effect);
         }
     }
-    /// The fingerprint.
+    /// The digest so far.
     #[must_use]
     pub const fn value(self) -> u64 {
         self.0.value()
@@ -175,7 +174,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a tape at `at`, writing the header and the start line.
+    /// Starts a tape at `at`, writing the header and the start line.
     #[must_use]
     pub fn new(at: Instant, start: Start, lines: &mut Vec<String>) -> Self {
         lines.push(qlog::header(&start.name, at));
@@ -204,8 +203,8 @@ impl Writer {
         lines.push(qlog::line(at, self.reference, "servent:timeout", &qlog::OnlyAt { us: at }));
     }
 
-    /// The node has answered the last input or timeout with these effects.
-    /// Gives back their events as records.
+    /// The effects of the last input or timeout. Returns their events as
+    /// records.
     pub fn effects(
         &mut self,
         at: Instant,
@@ -218,7 +217,7 @@ impl Writer {
         for effect in effects {
             let Effect::Event(event) = effect else { continue };
             let cause = match event {
-                // A turn's end is about many peers at once.
+                // The end of a turn concerns many peers at once.
                 Event::Unicast(_) => self.causes.of(event),
                 _ => first
                     .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
@@ -236,14 +235,14 @@ impl Writer {
         records
     }
 
-    /// Inputs were lost (a full disk, say): from here on the tape shows, but
-    /// cannot be re-executed.
+    /// Inputs were lost, for example because the disk is full: from here on the
+    /// tape can be shown, but not re-executed.
     pub fn gap(&mut self, at: Instant, why: &str, lines: &mut Vec<String>) {
         let data = qlog::GapLine { us: at, why: why.into() };
         lines.push(qlog::line(at, self.reference, "servent:gap", &data));
     }
 
-    /// Says what the run looks like now; the last line of a whole tape.
+    /// Records the state of the run; this is the last line of a complete tape.
     pub fn checkpoint(&self, at: Instant, lines: &mut Vec<String>) {
         let data = Checkpoint {
             at,
@@ -255,7 +254,7 @@ impl Writer {
     }
 }
 
-/// The connection an input is about.
+/// The connection that an input is about.
 #[must_use]
 pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
     match input {

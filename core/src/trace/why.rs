@@ -1,4 +1,4 @@
-//! Why: for each kind of event, the requirement and the clause it follows.
+//! The requirement and the clause that each kind of event follows.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Cause, Record};
 
-/// Why a record is there. The sentence is the page's, found by its key.
+/// Why a record is there. The page finds the sentence by the key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
     /// `engine.event`, or `engine.event.reason` where there are several.
@@ -19,12 +19,12 @@ pub struct Why {
     pub id: Option<&'static str>,
     /// Where the specification says so.
     pub clause: Option<&'static str>,
-    /// The record that led here.
+    /// The record that caused it.
     pub cause: Cause,
 }
 
-/// Keys, their requirement and their clause. The longest key that fits is
-/// the one.
+/// Keys with their requirement and their clause. The longest matching key
+/// applies.
 const CLAUSES: &[(&str, &str, &str)] = &[
     ("conn.line", "PQ-8", "PARQ §4"),
     ("fetch.asked", "AQ-13", "Active Queueing, client"),
@@ -65,7 +65,7 @@ pub fn of(record: &Record) -> Why {
     explained(&record.event, record.cause)
 }
 
-/// Explains an event that is still text.
+/// Explains an event given as text.
 #[must_use]
 pub fn of_event(event: &str, cause: Cause) -> Why {
     explained(&serde_json::from_str::<Value>(event).unwrap_or_default(), cause)
@@ -79,7 +79,7 @@ fn explained(event: &impl Serialize, cause: Cause) -> Why {
     Why { id, clause, ..why }
 }
 
-/// The key and the fields of an event, without what they follow from.
+/// The key and the fields of an event, without requirement and clause.
 #[must_use]
 pub fn named(event: &impl Serialize, cause: Cause) -> Why {
     let (space, fields) = parts(event);
@@ -91,7 +91,7 @@ pub fn named(event: &impl Serialize, cause: Cause) -> Why {
     Why { key, args: fields, id: None, clause: None, cause }
 }
 
-/// The engine an event `{"queue":{"what":"told",…}}` is of, and its fields.
+/// The engine of an event `{"queue":{"what":"told",…}}`, and its fields.
 pub(super) fn parts(event: &impl Serialize) -> (String, Value) {
     match serde_json::to_value(event) {
         Ok(Value::Object(outer)) => outer.into_iter().next().unwrap_or_default(),

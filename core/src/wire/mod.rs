@@ -1,5 +1,5 @@
-//! Bytes to messages and back. Nothing here knows the time, and nothing here
-//! trusts a length it has not counted itself.
+//! Bytes to messages and back. Nothing here knows the time, and no length that
+//! a peer announces is trusted.
 
 pub mod gnutella;
 pub mod http;

@@ -8,16 +8,16 @@ use percent_encoding::{
     AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode,
 };
 
-/// What is escaped: everything but letters, digits and `-._~`.
+/// The characters that are escaped: all but letters, digits and `-._~`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A text fit for a segment of a path and for a value in a query.
+/// Escapes a text for a path segment or a query value.
 pub(crate) fn escape(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, RESERVED)
 }
 
-/// A path whose parts are between slashes. What would lead a browser
-/// elsewhere stays inside its part.
+/// Escapes a path segment by segment, keeping the slashes between them. What
+/// would lead a browser elsewhere is escaped.
 pub(crate) fn path(text: &str) -> String {
     let parts: Vec<String> = text.split('/').map(|part| escape(part).to_string()).collect();
     let leads = |part: &String| matches!(&part[..], "." | "..");
@@ -27,8 +27,8 @@ pub(crate) fn path(text: &str) -> String {
     parts.join("/")
 }
 
-/// What an escaped text means. An escape without its two digits stands for
-/// itself; U+FFFD stands for what is not UTF-8.
+/// Unescapes a text. A `%` without two hex digits stands for itself; what is
+/// not UTF-8 becomes U+FFFD.
 pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8_lossy()
 }

@@ -1,5 +1,5 @@
-//! Looking through text eight bytes at a time. Heads are read and written for
-//! every step of a line, so this is where a busy servent spends its time.
+//! Scans text eight bytes at a time. Heads are parsed and written for every
+//! request, so this is where a busy servent spends its time.
 
 const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -8,20 +8,20 @@ const fn all(byte: u8) -> u64 {
     LOW * byte as u64
 }
 
-/// Marks the bytes of a word that are `byte`. Only the lowest mark is never
-/// mistaken.
+/// Marks the bytes of a word that equal `byte`. Only the lowest mark is
+/// reliable.
 const fn marks(byte: u8, word: u64) -> u64 {
-    // A byte that is the same becomes zero.
+    // Equal bytes become zero.
     let other = word ^ all(byte);
     other.wrapping_sub(LOW) & !other & HIGH
 }
 
-/// Where the first `byte` is.
+/// The position of the first `byte`.
 pub(super) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     find_either([byte, byte], bytes)
 }
 
-/// Where the first of two bytes is.
+/// The position of the first of two bytes.
 pub(super) fn find_either([a, b]: [u8; 2], bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {
@@ -35,18 +35,18 @@ pub(super) fn find_either([a, b]: [u8; 2], bytes: &[u8]) -> Option<usize> {
     last.map(|at| bytes.len() - rest.len() + at)
 }
 
-/// What stands before and after the first `byte`, a character of ASCII.
+/// What precedes and follows the first `byte`, an ASCII character.
 pub(super) fn split_once(text: &str, byte: u8) -> Option<(&str, &str)> {
     let at = find(byte, text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// True when there are printable characters of ASCII alone, blanks among them.
+/// True when there are only printable ASCII characters and blanks.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     let plain = |word: [u8; 8]| {
         let word = u64::from_le_bytes(word);
         let printable = (word | HIGH) - all(b' ');
-        // Overflows from byte to byte only where the first test fails.
+        // Carries from byte to byte occur only where the first test fails.
         let not_del = (word ^ all(0x7f)).wrapping_add(all(0x7f));
         (word | !printable | !not_del) & HIGH == 0
     };
@@ -56,7 +56,7 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
     words.iter().all(|word| plain(*word)) && plain(last)
 }
 
-/// The text without white space around it, of which there mostly is none.
+/// The text without surrounding white space, of which there is usually none.
 pub(super) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,

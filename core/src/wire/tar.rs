@@ -1,22 +1,22 @@
-//! Archives as POSIX has them (ustar), with the records of pax for what does not
-//! fit there: long names, names in other letters than ASCII, large files.
+//! POSIX archives (ustar), with pax records for what does not fit: long names,
+//! names that are not ASCII, large files.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Heads and files fill blocks of so many bytes.
+/// Heads and files are padded to blocks of this size.
 const BLOCK: u64 = 512;
-/// Bytes of zeros that end an archive.
+/// Bytes of zeros at the end of an archive.
 pub(crate) const END: u64 = 2 * BLOCK;
-/// Bytes of a name that fits.
+/// Longest name that fits into a head.
 const NAME: usize = 100;
-/// The first size that does not fit: eleven octal digits.
+/// The first size that does not fit into eleven octal digits.
 const LARGE: u64 = 1 << 33;
 
-/// What stands before the bytes of a file. `modified` counts seconds from the
-/// Unix epoch. How long it is depends on name and size alone.
+/// The head of a file. `modified` is in seconds since the Unix epoch. Its
+/// length depends on name and size only.
 pub(crate) fn head(name: &str, size: u64, modified: u64) -> Vec<u8> {
     let (fits, small) = (name.len() <= NAME && name.is_ascii(), size < LARGE);
     let mut out = Vec::with_capacity(BLOCK as usize);
@@ -32,18 +32,18 @@ pub(crate) fn head(name: &str, size: u64, modified: u64) -> Vec<u8> {
         out.extend_from_slice(records.as_bytes());
         out.resize(out.len() + padding(records.len() as u64) as usize, 0);
     }
-    // Whoever knows no pax has as much of the name as there is room for.
+    // Programs without pax support get as much of the name as fits.
     let clipped = &name.as_bytes()[..name.len().min(NAME)];
     block(&mut out, (clipped, b'0'), if small { size } else { 0 }, modified.min(LARGE - 1));
     out
 }
 
-/// Zeros that follow so many bytes of a file.
+/// Bytes of padding after so many bytes of a file.
 pub(crate) const fn padding(size: u64) -> u64 {
     size.wrapping_neg() % BLOCK
 }
 
-/// A name that leads nowhere but below the folder it is unpacked in.
+/// The name, made safe: it cannot lead outside of the folder it is unpacked in.
 pub(crate) fn safe(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for part in name.split('/').filter(|part| !part.is_empty()) {
@@ -72,7 +72,7 @@ fn digits(n: usize) -> usize {
     n.checked_ilog10().map_or(1, |digits| digits as usize + 1)
 }
 
-/// One head: who, which rights and of what kind.
+/// One head block.
 fn block(out: &mut Vec<u8>, (name, kind): (&[u8], u8), size: u64, modified: u64) {
     let begin = out.len();
     out.extend_from_slice(name);
@@ -81,7 +81,7 @@ fn block(out: &mut Vec<u8>, (name, kind): (&[u8], u8), size: u64, modified: u64)
     let mut text = String::new();
     let _ = write!(text, "{size:011o}\0{modified:011o}\0");
     out.extend_from_slice(text.as_bytes());
-    // The sum counts itself as blanks.
+    // For the checksum, its own field counts as blanks.
     let sum = out.len();
     out.extend_from_slice(b"        ");
     out.push(kind);

@@ -1,5 +1,5 @@
-//! Hash trees on their way (THEX): where a servent says that it has one, and
-//! the message it is sent in, which is two records of DIME: a description in
+//! Hash trees on the wire (THEX): the header by which a servent announces one,
+//! and the message that carries it, which is two DIME records: a description in
 //! XML, and the hashes from the root downwards.
 
 use alloc::format;
@@ -12,17 +12,17 @@ use crate::thex::{BLOCK, Tree};
 use crate::wire::http::Target;
 use crate::wire::scan::trim;
 
-/// `Content-Type` of a tree.
+/// The `Content-Type` of a tree.
 pub const CONTENT_TYPE: &str = "application/dime";
 
 const DIGEST: &str = "http://open-content.net/spec/digest/tiger";
 const TREE: &str = "http://open-content.net/spec/thex/breadthfirst";
 const XML: &str = "text/xml";
-/// Bytes of the head of a record, and of a hash.
+/// Bytes of the head of a record.
 const HEAD: usize = 12;
 const NODE: usize = 24;
 
-/// What `X-Thex-URI` says: where the tree of a file is to be had, and its root.
+/// The value of `X-Thex-URI`: where the tree of a file is, and its root.
 ///
 /// ```
 /// use servent_core::wire::thex::ThexUri;
@@ -33,7 +33,7 @@ const NODE: usize = 24;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThexUri {
-    /// What to ask that servent for.
+    /// The request target for the tree.
     pub target: String,
     /// The root of the tree.
     pub root: Tth,
@@ -46,7 +46,7 @@ impl ThexUri {
         Self { target: format!("{}", Target::Tree(sha1)), root }
     }
 
-    /// Reads the header. A place at another host is none.
+    /// Parses the header. `None` for a tree on another host.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (target, root) = text.rsplit_once(';')?;
@@ -62,7 +62,7 @@ impl fmt::Display for ThexUri {
     }
 }
 
-/// The message with a tree.
+/// The message that carries a tree.
 #[must_use]
 pub fn write(tree: &Tree) -> Vec<u8> {
     let hashes: Vec<u8> = tree.generations().iter().flat_map(|hash| hash.0).collect();
@@ -79,15 +79,15 @@ pub fn write(tree: &Tree) -> Vec<u8> {
         tree.depth()
     );
     let mut message = Vec::with_capacity(hashes.len() + 1_024);
-    // Version 1, the first record and the last; a media type and a URI.
+    // Version 1, first record, last record; then a media type and a URI.
     record(&mut message, [0x0c, 0x10], ("", XML), xml.as_bytes());
     record(&mut message, [0x0a, 0x20], (&name, TREE), &hashes);
     message
 }
 
-/// The tree of a file of so many bytes out of a message; `None` when it is not
-/// one with this root. The description may be missing or wrong: that the hashes
-/// come to the root says all there is to say.
+/// Reads the tree of a file of this size from a message; `None` when it is not
+/// one with this root. The description may be missing or wrong: it is enough
+/// that the hashes lead to the root.
 #[must_use]
 pub fn read(message: &[u8], size: u64, root: Tth) -> Option<Tree> {
     let mut rest = message;
@@ -101,7 +101,7 @@ pub fn read(message: &[u8], size: u64, root: Tth) -> Option<Tree> {
     None
 }
 
-/// A name that refers from the description to the hashes.
+/// The name by which the description refers to the hashes.
 fn name(root: &Tth) -> String {
     let digits = data_encoding::HEXLOWER.encode(&root.0[..16]);
     let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
@@ -120,8 +120,8 @@ fn record(message: &mut Vec<u8>, start: [u8; 2], (id, kind): (&str, &str), data:
     }
 }
 
-/// Type and data of the first record, and what follows it. A record in chunks
-/// is not read; nobody sends one.
+/// Type and data of the first record, and the rest. Chunked records are not
+/// supported; nobody sends them.
 fn next(message: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (head, mut rest) = message.split_first_chunk::<HEAD>()?;
     let (version, chunked) = (head[0] >> 3, head[0] & 1 == 1);
@@ -132,7 +132,7 @@ fn next(message: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let long = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
     let mut take = |length: usize| {
         let (part, after) = rest.split_at_checked(length)?;
-        // Whoever leaves out the padding at the very end is understood.
+        // Missing padding at the very end is tolerated.
         let padding = (length.next_multiple_of(4) - length).min(after.len());
         rest = &after[padding..];
         Some(part)
@@ -150,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// A message as LimeWire writes it: other quotes, no line ends, and a tree
-    /// that stops short.
+    /// A message as LimeWire writes it: other quotes, no line ends, and an
+    /// incomplete last generation.
     #[test]
     fn other_ways_to_write_it_are_read() {
         let whole = Tree::of(&[3; 1_000_000]);

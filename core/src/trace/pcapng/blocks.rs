@@ -13,20 +13,20 @@ pub(super) fn header(out: &mut Vec<u8>) {
         b.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
         b.extend_from_slice(&1u16.to_le_bytes());
         b.extend_from_slice(&0u16.to_le_bytes());
-        // The length of the section is not known beforehand.
+        // The length of the section is not known in advance.
         b.extend_from_slice(&u64::MAX.to_le_bytes());
     });
     for linktype in LINKTYPES {
         block(out, 1, |b| {
             b.extend_from_slice(&linktype.to_le_bytes());
             b.extend_from_slice(&[0; 2]);
-            // No limit of the captured length; microseconds are the default.
+            // No limit on captured length; microseconds are the default.
             b.extend_from_slice(&0u32.to_le_bytes());
         });
     }
 }
 
-/// A packet of which `bytes` are there and that was `whole` bytes long.
+/// A packet of which `bytes` were captured and whose length was `whole`.
 pub(super) fn packet(
     out: &mut Vec<u8>,
     six: bool,
@@ -58,7 +58,8 @@ fn padded(out: &mut Vec<u8>, bytes: &[u8]) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
 
-/// Type, length, body, length again. Every body is a multiple of four long.
+/// Type, length, body, and the length again. The length of a body is a multiple
+/// of four.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     debug_assert!(out.len().is_multiple_of(4));
     let start = out.len();

@@ -1,4 +1,4 @@
-//! One connection of a capture, and the links of the overlay among them.
+//! One connection of a capture; those of the overlay are shown uncompressed.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,29 +8,29 @@ use core::net::SocketAddr;
 use crate::time::Instant;
 use crate::wire::gnutella::{Hello, InflateLimits, Inflater};
 
-/// The port on which dissectors expect the overlay's messages.
+/// The port on which dissectors expect messages of the overlay.
 const PORT: u16 = 6346;
-/// Longest head of a handshake.
+/// Maximum length of a handshake head.
 const HEAD: usize = 64 * 1024;
-/// What a damaged tape may unpack to.
+/// How much a damaged tape may inflate to.
 const LIMITS: InflateLimits = InflateLimits { bytes: 16 << 20, ratio: 64 };
 
-/// One connection. Both counters are what the next byte is numbered.
+/// One connection. Both counters are the sequence number of the next byte.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
     pub(super) ours: SocketAddr,
     pub(super) theirs: SocketAddr,
-    /// We have opened it.
+    /// We opened it.
     pub(super) by_us: bool,
-    /// When it was opened, until that is shown: what it is for decides the
-    /// port.
+    /// When it was opened, until the opening is written: what the connection is
+    /// used for decides the port.
     opened: Option<Instant>,
     link: Option<Box<Link>>,
     pub(super) sent: u32,
     pub(super) received: u32,
-    /// Bytes of the range being served that have been shown.
+    /// Bytes of the range being served that have been written.
     pub(super) served: u64,
-    /// The same of the range being stored.
+    /// Bytes of the range being stored that have been written.
     pub(super) stored: u64,
     pub(super) closed: bool,
 }
@@ -51,13 +51,13 @@ impl Flow {
         }
     }
 
-    /// It is open since then.
+    /// The connection is open since `at`.
     pub(super) const fn open(&mut self, at: Instant) {
         self.opened = Some(at);
     }
 
-    /// When it was opened, the first time that something has to be shown of
-    /// it: these bytes, or its end.
+    /// When it was opened, the first time that something of it is written:
+    /// `first`, or its end.
     pub(super) fn begins(&mut self, first: &[u8]) -> Option<Instant> {
         let at = self.opened.take()?;
         let length = first.len().min(Hello::BEGINS.len());
@@ -69,8 +69,8 @@ impl Flow {
         Some(at)
     }
 
-    /// The bytes to show for some: of a link of the overlay its heads and its
-    /// messages apart, and these unpacked; everything else as it is.
+    /// The pieces in which bytes are shown: on a connection of the overlay
+    /// heads and messages separately, and inflated; on any other unchanged.
     pub(super) fn shown(&mut self, by_us: bool, data: &[u8]) -> Vec<Vec<u8>> {
         match &mut self.link {
             Some(link) if by_us == self.by_us => link.caller.shown(data),
@@ -80,7 +80,7 @@ impl Flow {
     }
 }
 
-/// A link of the overlay: the caller sends two heads, the called one.
+/// A connection of the overlay: the caller sends two heads, the callee one.
 #[derive(Debug, Clone)]
 struct Link {
     caller: Way,
@@ -97,9 +97,9 @@ impl Default for Link {
 /// One direction of it.
 #[derive(Debug, Clone)]
 struct Way {
-    /// Heads before the messages begin.
+    /// Heads that are still expected before the messages.
     heads: u8,
-    /// As much as there is of the next one.
+    /// The bytes of the next head so far.
     head: Vec<u8>,
     inflater: Option<Inflater>,
 }
@@ -143,7 +143,7 @@ impl Way {
     }
 }
 
-/// Where a head ends: at its first empty line.
+/// The end of a head: its first empty line.
 fn end(head: &[u8]) -> Option<usize> {
     let mut blank = false;
     for (at, byte) in head.iter().enumerate() {
@@ -157,7 +157,7 @@ fn end(head: &[u8]) -> Option<usize> {
     None
 }
 
-/// A head without capitals says that what follows is deflated.
+/// True when a head, in lower case, says that what follows is compressed.
 fn is_deflated(head: &[u8]) -> bool {
     head.split(|b| *b == b'\n').any(|line| {
         line.strip_prefix(b"content-encoding:")
@@ -209,7 +209,7 @@ mod tests {
                 assert!(at <= heads.len() || at - piece.len() >= heads.len(), "cut at the heads");
             }
         }
-        // The other direction has one head, and is not packed here.
+        // The other direction has one head, and is not compressed here.
         let mut link = flow();
         link.begins(HELLO);
         let both = [b"GNUTELLA/0.6 200 OK\r\n\r\n", &b"\0\x01"[..]].concat();

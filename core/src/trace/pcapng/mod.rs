@@ -1,13 +1,13 @@
-//! A tape as a capture file, so that Wireshark can read it.
+//! Exports a tape as a capture file for Wireshark.
 //!
-//! A tape holds what came in; what went out is found by running the node
-//! again. Every connection becomes a TCP conversation with made-up sequence
-//! numbers, the serving side on port 8080, or 6346 for a link of the overlay:
-//! the dissector of its messages reads no head of HTTP. What is deflated there
-//! is shown unpacked. What the node said of an input stands as a comment on the
-//! packet it led to. File bytes are not on a tape: their packets have their
-//! true length and are cut off after the headers. Datagrams are UDP with their
-//! true bytes.
+//! A tape contains what was received; what was sent is computed by running the
+//! node again. Every connection becomes a TCP conversation with invented
+//! sequence numbers, the serving side on port 8080, or on 6346 for a connection
+//! of the overlay: the dissector of its messages cannot read HTTP heads.
+//! Compressed messages are shown inflated. The events of an input are comments
+//! on the packet they led to. File bytes are not on a tape: their packets have
+//! the true length and are truncated after the headers. Datagrams are UDP with
+//! their true bytes.
 
 mod blocks;
 mod flow;
@@ -32,14 +32,14 @@ use crate::trace::{NodeId, Record};
 
 /// The port on which dissectors expect HTTP.
 const PORT: u16 = 8080;
-/// Bytes of file content in one made-up packet.
+/// Bytes of file content in one invented packet.
 const SLICE: u64 = 32 * 1024;
-/// Bytes a datagram can have.
+/// Maximum length of a datagram.
 const LONGEST_DATAGRAM: usize = 65_507;
-/// Longest comment on a packet.
+/// Maximum length of a comment on a packet.
 const COMMENT: usize = 16 * 1024;
 
-/// Turns the lines of a tape into a capture, as they come in.
+/// Turns the lines of a tape into a capture, line by line.
 #[derive(Debug, Clone)]
 pub struct Exporter {
     out: Vec<u8>,
@@ -72,8 +72,8 @@ impl Exporter {
         }
     }
 
-    /// Takes the next line. A line that cannot be read, or a gap, ends the
-    /// capture: what went out after it is not known.
+    /// Takes the next line. A line that cannot be parsed, or a gap, ends the
+    /// capture: what was sent after it is not known.
     pub fn feed(&mut self, line: Result<Line, LineError>) {
         match line {
             Ok(Line::Start(start)) => self.node = Some(Node::new(start.config, start.seed)),
@@ -87,7 +87,7 @@ impl Exporter {
         }
     }
 
-    /// How many packets there are.
+    /// The number of packets.
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.packets
@@ -99,7 +99,7 @@ impl Exporter {
         self.out
     }
 
-    /// What an input looks like on the wire.
+    /// The packets of an input.
     fn before(&mut self, at: Instant, input: &Input) {
         if self.node.is_none() {
             return;
@@ -149,7 +149,7 @@ impl Exporter {
         }
     }
 
-    /// What an output looks like on the wire.
+    /// The packets of an output.
     fn after(&mut self, at: Instant, output: Output) {
         match output {
             Output::Dial { conn, to } => {
@@ -165,7 +165,7 @@ impl Exporter {
             }
             Output::Store { conn, early, .. } | Output::StoreBody { conn, early, .. } => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
-                    // Those have been shown with the head they came with.
+                    // Those were written along with the head.
                     flow.stored = early.len() as u64;
                 }
             }
@@ -175,7 +175,7 @@ impl Exporter {
         }
     }
 
-    /// Keeps what the node said for the next packet.
+    /// Keeps an event as a comment for the next packet.
     fn remark(&mut self, at: Instant, event: Event) {
         let record = Record { seq: 0, at, node: NodeId(0), cause: None, event };
         let why = why::of(&record);
@@ -186,8 +186,8 @@ impl Exporter {
         }
     }
 
-    /// Three packets that open a connection, before the first of its others:
-    /// these bytes, or none.
+    /// The three packets that open a connection, before its first other packet:
+    /// `first`, or none.
     fn begin(&mut self, conn: ConnId, first: &[u8]) {
         let Some(flow) = self.flows.get_mut(&conn) else { return };
         let by_us = flow.by_us;
@@ -226,7 +226,7 @@ impl Exporter {
         }
     }
 
-    /// Datagrams, cut from `data`, between us and somebody.
+    /// Datagrams, split from `data`, between us and a peer.
     fn datagrams(&mut self, at: Instant, peer: SocketAddr, by_us: bool, each: u32, data: &[u8]) {
         let ours = same_family(self.own, peer);
         for data in data.chunks((each as usize).clamp(1, LONGEST_DATAGRAM)) {
@@ -239,8 +239,8 @@ impl Exporter {
         }
     }
 
-    /// One packet, or several when `data` is long. `absent` bytes follow
-    /// that are not there to be shown.
+    /// One packet, or several when `data` is long. `absent` bytes follow that
+    /// are not captured.
     fn segment(
         &mut self,
         at: Instant,
@@ -283,7 +283,7 @@ impl Exporter {
     }
 }
 
-/// Our own address as `other` sees it: of its family, and not `0.0.0.0`.
+/// Our own address as `other` sees it: of the same family, and not `0.0.0.0`.
 fn same_family(own: SocketAddr, other: SocketAddr) -> SocketAddr {
     if own.is_ipv4() == other.is_ipv4() && !own.ip().is_unspecified() {
         own

@@ -13,25 +13,25 @@ const UDP_HEADER: usize = 8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// From whom to whom; both of one family.
+/// Source and destination; both of one address family.
 pub(super) struct Ends {
     pub(super) from: SocketAddr,
     pub(super) to: SocketAddr,
 }
 
-/// A segment to be printed.
+/// A TCP segment to be written.
 pub(super) struct Segment<'a> {
     pub(super) ends: Ends,
     pub(super) number: u32,
     pub(super) acknowledged: u32,
     pub(super) flags: u8,
     pub(super) data: &'a [u8],
-    /// Bytes that belong to it and are not shown.
+    /// Bytes that belong to it and are not captured.
     pub(super) absent: u32,
 }
 
 impl Ends {
-    /// The IP header before so many bytes of a protocol.
+    /// The IP header before a payload of so many bytes.
     fn header(&self, protocol: u8, payload: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(40 + payload);
         match (self.from.ip(), self.to.ip()) {
@@ -61,7 +61,7 @@ impl Ends {
         out.extend_from_slice(&self.to.port().to_be_bytes());
     }
 
-    /// What checksums cover besides the bytes themselves.
+    /// What the checksum covers besides the bytes themselves.
     fn pseudo_header(&self, protocol: u8, length: usize) -> Vec<u8> {
         let mut head = Vec::with_capacity(40);
         for end in [self.from.ip(), self.to.ip()] {
@@ -75,7 +75,7 @@ impl Ends {
         head
     }
 
-    /// A datagram as a packet.
+    /// A packet with a datagram.
     pub(super) fn datagram(&self, data: &[u8]) -> Vec<u8> {
         let length = UDP_HEADER + data.len();
         let mut out = self.header(UDP, length);
@@ -84,7 +84,7 @@ impl Ends {
         out.extend_from_slice(&(length as u16).to_be_bytes());
         out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(data);
-        // Zero would say that there is no checksum.
+        // Zero would mean that there is no checksum.
         let sum = match checksum(&[&self.pseudo_header(UDP, length), &out[udp..]]) {
             0 => u16::MAX,
             sum => sum,
@@ -95,7 +95,7 @@ impl Ends {
 }
 
 impl Segment<'_> {
-    /// The packet as far as it is there, and its whole length.
+    /// The captured part of the packet, and its whole length.
     pub(super) fn print(&self) -> (Vec<u8>, u32) {
         let payload = TCP_HEADER + self.data.len() + self.absent as usize;
         let mut out = self.ends.header(TCP, payload);
@@ -106,7 +106,7 @@ impl Segment<'_> {
         out.extend_from_slice(&self.acknowledged.to_be_bytes());
         out.extend_from_slice(&[0x50, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
         out.extend_from_slice(self.data);
-        // The sum over bytes that are not there is not known: left at zero.
+        // The checksum of bytes that are not there is unknown: left at zero.
         if self.absent == 0 {
             let sum = checksum(&[&self.ends.pseudo_header(TCP, payload), &out[tcp..]]);
             out[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
@@ -122,7 +122,7 @@ fn six(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// The internet checksum over parts, each of even length but the last.
+/// The internet checksum over parts; all but the last must have an even length.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for part in parts {
@@ -149,7 +149,7 @@ mod tests {
             Segment { ends, number: 7, acknowledged: 9, flags: ACK | PSH, data: b"odd", absent: 0 };
         let (bytes, whole) = s.print();
         assert_eq!((bytes.len(), whole), (43, 43));
-        // Over the bytes with the sum in them the sum is zero.
+        // Computed over bytes that include it, the checksum is zero.
         assert_eq!(checksum(&[&bytes[..20]]), 0);
         assert_eq!(checksum(&[&s.ends.pseudo_header(TCP, 23), &bytes[20..]]), 0);
     }

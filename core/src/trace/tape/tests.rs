@@ -1,4 +1,4 @@
-//! Everything a node can be given comes back from a tape as it was.
+//! Everything a node can be given is read back from a tape unchanged.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ use crate::time::Duration;
 use crate::unicast::{Order, Payload, Side};
 use crate::wire::pdtp::{Hash, url_of};
 
-/// A whole number that no float holds.
+/// An integer that no float can represent.
 const LARGE: u64 = (1 << 53) + 1;
 
 fn get() -> Get {
@@ -108,7 +108,7 @@ fn swarm_restored() -> swarm::Restored {
 
 const FILE: SwarmFile = SwarmFile(7);
 
-/// One command of every kind for swarms.
+/// One swarm command of every kind.
 fn next_swarm_command(command: &swarm::Command) -> Option<swarm::Command> {
     use swarm::Command as C;
     let (file, url, at) = (FILE, url_of("f"), "198.51.100.7:1".parse().unwrap());
@@ -122,7 +122,7 @@ fn next_swarm_command(command: &swarm::Command) -> Option<swarm::Command> {
     })
 }
 
-/// The same for what the host answers for swarms.
+/// The same for the host's answers for swarms.
 fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
     use swarm::Input as I;
     let (file, why) = (FILE, StoreError::Changed);
@@ -135,7 +135,7 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
 }
 
 /// One command of every kind, each followed by the next: whoever adds a kind
-/// is made to give it a place here.
+/// must add it here.
 fn next_command(command: &Command) -> Option<Command> {
     let (fetch, index) = (FetchId(1), FileIndex(2));
     let (at, servent) = ("198.51.100.7:1".parse().unwrap(), Guid([3; 16]));

@@ -1,4 +1,4 @@
-//! Deflated links: everything behind the handshake is one zlib stream.
+//! Compressed links: everything after the handshake is one zlib stream.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,24 +10,24 @@ use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 use thiserror::Error;
 
-/// Bytes unpacked at a time.
+/// Bytes inflated at a time.
 const STEP: usize = 4_096;
 
-/// How much may come out of a stream. A peer that sends nothing but one
-/// repeated byte packs a thousand to one; messages do not.
+/// How much a stream may inflate to. A peer that sends only one repeated byte
+/// compresses a thousand to one; messages do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InflateLimits {
-    /// Bytes that one call may bring.
+    /// Maximum bytes that one call may return.
     pub bytes: u32,
-    /// Bytes out for one byte in, over the whole stream.
+    /// Maximum ratio of inflated to received bytes, over the whole stream.
     pub ratio: u32,
 }
 
-/// Why a stream cannot be unpacked any further.
+/// Why a stream cannot be inflated any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum InflateError {
-    /// It unpacks to more than [`InflateLimits`] allow.
+    /// It inflates to more than [`InflateLimits`] allow.
     #[error("the stream unpacks to too much")]
     Bomb,
     /// It is damaged.
@@ -35,7 +35,7 @@ pub enum InflateError {
     Damaged,
 }
 
-/// Unpacks what a peer sends.
+/// Inflates what a peer sends.
 #[derive(Clone)]
 pub struct Inflater {
     state: Box<InflateState>,
@@ -45,16 +45,16 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// At the beginning of a stream.
+    /// An inflater for a new stream.
     #[must_use]
     pub fn new(limits: InflateLimits) -> Self {
         Self { state: InflateState::new_boxed(DataFormat::Zlib), limits, taken: 0, brought: 0 }
     }
 
-    /// Unpacks what came in.
+    /// Inflates received bytes.
     ///
     /// # Errors
-    /// When it is damaged or too much.
+    /// When the stream is damaged or inflates to too much.
     pub fn push(&mut self, mut input: &[u8]) -> Result<Vec<u8>, InflateError> {
         let mut out = Vec::new();
         let mut room = [0; STEP];
@@ -77,7 +77,7 @@ impl Inflater {
     }
 }
 
-/// Packs what we send.
+/// Compresses what we send.
 #[derive(Clone)]
 pub struct Deflater(Box<CompressorOxide>);
 
@@ -88,13 +88,13 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    /// At the beginning of a stream.
+    /// A compressor for a new stream.
     #[must_use]
     pub fn new() -> Self {
         Self(Box::new(CompressorOxide::new(create_comp_flags_from_zip_params(4, 15, 0))))
     }
 
-    /// Packs bytes so that the other side can read all of them at once.
+    /// Compresses bytes so that the other end can inflate all of them at once.
     pub fn push(&mut self, mut input: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let mut room = [0; STEP];

@@ -1,4 +1,4 @@
-//! Messages out of a stream that is cut anywhere.
+//! Frames of messages, from a stream that may be split anywhere.
 
 use alloc::vec::Vec;
 
@@ -7,14 +7,14 @@ use thiserror::Error;
 
 use super::{HEADER, Header, Kind, Payload};
 
-/// How large a message may be.
+/// The maximum size of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FrameLimits {
     /// Bytes of payload.
     pub payload: u32,
 }
 
-/// Why a stream cannot be read any further. It is the peer's fault, and
+/// Why a stream cannot be parsed any further. It is the peer's fault, and
 /// nothing that follows can be trusted to be the beginning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
@@ -22,25 +22,25 @@ pub enum FrameError {
     /// A payload longer than [`FrameLimits::payload`].
     #[error("a payload of {0} bytes")]
     TooLong(u32),
-    /// A kind of message nobody gave a meaning.
+    /// An unknown kind of message.
     #[error("a message of the unknown kind {0:#04x}")]
     Kind(u8),
 }
 
-/// A message, not yet understood.
+/// A message whose payload is not parsed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// Its header.
     pub header: Header,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The rest; shares memory with the bytes that came in when it was whole
-    /// in them.
+    /// Its payload; shares memory with the received bytes if they contained all
+    /// of it.
     pub payload: Payload,
 }
 
-/// Cuts a stream into messages. Keeps at most one unfinished message and what
-/// was pushed last.
+/// Splits a stream into messages. Keeps at most one incomplete message, and the
+/// bytes pushed last.
 ///
 /// ```
 /// use servent_core::id::Guid;
@@ -65,19 +65,19 @@ pub struct Framer {
     limits: FrameLimits,
     chunk: Payload,
     part: Vec<u8>,
-    /// The stream cannot be read any further.
+    /// Why the stream cannot be parsed any further.
     stuck: Option<FrameError>,
 }
 
 impl Framer {
-    /// At the beginning of a stream.
+    /// A reader for a new stream.
     #[must_use]
     pub const fn new(limits: FrameLimits) -> Self {
         Self { limits, chunk: Payload::new(), part: Vec::new(), stuck: None }
     }
 
-    /// Takes what came in. Ask for messages until there is none before the
-    /// next call.
+    /// Adds received bytes. Call `next_frame` until it returns `None` before
+    /// the next call.
     pub fn push(&mut self, bytes: Payload) {
         if !self.chunk.is_empty() {
             self.part.extend_from_slice(&self.chunk);
@@ -85,10 +85,10 @@ impl Framer {
         self.chunk = bytes;
     }
 
-    /// The next message; `None` when there have to be more bytes first.
+    /// The next message; `None` when more bytes are needed.
     ///
     /// # Errors
-    /// When the stream cannot be read any further, from then on always.
+    /// When the stream cannot be parsed any further; all later calls fail too.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         if let Some(error) = self.stuck {
             return Err(error);
@@ -101,13 +101,13 @@ impl Framer {
         next
     }
 
-    /// Bytes of a message that has begun.
+    /// Bytes of the incomplete message.
     #[must_use]
     pub fn unfinished(&self) -> usize {
         self.part.len() + self.chunk.len()
     }
 
-    /// The next message when all of it is in what was pushed last.
+    /// The next message, if it is completely in the bytes pushed last.
     fn whole(&mut self) -> Result<Option<Frame>, FrameError> {
         if let Some(bytes) = self.chunk.first_chunk() {
             let (header, kind) = header(bytes, self.limits)?;
@@ -123,7 +123,7 @@ impl Framer {
         Ok(None)
     }
 
-    /// The next message when it began earlier.
+    /// The next message, if it began in earlier bytes.
     fn joined(&mut self) -> Result<Option<Frame>, FrameError> {
         self.fill(HEADER);
         let Some(bytes) = self.part.first_chunk() else { return Ok(None) };
@@ -138,7 +138,7 @@ impl Framer {
         Ok(Some(Frame { header, kind, payload: part.slice(HEADER..) }))
     }
 
-    /// Lets the part grow to so many bytes, as far as there are any.
+    /// Extends the incomplete message to so many bytes, as far as available.
     fn fill(&mut self, wanted: usize) {
         let more = wanted.saturating_sub(self.part.len()).min(self.chunk.len());
         self.part.extend_from_slice(&self.chunk[..more]);

@@ -1,4 +1,4 @@
-//! Extension blocks, with COBS and deflate, both bounded.
+//! Extension blocks (GGEP) with COBS and deflate, both with limits.
 
 use alloc::vec::Vec;
 
@@ -6,68 +6,68 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use thiserror::Error;
 
-/// What every list of blocks begins with.
+/// The first byte of every list of blocks.
 const MAGIC: u8 = 0xc3;
 const LAST: u8 = 0x80;
 const COBS: u8 = 0x40;
 const DEFLATE: u8 = 0x20;
 const RESERVED: u8 = 0x10;
-/// Bits of a length in one byte; more of them follow when [`MORE`] is set.
+/// Bits of a length in one byte; more bytes follow when [`MORE`] is set.
 const CHUNK: u32 = 6;
 const MORE: u8 = 0x80;
 const FINAL: u8 = 0x40;
 
-/// One extension.
+/// An extension block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
     /// Its name, 1 to 15 bytes.
     pub id: Vec<u8>,
-    /// What it says.
+    /// Its data.
     pub data: Vec<u8>,
 }
 
 impl Block {
-    /// One of a name and its bytes.
+    /// A block with this name and data.
     #[must_use]
     pub fn new(id: &[u8], data: &[u8]) -> Self {
         Self { id: id.to_vec(), data: data.to_vec() }
     }
 }
 
-/// How much a list may hold.
+/// The limits of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Blocks.
+    /// Maximum number of blocks.
     pub blocks: u32,
-    /// Bytes of all of them, unpacked.
+    /// Maximum bytes of all blocks, decoded.
     pub bytes: u32,
 }
 
-/// Why a list cannot be read.
+/// Why a list cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum GgepError {
-    /// It does not begin as one.
+    /// It does not begin like a list.
     #[error("not a list of extension blocks")]
     Magic,
     /// It ends too early.
     #[error("the extension blocks end too early")]
     Short,
-    /// Flags, a name or a length that cannot be.
+    /// Invalid flags, name or length.
     #[error("an impossible extension block")]
     Block,
     /// More than the limits allow.
     #[error("too many or too large extension blocks")]
     TooLong,
-    /// The packing is damaged.
+    /// The encoding is damaged.
     #[error("a damaged extension block")]
     Packing,
 }
 
-/// Reads a list; also says how many bytes it took.
+/// Parses a list; also returns its length.
 ///
 /// # Errors
-/// The first thing wrong with it.
+/// The first fault found.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<(Vec<Block>, usize), GgepError> {
     if bytes.first() != Some(&MAGIC) {
         return Err(GgepError::Magic);
@@ -126,11 +126,11 @@ fn unpack(data: &[u8], flags: u8, room: usize) -> Result<Vec<u8>, GgepError> {
     })
 }
 
-/// Writes a list. `no_nul` packs what holds a NUL so that it holds none;
-/// anything long is deflated when that makes it shorter.
+/// Writes a list. `no_nul` encodes data that contains a NUL so that it contains
+/// none; long data is deflated when that makes it shorter.
 ///
 /// # Panics
-/// When an id has not 1 to 15 bytes, or data more than 262 143.
+/// When an id does not have 1 to 15 bytes, or data more than 262 143.
 pub fn write(blocks: &[Block], no_nul: bool, out: &mut Vec<u8>) {
     let Some(last) = blocks.len().checked_sub(1) else { return };
     out.push(MAGIC);
@@ -168,7 +168,7 @@ pub fn write(blocks: &[Block], no_nul: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Consistent overhead byte stuffing: the same without NULs.
+/// Consistent overhead byte stuffing: encodes data without NULs.
 fn cobs(data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + data.len() / 254 + 1);
     let mut pieces = data.split(|b| *b == 0).peekable();

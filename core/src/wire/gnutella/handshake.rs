@@ -15,27 +15,27 @@ use super::DEFAULT_PORT;
 use crate::id::Guid;
 use crate::wire::http::{HeadError, HeadLimits, HeadWriter, Headers, decimal, split_head};
 
-/// Other servents that one head may name.
+/// Maximum number of other servents named in one head.
 const TRIES: usize = 40;
 
-/// The head of whoever connected.
+/// The head of a host that connected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Hello {
-    /// Version 0.4: nothing more is said, messages follow our answer.
+    /// Version 0.4: there is nothing more; messages follow our answer.
     Old,
-    /// Version 0.6, or a later one that is answered as 0.6.
+    /// Version 0.6, or a later one, which is answered as 0.6.
     New(Headers),
 }
 
 impl Hello {
-    /// What the first line of such a head begins with.
+    /// The beginning of the first line of such a head.
     pub const BEGINS: &str = "GNUTELLA ";
 
-    /// Reads the head; also says how many bytes it took. `None` means there
-    /// must be more bytes.
+    /// Parses the head; also returns its length. `None` means that more bytes
+    /// are needed.
     ///
     /// # Errors
-    /// When no further bytes could make it one within `limits`.
+    /// When no further bytes could make it valid within `limits`.
     pub fn parse(bytes: &[u8], limits: &HeadLimits) -> Result<Option<(Self, usize)>, HeadError> {
         let Some((first, headers, used)) = split_head(bytes, limits)? else { return Ok(None) };
         let version = first.trim_end().strip_prefix("GNUTELLA CONNECT/");
@@ -45,23 +45,23 @@ impl Hello {
     }
 }
 
-/// The head that answers: the server's, and the client's last word.
+/// A head that answers: the server's, or the client's final one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reply {
-    /// 200: come in. Anything else: no.
+    /// 200: accepted. Anything else: refused.
     pub status: u16,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
-    /// What else it says.
+    /// Its fields.
     pub headers: Headers,
 }
 
 impl Reply {
-    /// Reads the head; also says how many bytes it took. `None` means there
-    /// must be more bytes.
+    /// Parses the head; also returns its length. `None` means that more bytes
+    /// are needed.
     ///
     /// # Errors
-    /// When no further bytes could make it one within `limits`.
+    /// When no further bytes could make it valid within `limits`.
     pub fn parse(bytes: &[u8], limits: &HeadLimits) -> Result<Option<(Self, usize)>, HeadError> {
         let Some((first, headers, used)) = split_head(bytes, limits)? else { return Ok(None) };
         let first = first.trim_end();
@@ -82,56 +82,57 @@ impl Reply {
         }
     }
 
-    /// True when the other side wants the connection.
+    /// True when the other end accepts the connection.
     #[must_use]
     pub const fn is_ok(&self) -> bool {
         self.status == 200
     }
 }
 
-/// What a servent says of itself in the handshake.
+/// What a servent says about itself in the handshake.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Offer {
-    /// What it is called.
+    /// Its `User-Agent`.
     pub agent: String,
     /// Its servent id.
     pub servent: Option<Guid>,
     /// Where it listens.
     pub listen: Option<SocketAddr>,
-    /// Where it sees us.
+    /// Our address as it sees it.
     pub remote: Option<IpAddr>,
-    /// It routes for others; `None` when it does not know the difference.
+    /// It is an ultrapeer; `None` when it does not know ultrapeers.
     pub ultrapeer: Option<bool>,
-    /// It understands keyword tables: a leaf sends its own, an ultrapeer takes
+    /// It supports keyword tables: a leaf sends its own, an ultrapeer accepts
     /// those of its leaves (RT-19).
     pub query_routing: bool,
-    /// An ultrapeer that exchanges them with other ultrapeers, for the last
-    /// hop of a query.
+    /// It is an ultrapeer that exchanges keyword tables with other ultrapeers,
+    /// for the last hop of a query.
     pub last_hop: bool,
-    /// It deepens a search step by step (RT-18).
+    /// It supports dynamic queries (RT-18).
     pub dynamic: bool,
-    /// It lets a query of a single link through, whatever else it asks then.
+    /// It accepts a query with TTL 1 as a probe, before the same query with a
+    /// larger TTL.
     pub probes: bool,
-    /// It keeps pongs instead of passing pings on (RT-13).
+    /// It caches pongs instead of forwarding pings (RT-13).
     pub pong_caching: bool,
-    /// It reads extension blocks.
+    /// It supports extension blocks.
     pub ggep: bool,
-    /// It understands a Bye.
+    /// It supports Bye messages.
     pub bye: bool,
-    /// It understands vendor messages.
+    /// It supports vendor messages.
     pub vendor: bool,
     /// The largest TTL it sends.
     pub max_ttl: Option<u8>,
-    /// How many neighbours it wants.
+    /// The number of neighbours it wants.
     pub degree: Option<u32>,
-    /// It can unpack what we deflate.
+    /// It can inflate what we compress.
     pub inflates: bool,
-    /// It deflates what it sends from here on.
+    /// It compresses what it sends after the handshake.
     pub deflates: bool,
 }
 
 impl Offer {
-    /// What the fields of a head say.
+    /// Parses the fields of a head.
     #[must_use]
     pub fn of(headers: &Headers) -> Self {
         let text = |name: &str| headers.get(name).map(str::trim).filter(|value| !value.is_empty());
@@ -161,7 +162,7 @@ impl Offer {
         }
     }
 
-    /// The head that connects.
+    /// The head of a host that connects.
     #[must_use]
     pub fn connect(&self) -> Vec<u8> {
         let mut head = HeadWriter::first_line("GNUTELLA CONNECT/0.6");
@@ -169,7 +170,7 @@ impl Offer {
         head.finish()
     }
 
-    /// The head that lets somebody in.
+    /// The head that accepts a host.
     #[must_use]
     pub fn accept(&self) -> Vec<u8> {
         let mut head = HeadWriter::first_line("GNUTELLA/0.6 200 OK");
@@ -177,7 +178,7 @@ impl Offer {
         head.finish()
     }
 
-    /// The head that does not, and names others instead.
+    /// The head that refuses a host, and names others instead.
     #[must_use]
     pub fn refuse(&self, status: u16, reason: &str, tries: &[SocketAddr]) -> Vec<u8> {
         let mut head = HeadWriter::first_line(&alloc::format!("GNUTELLA/0.6 {status} {reason}"));
@@ -193,8 +194,7 @@ impl Offer {
         head.finish()
     }
 
-    /// The client's last word: all that is left to say is whether it
-    /// deflates.
+    /// The client's final head: it only says whether the client compresses.
     #[must_use]
     pub fn confirm(&self) -> Vec<u8> {
         let mut head = HeadWriter::first_line("GNUTELLA/0.6 200 OK");
@@ -204,7 +204,7 @@ impl Offer {
         head.finish()
     }
 
-    /// The answer to version 0.4.
+    /// The head that accepts a host of version 0.4.
     #[must_use]
     pub fn accept_old() -> Vec<u8> {
         b"GNUTELLA OK\n\n".to_vec()
@@ -249,18 +249,18 @@ impl Offer {
     }
 }
 
-/// Other servents that a head names.
+/// The other servents that a head names.
 #[must_use]
 pub fn parse_tries(headers: &Headers) -> Vec<SocketAddr> {
     let named = ["X-Try", "X-Try-Ultrapeers"].into_iter().flat_map(|name| headers.all(name));
     let each = named.flat_map(|value| value.split(','));
-    // A time may stand behind the address.
+    // A time may follow the address.
     let each = each.filter_map(|word| address(word.split_ascii_whitespace().next()?));
     each.filter(|at| at.port() != 0).take(TRIES).collect()
 }
 
-/// `ip:port`, or an address alone with the usual port; what follows a comma
-/// is about others.
+/// `ip:port`, or an address with the default port; a comma and what follows it
+/// are about other things.
 fn address(text: &str) -> Option<SocketAddr> {
     let text = text.split(',').next()?.trim_end();
     let alone = || text.parse().ok().map(|ip: IpAddr| SocketAddr::new(ip, DEFAULT_PORT));

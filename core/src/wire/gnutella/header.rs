@@ -9,32 +9,32 @@ use crate::id::Guid;
 /// Bytes of a header.
 pub const HEADER: usize = 23;
 
-/// What a message is.
+/// The kinds of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Who is there?
+    /// Asks which hosts are there.
     Ping,
-    /// I am.
+    /// Names a host that is there.
     Pong,
-    /// I am going.
+    /// Says goodbye.
     Bye,
     /// A part of a keyword table.
     Qrp,
-    /// Something between two servents of one vendor.
+    /// A message between two servents of one vendor.
     Vendor,
-    /// Something between two servents of any vendor.
+    /// A message between two servents of any vendor.
     Standard,
-    /// Connect to me and offer that file.
+    /// Asks a servent to connect and offer a file.
     Push,
-    /// Who has something like this?
+    /// Asks for files.
     Query,
-    /// I have.
+    /// Answers a query.
     Hit,
 }
 
 impl Kind {
-    /// All of them, in the order of their numbers on the wire.
+    /// All kinds, in the order of their codes.
     pub const ALL: [Self; 9] = [
         Self::Ping,
         Self::Pong,
@@ -47,7 +47,7 @@ impl Kind {
         Self::Hit,
     ];
 
-    /// The kind of a number on the wire.
+    /// The kind with this code.
     #[must_use]
     pub const fn of(code: u8) -> Option<Self> {
         Some(match code {
@@ -64,7 +64,7 @@ impl Kind {
         })
     }
 
-    /// Its number on the wire.
+    /// Its code on the wire.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -97,26 +97,26 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A header.
+/// The header of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// The message's id; of a pong and a hit, the id of what they answer.
+    /// The message's id; for a pong or a hit, the id of what it answers.
     pub guid: Guid,
-    /// What it is; `None` for a number nobody gave a meaning.
+    /// The kind; `None` for an unknown code.
     pub kind: Option<Kind>,
-    /// The number of the kind, as it came.
+    /// The code of the kind, as received.
     pub code: u8,
-    /// How many more links it may travel.
+    /// How many more hops the message may make.
     pub ttl: u8,
-    /// How many it has.
+    /// How many hops it has made.
     pub hops: u8,
     /// Bytes of payload.
     pub length: u32,
 }
 
 impl Header {
-    /// Reads a header. All bytes are one; whether it is possible is for
-    /// whoever reads the stream.
+    /// Parses a header. Any bytes are a header; whether it is acceptable is for
+    /// the frame reader to decide.
     #[must_use]
     pub fn parse(bytes: &[u8; HEADER]) -> Self {
         let [guid @ .., code, ttl, hops, a, b, c, d] = *bytes;

@@ -8,28 +8,27 @@ use super::query::Extensions;
 use super::{Fields, Payload, PayloadError, ggep};
 use crate::id::{FileIndex, Guid, Sha1};
 
-/// What parts the extensions of a result.
+/// The separator of a result's extensions.
 const SEPARATOR: u8 = 0x1c;
-/// Bytes of the folders that are told of a file.
+/// Maximum bytes of the folders that are told of a file.
 const PATH: usize = 255;
 /// The flags of the trailer.
 const PUSH: u8 = 0x01;
 const BUSY: u8 = 0x04;
 const UPLOADED: u8 = 0x08;
-/// There are extension blocks in the private area.
+/// The private area contains extension blocks.
 pub(super) const GGEP_FLAG: u8 = 0x20;
-/// Where in the trailer the flags begin.
+/// The position of the flags in the trailer.
 pub(super) const TRAILER_FLAGS: usize = 5;
 
-/// Bytes of a proxy in its extension.
+/// Bytes of one proxy in the extension.
 const PROXY: usize = 6;
-/// Proxies of one servent that are read.
+/// Maximum number of proxies read from a hit.
 const PROXIES: usize = 8;
-/// Extension blocks of a trailer that are read.
+/// Limits of the extension blocks in a trailer.
 const LIMITS: ggep::Limits = ggep::Limits { blocks: 64, bytes: 65_536 };
 
-/// I have something like this. The payload to the byte, looked at through
-/// accessors.
+/// A query hit. Keeps the payload unchanged; it is read through accessors.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hit {
     payload: Payload,
@@ -37,35 +36,35 @@ pub struct Hit {
     end: u32,
 }
 
-/// One file of a hit.
+/// One result of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a> {
-    /// Its number there.
+    /// The file's number at the servent.
     pub index: FileIndex,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Its name, in whatever encoding.
+    /// Its name, in an unknown encoding.
     pub name: &'a [u8],
-    /// What else is known of it.
+    /// Its extensions.
     extensions: &'a [u8],
 }
 
-/// What the trailer says of the servent; `None` where it does not say.
+/// What the trailer says about the servent; `None` where it says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Quality {
-    /// It cannot be reached: ask by push.
+    /// It cannot be reached: a push is needed.
     pub push: Option<bool>,
-    /// All its slots are taken.
+    /// All its upload slots are taken.
     pub busy: Option<bool>,
-    /// It has uploaded something before.
+    /// It has uploaded a file before.
     pub uploaded: Option<bool>,
 }
 
 impl Hit {
-    /// Reads a payload.
+    /// Parses a payload.
     ///
     /// # Errors
-    /// When there are fewer results than told, or no servent id.
+    /// When there are fewer results than announced, or no servent id.
     pub fn parse(payload: Payload) -> Result<Self, PayloadError> {
         let body = payload.len().checked_sub(16).ok_or(PayloadError::Short)?;
         let mut fields = Fields(&payload[..body]);
@@ -88,13 +87,13 @@ impl Hit {
         &mut self.payload
     }
 
-    /// How many results there are.
+    /// The number of results.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.payload[0]
     }
 
-    /// Where the files are.
+    /// The servent's address.
     #[must_use]
     pub fn at(&self) -> SocketAddrV4 {
         let mut fields = Fields(&self.payload[1..]);
@@ -104,14 +103,14 @@ impl Hit {
         }
     }
 
-    /// Who has them.
+    /// The servent's id.
     #[must_use]
     pub fn servent(&self) -> Guid {
         self.payload.last_chunk().map_or_else(Guid::default, |id| Guid(*id))
     }
 
-    /// Everything but the trailer and the id: what two copies of one hit have
-    /// in common, whatever relays wrote into the private area (RT-9).
+    /// Everything but the trailer and the id: the part that copies of one hit
+    /// have in common, whatever relays add to the private area (RT-9).
     #[must_use]
     pub fn result_set(&self) -> &[u8] {
         &self.payload[..self.end as usize]
@@ -123,18 +122,18 @@ impl Hit {
         (0..self.count()).map_while(move |_| result(&mut fields).ok())
     }
 
-    /// What is between the results and the id: vendor, flags, private area.
+    /// The part between the results and the id: vendor, flags, private area.
     pub(super) fn trailer(&self) -> &[u8] {
         &self.payload[self.end as usize..self.payload.len() - 16]
     }
 
-    /// Whose servent it is, as four letters.
+    /// The servent's vendor code, four letters.
     #[must_use]
     pub fn vendor(&self) -> Option<[u8; 4]> {
         self.trailer().first_chunk().copied()
     }
 
-    /// Who passes pushes on to the servent, when it tells (extension `PUSH`).
+    /// The servent's push proxies, if given (extension `PUSH`).
     #[must_use]
     pub fn proxies(&self) -> Vec<SocketAddrV4> {
         let (blocks, _) = private_blocks(self.trailer()).unwrap_or_default();
@@ -147,7 +146,7 @@ impl Hit {
         each.filter(|at| at.port() != 0).take(PROXIES).collect()
     }
 
-    /// What the trailer says of the servent.
+    /// What the trailer says about the servent.
     #[must_use]
     pub fn quality(&self) -> Quality {
         let flags = |n| {
@@ -161,7 +160,7 @@ impl Hit {
             let (meaningful, value) = (first?, second?);
             (meaningful & mark != 0).then_some(value & mark != 0)
         };
-        // The oldest of the flags has its two bytes the other way round.
+        // The oldest flag has its two bytes the other way round.
         let push = match (first, second) {
             (Some(value), Some(meaningful)) if meaningful & PUSH != 0 => Some(value & PUSH != 0),
             (Some(value), None) => Some(value & PUSH != 0),
@@ -172,19 +171,19 @@ impl Hit {
 }
 
 impl<'a> Found<'a> {
-    /// What else is known of the file.
+    /// The file's extensions.
     #[must_use]
     pub fn extensions(&self) -> Extensions<'a> {
         Extensions::of(self.extensions)
     }
 
-    /// Their bytes.
+    /// The bytes of the extensions.
     pub(super) const fn extension_area(&self) -> &'a [u8] {
         self.extensions
     }
 
-    /// Its name with the folders it is in there, if they are told (GGEP
-    /// `PATH`); what is no UTF-8 is replaced.
+    /// The name with its folders at the servent, if they are given (GGEP
+    /// `PATH`); invalid UTF-8 is replaced.
     #[must_use]
     pub fn path(&self) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -196,7 +195,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Its hash.
+    /// The file's SHA-1.
     #[must_use]
     pub fn sha1(&self) -> Option<Sha1> {
         self.extensions().sha1s().next()
@@ -232,8 +231,8 @@ fn large(extension: super::Extension<'_>) -> Option<u64> {
     Some(size.data.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
 }
 
-/// The extension blocks in the private area of a trailer, and where they
-/// stand; `None` when it says that there are none, or they cannot be found.
+/// The extension blocks in the private area of a trailer, and their position;
+/// `None` when the flags say that there are none, or they cannot be found.
 pub(super) fn private_blocks(trailer: &[u8]) -> Option<(Vec<ggep::Block>, (usize, usize))> {
     let count = usize::from(*trailer.get(TRAILER_FLAGS - 1)?);
     let says = trailer.get(TRAILER_FLAGS).filter(|_| count >= 2)?;
@@ -246,7 +245,7 @@ pub(super) fn private_blocks(trailer: &[u8]) -> Option<(Vec<ggep::Block>, (usize
     })
 }
 
-/// Writes a hit of ours.
+/// Builds a hit of ours.
 #[derive(Debug, Clone)]
 pub struct HitBuilder {
     payload: Vec<u8>,
@@ -255,7 +254,7 @@ pub struct HitBuilder {
 }
 
 impl HitBuilder {
-    /// A hit without results of at most `most` bytes. `speed` in kbit/s.
+    /// A hit without results, of at most `most` bytes. `speed` is in kbit/s.
     #[must_use]
     pub fn new(
         at: SocketAddrV4,
@@ -296,8 +295,8 @@ impl HitBuilder {
         self
     }
 
-    /// Adds a file; false when it does not fit any more, and is not in. The
-    /// folders in its name, if any, go beside it (GGEP `PATH`).
+    /// Adds a file; false when it does not fit, and is left out. The folders in
+    /// its name, if any, are stored separately (GGEP `PATH`).
     pub fn add(&mut self, index: FileIndex, size: u64, name: &str, sha1: Option<Sha1>) -> bool {
         let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
         let before = self.payload.len();
@@ -333,7 +332,7 @@ impl HitBuilder {
         fits
     }
 
-    /// The hit; `None` when nothing was added.
+    /// The hit; `None` when it has no results.
     #[must_use]
     pub fn finish(mut self) -> Option<Hit> {
         let end = self.payload.len() as u32;

@@ -1,4 +1,4 @@
-//! Keyword tables: which words could lead to something at the other end of a
+//! Keyword tables: for which words a query could match at the other end of a
 //! link.
 
 use alloc::vec;
@@ -11,17 +11,17 @@ use thiserror::Error;
 use super::{Compressor, Payload, Qrp};
 use crate::wire::gnutella::words;
 
-/// What an entry holds that no word leads to.
+/// The value of entries that no word maps to.
 const INFINITY: u8 = 7;
-/// Bytes of a patch in one message.
+/// Maximum bytes of a patch in one message.
 const PART: usize = 2_048;
 /// The hash's multiplier.
 const A: u64 = 0x4f1b_bcdc;
-/// Words have at least so many bytes to be in a table.
+/// The shortest words in a table, in bytes.
 const SHORTEST: usize = 3;
 
-/// Where a word stands in a table of 2^`bits` entries; lower-case ASCII
-/// letters count as they are, upper-case ones as lower-case.
+/// The entry of a word in a table of 2^`bits` entries; upper-case ASCII letters
+/// count as lower-case.
 #[must_use]
 pub fn keyword_hash(word: &[u8], bits: u32) -> u32 {
     let folded = word
@@ -32,7 +32,7 @@ pub fn keyword_hash(word: &[u8], bits: u32) -> u32 {
     product.checked_shr(32 - bits).unwrap_or(0)
 }
 
-/// How large a peer's table may be.
+/// The maximum size of a peer's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeywordsLimits {
     /// Entries.
@@ -47,10 +47,10 @@ pub enum KeywordsError {
     /// [`KeywordsLimits::entries`].
     #[error("a keyword table of {0} entries")]
     Size(u32),
-    /// A patch before any table, out of turn, or longer than the table.
+    /// A patch before any table, out of order, or longer than the table.
     #[error("a keyword patch that does not fit")]
     Patch,
-    /// The packing is damaged.
+    /// The compressed data is damaged.
     #[error("a damaged keyword patch")]
     Packing,
 }
@@ -60,24 +60,25 @@ pub enum KeywordsError {
 pub struct Keywords {
     bits: u32,
     set: Vec<u64>,
-    /// The patch that is coming in: what there is of it, and the next part.
+    /// The patch being received: the bytes so far, and the number of the next
+    /// part.
     patch: Vec<u8>,
     next: u8,
     whole: bool,
 }
 
 impl Keywords {
-    /// A table that nothing leads to, of 2^`bits` entries.
+    /// An empty table of 2^`bits` entries.
     #[must_use]
     pub fn new(bits: u32) -> Self {
         let words = (1_usize << bits).div_ceil(64);
         Self { bits, set: vec![0; words], patch: Vec::new(), next: 1, whole: false }
     }
 
-    /// The table a [`Qrp::Reset`] begins.
+    /// The table that a [`Qrp::Reset`] begins.
     ///
     /// # Errors
-    /// When its size is impossible.
+    /// When its size is invalid.
     pub fn reset(length: u32, limits: KeywordsLimits) -> Result<Self, KeywordsError> {
         if !length.is_power_of_two() || length < 64 || length > limits.entries {
             return Err(KeywordsError::Size(length));
@@ -85,23 +86,23 @@ impl Keywords {
         Ok(Self::new(length.trailing_zeros()))
     }
 
-    /// True when a patch has come in whole. Until then the table says
-    /// nothing.
+    /// True when a complete patch has been received. Until then the table is
+    /// not used.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Entries that words lead to, and entries in all.
+    /// How many entries are set, and how many there are.
     #[must_use]
     pub fn filled(&self) -> (u32, u32) {
         (self.set.iter().map(|word| word.count_ones()).sum(), 1 << self.bits)
     }
 
-    /// Takes a part of a patch; true when that was the last.
+    /// Adds a part of a patch; true when it was the last.
     ///
     /// # Errors
-    /// When it does not fit; the table is of no use then.
+    /// When it does not fit; the table cannot be used any more.
     pub fn patch(
         &mut self,
         (seq, count): (u8, u8),
@@ -110,7 +111,7 @@ impl Keywords {
         data: &[u8],
     ) -> Result<bool, KeywordsError> {
         let size = (1_usize << self.bits) * usize::from(bits) / 8;
-        // Packing never makes much more of it.
+        // Compression never makes data much longer than this.
         if seq != self.next || self.patch.len() + data.len() > size + size / 8 + 64 {
             return Err(KeywordsError::Patch);
         }
@@ -140,7 +141,8 @@ impl Keywords {
         Ok(true)
     }
 
-    /// A smaller distance is a way, a larger one the loss of it.
+    /// A change towards a smaller distance sets an entry, one towards a larger
+    /// distance clears it.
     fn change(&mut self, at: usize, by: i8) {
         let mark = 1 << (at % 64);
         match by {
@@ -150,7 +152,7 @@ impl Keywords {
         }
     }
 
-    /// Lets the words of a name lead here, shortened ones too.
+    /// Sets the entries of a name's words, and of their prefixes.
     pub fn add(&mut self, name: &str) {
         for word in words(name) {
             let mut word = word.as_bytes();
@@ -165,14 +167,14 @@ impl Keywords {
         }
     }
 
-    /// The number of its entries is 2 to this.
+    /// The size of the table as a power of two.
     #[must_use]
     pub const fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Lets whatever leads to another table lead here too. One of them may have
-    /// more entries: an entry of the smaller one is a few of the larger one's.
+    /// Adds all entries of another table. Their sizes may differ: one entry of
+    /// the smaller table corresponds to several of the larger one.
     pub fn join(&mut self, other: &Self) {
         for at in (0..1_usize << other.bits).filter(|at| other.set[at / 64] >> (at % 64) & 1 != 0) {
             let (from, to) = match other.bits.checked_sub(self.bits) {
@@ -183,7 +185,7 @@ impl Keywords {
         }
     }
 
-    /// True when every word of a query could lead to something.
+    /// True when the entries of all words of a query are set.
     #[must_use]
     pub fn could_match(&self, criteria: &str) -> bool {
         words(criteria).filter(|word| word.len() >= SHORTEST).all(|word| {
@@ -192,7 +194,7 @@ impl Keywords {
         })
     }
 
-    /// The messages that bring the table to a neighbour that has none.
+    /// The messages that send the table to a neighbour that has none.
     #[must_use]
     pub fn messages(&self) -> Vec<Qrp> {
         let entries = 1_u32 << self.bits;
@@ -201,8 +203,8 @@ impl Keywords {
         out
     }
 
-    /// The messages that bring it to a neighbour that has an earlier one;
-    /// none when nothing is different.
+    /// The messages that update an earlier table of a neighbour; none when
+    /// nothing has changed.
     #[must_use]
     pub fn changes(&self, since: &Self) -> Vec<Qrp> {
         if since.bits != self.bits {
@@ -228,7 +230,7 @@ impl Keywords {
             (plain, Compressor::None)
         };
         let data = Payload::from(data);
-        // 255 parts are all there can be.
+        // There can be at most 255 parts.
         let part = PART.max(data.len().div_ceil(255));
         let count = data.len().div_ceil(part) as u8;
         let parts = (0..count).map(|seq| {

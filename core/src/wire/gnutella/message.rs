@@ -1,4 +1,4 @@
-//! A message whole, and which kinds there are.
+//! A message with its payload, and the kinds of payload.
 
 use alloc::vec::Vec;
 
@@ -10,17 +10,17 @@ use crate::id::Guid;
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// Its id; of a pong and a hit, the id of what they answer.
+    /// The message's id; for a pong or a hit, the id of what it answers.
     pub guid: Guid,
-    /// How many more links it may travel.
+    /// How many more hops it may make.
     pub ttl: u8,
-    /// How many it has.
+    /// How many hops it has made.
     pub hops: u8,
-    /// What it says.
+    /// Its payload.
     pub body: Body,
 }
 
-/// What a message says.
+/// The payload of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Each is what its type says.
 pub enum Body {
@@ -34,41 +34,41 @@ pub enum Body {
     Hit(Hit),
 }
 
-/// Why a payload makes no sense. The next message does all the same.
+/// Why a payload is invalid. The next message can be parsed nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum PayloadError {
     /// It ends too early.
     #[error("the payload ends too early")]
     Short,
-    /// It goes on where it must end.
+    /// It is longer than it may be.
     #[error("the payload goes on where it must end")]
     Long,
-    /// A text without its end.
+    /// A text that is not terminated.
     #[error("a text has no end")]
     Unterminated,
-    /// A number that is none of those allowed.
+    /// A number that is not allowed.
     #[error("an impossible number")]
     Number,
 }
 
 impl Message {
-    /// Understands what came out of a stream.
+    /// Parses the payload of a frame.
     ///
     /// # Errors
-    /// When the payload is none of its kind.
+    /// When the payload is not valid for its kind.
     pub fn parse(frame: Frame) -> Result<Self, PayloadError> {
         let Frame { header: Header { guid, ttl, hops, .. }, kind, payload } = frame;
         Ok(Self { guid, ttl, hops, body: Body::parse(kind, payload)? })
     }
 
-    /// What it is.
+    /// The kind of the message.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.body.kind()
     }
 
-    /// Bytes on the wire.
+    /// Length on the wire in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         HEADER + self.body.len()
@@ -80,7 +80,7 @@ impl Message {
         false
     }
 
-    /// Adds the bytes to others.
+    /// Appends the bytes of the message.
     pub fn write(&self, out: &mut Vec<u8>) {
         let (kind, length) = (self.kind(), self.body.len() as u32);
         let Self { guid, ttl, hops, .. } = *self;
@@ -90,7 +90,7 @@ impl Message {
         self.body.write(out);
     }
 
-    /// The bytes alone.
+    /// The bytes of the message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -98,7 +98,7 @@ impl Message {
         out
     }
 
-    /// The same in memory of its own, so that keeping it keeps nothing else.
+    /// A copy in memory of its own, so that keeping it keeps no other buffer.
     #[must_use]
     pub fn detached(&self) -> Self {
         let mut copy = self.clone();
@@ -118,10 +118,10 @@ impl Message {
 }
 
 impl Body {
-    /// Reads a payload.
+    /// Parses a payload.
     ///
     /// # Errors
-    /// When it is none of that kind.
+    /// When it is not valid for that kind.
     pub fn parse(kind: Kind, payload: Payload) -> Result<Self, PayloadError> {
         Ok(match kind {
             Kind::Ping => Self::Ping(Ping { ggep: payload }),
@@ -136,7 +136,7 @@ impl Body {
         })
     }
 
-    /// What it is.
+    /// The kind of the payload.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
@@ -152,7 +152,7 @@ impl Body {
         }
     }
 
-    /// Bytes of payload.
+    /// Length of the payload in bytes.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // A payload without bytes is nothing special.
     pub fn len(&self) -> usize {
@@ -168,7 +168,7 @@ impl Body {
         }
     }
 
-    /// Adds the payload to other bytes.
+    /// Appends the bytes of the payload.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Ping(ping) => out.extend_from_slice(&ping.ggep),

@@ -1,21 +1,21 @@
 //! Messages of the Gnutella overlay, its handshake and its streams.
 //!
-//! A header of 23 bytes, then a payload of a kind; integers are little-endian
-//! and IPv4 addresses in network order. There is no way to find the next
-//! message after a damaged one, so an impossible header ends the connection.
+//! A header of 23 bytes, then a payload of some kind; integers are
+//! little-endian and IPv4 addresses in network order. The next message cannot
+//! be found after a damaged one, so an invalid header ends the connection.
 //!
-//! A message that is passed on keeps its payload to the byte: [`Query`] and
-//! [`Hit`] are their payload, looked at through accessors.
+//! A message that is forwarded keeps its payload unchanged: [`Query`] and
+//! [`Hit`] store their payload and read it through accessors.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `header`, `frame` | the 23 bytes; messages out of a stream that is cut anywhere |
-//! | `message` | a message whole, and which kinds there are |
+//! | `header`, `frame` | the 23 bytes; frames from a stream that may be split anywhere |
+//! | `message` | a message with its payload, and the kinds of payload |
 //! | `ping`, `push`, `query`, `hit`, `qrp`, `vendor` | the payloads |
 //! | `ggep` | extension blocks, with COBS and deflate |
 //! | `plain` | the same messages without extension blocks |
 //! | `words`, `keywords` | words of a query; keyword tables and their hash |
-//! | `deflate` | deflated links |
+//! | `deflate` | compressed links |
 //! | `handshake` | the three heads before the first message |
 
 mod deflate;
@@ -64,10 +64,10 @@ pub use self::{
 /// The bytes of a payload: cheap to clone and to slice.
 pub type Payload = bytes::Bytes;
 
-/// The port servents listen on unless told otherwise.
+/// The default port of servents.
 pub(crate) const DEFAULT_PORT: u16 = 6346;
 
-/// Reads little-endian fields off the front of a payload.
+/// Reads little-endian fields from the front of a payload.
 #[derive(Debug, Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 
@@ -89,7 +89,7 @@ impl<'a> Fields<'a> {
     fn ip(&mut self) -> Result<core::net::Ipv4Addr, PayloadError> {
         self.take::<4>().map(core::net::Ipv4Addr::from)
     }
-    /// Up to the next NUL, which is taken too.
+    /// The bytes up to the next NUL, which is skipped.
     fn text(&mut self) -> Result<&'a [u8], PayloadError> {
         let end = self.0.iter().position(|b| *b == 0).ok_or(PayloadError::Unterminated)?;
         let (text, rest) = (&self.0[..end], &self.0[end + 1..]);

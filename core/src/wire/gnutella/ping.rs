@@ -6,14 +6,14 @@ use core::net::SocketAddrV4;
 
 use super::{Fields, Payload, PayloadError};
 
-/// Who is there?
+/// Asks which hosts are there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Ping {
     /// Extension blocks; usually none.
     pub ggep: Payload,
 }
 
-/// Somebody is there.
+/// Names a host that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pong {
     /// Where it listens.
@@ -55,16 +55,16 @@ impl Pong {
     }
 }
 
-/// Somebody is going (RT-11).
+/// Says goodbye (RT-11).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bye {
-    /// Why; see [`code`].
+    /// The reason; see [`code`].
     pub code: u16,
-    /// Why, in words.
+    /// The reason, in words.
     pub text: String,
 }
 
-/// Reasons to go.
+/// The reasons of a Bye.
 #[allow(missing_docs)] // Each is what its name says.
 pub mod code {
     pub const EXIT: u16 = 200;
@@ -82,7 +82,7 @@ pub mod code {
 }
 
 impl Bye {
-    /// Reads a payload; what follows the text is nobody's.
+    /// Parses a payload; what follows the text is ignored.
     ///
     /// # Errors
     /// When it is too short.
@@ -102,8 +102,8 @@ impl Bye {
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.code.to_le_bytes());
-        // A NUL of the text would end it here and have it read as something
-        // else behind.
+        // A NUL in the text would end it here, and the rest would be read as
+        // something else.
         out.extend(self.text.bytes().map(|b| if b == 0 { b' ' } else { b }));
         out.push(0);
     }

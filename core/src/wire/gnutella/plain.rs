@@ -1,5 +1,5 @@
-//! Messages without their extension blocks, for servents that did not say
-//! they read them.
+//! Messages without their extension blocks, for servents that did not announce
+//! support for them.
 
 use alloc::vec::Vec;
 
@@ -7,11 +7,11 @@ use super::hit::{GGEP_FLAG, TRAILER_FLAGS, private_blocks};
 use super::query::Extension;
 use super::{Body, Hit, Message, Payload, Query};
 
-/// What parts extensions.
+/// The separator of extensions.
 const SEPARATOR: u8 = 0x1c;
 
 impl Message {
-    /// The same without extension blocks; `None` when it has none.
+    /// A copy without extension blocks; `None` when there are none.
     #[must_use]
     pub fn without_ggep(&self) -> Option<Self> {
         let emptied = |ggep: &Payload| (!ggep.is_empty()).then(Payload::new);
@@ -47,7 +47,7 @@ fn plain_hit(hit: &Hit) -> Option<Hit> {
     let mut out = payload[..11].to_vec();
     let mut changed = false;
     for found in hit.results() {
-        // The size as it stood there, not as a block may have told it.
+        // The size in the result itself, not the one in a block.
         let small = u32::try_from(found.size).unwrap_or(u32::MAX);
         out.extend_from_slice(&found.index.0.to_le_bytes());
         out.extend_from_slice(&small.to_le_bytes());
@@ -74,8 +74,8 @@ fn plain_hit(hit: &Hit) -> Option<Hit> {
     changed.then(|| Hit::parse(out.into()).ok()).flatten()
 }
 
-/// The trailer without the blocks in its private area; `None` when it says
-/// that there are none, or they cannot be found.
+/// The trailer without the blocks in its private area; `None` when the flags
+/// say that there are none, or they cannot be found.
 fn plain_trailer(trailer: &[u8]) -> Option<Vec<u8>> {
     let (_, (at, used)) = private_blocks(trailer)?;
     let mut plain = trailer[..at].to_vec();
@@ -84,8 +84,8 @@ fn plain_trailer(trailer: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// The extensions that are none of blocks, parted as before; `None` when all
-/// of them are.
+/// The extensions that are not blocks, separated as before; `None` when there
+/// are none.
 fn texts(extensions: super::Extensions<'_>) -> Option<Vec<u8>> {
     let (mut texts, mut blocks) = (Vec::new(), false);
     for extension in extensions {

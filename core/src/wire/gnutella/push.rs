@@ -1,4 +1,4 @@
-//! A wish that somebody connects to us because we cannot to them.
+//! Asks a servent that we cannot connect to, to connect to us.
 
 use alloc::vec::Vec;
 use core::net::SocketAddrV4;
@@ -6,14 +6,14 @@ use core::net::SocketAddrV4;
 use super::{Fields, Payload, PayloadError};
 use crate::id::{FileIndex, Guid};
 
-/// Connect to `at` and offer that file (`GIV`).
+/// Asks a servent to connect to `at` and offer a file (`GIV`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Push {
-    /// Who is to do so.
+    /// The servent that is asked.
     pub servent: Guid,
-    /// What to offer, as numbered in its hit.
+    /// The file to offer, by its number in the hit.
     pub index: FileIndex,
-    /// Where to connect to.
+    /// The address to connect to.
     pub at: SocketAddrV4,
     /// Extension blocks.
     pub ggep: Payload,

@@ -1,4 +1,4 @@
-//! The two messages that carry a keyword table.
+//! The two messages that transfer a keyword table.
 
 use alloc::vec::Vec;
 
@@ -7,29 +7,29 @@ use super::{Fields, Payload, PayloadError};
 /// A part of a keyword table (RT-14).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Qrp {
-    /// An empty table begins.
+    /// Begins an empty table.
     Reset {
-        /// Its entries.
+        /// The number of its entries.
         length: u32,
-        /// What an entry holds that no word leads to.
+        /// The value of entries that no word maps to.
         infinity: u8,
     },
-    /// A part of what changes in the table.
+    /// A part of a patch to the table.
     Patch {
-        /// Which part, from 1.
+        /// The number of the part, from 1.
         seq: u8,
-        /// Of how many.
+        /// The number of parts.
         count: u8,
-        /// How all parts joined are packed.
+        /// How the concatenated parts are compressed.
         compressor: Compressor,
         /// Bits of an entry's change: 4 or 8.
         bits: u8,
-        /// The part.
+        /// The bytes of the part.
         data: Payload,
     },
 }
 
-/// How a patch is packed.
+/// How a patch is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compressor {
     /// Not at all.
@@ -42,7 +42,7 @@ impl Qrp {
     /// Reads a payload.
     ///
     /// # Errors
-    /// When it is too short, or a number is none of those allowed.
+    /// When it is too short, or a number is not allowed.
     pub fn parse(payload: &Payload) -> Result<Self, PayloadError> {
         let mut fields = Fields(payload);
         match fields.u8()? {

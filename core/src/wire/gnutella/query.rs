@@ -5,35 +5,34 @@ use alloc::vec::Vec;
 use super::{Fields, Payload, PayloadError};
 use crate::id::Sha1;
 
-/// Criteria that everything matches, for a neighbour alone (TTL 1, hops 0).
+/// Criteria that match every file, for a direct neighbour only (TTL 1, hops 0).
 pub const EVERYTHING: &str = "    ";
 
-/// What parts the extensions of a query and of a result.
+/// The separator of the extensions of a query or result.
 const SEPARATOR: u8 = 0x1c;
-/// What every list of extension blocks begins with.
+/// The first byte of every list of extension blocks.
 const GGEP: u8 = 0xc3;
 
-/// Who has something like this? The payload to the byte, looked at through
-/// accessors.
+/// A query. Keeps the payload unchanged; it is read through accessors.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
     payload: Payload,
-    /// Where the criteria end.
+    /// The end of the criteria.
     end: u32,
 }
 
-/// What a requester says of itself and wants of answers.
+/// What a requester says about itself, and wants in hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Wishes {
     /// It cannot be reached.
     pub firewalled: bool,
-    /// It reads XML.
+    /// It supports XML.
     pub xml: bool,
     /// A leaf guides the search.
     pub leaf_guided: bool,
-    /// It reads extension blocks with hashes in hits.
+    /// It supports extension blocks with hashes in hits.
     pub ggep_hashes: bool,
-    /// It takes answers out of band.
+    /// It accepts hits out of band.
     pub out_of_band: bool,
 }
 
@@ -58,10 +57,10 @@ impl Wishes {
 }
 
 impl Query {
-    /// Reads a payload.
+    /// Parses a payload.
     ///
     /// # Errors
-    /// When it is too short or the criteria have no end.
+    /// When it is too short or the criteria are not terminated.
     pub fn parse(payload: Payload) -> Result<Self, PayloadError> {
         let mut fields = Fields(&payload);
         fields.u16()?;
@@ -69,7 +68,7 @@ impl Query {
         Ok(Self { end: end as u32, payload })
     }
 
-    /// A query of ours. NULs in the criteria become blanks; `urns` ask for
+    /// A query of ours. NULs in the criteria become blanks; `urns` request
     /// files by hash.
     #[must_use]
     pub fn new(wishes: Wishes, criteria: &str, urns: &[Sha1]) -> Self {
@@ -100,36 +99,36 @@ impl Query {
         &mut self.payload
     }
 
-    /// What the requester says of itself; `None` from servents that put a
-    /// least speed there.
+    /// What the requester says about itself; `None` from servents that put a
+    /// minimum speed there.
     #[must_use]
     pub fn wishes(&self) -> Option<Wishes> {
         self.payload.first().filter(|b| *b & 0x80 != 0).map(|b| Wishes::of(*b))
     }
 
-    /// What is asked for.
+    /// The search criteria.
     #[must_use]
     pub fn criteria(&self) -> &[u8] {
         &self.payload[2..self.end as usize]
     }
 
-    /// What else it says.
+    /// The extensions.
     #[must_use]
     pub fn extensions(&self) -> Extensions<'_> {
         Extensions::of(self.extension_area())
     }
 
-    /// Their bytes.
+    /// The bytes of the extensions.
     pub(super) fn extension_area(&self) -> &[u8] {
         &self.payload[self.end as usize + 1..]
     }
 
-    /// Files asked for by hash.
+    /// The files requested by hash.
     pub fn urns(&self) -> impl Iterator<Item = Sha1> {
         self.extensions().sha1s()
     }
 
-    /// True when everything matches.
+    /// True when every file matches.
     #[must_use]
     pub fn asks_for_everything(&self) -> bool {
         self.criteria() == EVERYTHING.as_bytes()
@@ -145,17 +144,17 @@ pub enum Extension<'a> {
     Ggep(&'a [u8]),
 }
 
-/// The extensions of a query or of a result, one after the other.
+/// The extensions of a query or result, one after the other.
 #[derive(Debug, Clone)]
 pub struct Extensions<'a>(&'a [u8]);
 
 impl<'a> Extensions<'a> {
-    /// A NUL may or may not end them.
+    /// They may or may not be terminated by a NUL.
     pub(super) fn of(area: &'a [u8]) -> Self {
         Self(area.strip_suffix(&[0]).unwrap_or(area))
     }
 
-    /// The files they name by hash.
+    /// The files that they name by hash.
     pub fn sha1s(self) -> impl Iterator<Item = Sha1> + use<'a> {
         self.filter_map(|extension| match extension {
             Extension::Text(text) => Sha1::parse_urn(text),

@@ -4,18 +4,18 @@ use alloc::vec::Vec;
 
 use super::{Fields, Payload, PayloadError};
 
-/// Something between two servents, never passed on.
+/// A message between two servents, never forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Vendor {
-    /// One that all vendors agreed on.
+    /// A standard message of all vendors.
     pub standard: bool,
-    /// Whose it is, as four letters; zeros for nobody's.
+    /// The vendor code, four letters; zeros for none.
     pub vendor: [u8; 4],
-    /// Which of that vendor's.
+    /// Which of the vendor's messages it is.
     pub selector: u16,
-    /// Its version.
+    /// The version of that message.
     pub version: u16,
-    /// What it says.
+    /// Its data.
     pub data: Payload,
 }
 

@@ -1,8 +1,8 @@
-//! Words of queries and names: runs of letters and digits, in lower case.
+//! The words of queries and names: runs of letters and digits, in lower case.
 
 use alloc::string::String;
 
-/// Words shorter than this say nothing.
+/// Shorter words are ignored.
 const SHORTEST: usize = 2;
 
 /// The words of a text, in lower case.
@@ -16,8 +16,8 @@ fn lower(word: &str) -> String {
     word.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// True when every word of `criteria` is in `name`; without any, nothing
-/// matches.
+/// True when every word of `criteria` is in `name`; criteria without words
+/// match nothing.
 #[must_use]
 pub fn matches(criteria: &str, name: &str) -> bool {
     let name = lower(name);

@@ -1,10 +1,10 @@
-//! What a client takes: `Accept` (RFC 9110 §12.5.1).
+//! The media types a client accepts: `Accept` (RFC 9110 §12.5.1).
 
 use super::Headers;
 use crate::wire::scan::trim;
 
-/// How much a client wants a media type that it names itself, in thousandths;
-/// `None` when it does not name it. Ranges as `*/*` name nothing.
+/// The quality value of a media type that a client names itself, in
+/// thousandths; `None` when it does not. Ranges such as `*/*` do not count.
 #[must_use]
 pub(crate) fn weight(headers: &Headers, media: &str) -> Option<u16> {
     let each = headers.all("Accept").flat_map(|value| value.split(','));
@@ -15,8 +15,7 @@ pub(crate) fn weight(headers: &Headers, media: &str) -> Option<u16> {
     named.map(quality).max()
 }
 
-/// The `q` of the parameters behind a media type; one that cannot be read
-/// counts as none.
+/// The `q` among the parameters of a media type; 0 if it cannot be parsed.
 fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u16 {
     let value = parameters.find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -25,7 +24,7 @@ fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u16 {
     value.and_then(thousandths).unwrap_or(1_000)
 }
 
-/// `0.5` is 500: at most three digits behind the point, at most one in all.
+/// `0.5` is 500: at most three digits after the point, and at most 1 in total.
 fn thousandths(value: &str) -> Option<u16> {
     let (whole, part) = value.split_once('.').unwrap_or((value, ""));
     let digits = part.len() <= 3 && part.bytes().all(|b| b.is_ascii_digit());

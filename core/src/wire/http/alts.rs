@@ -1,4 +1,4 @@
-//! Alternate locations: where else a file can be had.
+//! Alternate locations: other sources of a file.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -6,20 +6,20 @@ use core::fmt;
 use crate::wire::scan::trim;
 use core::net::{IpAddr, SocketAddr};
 
-/// The port of a servent that does not name one.
+/// The default port of servents.
 pub(crate) const DEFAULT_PORT: u16 = 6346;
 
-/// The list of `X-Alt` (who has the file) or `X-NAlt` (who no longer does).
+/// The list in `X-Alt` (who has the file) or `X-NAlt` (who no longer has it).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Alts(pub Vec<SocketAddr>);
 
 impl Alts {
-    /// The most addresses read from one list; more are passed over.
+    /// Maximum number of addresses read from one list; more are ignored.
     pub(crate) const MOST: usize = 64;
 
-    /// Reads `ip[:port],…`. Pieces that are no address are passed over, and
-    /// so are doubles. Whether to connect anywhere is for the reader to
-    /// decide: this is a stranger's word.
+    /// Parses `ip[:port],…`. Invalid addresses and duplicates are ignored.
+    /// Whether to connect anywhere is for the caller to decide: the list comes
+    /// from a stranger.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut out = Vec::new();
@@ -33,8 +33,8 @@ impl Alts {
     }
 }
 
-/// One address, with the default port when it names none; port 0 is no address.
-/// An IPv4-mapped IPv6 address becomes the IPv4 address in it, so that no address
+/// One address, with the default port if it has none; port 0 is invalid. An
+/// IPv4-mapped IPv6 address becomes the IPv4 address in it, so that no address
 /// has two names.
 fn address(text: &str) -> Option<SocketAddr> {
     let at = match text.parse::<SocketAddr>() {

@@ -1,4 +1,4 @@
-//! Bodies in chunks (RFC 9112 §7.1).
+//! Chunked bodies (RFC 9112 §7.1).
 
 use alloc::vec::Vec;
 
@@ -6,15 +6,14 @@ use httparse::{Status, parse_chunk_size};
 
 use crate::wire::scan::find;
 
-/// The longest line of a chunk's size, and the most that may stand behind the
-/// last chunk.
+/// Maximum length of a chunk size line, and of what may follow the last chunk.
 const LINE: usize = 256;
 
-/// It is no body in chunks, or a longer one than is wanted.
+/// The body is not chunked correctly, or is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotChunked;
 
-/// Takes a body out of its chunks as they come.
+/// Decodes a chunked body as it is received.
 ///
 /// ```
 /// use servent_core::wire::http::Chunks;
@@ -26,42 +25,42 @@ pub struct NotChunked;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Chunks {
-    /// Bytes the body may still have.
+    /// How many more bytes the body may have.
     room: u64,
     next: Next,
-    /// What there is of the line that comes.
+    /// The part of the current line received so far.
     line: Vec<u8>,
 }
 
-/// What comes next.
+/// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Size,
     Data(u64),
     EndOfData,
-    /// So many bytes have stood behind the last chunk.
+    /// The trailer, of which so many bytes were received.
     Trailer(usize),
     Nothing,
 }
 
 impl Chunks {
-    /// Of a body of at most so many bytes.
+    /// A decoder for a body of at most `most` bytes.
     #[must_use]
     pub const fn new(most: u64) -> Self {
         Self { room: most, next: Next::Size, line: Vec::new() }
     }
 
-    /// True when the body is whole.
+    /// True when the body is complete.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.next == Next::Nothing
     }
 
-    /// Adds to `body` what these bytes have of it; how many of them belong to
-    /// it, which are all of them unless it is over.
+    /// Decodes bytes and appends the body's to `body`. Returns how many bytes
+    /// belonged to the chunked body, which is all of them unless it has ended.
     ///
     /// # Errors
-    /// They are something else.
+    /// When they are not chunked correctly, or the body gets too long.
     pub fn feed(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<usize, NotChunked> {
         let mut at = 0;
         while at < bytes.len() && !self.is_over() {
@@ -80,7 +79,7 @@ impl Chunks {
         Ok(at)
     }
 
-    /// Reads on in a line; how many bytes of it there were.
+    /// Continues a line; returns how many bytes belonged to it.
     fn line(&mut self, bytes: &[u8]) -> Result<usize, NotChunked> {
         let end = find(b'\n', bytes);
         let part = &bytes[..end.map_or(bytes.len(), |end| end + 1)];
@@ -97,7 +96,7 @@ impl Chunks {
         Ok(part.len())
     }
 
-    /// What comes after a line.
+    /// What is expected after a line.
     fn after(&mut self, line: &[u8]) -> Result<Next, NotChunked> {
         let empty = matches!(line, b"\r\n" | b"\n");
         match self.next {
@@ -119,11 +118,11 @@ impl Chunks {
     }
 }
 
-/// A small body of at most `most` bytes out of its chunks, and how many bytes
-/// these took; `None` when more must come first.
+/// Decodes a small body of at most `most` bytes; returns it and how many bytes
+/// it took, or `None` when it is not complete.
 ///
 /// # Errors
-/// What came in is something else.
+/// When it is not chunked correctly, or too long.
 pub fn chunks(bytes: &[u8], most: usize) -> Result<Option<(Vec<u8>, usize)>, NotChunked> {
     let (mut chunks, mut body) = (Chunks::new(most as u64), Vec::new());
     let used = chunks.feed(bytes, &mut body)?;

@@ -1,25 +1,25 @@
-//! Dates as HTTP writes them (RFC 9110 §5.6.7).
+//! HTTP dates (RFC 9110 §5.6.7).
 
 use core::fmt;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 
-/// Whole seconds since the Unix epoch, which is all that HTTP knows.
+/// Whole seconds since the Unix epoch, the resolution of HTTP.
 ///
-/// Written and read in the form of today; nobody has sent the two older ones
+/// Written and parsed in the current format; nobody has sent the two older ones
 /// for decades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpDate(u64);
 
 impl HttpDate {
-    /// That many seconds after the epoch.
+    /// So many seconds after the epoch.
     #[must_use]
     pub const fn from_unix(seconds: u64) -> Self {
         Self(seconds)
     }
 
-    /// The day and the minute, in UTC, as tables have them: `1994-11-06 08:49`.
+    /// Day and minute in UTC, as in tables: `1994-11-06 08:49`.
     #[must_use]
     pub fn day_and_time(self) -> impl fmt::Display {
         let latest = Timestamp::MAX.as_second();
@@ -28,7 +28,7 @@ impl HttpDate {
         at.strftime("%Y-%m-%d %H:%M")
     }
 
-    /// Reads one; `None` for anything else.
+    /// Parses a date; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let at = DateTimeParser::new().parse_timestamp(text.trim_ascii()).ok()?;
@@ -38,7 +38,7 @@ impl HttpDate {
 
 impl fmt::Display for HttpDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Later than any date there is a form for is as late as there is one.
+        // Later dates than the format has are shown as the last one.
         let latest = Timestamp::MAX.as_second();
         let second = i64::try_from(self.0).unwrap_or(latest).min(latest);
         let at = Timestamp::from_second(second).map_err(|_| fmt::Error)?;

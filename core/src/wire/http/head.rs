@@ -1,5 +1,5 @@
-//! Heads: the first line by hand, because file names with blanks stand in it
-//! unescaped, and the fields with `httparse`.
+//! Heads: the first line is parsed by hand, because file names in it may have
+//! unescaped blanks; the fields are parsed with `httparse`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,16 +12,16 @@ use thiserror::Error;
 use super::Headers;
 use crate::wire::scan::{find, is_plain, split_once, trim};
 
-/// How large a head may be.
+/// The maximum size of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HeadLimits {
-    /// Bytes in all, the empty line at the end included.
+    /// Bytes in total, including the empty line at the end.
     pub bytes: u32,
-    /// Lines in all: the first one, the fields, and empty lines before them.
+    /// Lines in total: the first one, the fields, and empty lines before them.
     pub lines: u32,
 }
 
-/// Why a head cannot be read. Every one of them is the peer's fault.
+/// Why a head cannot be parsed. It is always the peer's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HeadError {
@@ -37,28 +37,28 @@ pub enum HeadError {
     /// A version of HTTP that is neither 1.0 nor 1.1.
     #[error("the version of HTTP is not 1.0 or 1.1")]
     Version,
-    /// The fields cannot be told apart.
+    /// The fields are malformed.
     #[error("the header fields are malformed")]
     Fields,
 }
 
-/// The version a peer speaks.
+/// The HTTP version of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// A connection ends with its reply unless both sides say otherwise.
+    /// The connection ends with the reply unless both sides say otherwise.
     Http10,
-    /// A connection lasts until somebody says `close`.
+    /// The connection is kept until one side says `close`.
     Http11,
 }
 
-/// What a request wants done.
+/// The method of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// The file.
+    /// `GET`.
     Get,
-    /// What would be said about it.
+    /// `HEAD`.
     Head,
-    /// Anything else, which we refuse.
+    /// Any other method, which we refuse.
     Other(String),
 }
 
@@ -78,9 +78,9 @@ pub enum Method {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestHead {
-    /// What is wanted.
+    /// The method.
     pub method: Method,
-    /// Of what, as it stood in the request line.
+    /// The target, as in the request line.
     pub target: String,
     /// The client's version.
     pub version: Version,
@@ -95,20 +95,20 @@ pub struct ResponseHead {
     pub version: Version,
     /// The status, 100 to 999.
     pub status: u16,
-    /// The text behind it; means nothing.
+    /// The reason phrase; it has no meaning.
     pub reason: String,
     /// The fields.
     pub headers: Headers,
 }
 
 impl RequestHead {
-    /// Reads a request head from the front of `bytes`; also says how many
-    /// bytes it took. `None` means there must be more bytes. Two readers of one
-    /// request must not see two: whatever is not as RFC 9112 wants it is
-    /// refused, except for blanks in the target and values over several lines.
+    /// Parses a request head from the front of `bytes`; also returns its
+    /// length. `None` means that more bytes are needed. Two parsers must not
+    /// see two different requests: whatever violates RFC 9112 is refused,
+    /// except blanks in the target and folded values.
     ///
     /// # Errors
-    /// When no further bytes could make it a head within `limits`.
+    /// When no further bytes could make it a valid head within `limits`.
     pub fn parse(bytes: &[u8], limits: &HeadLimits) -> Result<Option<(Self, usize)>, HeadError> {
         let Some(frame) = frame(bytes, limits)? else { return Ok(None) };
         let (method, target, version) = request_line(frame.first)?;
@@ -119,8 +119,8 @@ impl RequestHead {
         Ok(Some((Self { method, target, version, headers }, frame.used)))
     }
 
-    /// True when it names the host it is for once, as RFC 9112 §3.2 wants it;
-    /// version 1.0 need not.
+    /// True when it has exactly one `Host`, as RFC 9112 §3.2 requires; version
+    /// 1.0 may have none.
     #[must_use]
     pub fn names_one_host(&self) -> bool {
         match self.headers.all("Host").count() {
@@ -129,7 +129,7 @@ impl RequestHead {
         }
     }
 
-    /// True when the client wants to go on using the connection.
+    /// True when the client wants to keep the connection.
     #[must_use]
     pub fn keep_alive(&self) -> bool {
         keep_alive(self.version, &self.headers)
@@ -137,11 +137,11 @@ impl RequestHead {
 }
 
 impl ResponseHead {
-    /// Reads a response head from the front of `bytes`; also says how many
-    /// bytes it took. `None` means there must be more bytes.
+    /// Parses a response head from the front of `bytes`; also returns its
+    /// length. `None` means that more bytes are needed.
     ///
     /// # Errors
-    /// When no further bytes could make it a head within `limits`.
+    /// When no further bytes could make it a valid head within `limits`.
     pub fn parse(bytes: &[u8], limits: &HeadLimits) -> Result<Option<(Self, usize)>, HeadError> {
         let Some(frame) = frame(bytes, limits)? else { return Ok(None) };
         let (version, status, reason) = status_line(frame.first)?;
@@ -155,8 +155,8 @@ impl ResponseHead {
         keep_alive(self.version, &self.headers)
     }
 
-    /// How many bytes of body follow; `None` when that is not told, not a
-    /// number, or told twice and differently.
+    /// The length of the body; `None` when it is missing, not a number, or
+    /// given twice with different values.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
         let mut told = self.headers.all("Content-Length").map(|v| decimal(trim(v)));
@@ -165,10 +165,10 @@ impl ResponseHead {
     }
 }
 
-/// A head cut out of the bytes, not yet understood.
+/// A head split into parts that are not parsed yet.
 struct Frame<'a> {
     first: &'a [u8],
-    /// The fields and the empty line.
+    /// The fields and the final empty line.
     fields: &'a [u8],
     lines: usize,
     used: usize,
@@ -198,8 +198,8 @@ fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<Frame<'a>>, 
     if bytes.len() >= most { Err(HeadError::TooLong) } else { Ok(None) }
 }
 
-/// A head of any protocol that is written like HTTP: its first line, its
-/// fields, and how many bytes it took.
+/// The head of any protocol with the syntax of HTTP: its first line, its
+/// fields, and its length.
 pub(in crate::wire) fn split_head(
     bytes: &[u8],
     limits: &HeadLimits,
@@ -209,8 +209,8 @@ pub(in crate::wire) fn split_head(
     Ok(Some((first, fields(frame.fields, frame.lines)?, frame.used)))
 }
 
-/// `METHOD target HTTP/1.x`. The target may hold blanks, so the line is split
-/// at its first blank and at its last ` HTTP/`.
+/// `METHOD target HTTP/1.x`. The target may contain blanks, so the line is
+/// split at its first blank and at its last ` HTTP/`.
 fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
     if !is_plain(line) && line.iter().any(|&b| b < b' ' || b == 0x7f) {
         return Err(HeadError::FirstLine);
@@ -231,7 +231,7 @@ fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
     Ok((method, target.into(), version))
 }
 
-/// `HTTP/1.x 503 any text`; the oldest servents leave the version out.
+/// `HTTP/1.x 503 any text`; the oldest servents omit the version.
 fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
     let line = text(line);
     let (protocol, rest) = split_once(&line, b' ').ok_or(HeadError::FirstLine)?;
@@ -245,7 +245,7 @@ fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
     Ok((version, status, reason.trim_ascii().into()))
 }
 
-/// `HTTP/1.x`. Every minor version above 0 can be answered as 1.1.
+/// `HTTP/1.x`. Every minor version above 0 is treated as 1.1.
 fn version(text: &str) -> Result<Version, HeadError> {
     let number = text.strip_prefix("HTTP/").ok_or(HeadError::FirstLine)?;
     match split_once(number, b'.').map(|(major, minor)| (decimal(major), decimal(minor))) {
@@ -255,13 +255,14 @@ fn version(text: &str) -> Result<Version, HeadError> {
     }
 }
 
-/// Text, with a mark in place of whatever is none. A whole look first: the
-/// standard library's lossy reading is slow on what needs no repair.
+/// The bytes as text, with replacement characters for what is not UTF-8. Valid
+/// text is checked for first: the standard library's lossy conversion is slow
+/// on it.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     core::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Reads the fields. Nearly every block is flawless and read as it stands.
+/// Parses the fields. Nearly every block is flawless and takes the fast path.
 fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     let mut room = [EMPTY_HEADER; 32];
     match httparse::parse_headers(block, &mut room) {
@@ -270,7 +271,7 @@ fn fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     }
 }
 
-/// True when every line ends with CR and LF, and neither stands alone (RFC 9112
+/// True when every line ends with CR LF, and neither occurs alone (RFC 9112
 /// §2.2).
 fn ends_are_whole(head: &[u8]) -> bool {
     let alone = |(at, byte): (usize, &u8)| match byte {
@@ -281,21 +282,21 @@ fn ends_are_whole(head: &[u8]) -> bool {
     !head.iter().enumerate().any(alone)
 }
 
-/// Reads the fields of a request: without a blank before a colon or the first
-/// name, and none that is no field (RFC 9112 §5).
+/// Parses the fields of a request strictly: no blank before a colon or the
+/// first name, and no line that is not a field (RFC 9112 §5).
 fn strict_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     let mut room = [EMPTY_HEADER; 32];
     if let Ok(Status::Complete((_, fields))) = httparse::parse_headers(block, &mut room) {
         return Ok(collect(fields, block.len()));
     }
-    // Very many of them, or values over several lines.
+    // Very many fields, or folded values.
     let mut config = ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
     behind_a_first_line(&config, block, lines)
 }
 
-/// Reads fields that are folded, badly spaced or very many. `httparse` takes
-/// those only behind a first line. Lines that are no field are passed over.
+/// Parses fields that are folded, badly spaced or very many. `httparse` accepts
+/// those only after a first line. Lines that are not fields are ignored.
 fn flawed_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     let mut config = ParserConfig::default();
     config
@@ -306,7 +307,7 @@ fn flawed_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     behind_a_first_line(&config, block, lines)
 }
 
-/// Reads fields as those of a response, behind a constant first line.
+/// Parses fields as those of a response, after a constant first line.
 fn behind_a_first_line(
     config: &ParserConfig,
     block: &[u8],
@@ -335,7 +336,7 @@ fn collect(fields: &[httparse::Header<'_>], bytes: usize) -> Headers {
     })
 }
 
-/// Joins the lines of a folded value with one blank.
+/// Joins the lines of a folded value with single blanks.
 fn unfold(value: &str) -> Cow<'_, str> {
     if find(b'\n', value.as_bytes()).is_none() {
         return Cow::Borrowed(value);
@@ -363,7 +364,7 @@ const fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'!' | b'~' | b'+' | b'*')
 }
 
-/// A number of decimal digits and nothing else.
+/// A number of decimal digits only.
 pub(in crate::wire) fn decimal(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -1,39 +1,39 @@
-//! The fields of a head, in the order they came.
+//! The header fields of a head, in order.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::wire::scan::{find, trim};
 
-/// Header fields. Names are compared without regard to case; a name may
-/// occur several times.
+/// Header fields. Names are compared case-insensitively; a name may occur
+/// several times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Headers {
-    /// Names and values, one after the other: two allocations for a head
-    /// instead of two for every field.
+    /// All names and values in one text: two allocations for a head instead of
+    /// two for every field.
     text: String,
     fields: Vec<Field>,
 }
 
-/// Where a field stands in the text.
+/// The position of a field in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Field {
     name: u32,
     name_end: u32,
     end: u32,
-    /// Of its name.
+    /// The mark of its name.
     mark: u32,
 }
 
-/// What tells most names apart at one look: length, first and last letter.
+/// A hash that distinguishes most names: length, first and last letter.
 fn mark(name: &[u8]) -> u32 {
     let letter = |b: Option<&u8>| u32::from(b.map_or(0, u8::to_ascii_lowercase));
     (name.len() as u32) << 16 | letter(name.first()) << 8 | letter(name.last())
 }
 
 impl Headers {
-    /// Fields whose values are neither folded nor anything but text, in about
-    /// so many bytes. They are looked at all together, which is cheaper.
+    /// Fields whose values are neither folded nor invalid UTF-8, of about so
+    /// many bytes in total. They are validated all at once, which is cheaper.
     pub(super) fn whole<'a>(
         fields: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>,
         bytes: usize,
@@ -50,12 +50,12 @@ impl Headers {
         if find(b'\n', &text).is_some() {
             return None;
         }
-        // A name is ASCII and never empty: no character can begin in one field
-        // and end in another.
+        // A name is ASCII and never empty, so no character can begin in one
+        // field and end in another.
         Some(Self { text: String::from_utf8(text).ok()?, fields: places })
     }
 
-    /// Adds a field after the others.
+    /// Appends a field.
     pub fn push(&mut self, name: &str, value: &str) {
         let (start, mark) = (self.text.len() as u32, mark(name.as_bytes()));
         self.text.push_str(name);
@@ -65,13 +65,13 @@ impl Headers {
         self.fields.push(Field { name: start, name_end, end, mark });
     }
 
-    /// The first value of a name.
+    /// The first value of a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// Every value of a name, in order.
+    /// All values of a field, in order.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         let wanted = mark(name.as_bytes());
         let alike = self.fields.iter().filter(move |field| field.mark == wanted);
@@ -87,8 +87,8 @@ impl Headers {
         (&self.text[name as usize..name_end], &self.text[name_end..end as usize])
     }
 
-    /// Every value of a name in one list, with commas between; empty when
-    /// there is none.
+    /// All values of a field as one comma-separated list; empty when there are
+    /// none.
     #[must_use]
     pub fn joined(&self, name: &str) -> String {
         let mut out = String::new();
@@ -101,8 +101,8 @@ impl Headers {
         out
     }
 
-    /// True when a comma-separated list of that name holds `token`, in any
-    /// case.
+    /// True when the comma-separated list of a field contains `token`,
+    /// case-insensitively.
     #[must_use]
     pub fn lists(&self, name: &str, token: &str) -> bool {
         self.all(name).flat_map(|v| v.split(',')).any(|t| trim(t).eq_ignore_ascii_case(token))
@@ -119,7 +119,7 @@ impl Headers {
         self.fields.len()
     }
 
-    /// True when there is no field.
+    /// True when there are no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()

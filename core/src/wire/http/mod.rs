@@ -1,10 +1,10 @@
-//! Heads of HTTP requests and responses, and the headers of file sharing
-//! that are not about queueing.
+//! Heads of HTTP requests and responses, and the file-sharing headers that are
+//! not about queueing.
 //!
-//! Peers in the field fold headers, repeat them and leave blanks in request
-//! lines; servers also end lines with a bare LF. All of that is read, but a
-//! request that two readers could read as two is refused (RFC 9112); what is
-//! written is plain HTTP/1.1.
+//! Deployed peers fold headers, repeat them, and leave blanks in request lines;
+//! servers also end lines with a bare LF. All of that is accepted, but a
+//! request that two parsers could understand differently is refused (RFC 9112);
+//! what we write is plain HTTP/1.1.
 
 mod accept;
 mod alts;

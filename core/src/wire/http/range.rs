@@ -1,5 +1,5 @@
-//! Ranges of bytes. Inside they are half-open, `start..end`; on the wire the
-//! last byte is named.
+//! Byte ranges. In code they are half-open, `start..end`; on the wire the last
+//! byte is included.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,7 +7,7 @@ use core::fmt;
 use super::head::decimal;
 use crate::wire::scan::trim;
 
-/// What `Range` asks for.
+/// The range a `Range` header requests.
 ///
 /// ```
 /// use servent_core::wire::http::RangeSpec;
@@ -26,8 +26,8 @@ pub enum RangeSpec {
 }
 
 impl RangeSpec {
-    /// Reads `bytes=…`. Several ranges at once, another unit and nonsense
-    /// are `None`: the header is then to be ignored (RFC 9110 §14.2).
+    /// Parses `bytes=…`. Several ranges, other units and malformed values are
+    /// `None`: the header is then ignored (RFC 9110 §14.2).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (first, last) = unit(text)?.split_once('-')?;
@@ -43,8 +43,8 @@ impl RangeSpec {
         }
     }
 
-    /// The bytes `start..end` of a file of that size; `None` when there are
-    /// none, which is a 416.
+    /// The range `start..end` in a file of that size; `None` when it is empty,
+    /// which means 416.
     #[must_use]
     pub fn resolve(self, size: u64) -> Option<(u64, u64)> {
         let (start, end) = match self {
@@ -66,18 +66,18 @@ impl fmt::Display for RangeSpec {
     }
 }
 
-/// What `Content-Range` says of a reply.
+/// The value of `Content-Range` in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentRange {
-    /// The bytes that follow, `start..end`; `None` in a 416.
+    /// The range that follows, `start..end`; `None` in a 416.
     pub range: Option<(u64, u64)>,
-    /// The size of the whole file, when told.
+    /// The size of the whole file, if told.
     pub size: Option<u64>,
 }
 
 impl ContentRange {
-    /// Reads `bytes a-b/size`; Shareaza writes `bytes=a-b/size`. `a-b` and
-    /// `size` may be `*`. A range that ends behind the size is `None`.
+    /// Parses `bytes a-b/size`; Shareaza writes `bytes=a-b/size`. `a-b` and
+    /// `size` may be `*`. A range beyond the size is `None`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (range, size) = unit(text)?.split_once('/')?;
@@ -114,12 +114,13 @@ impl fmt::Display for ContentRange {
     }
 }
 
-/// What `X-Available-Ranges` says of a partial file: the bytes a source has.
+/// The value of `X-Available-Ranges` for a partial file: the bytes a source
+/// has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AvailableRanges(Vec<(u64, u64)>);
 
 impl AvailableRanges {
-    /// The most ranges read from one header; more are passed over.
+    /// Maximum number of ranges read from one header; more are ignored.
     pub(crate) const MOST: usize = 256;
 
     /// From ranges `start..end` in any order.
@@ -137,8 +138,8 @@ impl AvailableRanges {
         Self(merged)
     }
 
-    /// Reads `bytes 0-10,20-30`. Pieces that are no range are passed over;
-    /// `None` when the unit is missing.
+    /// Parses `bytes 0-10,20-30`. Invalid ranges are ignored; `None` when the
+    /// unit is missing.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let pieces = unit(text)?.split(',').take(Self::MOST).filter_map(|piece| {
@@ -148,7 +149,7 @@ impl AvailableRanges {
         Some(Self::new(pieces.collect()))
     }
 
-    /// The ranges `start..end`, sorted and apart.
+    /// The ranges `start..end`, sorted and disjoint.
     #[must_use]
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.0
@@ -166,7 +167,7 @@ impl fmt::Display for AvailableRanges {
     }
 }
 
-/// What stands behind the unit `bytes` and its `=` or blank.
+/// What follows the unit `bytes` and its `=` or blank.
 fn unit(text: &str) -> Option<&str> {
     let (unit, rest) = trim(text).split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") || !rest.starts_with([' ', '=', '\t']) {

@@ -1,4 +1,4 @@
-//! What a request line names.
+//! The targets of requests.
 
 use alloc::string::String;
 use core::fmt;
@@ -9,40 +9,40 @@ use crate::id::{FileIndex, Guid, Sha1};
 use crate::wire::percent::{path as escaped, unescape};
 use crate::wire::scan::trim;
 
-/// A request target, understood.
+/// A parsed request target.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// `/get/<index>/<name>`. The name is decoded and must not be used as a
-    /// path: it is only good for comparing.
+    /// `/get/<index>/<name>`. The name is decoded and must never be used as a
+    /// path, only be compared.
     File {
-        /// The number of the file at that servent.
+        /// The number of the file at the server.
         index: FileIndex,
-        /// Its name there.
+        /// The name of the file there.
         name: String,
     },
     /// `/uri-res/N2R?urn:sha1:<32 base-32 digits>`.
     Urn(Sha1),
     /// `/uri-res/N2X?urn:sha1:<32 base-32 digits>`: the hash tree of that file.
     Tree(Sha1),
-    /// `/`, with what stands behind its `?`.
+    /// `/`, with its query.
     Root {
         /// Without the `?`; empty when there is none.
         query: String,
     },
     /// `/gnutella/push-proxy?ServerId=…`: a servent that cannot be reached is
-    /// to connect to whoever asks.
+    /// to connect to the client.
     Push {
-        /// Who; `None` when that cannot be read.
+        /// The servent; `None` when its id cannot be parsed.
         servent: Option<Guid>,
-        /// The number of the file it is to offer, 0 when none is named.
+        /// The number of the file it is to offer; 0 when none is named.
         index: FileIndex,
     },
-    /// Any other path. It must not be used as one of the file system: it is
-    /// only good for looking up what is shared under that name.
+    /// Any other path. It must never be used as a path of the file system, only
+    /// to look up what is shared under that name.
     Path {
-        /// Decoded, without the slash it begins with.
+        /// Decoded, without the leading slash.
         path: String,
-        /// What stands behind the `?`.
+        /// The query, without the `?`.
         query: String,
     },
     /// Anything else.
@@ -50,7 +50,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads a target in origin form, or in absolute form whatever the host.
+    /// Parses a target in origin form, or in absolute form with any host.
     #[must_use]
     pub fn parse(target: &str) -> Self {
         let path = origin(trim(target));
@@ -62,8 +62,7 @@ impl Target {
             .unwrap_or(Self::Other)
     }
 
-    /// The path of a target, decoded, without the slash it begins with and
-    /// without its query.
+    /// The path of a target, decoded, without its leading slash and its query.
     #[must_use]
     pub fn path_of(target: &str) -> Option<String> {
         let path = origin(trim(target)).strip_prefix('/')?;
@@ -143,7 +142,7 @@ fn id(digits: &[u8]) -> Option<Guid> {
     Guid::parse(digits).or_else(|| bytes().map(Guid))
 }
 
-/// Cuts scheme and host off a target in absolute form.
+/// Removes scheme and host from a target in absolute form.
 fn origin(target: &str) -> &str {
     match after(target, "http://") {
         Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
@@ -151,7 +150,7 @@ fn origin(target: &str) -> &str {
     }
 }
 
-/// What follows a prefix, which may be in any case.
+/// What follows a prefix, which is compared case-insensitively.
 fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)

@@ -1,4 +1,4 @@
-//! Writes heads, and nothing but heads: a value can never end its line.
+//! Writes heads. No value can end its line.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,14 +6,14 @@ use core::fmt::{Display, Write as _};
 
 use crate::wire::scan::{find, is_plain};
 
-/// Bytes that hold nearly every head we write.
+/// A capacity that is enough for nearly every head we write.
 const USUAL: usize = 512;
 
 /// Builds the head of a request or a response.
 ///
-/// Control characters in anything it is given, line ends above all, become
-/// blanks (in a request target `%20`), so that a peer's text that we repeat
-/// cannot add fields or replies of its own.
+/// Control characters in any argument, above all line ends, become blanks (in a
+/// request target `%20`), so that a peer's text that we repeat cannot add
+/// fields or replies.
 ///
 /// ```
 /// use servent_core::wire::http::HeadWriter;
@@ -46,7 +46,7 @@ impl HeadWriter {
         head
     }
 
-    /// Begins a head of another protocol that is written like HTTP.
+    /// Begins a head of another protocol with the syntax of HTTP.
     #[must_use]
     pub fn first_line(line: &str) -> Self {
         let mut head = Self { text: String::with_capacity(USUAL) };
@@ -65,13 +65,13 @@ impl HeadWriter {
         head
     }
 
-    /// Adds a field.
+    /// Appends a field.
     pub fn header(&mut self, name: &str, value: impl Display) -> &mut Self {
         self.field(name, &value);
         self
     }
 
-    /// The bytes, with the empty line at the end.
+    /// The bytes, with the final empty line.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.text.push_str("\r\n");
@@ -83,8 +83,8 @@ impl HeadWriter {
         self.text.push_str(name);
         self.text.push_str(": ");
         let to = self.text.len();
-        // A `String` takes everything; only a `Display` that fails by itself
-        // could fail here, and then the value simply ends early.
+        // Writing to a `String` cannot fail; if a `Display` fails by itself,
+        // the value simply ends early.
         let _ = write!(self.text, "{value}");
         if !is_plain(&self.text.as_bytes()[from..]) {
             let value = self.text.split_off(to);
@@ -103,7 +103,7 @@ impl HeadWriter {
     }
 
     /// Replaces the control characters in what was written last. There are
-    /// hardly ever any.
+    /// rarely any.
     fn clean(&mut self, from: usize, instead: &str) {
         if is_plain(&self.text.as_bytes()[from..]) {
             return;

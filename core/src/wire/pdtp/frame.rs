@@ -1,17 +1,17 @@
-//! Frames: a length and so many bytes.
+//! Frames: a length, and so many bytes.
 
 use alloc::vec::Vec;
 
 use super::{Limits, Message, print};
 
-/// Bytes a frame can have behind its length.
+/// Maximum bytes of a frame after its length.
 const MOST: usize = u16::MAX as usize;
 
-/// Why no further frame can be found in a stream.
+/// Why a stream cannot be split any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// A frame of no bytes holds no message.
+    /// An empty frame, which cannot hold a message.
     #[error("an empty frame")]
     Empty,
     /// The frame is longer than agreed.
@@ -19,7 +19,7 @@ pub enum FrameError {
     TooLong(usize),
 }
 
-/// Cuts a stream into frames. Holds at most one unfinished frame.
+/// Splits a stream into frames. Keeps at most one incomplete frame.
 ///
 /// ```
 /// use servent_core::wire::pdtp::{self, Limits, Message, Reader};
@@ -46,16 +46,17 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Frames of at most so many bytes.
+    /// A reader for frames of at most `most` bytes.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { kept: Vec::new(), most }
     }
 
-    /// Takes what arrived and gives each whole frame to `each`, in order.
+    /// Adds received bytes, and passes each complete frame to `each`, in order.
     ///
     /// # Errors
-    /// A frame that is empty or too long; the stream is of no use after it.
+    /// When a frame is empty or too long; the stream cannot be used any
+    /// further.
     pub fn take(&mut self, mut data: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), FrameError> {
         loop {
             let wanted = self.wanted()?;
@@ -75,7 +76,7 @@ impl Reader {
         }
     }
 
-    /// How long the frame that is being read will be with its length.
+    /// The length of the frame being read, including its length field.
     fn wanted(&self) -> Result<usize, FrameError> {
         let Some((head, _)) = self.kept.split_first_chunk::<2>() else { return Ok(2) };
         match usize::from(u16::from_be_bytes(*head)) {
@@ -86,16 +87,16 @@ impl Reader {
     }
 }
 
-/// Writes messages as frames: one each, or as many in a frame as go in and
-/// may stand in one (the default of [`Limits::messages`]) when the other side
-/// understands that (`merge`). Returns the number of frames.
+/// Writes messages as frames: one in each, or, when the other side supports
+/// `merge`, as many as fit and are allowed in one (the default of
+/// [`Limits::messages`]). Returns the number of frames.
 pub fn encode(messages: &[Message], merge: bool, into: &mut Vec<u8>) -> u32 {
     let most = Limits::default().messages;
     let (mut frames, mut joined) = (0, 0);
     let mut body = Vec::new();
     for message in messages {
         let text = print::message(message);
-        // A list of its own: `[` and `]` are 2 of its bytes, a comma is 1.
+        // In a list of its own: `[` and `]` take 2 bytes, a comma 1.
         let joins = merge && joined < most && body.len() + text.len() < MOST;
         if !joins && !body.is_empty() {
             frames += finish(&mut body, into);
@@ -108,7 +109,7 @@ pub fn encode(messages: &[Message], merge: bool, into: &mut Vec<u8>) -> u32 {
     frames + finish(&mut body, into)
 }
 
-/// Closes a frame's list and puts the length before it.
+/// Closes the list of a frame and writes the length before it.
 fn finish(body: &mut Vec<u8>, into: &mut Vec<u8>) -> u32 {
     if body.is_empty() {
         return 0;

@@ -1,9 +1,9 @@
-//! PDTP version 2: how clients and the coordinator of a swarm talk.
+//! PDTP version 2: the protocol between clients and the coordinator of a swarm.
 //!
 //! A frame is a big-endian `u16` and so many bytes of JSON, the list
-//! `["type", {arguments}]`. Between peers the pieces themselves travel by HTTP;
-//! [`peer`] has the heads that go with them. What is ours and not of the
-//! published version stands in `docs/wire-pdtp.md` under "Extensions".
+//! `["type", {arguments}]`. Pieces are transferred between peers by HTTP; [`peer`] has
+//! the heads for that. Additions of ours to the published version are described
+//! in `docs/wire-pdtp.md` under "Extensions".
 
 mod frame;
 mod parse;
@@ -29,24 +29,24 @@ pub(crate) use self::url::url_from;
 #[doc(hidden)]
 pub use self::url::{target_of, url_of};
 
-/// The port the coordinator listens on unless told otherwise.
+/// The default port of the coordinator.
 #[doc(hidden)]
 pub const PORT: u16 = 6086;
 
-/// Texts of one message, shared by whoever keeps them.
+/// The texts of a message, shared by all that keep them.
 pub type Text = Arc<str>;
 
-/// What a message may have at most. The frame itself ends at 65 535 bytes.
+/// The limits of a message. A frame has at most 65 535 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Bytes of a client's id; the protocol says fewer than 4 096.
+    /// Bytes of a client's id; the protocol requires fewer than 4 096.
     pub id: u32,
     /// Bytes of a URL.
     pub url: u32,
     /// Messages in one frame.
     pub messages: u32,
-    /// Bytes of a sentence for people; longer ones are cut.
+    /// Bytes of a sentence for people; longer ones are truncated.
     pub sentence: u32,
 }
 
@@ -56,18 +56,18 @@ impl Default for Limits {
     }
 }
 
-/// Bytes `start..end` of a file; without an end to the end of the file. On
-/// the wire `{"min":start,"max":end-1}`, both inclusive.
+/// The bytes `start..end` of a file; without an end, up to the end of the file.
+/// On the wire `{"min":start,"max":end-1}`, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first byte.
     pub start: u64,
-    /// The first byte that is not meant any more.
+    /// The first byte after the span.
     pub end: Option<u64>,
 }
 
 impl Span {
-    /// The whole of a file, however long it is.
+    /// The whole file, whatever its size.
     pub const ALL: Self = Self { start: 0, end: None };
 
     /// `start..end`.
@@ -77,7 +77,7 @@ impl Span {
     }
 }
 
-/// The SHA-256 of a piece, 64 lower-case digits on the wire.
+/// A SHA-256 digest; 64 lower-case digits on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
@@ -111,53 +111,52 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// Which way the connecting side moves the bytes.
+/// The direction of a transfer, as seen by the connecting side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// It fetches.
+    /// It downloads.
     Get,
-    /// It sends: the uploader is passive and connects out.
+    /// It uploads: the uploader is passive and connects to the downloader.
     Put,
 }
 
-/// Whose fault a transfer that failed is (SW-23). Our extension.
+/// Why a transfer failed, and so whose fault it is (SW-23). Our extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// No connection came about: the listener's.
+    /// No connection was established: the listener's fault.
     Connect,
-    /// The bytes did not come: the uploader's.
+    /// The bytes were not received: the uploader's fault.
     Data,
-    /// The bytes are not those of the file: the uploader's, or of whoever
+    /// The bytes have the wrong hash: the fault of the uploader, or of whoever
     /// sent the beginning.
     Hash,
 }
 
-/// A piece on its way between two clients, as both ends and the coordinator
-/// name it.
+/// A transfer between two clients, as both ends and the coordinator name it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct About {
     /// The address of the other side.
     pub peer: IpAddr,
     /// The file.
     pub url: Text,
-    /// Which bytes of it.
+    /// The range.
     pub span: Span,
     /// The id of the other side; empty for the source.
     pub peer_id: Text,
 }
 
-/// `completed`: one side's report on a transfer (SW-5).
+/// `completed`: the report of one side on a transfer (SW-5).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Completed {
     /// The transfer.
     pub about: About,
-    /// The receiver's digest of the whole piece; without it the receiver
-    /// says that it failed.
+    /// The receiver's digest of the whole piece; a receiver without it reports
+    /// a failure.
     pub hash: Option<Hash>,
-    /// Bytes of the piece that are there already although it failed, or that
-    /// were there before. Extension.
+    /// Bytes of the piece that the receiver has in spite of the failure.
+    /// Extension.
     pub offset: Option<u64>,
     /// Why it failed. Extension.
     pub reason: Option<Reason>,
@@ -165,133 +164,134 @@ pub struct Completed {
     pub took: Option<u64>,
 }
 
-/// `transfer`: connect there and move these bytes.
+/// `transfer`: connect to a peer and transfer these bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// With whom.
+    /// The transfer.
     pub about: About,
-    /// Where it listens.
+    /// The port on which the peer listens.
     pub port: u16,
-    /// Which way.
+    /// The direction.
     pub method: Method,
-    /// What the piece hashes to. Extension.
+    /// The digest that the piece must have. Extension.
     pub hash: Option<Hash>,
 }
 
-/// What our extensions are called when they are agreed on.
+/// Our extensions of the protocol, as far as they are agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Extensions {
     /// `merge`: a frame may hold several messages.
     pub merge: bool,
-    /// `early`: the listener is told whom to let in before anybody connects,
-    /// and `transfer` brings the hash.
+    /// `early`: the listener is told whom to admit before the peer connects,
+    /// and `transfer` carries the hash.
     pub early: bool,
 }
 
-/// Everything that is said between a client and the coordinator.
+/// All messages between a client and the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// Client: who it is; must be first. Without a port it is passive.
+    /// Client: introduces itself; must be the first message. Without a port the
+    /// client is passive.
     Register {
         /// Unique among the clients of the coordinator.
         client_id: Text,
-        /// Where it accepts its peers.
+        /// The port on which it accepts peers.
         listen_port: Option<u16>,
-        /// What it understands beyond the published version.
+        /// The extensions it supports.
         extensions: Extensions,
     },
     /// Coordinator: the extensions in use. Extension.
     Extensions(Extensions),
-    /// Client: what is this file?
+    /// Client: requests information about a file.
     AskInfo {
         /// The file.
         url: Text,
     },
-    /// Coordinator: the answer; without a size there is no such file.
+    /// Coordinator: answers `AskInfo`; without a size there is no such file.
     TellInfo {
         /// The file.
         url: Text,
-        /// Its bytes.
+        /// Its size in bytes.
         size: Option<u64>,
-        /// Bytes of every piece but the last.
+        /// Size of every piece but the last.
         chunk_size: Option<u64>,
-        /// It still grows.
+        /// The file still grows.
         streaming: bool,
-        /// The SHA-256 of all of it. Extension.
+        /// The SHA-256 of the whole file. Extension.
         sha256: Option<Hash>,
-        /// Why there is no such file any more, a sentence for people. Said
-        /// without being asked. Extension.
+        /// Why the file is no longer available, a sentence for people. Sent
+        /// unasked. Extension.
         gone: Option<String>,
     },
-    /// Client: these bytes are wanted; adds to what was wanted before.
+    /// Client: wants these bytes too, in addition to earlier requests.
     Request {
         /// The file.
         url: Text,
-        /// Which bytes.
+        /// The range.
         span: Span,
     },
-    /// Client: these are not wanted any more.
+    /// Client: does not want these bytes any more.
     Unrequest {
         /// The file.
         url: Text,
-        /// Which bytes.
+        /// The range.
         span: Span,
     },
-    /// Client: these bytes are here for others.
+    /// Client: offers these bytes to others.
     Provide {
         /// The file.
         url: Text,
-        /// Which bytes.
+        /// The range.
         span: Span,
     },
-    /// Client: these are not here any more.
+    /// Client: does not offer these bytes any more.
     Unprovide {
         /// The file.
         url: Text,
-        /// Which bytes.
+        /// The range.
         span: Span,
     },
-    /// Coordinator, to the side that connects.
+    /// Coordinator: orders a transfer, to the side that connects.
     Transfer(Transfer),
-    /// Client: may this connection that came do that?
+    /// Client: asks whether a connection to it is authorized.
     AskVerify(About),
-    /// Coordinator: the answer, or with `early` before the question.
+    /// Coordinator: answers `AskVerify`, or with `early` before the question.
     TellVerify {
-        /// What was asked.
+        /// The transfer in question.
         about: About,
-        /// Let it in.
+        /// The connection is authorized.
         authorized: bool,
     },
-    /// Client: a transfer ended.
+    /// Client: reports the end of a transfer.
     Completed(Completed),
-    /// Coordinator: whether the receiver's digest is right.
+    /// Coordinator: says whether the receiver's digest is correct.
     HashVerify {
         /// The file.
         url: Text,
         /// The piece.
         span: Span,
-        /// The piece may be kept.
+        /// The digest is correct: the piece may be kept.
         hash_ok: bool,
     },
-    /// Coordinator: the client broke the protocol.
+    /// Coordinator: reports a violation of the protocol.
     ProtocolError {
         /// A sentence for people.
         message: String,
     },
-    /// Client: it accepts peers elsewhere; without a port not at all
+    /// Client: accepts peers on another port, or without a port not at all
     /// (SW-17). Extension.
     ChangePort {
         /// The new port.
         listen_port: Option<u16>,
     },
-    /// Client: how many transfers at once (SW-12). Extension.
+    /// Client: requests numbers of concurrent transfers (SW-12). Extension.
     SetConcurrency {
-        /// Downloads, if that changes.
+        /// Downloads, if to be changed.
         max_download: Option<u32>,
-        /// Uploads, if that changes.
+        /// Uploads, if to be changed.
         max_upload: Option<u32>,
     },
-    /// Coordinator: a message was not taken, and the connection goes on.
+    /// Coordinator: a message was refused, and the connection continues.
     /// Extension.
     Error {
         /// One word for programs.
@@ -301,7 +301,7 @@ pub enum Message {
     },
 }
 
-/// Why a message cannot be read. The sentence is what the other side is told.
+/// Why a message cannot be parsed. Its text is sent to the other side.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -311,16 +311,16 @@ pub enum MessageError {
     /// The frame is not JSON.
     #[error("not JSON: {0}")]
     NotJson(String),
-    /// The frame is JSON, but no message.
+    /// The frame is JSON, but not a message.
     #[error("a frame must be a list of a type and its arguments")]
     NotAMessage,
-    /// A type that does not exist.
+    /// An unknown type.
     #[error("unknown message type `{0}`")]
     Unknown(String),
-    /// An argument that must be there is not.
+    /// A required argument is missing.
     #[error("`{0}` without `{1}`")]
     Missing(&'static str, &'static str),
-    /// An argument is not what it should be.
+    /// An argument has a wrong type or value.
     #[error("`{0}`: `{1}` is wrong")]
     Wrong(&'static str, &'static str),
     /// More messages than a frame may have.
@@ -328,10 +328,11 @@ pub enum MessageError {
     TooMany,
 }
 
-/// Reads what a frame holds: one message, or several behind one another.
+/// Parses the content of a frame: one message, or several in a row.
 ///
 /// # Errors
-/// When any of them cannot be read: a frame is taken whole or not at all.
+/// When any of them cannot be parsed: a frame is accepted as a whole or not at
+/// all.
 pub fn parse(body: &[u8], limits: &Limits) -> Result<Vec<Message>, MessageError> {
     parse::body(body, limits)
 }

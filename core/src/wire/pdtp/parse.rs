@@ -1,4 +1,4 @@
-//! From text to messages.
+//! Parses messages.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -137,7 +137,7 @@ fn completed(args: &Args<'_>) -> Read<Completed> {
     })
 }
 
-/// The arguments of one message.
+/// The arguments of a message.
 #[derive(Clone, Copy)]
 struct Args<'a> {
     kind: &'static str,
@@ -153,7 +153,7 @@ impl<'a> Args<'a> {
         MessageError::Missing(self.kind, name)
     }
 
-    /// An argument; `null` is none.
+    /// An argument; `null` counts as missing.
     fn get(&self, name: &str) -> Option<&'a Value> {
         self.args.get(name).filter(|value| **value != Value::Null)
     }
@@ -169,7 +169,7 @@ impl<'a> Args<'a> {
         if url.is_empty() { Err(self.wrong("url")) } else { Ok(url) }
     }
 
-    /// Something for people; whatever it is not, it does no harm.
+    /// A sentence for people; anything else than text does no harm.
     fn sentence(&self, name: &str) -> String {
         let text = self.get(name).and_then(Value::as_str).unwrap_or_default();
         cut(text, self.limits.sentence as usize)
@@ -185,7 +185,7 @@ impl<'a> Args<'a> {
         number.map_err(|_| self.wrong(name))
     }
 
-    /// A port; 0 is none.
+    /// A port; 0 counts as missing.
     fn port(&self, name: &'static str) -> Read<Option<u16>> {
         let number = self.number(name)?.map(u16::try_from).transpose();
         Ok(number.map_err(|_| self.wrong(name))?.filter(|port| *port != 0))
@@ -230,7 +230,7 @@ impl<'a> Args<'a> {
         Ok(About { peer, url, span, peer_id: self.text("peer_id", self.limits.id)? })
     }
 
-    /// Names that are not known are of a later version, and harmless.
+    /// Unknown names belong to later versions and are ignored.
     fn extensions(&self) -> Read<Extensions> {
         let mut extensions = Extensions::default();
         match self.get("extensions") {
@@ -250,7 +250,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// At most `most` bytes of a text, whole characters.
+/// A text cut to at most `most` bytes, at a character boundary.
 fn cut(text: &str, most: usize) -> String {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default().into()
 }

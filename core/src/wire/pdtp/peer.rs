@@ -1,17 +1,17 @@
-//! The heads that go with a piece: HTTP/1.1 between peers, one request after
-//! another on a connection.
+//! The heads of transfers: HTTP/1.1 between peers, one request after another on
+//! a connection.
 
 use alloc::vec::Vec;
 
 use super::Span;
 use crate::wire::http::{ContentRange, HeadWriter, RangeSpec, RequestHead, ResponseHead};
 
-/// The header with a peer's own id.
+/// The header with the sender's own id.
 pub(crate) const PEER_ID: &str = "X-PDTP-Peer-Id";
-/// Asks for the body of a `PUT`.
+/// Requests the body of a `PUT`.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The bytes a request is about.
+/// The range that a request is about.
 #[must_use]
 pub(crate) fn span_of(head: &RequestHead) -> Span {
     match head.headers.get("Range").and_then(RangeSpec::parse) {
@@ -21,13 +21,13 @@ pub(crate) fn span_of(head: &RequestHead) -> Span {
     }
 }
 
-/// The bytes that follow the head of a `PUT`; `None` when that is not told.
+/// The length of the body of a `PUT`; `None` when it is not given.
 #[must_use]
 pub(crate) fn length_of(head: &RequestHead) -> Option<u64> {
     head.headers.get("Content-Length").and_then(|n| n.trim().parse().ok())
 }
 
-/// A request for bytes `start..end`, or one that brings them.
+/// A request that downloads or uploads bytes `start..end`.
 #[must_use]
 pub fn ask(method: &str, target: &str, (start, end): (u64, u64), id: &str) -> Vec<u8> {
     let mut head = HeadWriter::request(method, target);
@@ -60,7 +60,7 @@ pub fn status(status: u16, keep: bool) -> Vec<u8> {
     head.finish()
 }
 
-/// The head before the bytes `start..end` of a file of `size` bytes.
+/// The head of a response with bytes `start..end` of a file of `size` bytes.
 #[must_use]
 pub fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
     let mut head = HeadWriter::status(206, "Partial Content");
@@ -72,8 +72,8 @@ pub fn part((start, end): (u64, u64), size: u64, keep: bool) -> Vec<u8> {
     head.finish()
 }
 
-/// True when a response brings just `start..end`. A server that ignores
-/// ranges sends all of the file, whose length is another one.
+/// True when a response carries exactly `start..end`. A server that ignores
+/// ranges sends the whole file, which has another length.
 #[must_use]
 pub fn brings(head: &ResponseHead, (start, end): (u64, u64)) -> bool {
     let told = head.headers.get("Content-Range").and_then(ContentRange::parse);
@@ -100,7 +100,7 @@ mod tests {
         let head = response(&String::from_utf8(head).unwrap());
         assert!(brings(&head, (10, 20)) && head.keep_alive());
         assert!(!brings(&head, (10, 21)) && !brings(&head, (0, 10)));
-        // A source that does not say which bytes they are, but how many.
+        // A source that does not say which bytes it sends, only how many.
         let plain = response("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
         assert!(brings(&plain, (10, 20)));
         let refused = status(403, true);

@@ -1,4 +1,4 @@
-//! From messages to text.
+//! Prints messages.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{About, Completed, Extensions, Message, Method, Reason, Span, Transfer};
 
-/// Every argument there is, in the order in which they are written. Those a
-/// message does not have are left out.
+/// All arguments there are, in the order they are written. Those that a message
+/// does not have are left out.
 #[derive(Default, Serialize)]
 struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ struct Args<'a> {
     message: Option<&'a str>,
 }
 
-/// On the wire both ends of a range belong to it.
+/// On the wire both ends are inclusive.
 #[derive(Serialize)]
 struct Range {
     min: u64,
@@ -127,7 +127,7 @@ fn names(extensions: Extensions) -> Option<Vec<&'static str>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// The whole of a file is what is meant without a range.
+/// Without a range the whole file is meant.
 fn file(url: &str, span: Span) -> Args<'_> {
     let range = Range { min: span.start, max: span.end.map(|end| end.saturating_sub(1)) };
     Args { url: Some(url), range: (span != Span::ALL).then_some(range), ..Args::default() }

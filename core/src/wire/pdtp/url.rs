@@ -1,4 +1,4 @@
-//! What a file is called in a swarm, and in the requests of peers.
+//! The URLs of files in a swarm, and in the requests of peers.
 
 use alloc::format;
 
@@ -6,25 +6,25 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::Text;
 
-/// What everybody in a swarm calls a file, before its name.
+/// The part of a swarm's URLs before the file name.
 const PREFIX: &str = "pdtp://swarm";
-/// Bytes of a name that need no escape in a URL.
+/// The characters of a name that are escaped in a URL.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The URL of a file, whatever its name was escaped like before.
+/// The URL of a file, from its name in any escaping.
 #[must_use]
 pub fn url_of(name: &str) -> Text {
     let plain = percent_decode_str(name).decode_utf8_lossy();
     format!("{PREFIX}/{}", utf8_percent_encode(&plain, NAME)).into()
 }
 
-/// What stands in a request for a file with this URL.
+/// The request target for a file with this URL.
 #[must_use]
 pub fn target_of(url: &str) -> &str {
     url.strip_prefix(PREFIX).unwrap_or(url)
 }
 
-/// The URL that the target of a request means.
+/// The URL that a request target stands for.
 #[must_use]
 pub(crate) fn url_from(target: &str) -> Text {
     url_of(target.trim_start_matches('/'))

@@ -1,4 +1,4 @@
-//! The two lines that begin a connection the other way round.
+//! The two lines that begin a connection in the reverse direction.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,27 +18,27 @@ use crate::id::{FileIndex, Guid};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Line {
-    /// `QUEUE <id> <ip>:<port>`: a server calls its waiting client (PQ-8).
+    /// `QUEUE <id> <ip>:<port>`: a server calls a waiting client (PQ-8).
     Queue {
         /// The id of the place.
         ticket: Guid,
-        /// Where the server is reached from now on; texts before 1.0.a did
-        /// not say.
+        /// The address at which the server is reached from now on; omitted by
+        /// specifications before 1.0.a.
         server: Option<SocketAddr>,
     },
-    /// `GIV <index>:<servent id>/<name>`: a pushed server offers a file.
+    /// `GIV <index>:<servent id>/<name>`: a servent offers a file after a push.
     Giv {
         /// The number of the file at that servent.
         index: FileIndex,
         /// The servent's id.
         servent: Guid,
-        /// The file's name there; only good for showing.
+        /// The name of the file there, only for display.
         name: String,
     },
 }
 
 impl Line {
-    /// Reads a line; its end may or may not be on it.
+    /// Parses a line, with or without its line end.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
@@ -47,7 +47,7 @@ impl Line {
         if word.eq_ignore_ascii_case("QUEUE") { queue(rest) } else { giv(word, rest) }
     }
 
-    /// The bytes to send. A `GIV` ends with two bare line feeds.
+    /// The bytes to send. A `GIV` ends with two line feeds.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let end = if matches!(self, Self::Queue { .. }) { "\r\n" } else { "\n\n" };

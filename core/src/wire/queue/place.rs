@@ -1,4 +1,4 @@
-//! What a request says about queueing, and what a queued one is told.
+//! What a request says about queueing, and what a queued client is told.
 
 use core::net::SocketAddr;
 
@@ -11,30 +11,30 @@ use crate::time::Duration;
 use crate::wire::http::{HeadWriter, Headers};
 use crate::wire::scan::{split_once, trim};
 
-/// The queueing language a client speaks.
+/// The queueing dialect of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// `X-Queue: 0.1` (Active Queueing): the connection is the place.
+    /// `X-Queue: 0.1` (Active Queueing): the connection identifies the place.
     Active,
-    /// `X-Queue: 1.0` (PARQ 1.0.a): the id is the place.
+    /// `X-Queue: 1.0` (PARQ 1.0.a): the id identifies the place.
     Parq,
-    /// `X-Queue: 1.1`, met in the field: PARQ with a terser reply.
+    /// `X-Queue: 1.1`, seen in the field: PARQ with a shorter reply.
     Parq11,
-    /// No `X-Queue` at all: the address is the place (PARQ §5).
+    /// No `X-Queue`: the address identifies the place (PARQ §5).
     Passive,
 }
 
 /// What a queued client is told. Numbers, not text: `wire` prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The language to answer in.
+    /// The dialect to answer in.
     pub dialect: Dialect,
     /// The id of the place.
     pub ticket: Guid,
     /// 1 is next in line.
     pub position: u32,
-    /// How many wait, this one included; never less than `position`.
+    /// The length of the queue, including this client; at least `position`.
     pub length: u32,
     /// How many upload slots there are.
     pub limit: u32,
@@ -42,15 +42,15 @@ pub struct Place {
     pub retry_after: Duration,
     /// `lifetime`, or `pollMax`.
     pub lifetime: Duration,
-    /// When a slot may come, if that can be said honestly (PQ-15).
+    /// Estimated time to a slot, if it can be given honestly (PQ-15).
     pub eta: Option<Duration>,
-    /// Keep the connection (synchronous part) or close it after the reply.
+    /// Keep the connection (synchronous part), or close it after the reply.
     pub keep: bool,
 }
 
-/// The highest level a request announces in `X-Queue` (AQ-1, PQ-3). A level
-/// above what we know is answered as 1.0, which every later one understands;
-/// what is no level at all counts as absent.
+/// The highest level that a request announces in `X-Queue` (AQ-1, PQ-3). A
+/// level above those we know is answered as 1.0, which all later ones
+/// understand; anything that is not a level counts as absent.
 #[must_use]
 pub fn spoken(headers: &Headers) -> Dialect {
     Vars::new(headers, "X-Queue").pieces().filter_map(level).max().map_or(
@@ -63,7 +63,7 @@ pub fn spoken(headers: &Headers) -> Dialect {
     )
 }
 
-/// `digits.digits` at the front of a piece, with nothing glued to it.
+/// `digits.digits` at the front of an item, followed by a separator or its end.
 pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
     let word = piece.split_ascii_whitespace().next()?;
     let (major, minor) = split_once(word, b'.')?;
@@ -74,18 +74,18 @@ pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The place a request says it holds: the `X-Queued` of the client (PQ-6).
+/// The place that a request claims: the client's `X-Queued` (PQ-6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The id of the place.
     pub ticket: Option<Guid>,
-    /// The position it was told last.
+    /// The last position it was told.
     pub told: Option<u32>,
 }
 
 impl Claim {
-    /// Reads it out of a request, or the id a server gives along with a
-    /// transfer out of its reply.
+    /// Parses the claim of a request, or the id that a server sends along with
+    /// a transfer.
     #[must_use]
     pub fn parse(headers: &Headers) -> Self {
         let mut claim = Self::default();
@@ -100,10 +100,9 @@ impl Claim {
     }
 }
 
-/// Where the client says it can be called back (PQ-8). The first texts of
-/// PARQ named the header `X-Listen-IP`. Of a list, which a client of both
-/// families may give, it is the first. Whether to connect there is another
-/// question: it is the client's word alone.
+/// The address at which the client says it can be called back (PQ-8). The first
+/// versions of PARQ named the header `X-Listen-IP`. Of a list, which a client
+/// with both IPv4 and IPv6 may send, the first one. It is not verified here.
 #[must_use]
 pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     let told = headers.get("X-Node").or_else(|| headers.get("X-Listen-IP"))?;
@@ -111,9 +110,9 @@ pub fn callback(headers: &Headers) -> Option<SocketAddr> {
     each.find(|at| at.port() != 0 && !at.ip().is_unspecified())
 }
 
-/// True when a client waits a while for its answer (QA-3): it says so in
-/// `X-Features`, or knows of no queues and takes what comes. How long others
-/// wait is not known.
+/// True when a client waits for a late answer (QA-3): it says so in
+/// `X-Features`, or is a plain client, which does not know of queues. How long
+/// other clients wait is unknown.
 #[must_use]
 pub fn waits(headers: &Headers, dialect: Dialect) -> bool {
     match dialect {
@@ -123,12 +122,12 @@ pub fn waits(headers: &Headers, dialect: Dialect) -> bool {
     }
 }
 
-/// How a client says that it waits.
+/// How a client announces that it waits.
 const HOLD: &str = "hold/1.0";
 
-/// Writes the queueing headers of a request: the level we speak, the place
-/// we hold, and where we can be called back. A client that is called back
-/// gives the same headers (PQ-8).
+/// Writes the queueing headers of a request: our level, the place we hold, and
+/// our callback address. A client that is called back sends the same headers
+/// (PQ-8).
 pub fn write_claim(
     head: &mut HeadWriter,
     dialect: Dialect,
@@ -141,7 +140,7 @@ pub fn write_claim(
             head.header("X-Queue", "0.1");
             return;
         }
-        // What we speak ourselves; the other is what others speak.
+        // What we speak ourselves; PARQ 1.1 is what others speak.
         Dialect::Parq => head.header("X-Queue", "1.0").header("X-Features", HOLD),
         Dialect::Parq11 => head.header("X-Queue", "1.1"),
     };
@@ -159,13 +158,13 @@ pub fn write_claim(
     }
 }
 
-/// Writes everything a 503 to a queued client must carry, at the level the
-/// client speaks (PQ-5): the place, `Retry-After`, `Content-Length: 0`, and
-/// `Connection: close` when its connection is not kept.
+/// Writes everything that a 503 to a queued client must carry, in the client's
+/// dialect (PQ-5): the place, `Retry-After`, `Content-Length: 0`, and
+/// `Connection: close` when the connection is not kept.
 ///
 /// Active Queueing gets one header with all five keys, because a deployed
-/// downloader needs position, pollMin and pollMax in the same one; and never
-/// a bare version, which it takes for plain busy.
+/// downloader needs position, pollMin and pollMax in the same one; and never a
+/// bare version, which it takes for plain busy.
 pub fn write_place(head: &mut HeadWriter, place: &Place) {
     let Place { position, length, limit, ticket, .. } = place;
     let retry_after = Seconds(place.retry_after);
@@ -211,7 +210,7 @@ pub fn write_place(head: &mut HeadWriter, place: &Place) {
     head.header("Content-Length", 0);
 }
 
-/// A count of decimal digits that fits.
+/// A number of decimal digits that fits into 32 bits.
 pub(super) fn number(text: &str) -> Option<u32> {
     if !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -1,20 +1,20 @@
-//! Seconds as they stand in headers.
+//! Seconds in headers.
 
 use core::fmt;
 
 use crate::time::Duration;
 use crate::wire::scan::{split_once, trim};
 
-/// A length of time as a number of seconds. Whole seconds are printed as an
-/// integer, which is all a stranger ever sees; where a servent's schedule is
-/// scaled down for a test, decimals are printed, and exactly.
+/// A duration in seconds. Whole seconds are printed as an integer, which is all
+/// that strangers ever see; when the schedule is scaled down for a test, exact
+/// decimals are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seconds(pub Duration);
 
 impl Seconds {
-    /// Reads a number of seconds, with or without decimals; what is finer
-    /// than a microsecond is cut off, what is larger than a [`Duration`] can
-    /// hold is the longest one.
+    /// Parses a number of seconds, with or without decimals; what is finer than
+    /// a microsecond is cut off, and what is too large becomes the longest
+    /// [`Duration`].
     #[must_use]
     pub fn parse(text: &str) -> Option<Duration> {
         let text = trim(text);

@@ -1,4 +1,4 @@
-//! What a server says to a request it does not serve now.
+//! What a server answers to a request that it does not serve now.
 
 use super::Dialect;
 use super::place::{level, number};
@@ -8,7 +8,7 @@ use crate::id::Guid;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 
-/// A reply that is not the file: a place in a line, or plainly busy.
+/// A reply that is not the file: a place in a queue, or plainly busy.
 ///
 /// ```
 /// use servent_core::wire::http::{HeadLimits, ResponseHead};
@@ -22,26 +22,26 @@ use crate::wire::http::ResponseHead;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Told {
-    /// We stand in a line.
+    /// We have a place in the queue.
     Place(ToldPlace),
-    /// We do not; the server may say when to ask again.
+    /// We have none; the server may say when to ask again.
     Busy {
-        /// `Retry-After`, when it is a number of seconds.
+        /// `Retry-After`, if it is a number of seconds.
         retry_after: Option<Duration>,
     },
 }
 
-/// A place as a server of either dialect tells it. Every part is optional
-/// (AQ-4); numbers are as told and not yet believed.
+/// A place as a server of either dialect announces it. Every part is optional
+/// (AQ-4); the numbers are not verified yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToldPlace {
-    /// The language of the reply (PQ-5).
+    /// The dialect of the reply (PQ-5).
     pub dialect: Dialect,
     /// The id of the place.
     pub ticket: Option<Guid>,
     /// 1 is next in line.
     pub position: Option<u32>,
-    /// How many wait.
+    /// The length of the queue.
     pub length: Option<u32>,
     /// How many upload slots there are.
     pub limit: Option<u32>,
@@ -49,14 +49,14 @@ pub struct ToldPlace {
     pub retry_after: Option<Duration>,
     /// `pollMax` or `lifetime`: not asking by then loses the place.
     pub lifetime: Option<Duration>,
-    /// When a slot may come.
+    /// Estimated time to a slot.
     pub eta: Option<Duration>,
     /// The server keeps the connection.
     pub keep: bool,
 }
 
 impl ToldPlace {
-    /// Nothing is told yet.
+    /// A place without any of the optional parts.
     fn nothing(dialect: Dialect, head: &ResponseHead) -> Self {
         Self {
             dialect,
@@ -73,9 +73,9 @@ impl ToldPlace {
 }
 
 impl Told {
-    /// Reads it out of a reply. `X-Queued` is PARQ, with or without an
-    /// `X-Queue`; an `X-Queue` with settings is Active Queueing; a bare level
-    /// or nothing is plainly busy, and so is `position=full`.
+    /// Parses a reply. `X-Queued` means PARQ, with or without an `X-Queue`; an
+    /// `X-Queue` with settings means Active Queueing; a bare level or nothing
+    /// means plainly busy, and so does `position=full`.
     #[must_use]
     pub fn parse(head: &ResponseHead) -> Self {
         let retry_after = head.headers.get("Retry-After").and_then(Seconds::parse);

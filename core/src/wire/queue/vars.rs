@@ -3,12 +3,12 @@
 use crate::wire::http::Headers;
 use crate::wire::scan::{find, find_either, split_once, trim};
 
-/// The most settings read from the headers of one name.
+/// Maximum number of settings read from all headers of one name.
 const MOST: usize = 64;
 
-/// The settings in all headers of a name. Active Queueing parts them by
-/// commas, PARQ by semicolons; peers mix both, put blanks anywhere, and
-/// quote values, inside which neither parts anything.
+/// The settings in all headers of one name. Active Queueing separates them by
+/// commas, PARQ by semicolons; peers mix both, put blanks anywhere, and quote
+/// values, in which neither separates.
 pub(super) struct Vars<'a> {
     headers: &'a Headers,
     name: &'static str,
@@ -28,7 +28,7 @@ impl<'a> Vars<'a> {
         })
     }
 
-    /// Everything between separators, blanks cut off.
+    /// The items between separators, trimmed.
     pub(super) fn pieces(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.headers.all(self.name).flat_map(split).take(MOST)
     }

@@ -1,13 +1,13 @@
-//! Blocks to bytes, and how many bytes that will be.
+//! Encodes blocks, and computes their encoded length.
 
 use bytes::BufMut;
 
 use super::varint::{len, put};
 use super::{Ack, Block, Close, Conn, Data, Message, Order, Packet, Request, Seal, VERSION};
 
-/// The block is about the connection of the one before it.
+/// The block belongs to the same connection as the one before it.
 pub(super) const SAME: u8 = 0x10;
-/// Kinds 0 to 7 are data with these marks.
+/// Kinds 0 to 7 are data with these flags.
 pub(super) const AGAIN: u8 = 1;
 pub(super) const FIRST: u8 = 2;
 pub(super) const TOKEN: u8 = 4;
@@ -17,9 +17,9 @@ pub(super) const CLOSE: u8 = 10;
 pub(super) const ABANDON: u8 = 11;
 pub(super) const CLOSED: u8 = 12;
 pub(super) const PROBE: u8 = 13;
-/// Data of one message without marks, which fills the rest of the datagram.
+/// Data of one message without flags, which fills the rest of the datagram.
 pub(super) const LONE: u8 = 14;
-/// Marks in the head of a message.
+/// Flags in the head of a message.
 pub(super) const AT_ONCE: u8 = 1;
 pub(super) const CONTINUES: u8 = 2;
 pub(super) const MORE: u8 = 4;
@@ -56,7 +56,7 @@ impl Packet {
     }
 }
 
-/// The only message of a block, if it needs nothing told but its number.
+/// The only message of a block, if nothing but its number must be encoded.
 fn lone(data: &Data) -> Option<&Message> {
     let [message] = &data.messages[..] else { return None };
     let plain = message.order == Order::InOrder && !message.continues && !message.more;
@@ -123,13 +123,13 @@ fn ack(out: &mut impl BufMut, ack: &Ack) {
     }
 }
 
-/// Bytes of a message behind the head of its block.
+/// Bytes of a message after the head of its block.
 #[must_use]
 pub(crate) const fn message_len(payload: usize) -> usize {
     len((payload as u64) << 3) + payload
 }
 
-/// The most bytes a block takes, its messages and wanted ranges left out.
+/// Upper bound of a block's length, without its messages and requested ranges.
 #[must_use]
 pub(crate) const fn block_len(block: &Block) -> usize {
     let body = match block {

@@ -1,9 +1,9 @@
-//! Datagrams of the reliable unicast: a few blocks each, one protocol.
+//! Datagrams of the reliable unicast: each is a few blocks.
 //!
 //! `docs/wire-unicast.md` is the format, field by field; its examples are
-//! checked against this code. A block belongs to the connection whose id it
-//! carries, so data one way and acknowledgements of the other way share a
-//! datagram.
+//! checked against this code. Each block belongs to the connection whose id it
+//! carries, so data in one direction and acknowledgements for the other
+//! direction share a datagram.
 
 mod encode;
 mod parse;
@@ -27,7 +27,7 @@ pub const VERSION: u8 = 1;
 pub type Payload = bytes::Bytes;
 
 /// A connection's id: random, and only ever compared for equality (unicast
-/// decision 3). In text sixteen hexadecimal digits.
+/// decision 3). Written as sixteen hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
@@ -44,30 +44,30 @@ pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Packet {
-    /// In the order they stand in the datagram.
+    /// In the order of the datagram.
     pub blocks: Vec<Block>,
 }
 
-/// One statement about one connection.
+/// A statement about one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Block {
     /// Messages with successive sequence numbers.
     Data(Data),
-    /// The receiver's word: what it has, what it has room for, what it wants.
+    /// The receiver's acknowledgement: what it has, has room for, and requests.
     Ack(Ack),
-    /// The receiver does not know the connection and asks for its first
+    /// The receiver does not know the connection, and requests its first
     /// message (UC-10).
     Request(Request),
     /// The sender has ended the connection (UC-8).
     Close(Close),
-    /// The receiver agrees that it has ended.
+    /// The receiver confirms the end of the connection.
     Closed {
         /// The connection.
         conn: Conn,
-        /// All up to here were delivered.
+        /// Everything up to this was delivered.
         upto: u64,
     },
-    /// The sender asks for an acknowledgement now.
+    /// The sender requests an acknowledgement now.
     Probe {
         /// The connection.
         conn: Conn,
@@ -86,11 +86,11 @@ pub struct Data {
     /// The message `seq` is the first one the sender still has: it opens the
     /// receiver's window (UC-10).
     pub first: bool,
-    /// These were sent before.
+    /// These are retransmissions.
     pub again: bool,
-    /// The number of a [`Request`], given back.
+    /// The token of a [`Request`], sent back.
     pub token: Option<u64>,
-    /// At least one.
+    /// At least one message.
     pub messages: Vec<Message>,
 }
 
@@ -99,9 +99,9 @@ pub struct Data {
 pub struct Message {
     /// When it is delivered.
     pub order: Order,
-    /// It goes on where the previous number ends.
+    /// It continues the message of the previous number.
     pub continues: bool,
-    /// It goes on in the next number.
+    /// It is continued in the next number.
     pub more: bool,
     /// Its bytes.
     pub payload: Payload,
@@ -113,41 +113,41 @@ pub struct Message {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// After all that were sent before it.
+    /// After all messages sent before it.
     #[default]
     InOrder,
     /// As soon as it is complete.
     AtOnce,
 }
 
-/// What a receiver has and wants (UC-2, UC-5).
+/// What a receiver has and requests (UC-2, UC-5).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ack {
     /// The connection.
     pub conn: Conn,
-    /// Everything up to here has arrived.
+    /// Everything up to this has arrived.
     pub upto: u64,
     /// The highest number that has arrived; at least `upto`.
     pub newest: u64,
-    /// How long ago `newest` arrived, in microseconds: the sender takes it
-    /// out of the round trip.
+    /// How long ago `newest` arrived, in microseconds: the sender subtracts it
+    /// from the round trip.
     pub delay: u64,
-    /// Messages behind `upto` that there is room for.
+    /// Messages beyond `upto` that there is room for.
     pub messages: u64,
-    /// Bytes behind `upto` that there is room for.
+    /// Bytes beyond `upto` that there is room for.
     pub bytes: u64,
-    /// Missing numbers that are to be sent again: `(first, last)`, ascending,
-    /// behind `upto`.
+    /// Missing numbers to be retransmitted: `(first, last)`, ascending, beyond
+    /// `upto`.
     pub wanted: Vec<(u64, u64)>,
 }
 
-/// Asks for the first message of a connection (UC-10).
+/// Requests the first message of a connection (UC-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The connection.
     pub conn: Conn,
-    /// Comes back with the first message, as the proof that the sender is
-    /// where it says.
+    /// Sent back with the first message, as proof that the sender receives at
+    /// its address.
     pub token: u64,
 }
 
@@ -163,7 +163,7 @@ pub struct Close {
 }
 
 impl Block {
-    /// The connection it speaks of.
+    /// The connection it is about.
     #[must_use]
     pub const fn conn(&self) -> Conn {
         match self {

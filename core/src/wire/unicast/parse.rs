@@ -1,4 +1,4 @@
-//! Bytes to blocks. A datagram is taken whole or not at all.
+//! Parses blocks. A datagram is accepted as a whole or not at all.
 
 use alloc::vec::Vec;
 
@@ -10,14 +10,14 @@ use super::{
     Ack, Block, Close, Conn, Data, Message, Order, Packet, Payload, Request, Seal, VERSION, varint,
 };
 
-/// Why a datagram is none of ours.
+/// Why a datagram is not valid.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PacketError {
-    /// It ends in the middle of a field, or has no block.
+    /// It ends inside a field, or has no block.
     #[error("the datagram is cut short")]
     Short,
     /// Another version, or another protocol.
@@ -26,11 +26,11 @@ pub enum PacketError {
     /// A kind of block that this version does not have.
     #[error("a block of the unknown kind {0}")]
     Kind(u8),
-    /// A number that is too large, not in its shortest spelling, or not
-    /// possible beside the others.
+    /// A number that is too large, not in its shortest form, or impossible
+    /// together with the others.
     #[error("an impossible number")]
     Number,
-    /// The seal does not fit.
+    /// The seal does not match.
     #[error("the seal does not fit")]
     Seal,
 }
@@ -42,10 +42,10 @@ struct Reader<'a> {
 }
 
 impl Packet {
-    /// Reads a datagram. Payloads are slices of it, not copies.
+    /// Parses a datagram. Payloads are slices of it, not copies.
     ///
     /// # Errors
-    /// The first thing wrong with it; nothing of it counts then.
+    /// The first fault found; the whole datagram is rejected.
     pub fn parse(datagram: &Payload, seal: &Seal) -> Result<Self, PacketError> {
         let end = datagram.len().checked_sub(seal.len()).ok_or(PacketError::Short)?;
         if let Some(seal) = seal.of(&datagram[..end])
@@ -113,8 +113,8 @@ impl Reader<'_> {
         if seq == 0 || count > left || seq > varint::MAX - left {
             return Err(PacketError::Number);
         }
-        // What is reserved is bounded by what was really sent: each message
-        // takes at least a byte.
+        // What is reserved is bounded by what was received: each message takes
+        // at least a byte.
         let mut messages = Vec::with_capacity(if count == 0 { 4 } else { count as usize });
         loop {
             messages.push(self.message()?);
@@ -163,7 +163,7 @@ impl Reader<'_> {
         Ok(Block::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted }))
     }
 
-    /// The next number and `more` behind `base`.
+    /// The next number, counted from `base + more`.
     fn sum(&mut self, base: u64, more: u64) -> Result<u64, PacketError> {
         let sum = base + more + self.number()?;
         if sum > varint::MAX { Err(PacketError::Number) } else { Ok(sum) }

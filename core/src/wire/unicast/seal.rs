@@ -1,11 +1,11 @@
-//! The last eight bytes of a datagram, where both sides have agreed on them.
+//! The last eight bytes of a datagram, if both sides have agreed on them.
 
 use core::hash::Hasher as _;
 
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
-/// How a datagram shows that it arrived as it was sent.
+/// How the integrity of a datagram is checked.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -14,10 +14,10 @@ pub enum Seal {
     /// Not at all: UDP's own checksum is enough.
     #[default]
     None,
-    /// Eight bytes of SipHash-2-4 with the key zero: against damage.
+    /// Eight bytes of SipHash-2-4 with the key zero: against corruption.
     Checksum,
-    /// Eight bytes of SipHash-2-4 with a shared key: against strangers on
-    /// the path too. It proves the sender, not that a datagram is new.
+    /// Eight bytes of SipHash-2-4 with a shared key: also against attackers on
+    /// the path. It authenticates the sender, but does not prevent replay.
     Key(u64, u64),
 }
 
@@ -31,7 +31,7 @@ impl Seal {
         }
     }
 
-    /// True when it takes none.
+    /// True when there is no seal.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         matches!(self, Self::None)

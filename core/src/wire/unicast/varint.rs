@@ -1,11 +1,11 @@
-//! Numbers of one to nine bytes, seven bits each, the lowest first.
+//! Numbers of one to nine bytes: seven bits each, the lowest first.
 
 use bytes::BufMut;
 
 /// The largest number that can be written: nine times seven bits.
 pub(super) const MAX: u64 = (1 << 63) - 1;
 
-/// Appends a number; larger ones than [`MAX`] are written as [`MAX`].
+/// Appends a number; larger ones are written as [`MAX`].
 pub(super) fn put(out: &mut impl BufMut, value: u64) {
     let mut rest = value.min(MAX);
     while rest >= 0x80 {
@@ -15,7 +15,7 @@ pub(super) fn put(out: &mut impl BufMut, value: u64) {
     out.put_u8(rest as u8);
 }
 
-/// How many bytes `put` takes.
+/// How many bytes `put` writes.
 #[must_use]
 pub(super) const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
@@ -23,8 +23,8 @@ pub(super) const fn len(value: u64) -> usize {
     if bytes > 9 { 9 } else { bytes }
 }
 
-/// Reads a number at `at` and moves `at` behind it. Every number has one
-/// spelling only: the shortest.
+/// Reads a number at `at` and advances `at`. Only the shortest form of a number
+/// is valid.
 pub(super) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {
