@@ -128,11 +128,11 @@ pub(super) struct Transfer {
     pub(super) keep: bool,
     /// Bytes sent when the rate was last checked.
     pub(super) judged: u64,
-    /// The body is an archive, which has come so far.
+    /// The position in the archive, when the body is one.
     pub(super) archive: Option<Box<Archive>>,
 }
 
-/// Where an archive of a folder that is sent has come to.
+/// The position in an archive that is being sent.
 #[derive(Debug, Clone)]
 pub(super) struct Archive {
     pub(super) folder: String,
@@ -140,7 +140,7 @@ pub(super) struct Archive {
     pub(super) after: Option<String>,
     /// Files with larger numbers came later, and are not in it.
     pub(super) newest: FileIndex,
-    /// Bytes of the archive before those of the present file.
+    /// Bytes of the archive before those of the current file.
     pub(super) before: u64,
     /// Bytes of that file.
     pub(super) size: u64,

@@ -14,16 +14,16 @@ use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::AvailableRanges;
 
-/// Where the bytes are that somebody asks for.
+/// Where the requested bytes are.
 #[derive(Debug, Clone)]
 pub(super) enum Body {
     /// In a file, from which the host reads them.
     File(FileRef),
-    /// In all that is below a shared folder, as an archive.
+    /// In all files below a shared folder, as an archive.
     Folder(String),
 }
 
-/// What somebody asks for, found: a shared file, a part of one, or a folder.
+/// What a request is for: a shared file, an unfinished download, or a folder.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     /// Where its bytes are.

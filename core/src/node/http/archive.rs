@@ -1,10 +1,10 @@
-//! A folder with all that is below it as one file, a tar archive.
+//! A folder and everything below it as one file, a tar archive.
 //!
-//! It is written while it is sent: a head, then the bytes of a file, which go
-//! past the node as those of any file do, then the next head. What is kept of it
-//! is where it has come to, however much is in the folder. Its length is told in
-//! its beginning; when the folder has changed so that this cannot be kept, the
-//! connection breaks, as for a file that has.
+//! It is generated while it is sent: a head, then the bytes of a file, which the
+//! host sends as those of any file, then the next head. Only the current
+//! position is kept, however much is in the folder. The length is announced at
+//! the start; when the folder changes so that it cannot be kept, the connection
+//! is closed, as for a file that changes.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -25,14 +25,15 @@ use crate::queue::FileKey;
 use crate::wire::http::Target;
 use crate::wire::tar;
 
-/// Files of one archive; whoever wants more takes the folders one by one.
+/// Maximum number of files in one archive; larger folders must be downloaded
+/// one subfolder at a time.
 const MOST: usize = 100_000;
 
-/// What is said of a folder that has more.
+/// The answer for a folder that has more.
 pub(super) const TOO_MANY: &str =
     "More than 100000 files are below this folder: take the folders in it one by one.\n";
 
-/// An archive that is asked for, or cannot be had.
+/// A request for an archive that can, or cannot, be served.
 pub(super) enum Asked {
     Archive(Subject),
     TooMany,
@@ -43,14 +44,14 @@ fn is_wanted(query: &str) -> bool {
     query.split('&').next() == Some("tar")
 }
 
-/// What a file is called in the archive of a folder: from that folder's own name
-/// on.
+/// The name of a file in the archive of a folder: it begins with that folder's
+/// own name.
 fn name_in(folder: &str, name: &str) -> String {
     let above = folder.strip_suffix('/').and_then(|folder| folder.rfind('/'));
     tar::safe(&name[above.map_or(0, |slash| slash + 1).min(name.len())..])
 }
 
-/// What the archive of a folder is to be saved as.
+/// The file name under which the archive of a folder is to be saved.
 pub(super) fn file_name(folder: &str) -> String {
     let name = folder.strip_suffix('/').unwrap_or(folder).rsplit('/').next();
     match name.filter(|name| !name.is_empty()) {
@@ -59,7 +60,7 @@ pub(super) fn file_name(folder: &str) -> String {
     }
 }
 
-/// Bytes of a file's part of an archive, without those of the file.
+/// Bytes that a file adds to an archive, besides its own.
 fn around(folder: &str, file: &FileInfo) -> u64 {
     tar::head(&name_in(folder, &file.name), file.size, 0).len() as u64 + tar::padding(file.size)
 }
@@ -77,7 +78,7 @@ pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<Asked> {
     let (mut last, mut count, mut size) = (None, 0, tar::END);
     for entry in catalog.entries(folder, None, false) {
         let Listed::File(name, file) = entry else { continue };
-        // Of several with one name, the one that its URL leads to.
+        // Of several files with one name, the one that its URL leads to.
         if last.replace(name) == Some(name) {
             continue;
         }
@@ -109,7 +110,7 @@ fn next<'a>(archive: &Archive, catalog: &'a Catalog) -> Option<&'a FileInfo> {
 }
 
 impl Http {
-    /// A file of an archive has left, or nothing of it yet: what follows.
+    /// Continues an archive after one of its files, or begins it.
     pub(super) fn archive_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
@@ -144,11 +145,11 @@ impl Http {
     }
 }
 
-/// The link to it, on the page of a folder.
+/// The link to the archive on the page of a folder.
 pub(super) const LINK: &str =
     " <a href=\"?tar\" download rel=nofollow>Download all as one file (tar)</a>";
 
-/// What an archive is on its way with; a file needs nothing.
+/// The state of sending an archive; a plain file needs none.
 pub(super) fn begun(catalog: &Catalog, body: &Body) -> Option<Box<Archive>> {
     match body {
         Body::Folder(folder) => {

@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Described<'_> {
-    /// What kind of file it is, and what an archive is to be called (RFC 6266).
+    /// The media type, and the file name of an archive (RFC 6266).
     fn kind(&self, head: &mut HeadWriter) {
         let Body::Folder(folder) = &self.subject.body else {
             head.header("Content-Type", "application/octet-stream");

@@ -180,7 +180,7 @@ impl Http {
         self.all_served(cx, conn);
     }
 
-    /// All of a body has left, or is to be written.
+    /// The whole body has been sent, or has been given to the host.
     pub(super) fn all_served(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
         let Phase::Sending(transfer) = &mut state.phase else { return };
