@@ -20,7 +20,7 @@
 //! | `datagrams` | the service that sends and receives messages over datagrams |
 //! | `overlay` | neighbours, their queries and ours |
 //! | `swarm` | pieces of files exchanged by many peers: coordinator and client |
-//! | `catalog`, `parts`, `hits` | what we share, whole and in parts, and the hits that announce it |
+//! | `catalog`, `parts`, `hits` | what we share, whole or in parts, and its hits |
 //! | `boot`, `look` | start, stop, commands; views |
 
 mod boot;
