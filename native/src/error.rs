@@ -22,7 +22,7 @@ pub enum StartError {
     Listen {
         /// Where we wanted to listen.
         at: SocketAddr,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// Another program uses the UDP port.
@@ -36,7 +36,7 @@ pub enum StartError {
     Udp {
         /// Where we wanted to listen.
         at: SocketAddr,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// A shared folder cannot be read.
@@ -44,7 +44,7 @@ pub enum StartError {
     Share {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// A folder of ours cannot be created or written.
@@ -52,7 +52,7 @@ pub enum StartError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// The store cannot be opened.
@@ -66,7 +66,7 @@ pub enum StartError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
 }
@@ -132,7 +132,7 @@ pub enum StoreFailure {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// The database refused a write.
@@ -140,7 +140,7 @@ pub enum StoreFailure {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the database said.
+        /// The error of the database.
         why: String,
     },
 }

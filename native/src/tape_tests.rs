@@ -33,7 +33,7 @@ impl Bench {
         self.tape.turn(self.at)
     }
 
-    /// Somebody comes and goes.
+    /// A peer connects and disconnects.
     fn visit(&mut self, n: u64) -> u64 {
         let (conn, peer) = (ConnId(2 * n), "192.0.2.1:9".parse().unwrap());
         self.turn(Input::Accepted { conn, peer, local: None }) + self.turn(Input::Closed { conn })

@@ -113,7 +113,7 @@ fn a_crash_before_the_name_is_remembered_or_right_after_leaves_no_file() {
     };
     assert_eq!((&named.name[..], &other.name[..]), ("a (2).bin", "a (3).bin"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is made before");
-    // It was remembered, and nothing more: the next start goes on with it.
+    // Only the name was saved: the next start continues with it.
     let (parts, mut rows) = (vec![(fetch, named)], [fetch_row(Vec::new())]);
     let (mut downloads, _) =
         Downloads::restore((dir.path(), false), Durability::Process, parts, &mut rows);

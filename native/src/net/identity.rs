@@ -29,7 +29,7 @@ pub enum IdentityError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// The files do not contain a certificate with its key.

@@ -19,7 +19,7 @@ pub enum SwarmError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// Two files would have the same name.

@@ -3,24 +3,24 @@
 //!
 //! | byte | from | then |
 //! |---|---|---|
-//! | 0 hello | sender | version (1), its half of a meeting, if it has a code |
-//! | 1 data | sender | bytes of the file under way |
+//! | 0 hello | sender | version (1), its half of the key exchange, if it has a code |
+//! | 1 data | sender | bytes of the current file |
 //! | 2 end | sender | length (8) and SHA-256 (32) of the whole file |
-//! | 3 alive | both | nothing: more is to come, there is none yet |
+//! | 3 alive | both | nothing: a keep-alive |
 //! | 4 stopped | sender | why |
 //! | 5 offer | sender | entries: length (8; all ones: unknown), bytes of the name (2), name |
-//! | 6 offered | sender | how many entries (4): that is all of them |
-//! | 7 proof | sender | entry (4), length (8), SHA-256 (32) of so much of it |
-//! | 8 begin | sender | entry (4), from where on (8) |
-//! | 9 done | sender | nothing: all of it was sent |
-//! | 16 whole | receiver | nothing: all of it is there |
+//! | 6 offered | sender | number of entries (4): the end of the offer |
+//! | 7 proof | sender | entry (4), length (8), SHA-256 (32) of that much of it |
+//! | 8 begin | sender | entry (4), starting offset (8) |
+//! | 9 done | sender | nothing: everything was sent |
+//! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
-//! | 18 has | receiver | entry (4), length (8): so much of it may be there; prove it |
-//! | 19 go | receiver | nothing: it is wanted |
-//! | 20 from | receiver | entry (4), from where on (8) |
-//! | 21 kept | receiver | entry (4): it has its name |
-//! | 22 there | receiver | entry (4): all of it is there already |
-//! | 23 meeting | receiver | its half of the meeting |
+//! | 18 has | receiver | entry (4), length (8): that much of it may exist; asks for a proof |
+//! | 19 go | receiver | nothing: the offer is accepted |
+//! | 20 from | receiver | entry (4), starting offset (8) |
+//! | 21 kept | receiver | entry (4): it is stored under its name |
+//! | 22 there | receiver | entry (4): it exists completely |
+//! | 23 meeting | receiver | its half of the key exchange |
 //!
 //! The sender offers everything, the receiver says which of it seems to exist
 //! already, the sender proves that it is the same, and what is missing follows,

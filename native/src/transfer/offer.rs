@@ -63,7 +63,7 @@ pub enum OfferError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// More files than one transfer may have.

@@ -54,7 +54,7 @@ pub enum SendFailure {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// The two sides have different codes.

@@ -24,7 +24,7 @@ pub enum BindError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
     /// The socket cannot be bound.
@@ -32,7 +32,7 @@ pub enum BindError {
     Socket {
         /// The requested address.
         at: SocketAddr,
-        /// What the system said.
+        /// The system error.
         why: io::Error,
     },
 }

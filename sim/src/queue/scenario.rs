@@ -85,7 +85,7 @@ pub struct Group {
     pub wait: Duration,
     /// They announce `X-Node`.
     pub callable: bool,
-    /// Nobody can connect to them.
+    /// No peer can connect to them.
     pub firewalled: bool,
     /// The servers they ask; all of them when empty.
     pub servers: Vec<u32>,
