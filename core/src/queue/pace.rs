@@ -16,6 +16,9 @@ pub(crate) const REMANENCE: Duration = Duration::from_secs(300);
 pub(crate) const LIFETIME_SLACK: Duration = Duration::from_secs(60);
 /// `Retry-After` of a plain 503: the longest that passive clients get.
 pub(crate) const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
+/// The same for whoever finds all places of its address taken: they are given
+/// up one by one, much sooner than a whole line.
+pub(super) const ADDRESS_RETRY: Duration = Duration::from_secs(30);
 
 /// PARQ's `Retry-After`: 30 s for position 1, 20 s more for each further one
 /// up to 20, then ten minutes (PARQ §4, PQ-9).

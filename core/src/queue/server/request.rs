@@ -99,7 +99,7 @@ impl Server {
             return;
         }
         if entry.peer != request.peer && self.address_is_full(request.peer) {
-            let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
+            let retry = pace::ADDRESS_RETRY.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
         }
         let Entry { arrival, peer, .. } = self.places.slab[at];
@@ -205,7 +205,11 @@ impl Server {
             self.address_is_full(request.peer).then_some(Refusal::PerAddress)
         };
         if let Some(why) = busy {
-            let retry = pace::BUSY_RETRY.scaled(self.config.time_scale);
+            let retry = match why {
+                Refusal::PerAddress => pace::ADDRESS_RETRY,
+                _ => pace::BUSY_RETRY,
+            };
+            let retry = retry.scaled(self.config.time_scale);
             return self.refuse((request.conn, request.peer), why, retry, fx);
         }
         if let Some(other) = self.places.with_conn(request.conn) {
