@@ -11,6 +11,7 @@
 //! sentence; what does not exist is `undefined`.
 
 mod lab;
+mod lesson;
 mod panic;
 mod passages;
 mod queue;
@@ -21,6 +22,7 @@ mod unicast;
 mod value;
 
 pub use lab::Run;
+pub use lesson::Lesson;
 pub use passages::chapter;
 pub use queue::Queue;
 pub use routing::Routing;

@@ -14,7 +14,7 @@ export class Address {
   /** @param {Session} session */
   constructor(session) {
     this.session = session;
-    for (const type of ['run', 'view', 'faults', 'play', 'select']) session.addEventListener(type, () => this.#soon());
+    for (const type of ['run', 'view', 'faults', 'play', 'select', 'lesson']) session.addEventListener(type, () => this.#soon());
     addEventListener('pagehide', () => this.#now());
   }
 

@@ -1,4 +1,4 @@
-/** Traces that are opened: picked, dropped, or named by a link. */
+/** Traces and lessons that are opened: picked, dropped, or named by a link. */
 import { Tape } from '#servent';
 import { isPanic } from '#lab/core.js';
 import { el } from '#lab/dom.js';
@@ -48,8 +48,11 @@ export async function openTape(session, stream, name, size) {
 /** How a file packed by gzip begins. */
 const GZIP = [0x1f, 0x8b];
 
-/** @param {Session} session @param {Blob} file @param {string} name */
-async function openFile(session, file, name) {
+/** Who begins a lesson from its text. @typedef {(text: string) => void} Teach */
+
+/** @param {Session} session @param {Blob} file @param {string} name @param {Teach} [teach] */
+async function openFile(session, file, name, teach) {
+  if (teach && name.endsWith('.toml')) return teach(await file.text());
   const head = new Uint8Array(await file.slice(0, GZIP.length).arrayBuffer());
   const packed = GZIP.every((byte, i) => head[i] === byte);
   // How long it is unpacked, nobody knows beforehand.
@@ -80,21 +83,21 @@ export async function openAddress(session, address) {
   return session.run !== null;
 }
 
-/** @param {Session} session */
-export function pick(session) {
-  const input = /** @type {HTMLInputElement} */ (el('input', { type: 'file', accept: '.sqlog,.qlog,.json,.gz', hidden: true, 'aria-label': t('tool.open') }));
+/** @param {Session} session @param {Teach} teach */
+export function pick(session, teach) {
+  const input = /** @type {HTMLInputElement} */ (el('input', { type: 'file', accept: '.sqlog,.qlog,.json,.gz,.toml', hidden: true, 'aria-label': t('tool.open') }));
   input.addEventListener('change', async () => {
     const file = input.files?.[0];
     input.remove();
-    if (file) await openFile(session, file, file.name);
+    if (file) await openFile(session, file, file.name, teach);
   });
   input.addEventListener('cancel', () => input.remove());
   document.body.append(input);
   input.click();
 }
 
-/** A trace dropped anywhere on the page is opened. @param {Session} session */
-export function acceptDrops(session) {
+/** A trace or a lesson dropped anywhere on the page is opened. @param {Session} session @param {Teach} teach */
+export function acceptDrops(session, teach) {
   const mark = (/** @type {boolean} */ on) => document.body.classList.toggle('dropping', on);
   addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return;
@@ -107,6 +110,6 @@ export function acceptDrops(session) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    await openFile(session, file, file.name);
+    await openFile(session, file, file.name, teach);
   });
 }

@@ -11,10 +11,10 @@ import { VIEWS } from '#lab/views.js';
 const SHEET = /** @type {[string, string[]][]} */ ([
   ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']], ['loss', ['.', ',']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
-  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['link', ['C']], ['sheet', ['?']],
+  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['lesson', ['PgUp', 'PgDn']], ['link', ['C']], ['sheet', ['?']],
 ]);
 
-/** @typedef {{copyLink: () => void, future: () => void, search: () => void, view: (id: string) => void}} Deeds */
+/** @typedef {{copyLink: () => void, future: () => void, search: () => void, lesson: (by: number) => void, view: (id: string) => void}} Deeds */
 
 /**
  * @param {Session} session
@@ -77,6 +77,8 @@ function deedOf(event, session, deeds) {
     h: deeds.future,
     c: deeds.copyLink,
     '/': deeds.search,
+    PageUp: () => deeds.lesson(-1),
+    PageDown: () => deeds.lesson(1),
   };
   VIEWS.forEach((view, i) => { all[String(i + 1)] = () => deeds.view(view); });
   return all[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -1,16 +1,20 @@
 /** `<servent-lab>`: puts the page together and starts it. */
+import '#lab/lesson/panel.js';
 import '#lab/panels/events.js';
 import '#lab/panels/inspector.js';
 import '#lab/timeline/track.js';
 import '#lab/timeline/transport.js';
+import { Lesson } from '#servent';
 import { Address } from '#lab/address.js';
 import { load } from '#lab/core.js';
-import { el, icon, setAttr, setText } from '#lab/dom.js';
+import { announce, el, icon, setAttr, setText } from '#lab/dom.js';
 import { kinds, save } from '#lab/export.js';
 import { acceptDrops, openAddress, openTape, pick, traceIn } from '#lab/files.js';
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/future.js';
 import { listen, sheet } from '#lab/keys.js';
+import { Classroom } from '#lab/lesson/lesson.js';
+import { lessonList } from '#lab/lesson/list.js';
 import { Live, info } from '#lab/live.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
@@ -34,6 +38,7 @@ class ServentLab extends HTMLElement {
   session = new Session(firstView);
   live = new Live(this.session);
   address = new Address(this.session);
+  room = new Classroom(this.session);
 
   async connectedCallback() {
     restoreTheme();
@@ -57,6 +62,7 @@ class ServentLab extends HTMLElement {
     const { session } = this;
     this.table = el('event-table', { hidden: true });
     this.inspector = el('lab-inspector');
+    this.teacher = el('lesson-panel');
     this.transport = el('time-transport');
     this.track = el('time-track');
     this.story = el('div', { class: 'story foldable' }, el('strong'), el('p'), el('button', { class: 'button', type: 'button', 'aria-haspopup': 'dialog', text: `${t('tool.scenario')} ▾`, on: { click: () => scenarioDialog(session) } }));
@@ -67,13 +73,15 @@ class ServentLab extends HTMLElement {
       this.#side(), this.#time());
     session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
     for (const part of [this.table, this.inspector, this.track]) part.connect(session);
+    this.teacher.connect(this.room, () => lessonList(this.room));
+    session.addEventListener('lesson', () => this.#hideFuture(this.wished));
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
     session.addEventListener('struck', () => this.#struck());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
-    listen(session, { copyLink: () => this.#copyLink(), future: () => this.#hideFuture(!isHidden()), search: () => this.#search(), view: (id) => this.#goTo(id) });
-    acceptDrops(session);
+    listen(session, { copyLink: () => this.#copyLink(), future: () => this.#wish(!this.wished), search: () => this.#search(), lesson: (by) => this.#turn(by), view: (id) => this.#goTo(id) });
+    acceptDrops(session, (text) => this.#teach(text));
     addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#openHash(); });
   }
 
@@ -90,7 +98,7 @@ class ServentLab extends HTMLElement {
     this.inspector.classList.add('foldable');
     const details = new Fold('side', this.inspector, { changed: () => { session.touch(); this.#pane().update(); this.#pane().reveal?.(); } }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
     for (const type of ['frame', 'select']) session.addEventListener(type, () => this.#tell(details.open));
-    return el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, details.button, this.inspector);
+    return el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.teacher, details.button, this.inspector);
   }
 
   /** What the folded inspector is about; while it moves no faster than one can read. @param {boolean} open */
@@ -165,12 +173,12 @@ class ServentLab extends HTMLElement {
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
     this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
-    this.futureButton = tool('future', 'eye', () => this.#hideFuture(!isHidden()));
+    this.futureButton = tool('future', 'eye', () => this.#wish(!this.wished));
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
-        tool('open', 'open', () => pick(session), 'rare'),
+        tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) }))), 'rare'),
-        this.projector, this.futureButton, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
+        tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
     const title = new Fold('story', this.story, {}, this.named = el('span'));
@@ -195,7 +203,8 @@ class ServentLab extends HTMLElement {
   /** What to show first: a link's moment, a servent at work, or the first story. */
   async #begin() {
     this.#showTheme();
-    this.#hideFuture(recall('future') === 'hidden');
+    this.wished = recall('future') === 'hidden';
+    this.#hideFuture(this.wished);
     const about = await info();
     if (location.hash.length > 1 && await this.#openHash()) return undefined;
     this.session.setView(await viewOf(firstView.id));
@@ -245,7 +254,7 @@ class ServentLab extends HTMLElement {
       return openAddress(this.session, trace);
     }
     this.session.setView(await viewOf(viewIn(location.hash)));
-    const { opened, problem } = await openLink(this.session, location.hash);
+    const { opened, problem } = await openLink(this.session, location.hash, (id, step) => this.room.open(id, step));
     if (problem) this.session.notice(t(...problem), { bad: true });
     this.#showView();
     return opened;
@@ -290,10 +299,35 @@ class ServentLab extends HTMLElement {
     this.session.touch();
   }
 
-  /** Nothing on the page knows more than the clock, or all that is known is shown again. @param {boolean} on */
-  #hideFuture(on) {
-    hide(on);
+  /** Whether the future is hidden is wished for, and remembered. @param {boolean} on */
+  #wish(on) {
+    this.wished = on;
     remember('future', on ? 'hidden' : 'shown');
+    this.#hideFuture(on);
+  }
+  wished = false;
+
+  /** A lesson from a file. @param {string} text */
+  #teach(text) {
+    try {
+      this.room.begin(Lesson.read(text));
+    } catch (why) {
+      this.session.notice(t('lesson.bad', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
+    }
+  }
+
+  /** Back and forth in a lesson. @param {number} by */
+  #turn(by) {
+    const { room } = this;
+    if (by > 0 && room.asks) return announce(t('lesson.first'));
+    return room.go(room.step + by);
+  }
+
+  /** Nothing on the page knows more than the clock, or all that is known is shown again; whoever is asked what will happen never sees it. @param {boolean} wished */
+  #hideFuture(wished) {
+    const on = wished || this.room.hides;
+    if (on === isHidden() && this.futureButton.hasAttribute('aria-pressed')) return;
+    hide(on);
     setAttr(this.futureButton, 'aria-pressed', String(on));
     const label = t(on ? 'tool.future.hidden' : 'tool.future');
     setAttr(this.futureButton, 'aria-label', label);

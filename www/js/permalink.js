@@ -1,6 +1,6 @@
 /**
  * Links to a moment, in the fragment alone:
- * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&core=<version>&h=<digest>`.
+ * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&les=<lesson>/<step>&core=<version>&h=<digest>`.
  * `f` tells all that was done, in order, so that every branch comes back.
  */
 import { VIEWS } from '#lab/views.js';
@@ -57,7 +57,9 @@ export async function linkTo(session, { now, index, selected, proof }) {
   const { scenario } = session;
   if (!scenario) return null;
   const parts = [`m=${session.mode}`];
-  if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
+  // A step of a lesson has a world of its own.
+  if (session.lesson) parts.push(`les=${session.lesson.id}/${session.lesson.step + 1}`);
+  else if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
   else parts.push(`s=${await pack(JSON.stringify(scenario))}`);
   if (session.log.length) parts.push(`f=${await pack(JSON.stringify(session.log))}`);
   const last = session.log.filter((fault) => fault.from !== undefined).length;
@@ -90,9 +92,10 @@ export function viewIn(fragment) {
  * Opens the moment a fragment names, in a session that looks at its view.
  * @param {Session} session
  * @param {string} fragment with its `#`
+ * @param {(id: string, step: number) => Promise<boolean>} teach opens a step of a lesson
  * @returns {Promise<Opened>}
  */
-export async function openLink(session, fragment) {
+export async function openLink(session, fragment, teach) {
   const [, view, query] = /^#1\/(\w+)\??(.*)$/.exec(fragment) ?? [];
   if (!view) return { opened: false };
   const args = new URLSearchParams(query);
@@ -101,7 +104,11 @@ export async function openLink(session, fragment) {
   try {
     const packed = args.get('s');
     session.mode = mode ?? 'single';
-    if (packed) session.openScenario(JSON.parse(await unpack(packed)));
+    const [id, step] = args.get('les')?.split('/') ?? [];
+    if (id) {
+      if (!await teach(id, Number(step ?? 1) - 1)) return { opened: false, problem: ['lesson.missing', {}] };
+      if (!args.has('t')) return { opened: true };
+    } else if (packed) session.openScenario(JSON.parse(await unpack(packed)));
     else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
     if (mode) session.setMode(mode);
     const faults = args.get('f');

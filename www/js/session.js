@@ -57,6 +57,10 @@ export class Session extends EventTarget {
   scenario = null;
   title = '';
   text = '';
+  /** Nobody goes beyond this instant while something is asked about it. */
+  limit = Infinity;
+  /** The lesson one is in, and its step. @type {{id: string, step: number}|null} */
+  lesson = null;
   #last = 0;
   #frame = 0;
   #moved = true;
@@ -257,7 +261,7 @@ export class Session extends EventTarget {
   }
 
   /** Where the timeline of all runs ends. */
-  get end() { return Math.max(0, ...this.runs().map((run) => run.end)); }
+  get end() { return Math.min(this.limit, Math.max(0, ...this.runs().map((run) => run.end))); }
 
   runs() { return /** @type {Run[]} */ ([this.run, this.other].filter(Boolean)); }
 
@@ -299,7 +303,7 @@ export class Session extends EventTarget {
   seek(us) {
     if (!this.run) return;
     if (this.live) this.live.follow = false;
-    const to = Math.min(this.run.horizon, Math.max(this.run.origin, us));
+    const to = Math.min(this.limit, this.run.horizon, Math.max(this.run.origin, us));
     this.guard(() => this.runs().forEach((run) => run.raw.seek(to)));
     this.emit('play');
     this.touch();
@@ -313,6 +317,7 @@ export class Session extends EventTarget {
     this.pause();
     this.guard(() => {
       run.raw.seekEvent(i);
+      if (run.now > this.limit) run.raw.seek(this.limit);
       this.other?.raw.seek(run.now);
     });
     this.emit('play');
@@ -330,6 +335,7 @@ export class Session extends EventTarget {
     this.guard(() => {
       if (ofSelection && node !== null) run.raw.stepNode(node, by);
       else run.raw.step(by);
+      if (run.now > this.limit) run.raw.seek(this.limit);
       this.other?.raw.seek(run.now);
     });
     this.emit('play');

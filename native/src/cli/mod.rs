@@ -14,6 +14,7 @@ mod examples_tests;
 mod get;
 mod lab_cmd;
 mod lan;
+mod lesson;
 mod man;
 mod private;
 mod reach;
@@ -101,6 +102,7 @@ enum Command {
     Rescan(rescan::Arguments),
     Downloads(downloads::Arguments),
     Sim(sim::Arguments),
+    Lesson(lesson::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
     Lab(lab_cmd::Arguments),
@@ -200,6 +202,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Downloads(arguments) => downloads::run(&common, &arguments),
         Command::Rescan(arguments) => rescan::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
+        Command::Lesson(arguments) => lesson::run(&arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),
         Command::Replay(arguments) => replay::run(&common, &arguments),
         Command::Lab(arguments) => lab_cmd::run(&common, &arguments),

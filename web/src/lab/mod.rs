@@ -91,7 +91,8 @@ impl<P: Watched> Lab<P> {
 
     fn named(&self, i: u32) -> Option<NamedRecord<'_, &P::Event>> {
         let record = self.timeline.record(i.into())?;
-        let who = P::other(&self.timeline, record).map(|node| self.name(node));
+        let earlier = |i| self.timeline.record(i).map(|record| (record.node, record.cause));
+        let who = P::other(self.world(), &earlier, record).map(|node| self.name(node));
         let Record { seq, at, node, cause, ref event } = *record;
         Some(NamedRecord { seq, at, node, cause, event, node_name: self.name(node), who })
     }

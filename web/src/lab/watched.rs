@@ -8,11 +8,12 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::Profile;
-use servent_sim::{At, Keyframes, Protocol, Timeline, Violation, World};
+use servent_sim::lesson::Subject;
+use servent_sim::{At, Keyframes, Timeline, Violation, World};
 
 /// A protocol whose worlds can be inspected.
 pub(crate) trait Watched:
-    Protocol<Scenario: Clone + Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
+    Subject<Scenario: Clone + Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
 {
     /// What is gathered from the records.
     type Survey: Survey<Self>;
@@ -29,12 +30,8 @@ pub(crate) trait Watched:
     fn with_faults(scenario: &Self::Scenario, faults: Vec<At<Self::Fault>>) -> Self::Scenario;
     /// The spacing of keyframes.
     fn keyframes(scenario: &Self::Scenario) -> Keyframes;
-    /// The names of the nodes.
-    fn names(world: &World<Self>) -> Vec<String>;
     /// All nodes, with these names.
     fn nodes(world: &World<Self>, names: &[String]) -> Vec<NodeInfo>;
-    /// The other node a record is about.
-    fn other(timeline: &Timeline<Self>, record: &Record<Self::Event>) -> Option<NodeId>;
     /// True for what was done to the world from outside.
     fn is_fault(event: &Self::Event) -> bool;
     /// The explanation of a record.

@@ -11,8 +11,6 @@ use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
 
-/// How many causes are followed back to find the client.
-const CHAIN: usize = 12;
 /// How many queue entries are shown in a node's state.
 const CARDS: u32 = 50;
 
@@ -71,10 +69,6 @@ impl Watched for Queue {
         Keyframes::default()
     }
 
-    fn names(world: &World) -> Vec<String> {
-        world.profiles().iter().map(|profile| profile.name.clone()).collect()
-    }
-
     fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
         let info = |((id, profile), name): ((NodeId, &Profile), &String)| {
             let role = match profile.role {
@@ -85,26 +79,6 @@ impl Watched for Queue {
             NodeInfo { dialect: Some(profile.dialect), ..info }
         };
         (0..).map(NodeId).zip(world.profiles()).zip(names).map(info).collect()
-    }
-
-    /// The client a server's record is about: the one that caused it.
-    fn other(timeline: &Timeline<Self>, record: &Record) -> Option<NodeId> {
-        let profiles = timeline.world().profiles();
-        let is_client = |node: NodeId| {
-            profiles.get(node.0 as usize).is_some_and(|profile| profile.role == Role::Client)
-        };
-        if is_client(record.node) {
-            return Some(record.node);
-        }
-        let mut cause = record.cause;
-        for _ in 0..CHAIN {
-            let earlier = timeline.record(cause?)?;
-            if is_client(earlier.node) {
-                return Some(earlier.node);
-            }
-            cause = earlier.cause;
-        }
-        None
     }
 
     fn is_fault(event: &Event) -> bool {

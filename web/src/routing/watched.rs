@@ -67,21 +67,12 @@ impl Watched for Routing {
         }
     }
 
-    fn names(world: &World) -> Vec<String> {
-        let scenario = world.scenario();
-        (0..scenario.nodes).map(|node| scenario.name(NodeId(node))).collect()
-    }
-
     fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
         let roles = roles(world.scenario());
         let info = |((id, name), role): ((NodeId, &String), &'static str)| {
             NodeInfo::new(id, name, role, world.node(id).is_some())
         };
         (0..).map(NodeId).zip(names).zip(roles).map(info).collect()
-    }
-
-    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
-        timeline.world().other(record)
     }
 
     fn is_fault(event: &Event) -> bool {

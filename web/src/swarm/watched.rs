@@ -6,7 +6,7 @@ use servent_core::trace::why::Why;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{ActAt, Event, Scenario, Swarm, Tally, World, name, presets, why};
+use servent_sim::swarm::{ActAt, Event, Scenario, Swarm, Tally, World, presets, why};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::picture;
@@ -64,11 +64,6 @@ impl Watched for Swarm {
         }
     }
 
-    fn names(world: &World) -> Vec<String> {
-        let clients = (0..world.scenario().count()).map(name);
-        clients.chain([String::from("coordinator")]).collect()
-    }
-
     fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
         let info = |(id, name): (NodeId, &String)| {
             let (role, up) = match world.glance(id.0) {
@@ -78,11 +73,6 @@ impl Watched for Swarm {
             NodeInfo::new(id, name, role, up)
         };
         (0..).map(NodeId).zip(names).map(info).collect()
-    }
-
-    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
-        let source = || record.event.is_from_source().then(|| timeline.world().coordinator());
-        record.event.clients().1.map(NodeId).or_else(source)
     }
 
     fn is_fault(event: &Event) -> bool {

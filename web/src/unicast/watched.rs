@@ -56,10 +56,6 @@ impl Watched for Unicast {
         Keyframes { every: 512, ..Keyframes::default() }
     }
 
-    fn names(world: &World) -> Vec<String> {
-        world.scenario().nodes.iter().map(|party| party.name.clone()).collect()
-    }
-
     fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
         let scenario = world.scenario();
         let info = |(id, name): (NodeId, &String)| {
@@ -67,10 +63,6 @@ impl Watched for Unicast {
             NodeInfo { profile: Some(scenario.profile), ..info }
         };
         (0..).map(NodeId).zip(names).map(info).collect()
-    }
-
-    fn other(timeline: &Timeline<Self>, record: &Record<Event>) -> Option<NodeId> {
-        timeline.world().other(&record.event)
     }
 
     fn is_fault(event: &Event) -> bool {

@@ -17,7 +17,8 @@ export class Tray {
     this.none = el('span', { text: t('queue.none.done') });
     this.rest = el('span', { class: 'rest' });
     const sign = (/** @type {string} */ kind) => el('span', {}, el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { class: kind })), t(`queue.legend.${kind}`));
-    this.node = el('div', { class: 'tray' },
+    // On a phone it scrolls sideways, for keys too.
+    this.node = el('div', { class: 'tray', tabindex: '0', role: 'group', 'aria-label': t('queue.tray') },
       this.head, this.none, this.done, this.more, this.rest,
       el('span', { class: 'legend' }, sign('early'), sign('open'), sign('lost')));
     this.shape = '';

@@ -4,6 +4,7 @@
  * `{argument}` marks, or a function of the arguments.
  */
 import { bytes, count, lasted, span } from '#lab/format.js';
+import { lesson } from '#lab/strings/lesson.js';
 
 /** @typedef {Record<string, any>} Args */
 
@@ -38,7 +39,7 @@ const PAGE = {
   'queue.mode.events': 'Events',
   'tool.scenario': 'Scenario',
   'tool.scenario.named': (a) => `Scenario: ${a.name}. Choose or change it`,
-  'tool.open': 'Open a trace',
+  'tool.open': 'Open a trace or a lesson',
   'tool.save': 'Export',
   'tool.save.sqlog': 'Trace for this lab and qvis (.sqlog)',
   'tool.save.pcapng': 'Packets for Wireshark (.pcapng)',
@@ -517,6 +518,7 @@ const WHYS = {
 /** @type {Record<string, string | ((a: Args) => string)>} */
 export const en = {
   ...PAGE,
+  ...lesson,
   ...EVENTS,
   ...Object.fromEntries(Object.entries(WHYS).map(([key, text]) => [`${key}.why`, text])),
 };

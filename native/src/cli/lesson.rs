@@ -1,0 +1,163 @@
+//! `servent lesson`: lessons of the lab, checked before a class meets them.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use servent_sim::lesson::{self, Finding, Lesson, Report, Task, Tweak};
+
+use super::print;
+use crate::exit::{Exit, Failure};
+
+/// Check a lesson of the lab, or print one to begin your own.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lesson list
+  servent lesson show cut-the-wire > mine.toml
+  servent lesson events mine.toml
+  servent lesson check mine.toml")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Check(Check),
+    Events(Events),
+    Show(Show),
+    List(List),
+}
+
+/// Say whether a lesson can be read and tells the truth.
+///
+/// What cannot be read is named with its line and column. Every question is
+/// then answered from runs with many seeds: it must have one answer, the one
+/// the lesson says. Every goal must be reached by its solution, with each of
+/// the seeds, and by nothing that is listed as wrong.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lesson check mine.toml
+  servent lesson check mine.toml --seeds 1000")]
+struct Check {
+    /// The lesson.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// So many seeds, the lesson's own first.
+    #[arg(long, value_name = "N", default_value_t = 200,
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: u64,
+}
+
+/// Print what happens in the world of a step, by the names that predicates use.
+///
+/// A line for each event: when, its name, whose it is, whom else it is about,
+/// its fields. The totals stand at the end.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lesson events mine.toml
+  servent lesson events mine.toml --step 6 --seed 9 | grep queue.lost")]
+struct Events {
+    /// The lesson.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The step whose world it is, counted from 1.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    step: usize,
+    /// Another seed.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// Print one of the lab's lessons, to begin your own.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lesson show cut-the-wire > mine.toml")]
+struct Show {
+    /// Which: `servent lesson list` names them.
+    #[arg(value_name = "LESSON")]
+    id: String,
+}
+
+/// List the lessons of the lab.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent lesson list")]
+struct List {}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Check(Check { file, seeds }) => check(file, *seeds),
+        Action::Events(Events { file, step, seed }) => events(file, *step, *seed),
+        Action::Show(Show { id }) => show(id),
+        Action::List(List {}) => lesson::all().iter().try_for_each(|one| {
+            print(format!("{:<20} {}\n{:<20} {}\n", one.id, one.title, "", one.text))
+        }),
+    }
+}
+
+fn read(path: &Path) -> Result<Lesson, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+    Lesson::parse(&text).map_err(|why| {
+        let place = format!("{}:{}:{}", path.display(), why.line, why.column);
+        Failure::new(Exit::Foreign, format!("{place}: {}", why.what)).next(
+            "docs/lessons.md explains every key; `servent lesson show cut-the-wire` prints a \
+             lesson that works",
+        )
+    })
+}
+
+fn events(path: &Path, step: usize, seed: Option<u64>) -> Result<(), Failure> {
+    let lesson = read(path)?;
+    let refused = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let course = lesson
+        .stage(step.saturating_sub(1))
+        .and_then(|stage| stage.with(&Tweak { seed, ..Tweak::default() }))
+        .and_then(|stage| stage.course(None))
+        .map_err(|why| refused(why).next("`servent lesson check FILE` counts the steps"))?;
+    for fact in &course.facts {
+        let at = fact.at.as_micros() as f64 / 1e6;
+        let about = fact.other.map_or("-", |node| course.name(node));
+        let fields = serde_json::Value::Object(fact.fields.clone());
+        let (kind, node) = (&fact.kind, course.name(fact.node));
+        print(format!("{at:>12.6}  {kind:<22} {node:<12} {about:<12} {fields}\n"))?;
+    }
+    course.totals.iter().try_for_each(|(name, value)| print(format!("total {name} = {value}\n")))
+}
+
+fn check(path: &Path, seeds: u64) -> Result<(), Failure> {
+    let lesson = read(path)?;
+    let report = lesson.check(seeds);
+    print(told(&lesson, &report))?;
+    let Some(Finding { step, seed, what }) = report.wrong.first() else { return Ok(()) };
+    let what = format!("{}: step {step}, seed {seed}: {what}", path.display());
+    Err(Failure::new(Exit::Unverified, what)
+        .next("change the answer or the predicate, or let the question say `varies = true`"))
+}
+
+/// What was found out, for people.
+fn told(lesson: &Lesson, report: &Report) -> String {
+    let asking = lesson.steps.iter().filter(|step| step.task != Task::Nothing).count();
+    let Lesson { id, steps, .. } = lesson;
+    let mut text =
+        format!("{id}: {} steps, {asking} of them ask; {} seeds each\n", steps.len(), report.seeds);
+    for Finding { step, what, .. } in &report.answers {
+        text += &format!("  step {step}: {what}\n");
+    }
+    for Finding { step, what, .. } in &report.notes {
+        text += &format!("  step {step}, to be looked at: {what}\n");
+    }
+    if report.wrong.is_empty() {
+        text += "  every answer holds\n";
+    }
+    text
+}
+
+fn show(id: &str) -> Result<(), Failure> {
+    let text = lesson::ALL.iter().find(|text| Lesson::parse(text).is_ok_and(|one| one.id == id));
+    let Some(text) = text else {
+        let known: Vec<String> = lesson::all().into_iter().map(|one| one.id).collect();
+        return Err(Failure::usage(format!("there is no lesson {id}"))
+            .next(format!("choose one of {}", known.join(", "))));
+    };
+    print(text)
+}

@@ -1,0 +1,185 @@
+//! Whether a lesson says the truth, for many seeds.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::course::Course;
+use super::{Goal, Lesson, Question, Reply, Step, Task, Tweak};
+use servent_core::time::Instant;
+
+/// What is found out about a lesson.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Seeds every question was answered with.
+    pub seeds: u64,
+    /// What is wrong; the smallest seed that shows it.
+    pub wrong: Vec<Finding>,
+    /// What may be a slip.
+    pub notes: Vec<Finding>,
+    /// What is right in each step that asks, with the lesson's own seed.
+    pub answers: Vec<Finding>,
+}
+
+/// Something found out about a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The step, counted from 1.
+    pub step: usize,
+    /// The seed.
+    pub seed: u64,
+    /// What.
+    pub what: String,
+}
+
+/// Runs of one seed, by what was changed of the world and where they end.
+type Played = Vec<((Tweak, Option<Instant>), Result<Course, String>)>;
+
+/// What is known of a question after some seeds.
+#[derive(Default)]
+struct Asked {
+    first: Option<Reply>,
+    kinds: BTreeSet<String>,
+    done: bool,
+}
+
+impl Lesson {
+    /// Answers every question from runs with so many seeds, the lesson's own
+    /// first, and tries every solution and every wrong attempt.
+    #[must_use]
+    pub fn check(&self, seeds: u64) -> Report {
+        let mut report = Report { seeds, ..Report::default() };
+        let mut asked: Vec<Asked> = self.steps.iter().map(|_| Asked::default()).collect();
+        for turn in 0..seeds {
+            // Several questions are about one run.
+            let mut played = Played::new();
+            for (i, (step, asked)) in self.steps.iter().zip(&mut asked).enumerate() {
+                let Task::Question(question) = &step.task else { continue };
+                if asked.done {
+                    continue;
+                }
+                let seed = self.seed(step, turn);
+                let tweak = Tweak { seed: Some(seed), ..step.tweak.clone() };
+                let course = self.course(&mut played, tweak, step.until);
+                let at = |what: String| Finding { step: i + 1, seed, what };
+                if let Err(what) = asked.see(question, course, |what| report.answers.push(at(what)))
+                {
+                    asked.done = true;
+                    report.wrong.push(at(what));
+                }
+            }
+        }
+        for (i, (step, asked)) in self.steps.iter().zip(&asked).enumerate() {
+            match &step.task {
+                Task::Question(question) => asked.note(i, question, &mut report),
+                Task::Goal(goal) => self.check_goal(i, step, goal, &mut report),
+                Task::Nothing => {}
+            }
+        }
+        report
+    }
+
+    /// The seed of a turn: the step's own, then the smallest others.
+    fn seed(&self, step: &Step, turn: u64) -> u64 {
+        let own = step.tweak.seed.or(self.stage.scenario["seed"].as_u64()).unwrap_or(0);
+        match turn {
+            0 => own,
+            turn if turn < own => turn,
+            turn => turn + u64::from(own > 0),
+        }
+    }
+
+    fn course<'a>(
+        &self,
+        played: &'a mut Played,
+        tweak: Tweak,
+        end: Option<Instant>,
+    ) -> Result<&'a Course, String> {
+        let key = (tweak, end);
+        let found = played.iter().position(|(known, _)| *known == key);
+        let i = found.unwrap_or_else(|| {
+            let course = self.stage.with(&key.0).and_then(|stage| stage.course(end));
+            played.push((key, course));
+            played.len() - 1
+        });
+        played[i].1.as_ref().map_err(Clone::clone)
+    }
+
+    fn check_goal(&self, i: usize, step: &Step, goal: &Goal, report: &mut Report) {
+        let holds = |tweak: &Tweak, seed: u64| {
+            let mut all = step.tweak.clone();
+            all.acts.extend(tweak.acts.iter().cloned());
+            all.set.extend(tweak.set.iter().map(|(key, value)| (key.clone(), value.clone())));
+            let world = self.stage.with(&Tweak { seed: Some(seed), ..all })?;
+            world.course(None).map(|course| goal.claim.holds(&course))
+        };
+        let at = |seed: u64, what: String| Finding { step: i + 1, seed, what };
+        let own = self.seed(step, 0);
+        let fails = |tweak: &Tweak| {
+            (0..report.seeds).map(|turn| self.seed(step, turn)).find_map(|seed| {
+                match holds(tweak, seed) {
+                    Ok(true) => None,
+                    Ok(false) => Some((seed, String::from("the solution does not reach the goal"))),
+                    Err(why) => Some((seed, why)),
+                }
+            })
+        };
+        match fails(&goal.solution) {
+            Some((seed, what)) => report.wrong.push(at(seed, what)),
+            None => {
+                report.answers.push(at(own, String::from("the stored solution reaches the goal")))
+            }
+        }
+        let tempting: Vec<usize> = (1..)
+            .zip(&goal.wrong)
+            .filter(|(_, one)| fails(&one.answer).is_none())
+            .map(|(n, _)| n)
+            .collect();
+        for n in tempting {
+            report.wrong.push(at(own, format!("wrong attempt {n} reaches the goal")));
+        }
+        if holds(&Tweak::default(), own).unwrap_or(false) {
+            report.wrong.push(at(own, String::from("the goal is reached without doing anything")));
+        }
+    }
+}
+
+impl Asked {
+    /// Takes a run; `answered` hears what is right of the first one.
+    fn see(
+        &mut self,
+        question: &Question,
+        course: Result<&Course, String>,
+        answered: impl FnOnce(String),
+    ) -> Result<(), String> {
+        let course = course?;
+        self.kinds.extend(course.facts.iter().map(|fact| fact.kind.clone()));
+        let truth = question.of.truth(course).map_err(|why| why.0)?;
+        let words = |reply: &Reply| question.of.worded(reply);
+        if self.first.is_none() {
+            answered(words(&truth));
+        }
+        let wanted = question.of.expected().or_else(|| self.first.clone());
+        let settled = wanted.filter(|_| !question.varies);
+        if let Some(wanted) = settled.filter(|wanted| !question.of.agrees(wanted, &truth)) {
+            return Err(format!(
+                "“{}” should be right, and “{}” is",
+                words(&wanted),
+                words(&truth)
+            ));
+        }
+        self.first.get_or_insert(truth);
+        Ok(())
+    }
+
+    /// Notes events that never happened.
+    fn note(&self, i: usize, question: &Question, report: &mut Report) {
+        let names = question.of.patterns().into_iter().map(|pattern| pattern.event.as_str());
+        let unseen: BTreeSet<&str> = names.filter(|name| !self.kinds.contains(*name)).collect();
+        for event in unseen {
+            let what = format!("no `{event}` ever happens in this world: is it spelt right?");
+            report.notes.push(Finding { step: i + 1, seed: 0, what });
+        }
+    }
+}

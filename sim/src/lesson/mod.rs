@@ -1,0 +1,288 @@
+//! Lessons: what a world will do is asked first, then shown, then explained.
+//!
+//! A lesson is one file of TOML ([`Lesson::parse`]; docs/lessons.md shows how
+//! to write one). What is right is never written down for the page: it is
+//! computed from a run of the lesson's world, so an answer that a change of the
+//! rules makes wrong is found by [`Lesson::check`] and not by a class.
+
+mod check;
+mod claim;
+mod course;
+mod file;
+mod question;
+mod raw;
+mod shown;
+mod stage;
+mod subject;
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use servent_core::time::Instant;
+
+pub use self::check::{Finding, Report};
+pub use self::claim::{Claim, Pattern};
+pub use self::course::{Course, Fact};
+pub use self::file::LessonError;
+pub use self::question::{
+    Asked, Choice, Item, Measure, Question, Reply, Tempting, Undecided, Verdict,
+};
+pub use self::shown::{LessonView, QuestionView, StepView, TaskView};
+pub use self::stage::{Stage, Topic, Tweak};
+pub use self::subject::{Parts, Subject, Totals};
+
+/// The lessons that come with the simulator, in the order in which they teach
+/// best: three for each protocol.
+#[doc(hidden)]
+pub const ALL: &[&str] = &[
+    include_str!("../../lessons/polling-windows.toml"),
+    include_str!("../../lessons/cut-the-wire.toml"),
+    include_str!("../../lessons/newcomer.toml"),
+    include_str!("../../lessons/flood.toml"),
+    include_str!("../../lessons/way-back.toml"),
+    include_str!("../../lessons/late-push.toml"),
+    include_str!("../../lessons/lose-the-middle.toml"),
+    include_str!("../../lessons/lose-the-last.toml"),
+    include_str!("../../lessons/lose-the-first.toml"),
+    include_str!("../../lessons/free-piece.toml"),
+    include_str!("../../lessons/two-for-one.toml"),
+    include_str!("../../lessons/deadlock.toml"),
+];
+
+/// A lesson.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lesson {
+    /// A short name for links.
+    pub id: String,
+    /// The view it is shown in.
+    pub view: Topic,
+    /// What it is called.
+    pub title: String,
+    /// What it is about, in a sentence that gives nothing away.
+    pub text: String,
+    /// What one knows at its end, by its name.
+    pub concept: String,
+    /// About how long it takes.
+    pub minutes: u32,
+    /// How much of the way is shown.
+    pub help: Help,
+    /// Its world.
+    pub stage: Stage,
+    /// The preset its world is, unchanged.
+    pub preset: Option<String>,
+    /// What is done in it.
+    pub steps: Vec<Step>,
+}
+
+/// How much of the way a lesson shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Help {
+    /// Every step is worked out.
+    Worked,
+    /// Steps are left to the learner.
+    Partial,
+    /// There is a goal, and nothing else.
+    Goal,
+}
+
+/// What a step is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Something is told.
+    Say,
+    /// What will happen is asked, before it is shown.
+    Predict,
+    /// It is shown.
+    Reveal,
+    /// What was seen is asked.
+    Observe,
+    /// It is explained, and gets its name.
+    Explain,
+    /// Something is to be brought about.
+    Goal,
+    /// What was asked before is asked of another world.
+    Exit,
+    /// Whatever one likes.
+    Free,
+}
+
+/// A step of a lesson.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What it is for.
+    pub kind: Kind,
+    /// What is said.
+    pub text: String,
+    /// Where the clock stands when it begins.
+    pub at: Option<Instant>,
+    /// Where it stops: what happens later answers nothing in this step.
+    pub until: Option<Instant>,
+    /// The requirement behind it, as `AQ-7`.
+    pub clause: Option<String>,
+    /// How its world differs from the lesson's.
+    pub tweak: Tweak,
+    /// What is to be done.
+    pub task: Task,
+}
+
+/// What is to be done in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Task {
+    /// Nothing but to read and look.
+    Nothing,
+    /// A question is to be answered.
+    Question(Question),
+    /// Something is to be brought about.
+    Goal(Goal),
+}
+
+/// Something that is to be brought about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// When it is.
+    pub claim: Claim,
+    /// By so many deeds at most.
+    pub budget: u32,
+    /// Settings that may be changed, each a deed.
+    pub settings: Vec<Setting>,
+    /// Said to whoever did it.
+    pub right: String,
+    /// Said to whoever did not, where nothing else is.
+    pub otherwise: String,
+    /// One way to do it.
+    pub solution: Tweak,
+    /// Ways that tempt.
+    pub wrong: Vec<Tempting<Tweak>>,
+}
+
+/// A setting of a world that may be changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    /// Its way in the scenario, as `swarm.policy`.
+    pub key: String,
+    /// What it is called.
+    pub text: String,
+    /// The values it may have.
+    pub values: Vec<serde_json::Value>,
+}
+
+/// How an attempt at a goal went.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attempt {
+    /// It was reached with every seed that was tried.
+    pub right: bool,
+    /// So many seeds were tried; the smallest one that fails ends it.
+    pub tried: u64,
+    /// The seed with which it was not reached.
+    pub failed: Option<u64>,
+    /// Why; or what is wrong with the attempt itself.
+    pub why: String,
+}
+
+/// Every lesson there is.
+///
+/// # Panics
+/// Never: a test reads them all.
+#[must_use]
+pub fn all() -> Vec<Lesson> {
+    ALL.iter().filter_map(|text| Lesson::parse(text).ok()).collect()
+}
+
+/// A lesson by its id.
+#[must_use]
+pub fn find(id: &str) -> Option<Lesson> {
+    all().into_iter().find(|lesson| lesson.id == id)
+}
+
+impl Lesson {
+    /// The world of a step.
+    ///
+    /// # Errors
+    /// A sentence when there is no such step, or no world can be made of it.
+    pub fn stage(&self, step: usize) -> Result<Stage, String> {
+        self.stage.with(&self.step(step)?.tweak)
+    }
+
+    /// What the core says to an answer.
+    ///
+    /// # Errors
+    /// A sentence when nothing is asked there, or the run does not answer it.
+    pub fn judge(&self, step: usize, reply: &Reply) -> Result<Verdict, String> {
+        let Step { task: Task::Question(question), until, .. } = self.step(step)? else {
+            return Err("nothing is asked in this step".to_string());
+        };
+        let course = self.stage(step)?.course(*until)?;
+        question.judge(&course, reply).map_err(|why| why.0)
+    }
+
+    /// Tries what somebody did to reach a goal, with the lesson's own seed and
+    /// then the smallest others.
+    ///
+    /// # Errors
+    /// A sentence when there is no goal in this step.
+    pub fn attempt(&self, step: usize, tweak: &Tweak, seeds: u64) -> Result<Attempt, String> {
+        let Task::Goal(goal) = &self.step(step)?.task else {
+            return Err("there is no goal in this step".to_string());
+        };
+        let no = |tried, failed, why| Ok(Attempt { right: false, tried, failed, why });
+        if let Some(why) = goal.refused(tweak) {
+            return no(0, None, why);
+        }
+        let stage = self.stage(step)?;
+        let own = stage.scenario["seed"].as_u64().unwrap_or(0);
+        for (tried, seed) in (1..).zip(core::iter::once(own).chain(1..=seeds)) {
+            let world = match stage.with(&Tweak { seed: Some(seed), ..tweak.clone() }) {
+                Ok(world) => world,
+                Err(why) => return no(tried, None, why),
+            };
+            if !goal.claim.holds(&world.course(None)?) {
+                let same = |one: &&Tempting<Tweak>| one.answer.resembles(tweak);
+                let why = goal.wrong.iter().find(same).map_or(&goal.otherwise, |one| &one.why);
+                return no(tried, Some(seed), why.clone());
+            }
+        }
+        Ok(Attempt { right: true, tried: seeds + 1, failed: None, why: goal.right.clone() })
+    }
+
+    fn step(&self, step: usize) -> Result<&Step, String> {
+        self.steps.get(step).ok_or_else(|| "there is no such step".to_string())
+    }
+}
+
+impl Goal {
+    /// Why an attempt is none.
+    fn refused(&self, tweak: &Tweak) -> Option<String> {
+        let deeds = (tweak.acts.len() + tweak.set.len()) as u64;
+        if deeds == 0 {
+            return Some("Nothing has been done yet.".to_string());
+        }
+        if deeds > u64::from(self.budget) {
+            let budget = self.budget;
+            return Some(alloc::format!(
+                "That were {deeds} deeds; {budget} must be enough. Begin again."
+            ));
+        }
+        let may = |(key, value): (&String, &serde_json::Value)| {
+            self.settings.iter().any(|one| one.key == *key && one.values.contains(value))
+        };
+        (!tweak.set.iter().all(may)).then(|| "That may not be changed here.".to_string())
+    }
+}
+
+impl Tweak {
+    /// The same things are done, whenever that is.
+    fn resembles(&self, other: &Self) -> bool {
+        let deeds = |tweak: &Self| -> Vec<serde_json::Value> {
+            let whenever = |act: &serde_json::Value| {
+                let mut act = act.clone();
+                act.as_object_mut().and_then(|fields| fields.remove("at"));
+                act
+            };
+            tweak.acts.iter().map(whenever).collect()
+        };
+        self.set == other.set && deeds(self) == deeds(other)
+    }
+}

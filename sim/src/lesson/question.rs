@@ -1,0 +1,282 @@
+//! Questions, what people answer, and what the core says to it.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::{Claim, Pattern};
+use super::course::{Course, Fact};
+
+/// A question that a run answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What is asked for.
+    pub of: Asked,
+    /// Said to whoever is right.
+    pub right: String,
+    /// Said to whoever is wrong, where nothing else is.
+    pub otherwise: String,
+    /// The answer is another one with another seed.
+    pub varies: bool,
+}
+
+/// What a question asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// One of several sentences: the one that is true.
+    Choice(Vec<Choice>),
+    /// A number.
+    Number {
+        /// Which.
+        measure: Measure,
+        /// So much more or less is right too.
+        slack: f64,
+        /// What is counted.
+        unit: String,
+        /// Answers that tempt.
+        wrong: Vec<Tempting<f64>>,
+    },
+    /// A node: of the first event that fits.
+    Point {
+        /// Which event.
+        pattern: Pattern,
+        /// The other node it is about, and not whose record it is.
+        about: bool,
+        /// Answers that tempt.
+        wrong: Vec<Tempting<String>>,
+    },
+    /// In which order things happen for the first time; here in the one that
+    /// is right, unless it varies.
+    Order(Vec<Item>),
+}
+
+/// A sentence that may be true.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The sentence.
+    pub text: String,
+    /// When it is true.
+    pub holds: Claim,
+    /// Why one could think so though it is not; nothing where it is.
+    pub wrong: Option<String>,
+}
+
+/// An answer that tempts, and why it is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tempting<A> {
+    /// The answer.
+    pub answer: A,
+    /// Why it tempts, and why it is wrong.
+    pub why: String,
+}
+
+/// A number of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measure {
+    /// How many events fit.
+    Count(Pattern),
+    /// When the first one does, in seconds.
+    Time(Pattern),
+    /// What the run comes to.
+    Total(String),
+}
+
+/// Something that happens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// What it is called.
+    pub text: String,
+    /// How it is recognised.
+    pub pattern: Pattern,
+}
+
+/// What somebody answers, or what is right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// A choice, counted from 0.
+    Choice(usize),
+    /// A number.
+    Number(f64),
+    /// A node, by its name.
+    Node(String),
+    /// Items in an order, by their texts.
+    Order(Vec<String>),
+}
+
+/// What the core says to an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// It is right.
+    pub right: bool,
+    /// What is right, in words.
+    pub truth: String,
+    /// Why; to a wrong answer, why it tempts.
+    pub why: String,
+}
+
+/// Why a run does not answer a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecided(pub String);
+
+impl Asked {
+    /// What is right of a run.
+    ///
+    /// # Errors
+    /// When nothing is, or two things are.
+    pub fn truth(&self, course: &Course) -> Result<Reply, Undecided> {
+        match self {
+            Self::Choice(choices) => the_one(choices, course),
+            Self::Number { measure, .. } => measure.of(course).map(Reply::Number),
+            Self::Point { pattern, about, .. } => {
+                let fact = pattern.first(course).ok_or_else(|| never(pattern))?;
+                let node = if *about { fact.other } else { Some(fact.node) };
+                let node =
+                    node.ok_or_else(|| Undecided("the event is about nobody".to_string()))?;
+                Ok(Reply::Node(course.name(node).to_string()))
+            }
+            Self::Order(items) => {
+                let mut placed = Vec::new();
+                for item in items {
+                    let fits = |fact: &Fact| item.pattern.fits(course, fact);
+                    let place = course.facts.iter().position(fits);
+                    placed.push((place.ok_or_else(|| never(&item.pattern))?, &item.text));
+                }
+                placed.sort_unstable();
+                // At one node one thing comes of another, whatever the clock says.
+                let tied = |a: &Fact, b: &Fact| a.at == b.at && a.node != b.node;
+                let clash = placed.windows(2).find(|pair| {
+                    let [(one, _), (other, _)] = pair else { return false };
+                    one == other || tied(&course.facts[*one], &course.facts[*other])
+                });
+                if let Some([(_, a), (_, b)]) = clash {
+                    return Err(Undecided(format!("“{a}” and “{b}” happen at the same instant")));
+                }
+                Ok(Reply::Order(placed.into_iter().map(|(_, text)| text.clone()).collect()))
+            }
+        }
+    }
+
+    /// An answer in words.
+    #[must_use]
+    pub fn worded(&self, reply: &Reply) -> String {
+        match (self, reply) {
+            (Self::Choice(choices), Reply::Choice(i)) => {
+                choices.get(*i).map(|choice| choice.text.clone()).unwrap_or_default()
+            }
+            (Self::Number { unit, .. }, Reply::Number(number)) => {
+                // Thousandths are as much as anybody guesses.
+                let number = (number * 1_000.0) as i64 as f64 / 1_000.0;
+                if unit.is_empty() { format!("{number}") } else { format!("{number} {unit}") }
+            }
+            (_, Reply::Node(name)) => name.clone(),
+            (_, Reply::Order(texts)) => texts.join(" → "),
+            (_, Reply::Choice(i)) => i.to_string(),
+            (_, Reply::Number(number)) => number.to_string(),
+        }
+    }
+
+    /// Whether an answer comes close enough to another one.
+    #[must_use]
+    pub fn agrees(&self, reply: &Reply, truth: &Reply) -> bool {
+        match (self, reply, truth) {
+            (Self::Number { slack, .. }, Reply::Number(said), Reply::Number(is)) => {
+                (said - is).abs() <= slack + 1e-9
+            }
+            _ => reply == truth,
+        }
+    }
+
+    /// Why a wrong answer tempts.
+    fn tempting(&self, reply: &Reply) -> Option<String> {
+        match (self, reply) {
+            (Self::Choice(choices), Reply::Choice(i)) => choices.get(*i)?.wrong.clone(),
+            (Self::Number { wrong, slack, .. }, Reply::Number(said)) => wrong
+                .iter()
+                .find(|one| (one.answer - said).abs() <= slack + 1e-9)
+                .map(|one| one.why.clone()),
+            (Self::Point { wrong, .. }, Reply::Node(name)) => {
+                wrong.iter().find(|one| one.answer == *name).map(|one| one.why.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Every pattern in it.
+    #[must_use]
+    pub fn patterns(&self) -> Vec<&Pattern> {
+        match self {
+            Self::Choice(choices) => choices.iter().flat_map(|c| c.holds.patterns()).collect(),
+            Self::Number { measure: Measure::Count(pattern) | Measure::Time(pattern), .. }
+            | Self::Point { pattern, .. } => alloc::vec![pattern],
+            Self::Number { .. } => Vec::new(),
+            Self::Order(items) => items.iter().map(|item| &item.pattern).collect(),
+        }
+    }
+
+    /// The answer its author thinks right; `None` where the author does not say.
+    #[must_use]
+    pub fn expected(&self) -> Option<Reply> {
+        match self {
+            Self::Choice(choices) => {
+                choices.iter().position(|choice| choice.wrong.is_none()).map(Reply::Choice)
+            }
+            Self::Order(items) => {
+                Some(Reply::Order(items.iter().map(|item| item.text.clone()).collect()))
+            }
+            Self::Number { .. } | Self::Point { .. } => None,
+        }
+    }
+}
+
+impl Question {
+    /// What the core says to an answer, from a run.
+    ///
+    /// # Errors
+    /// When the run does not answer the question.
+    pub fn judge(&self, course: &Course, reply: &Reply) -> Result<Verdict, Undecided> {
+        let truth = self.of.truth(course)?;
+        let right = self.of.agrees(reply, &truth);
+        let why = if right { Some(self.right.clone()) } else { self.of.tempting(reply) };
+        let why = why.unwrap_or_else(|| self.otherwise.clone());
+        Ok(Verdict { right, truth: self.of.worded(&truth), why })
+    }
+}
+
+impl Measure {
+    fn of(&self, course: &Course) -> Result<f64, Undecided> {
+        match self {
+            Self::Count(pattern) => Ok(pattern.all(course).count() as f64),
+            Self::Time(pattern) => {
+                let fact = pattern.first(course).ok_or_else(|| never(pattern))?;
+                Ok(fact.at.as_micros() as f64 / 1e6)
+            }
+            Self::Total(name) => {
+                let known = || course.totals.keys().cloned().collect::<Vec<_>>().join(", ");
+                course.totals.get(name).copied().ok_or_else(|| {
+                    Undecided(format!("the run has no total `{name}`; it has {}", known()))
+                })
+            }
+        }
+    }
+}
+
+/// The only sentence that is true.
+fn the_one(choices: &[Choice], course: &Course) -> Result<Reply, Undecided> {
+    let mut holding = (0..).zip(choices).filter(|(_, choice)| choice.holds.holds(course));
+    let Some((i, one)) = holding.next() else {
+        return Err(Undecided("no choice is true".to_string()));
+    };
+    match holding.next() {
+        None => Ok(Reply::Choice(i)),
+        Some((_, other)) => {
+            Err(Undecided(format!("“{}” and “{}” are both true", one.text, other.text)))
+        }
+    }
+}
+
+fn never(pattern: &Pattern) -> Undecided {
+    Undecided(format!("no `{}` as described happens", pattern.event))
+}

@@ -1,0 +1,123 @@
+//! A lesson as a page shows it: all that is asked, and nothing that answers.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::{Asked, Goal, Help, Kind, Lesson, Question, Setting, Step, Task, Topic};
+use servent_core::time::Instant;
+
+/// A lesson.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LessonView {
+    /// A short name for links.
+    pub id: String,
+    /// The view it is shown in.
+    pub view: Topic,
+    /// What it is called.
+    pub title: String,
+    /// What it is about.
+    pub text: String,
+    /// What one knows at its end.
+    pub concept: String,
+    /// About how long it takes.
+    pub minutes: u32,
+    /// How much of the way is shown.
+    pub help: Help,
+    /// The preset its world is, unchanged.
+    pub preset: Option<String>,
+    /// Its steps.
+    pub steps: Vec<StepView>,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepView {
+    /// What it is for.
+    pub kind: Kind,
+    /// What is said.
+    pub text: String,
+    /// Where the clock stands when it begins.
+    pub at: Option<Instant>,
+    /// Where what is shown ends.
+    pub until: Option<Instant>,
+    /// The requirement behind it.
+    pub clause: Option<String>,
+    /// Its world is not the lesson's.
+    pub other_world: bool,
+    /// What is to be done.
+    pub task: Option<TaskView>,
+}
+
+/// What is to be done in a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskView {
+    /// A question.
+    Question(QuestionView),
+    /// A goal.
+    Goal {
+        /// Deeds at most.
+        budget: u32,
+        /// Settings that may be changed.
+        settings: Vec<Setting>,
+    },
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionView {
+    /// One of these sentences.
+    Choice(Vec<String>),
+    /// A number of this unit.
+    Number(String),
+    /// A node.
+    Node {},
+    /// These in an order; not shown in the one that is right.
+    Order(Vec<String>),
+}
+
+impl From<&Lesson> for LessonView {
+    fn from(lesson: &Lesson) -> Self {
+        let Lesson { id, title, text, concept, preset, .. } = lesson.clone();
+        let (view, minutes, help) = (lesson.view, lesson.minutes, lesson.help);
+        let steps = lesson.steps.iter().map(StepView::from).collect();
+        Self { id, view, title, text, concept, minutes, help, preset, steps }
+    }
+}
+
+impl From<&Step> for StepView {
+    fn from(step: &Step) -> Self {
+        let Step { kind, text, at, until, clause, tweak, task } = step.clone();
+        let task = match &task {
+            Task::Nothing => None,
+            Task::Question(question) => Some(TaskView::Question(question.into())),
+            Task::Goal(Goal { budget, settings, .. }) => {
+                Some(TaskView::Goal { budget: *budget, settings: settings.clone() })
+            }
+        };
+        // Where a question's run ends would tell something of its answer.
+        let until = until.filter(|_| matches!(kind, Kind::Reveal | Kind::Say | Kind::Explain));
+        let other_world = tweak != super::Tweak::default();
+        Self { kind, text, at, until, clause, other_world, task }
+    }
+}
+
+impl From<&Question> for QuestionView {
+    fn from(question: &Question) -> Self {
+        match &question.of {
+            Asked::Choice(choices) => {
+                Self::Choice(choices.iter().map(|choice| choice.text.clone()).collect())
+            }
+            Asked::Number { unit, .. } => Self::Number(unit.clone()),
+            Asked::Point { .. } => Self::Node {},
+            Asked::Order(items) => {
+                let mut texts: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
+                texts.sort();
+                Self::Order(texts)
+            }
+        }
+    }
+}

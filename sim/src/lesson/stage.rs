@@ -1,0 +1,215 @@
+//! The world of a lesson: a scenario of one of the protocols as data, changed
+//! a little from step to step.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::course::Course;
+use super::subject::{Subject, after};
+use crate::{At, World, queue, routing, swarm, unicast};
+use servent_core::time::{Duration, Instant};
+
+/// The protocol a lesson is about, by the name of its view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topic {
+    /// Upload slots and who waits for them.
+    Queue,
+    /// The overlay.
+    Routing,
+    /// Messages over datagrams.
+    Unicast,
+    /// Many who divide a file.
+    Swarm,
+}
+
+/// What is changed of a world: what is done in it, and other settings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tweak {
+    /// What is done, besides what the scenario says: `{at, cut: {…}}`.
+    pub acts: Vec<Value>,
+    /// Settings of the scenario by their ways, as `clients.0.size`.
+    pub set: BTreeMap<String, Value>,
+    /// Another seed.
+    pub seed: Option<u64>,
+}
+
+/// A world, as data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// Of which protocol.
+    pub view: Topic,
+    /// Its scenario, every field.
+    pub scenario: Value,
+}
+
+/// Calls a function for the protocol of a view.
+macro_rules! of_view {
+    ($view:expr, $work:ident($($argument:expr),*)) => {
+        match $view {
+            Topic::Queue => $work::<queue::Queue>($($argument),*),
+            Topic::Routing => $work::<routing::Routing>($($argument),*),
+            Topic::Unicast => $work::<unicast::Unicast>($($argument),*),
+            Topic::Swarm => $work::<swarm::Swarm>($($argument),*),
+        }
+    };
+}
+
+impl Stage {
+    /// The world of a preset.
+    #[must_use]
+    pub fn preset(view: Topic, id: &str) -> Option<Self> {
+        let scenario = of_view!(view, preset(id))?;
+        Some(Self { view, scenario })
+    }
+
+    /// The world of a scenario that need not have every field.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn new(view: Topic, scenario: Value) -> Result<Self, String> {
+        let scenario = of_view!(view, whole(scenario, None))?;
+        Ok(Self { view, scenario })
+    }
+
+    /// The same world, no longer than this.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn shortened(self, length: Duration) -> Result<Self, String> {
+        let scenario = of_view!(self.view, whole(self.scenario, Some(length)))?;
+        Ok(Self { scenario, ..self })
+    }
+
+    /// The world with something changed.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn with(&self, tweak: &Tweak) -> Result<Self, String> {
+        let mut scenario = self.scenario.clone();
+        for (way, value) in &tweak.set {
+            *place(&mut scenario, way)? = value.clone();
+        }
+        let scenario = of_view!(self.view, changed(scenario, tweak))?;
+        Ok(Self { view: self.view, scenario })
+    }
+
+    /// How long it is watched.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn length(&self) -> Result<Duration, String> {
+        of_view!(self.view, length(self.scenario.clone()))
+    }
+
+    /// What happens in it, from the beginning to an instant or its end.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn course(&self, end: Option<Instant>) -> Result<Course, String> {
+        of_view!(self.view, course(self.scenario.clone(), end))
+    }
+
+    /// What its nodes are called, by their numbers.
+    ///
+    /// # Errors
+    /// A sentence that says what makes no sense in it.
+    pub fn names(&self) -> Result<Vec<String>, String> {
+        of_view!(self.view, names(self.scenario.clone()))
+    }
+}
+
+fn preset<P: Subject>(id: &str) -> Option<Value> {
+    serde_json::to_value(P::preset(id)?).ok()
+}
+
+fn read<P: Subject>(scenario: Value) -> Result<P::Scenario, String> {
+    let scenario = serde_json::from_value(scenario).map_err(|why| why.to_string())?;
+    P::check(&scenario).map_err(|why| why.to_string())?;
+    Ok(scenario)
+}
+
+fn written<P: Subject>(scenario: &P::Scenario) -> Result<Value, String> {
+    P::check(scenario).map_err(|why| why.to_string())?;
+    serde_json::to_value(scenario).map_err(|why| why.to_string())
+}
+
+fn whole<P: Subject>(scenario: Value, length: Option<Duration>) -> Result<Value, String> {
+    let mut scenario = read::<P>(scenario)?;
+    let horizon = P::parts(&mut scenario).horizon;
+    *horizon = length.unwrap_or(*horizon);
+    written::<P>(&scenario)
+}
+
+fn changed<P: Subject>(scenario: Value, tweak: &Tweak) -> Result<Value, String> {
+    let mut scenario = read::<P>(scenario)?;
+    let parts = P::parts(&mut scenario);
+    *parts.seed = tweak.seed.unwrap_or(*parts.seed);
+    for act in &tweak.acts {
+        let act: At<P::Fault> =
+            serde_json::from_value(act.clone()).map_err(|why| why.to_string())?;
+        parts.faults.push(act);
+    }
+    written::<P>(&scenario)
+}
+
+fn length<P: Subject>(scenario: Value) -> Result<Duration, String> {
+    Ok(*P::parts(&mut read::<P>(scenario)?).horizon)
+}
+
+fn course<P: Subject>(scenario: Value, end: Option<Instant>) -> Result<Course, String> {
+    let mut scenario = read::<P>(scenario)?;
+    let end = end.unwrap_or(after(*P::parts(&mut scenario).horizon));
+    Course::run::<P>(&scenario, end).map_err(|why| why.to_string())
+}
+
+fn names<P: Subject>(scenario: Value) -> Result<Vec<String>, String> {
+    let world = World::<P>::try_new(&read::<P>(scenario)?).map_err(|why| why.to_string())?;
+    Ok(P::names(&world))
+}
+
+/// The place in a scenario that a way leads to.
+fn place<'a>(mut tree: &'a mut Value, way: &str) -> Result<&'a mut Value, String> {
+    for step in way.split('.') {
+        let next = match tree {
+            Value::Object(fields) => fields.get_mut(step),
+            Value::Array(items) => step.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
+            _ => None,
+        };
+        tree = next.ok_or_else(|| format!("`{way}`: the scenario has no `{step}` there"))?;
+    }
+    Ok(tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_world_is_changed_by_ways_acts_and_a_seed() {
+        let stage = Stage::preset(Topic::Queue, "one-cut-wire").expect("a preset");
+        let tweak = json!({"acts": [{"at": 5, "crash": {"node": 0}}], "set": {"clients.0.size": 7}, "seed": 9});
+        let tweak: Tweak = serde_json::from_value(tweak).unwrap();
+        let other = stage.with(&tweak).unwrap();
+        assert_eq!(other.scenario["clients"][0]["size"], 7);
+        assert_eq!(other.scenario["seed"], 9);
+        let count = |stage: &Stage| stage.scenario["faults"].as_array().map(Vec::len);
+        assert_eq!(count(&other), count(&stage).map(|n| n + 1));
+        for (way, why) in [("clientz.0", "no `clientz`"), ("clients.9.size", "no `9`")] {
+            let set = [(way.to_string(), json!(1))].into_iter().collect();
+            let told = stage.with(&Tweak { set, ..Tweak::default() }).unwrap_err();
+            assert!(told.contains(why), "{told}");
+        }
+        let acts = alloc::vec![json!({"crash": {"node": 99}})];
+        let told = stage.with(&Tweak { acts, ..Tweak::default() }).unwrap_err();
+        assert!(told.contains("there is no node 99"), "{told}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Lessons: what is asked, and what the core says to an answer.
+
+use servent_sim::lesson::{self, LessonView, Reply, Tweak};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsError, JsValue};
+
+use crate::value::{Answer, give, refused, take};
+
+/// Seeds a goal is tried with, besides the lesson's own.
+const SEEDS: u64 = 20;
+
+/// A lesson. What is right in it is computed from a run whenever somebody
+/// answers; nothing that is given to the page says so before.
+#[wasm_bindgen]
+pub struct Lesson {
+    of: lesson::Lesson,
+}
+
+#[wasm_bindgen]
+impl Lesson {
+    /// Every lesson there is, in the order in which they teach best.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "LessonView[]")]
+    pub fn all() -> Answer {
+        give(&lesson::all().iter().map(LessonView::from).collect::<Vec<_>>())
+    }
+
+    /// A lesson by its id; `undefined` when there is none.
+    #[must_use]
+    pub fn find(id: &str) -> Option<Lesson> {
+        lesson::find(id).map(|of| Self { of })
+    }
+
+    /// A lesson from a file.
+    ///
+    /// # Errors
+    /// A sentence with the line and column of what makes no sense.
+    pub fn read(text: &str) -> Result<Lesson, JsError> {
+        Ok(Self { of: lesson::Lesson::parse(text)? })
+    }
+
+    /// All that is asked in it.
+    ///
+    /// # Errors
+    /// When a value has no form in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "LessonView")]
+    pub fn view(&self) -> Answer {
+        give(&LessonView::from(&self.of))
+    }
+
+    /// The scenario of a step, counted from 0, with something changed.
+    ///
+    /// # Errors
+    /// When there is no such step, or what is changed makes no sense.
+    #[wasm_bindgen(unchecked_return_type = "Scenario")]
+    pub fn scenario(
+        &self,
+        step: u32,
+        #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
+    ) -> Answer {
+        let tweak: Tweak = take(tweak)?;
+        let stage = self.of.stage(step as usize).map_err(refused)?;
+        give(&stage.with(&tweak).map_err(refused)?.scenario)
+    }
+
+    /// What the core says to an answer.
+    ///
+    /// # Errors
+    /// A sentence when nothing is asked there.
+    #[wasm_bindgen(unchecked_return_type = "LessonVerdict")]
+    pub fn judge(
+        &self,
+        step: u32,
+        #[wasm_bindgen(unchecked_param_type = "Reply")] reply: JsValue,
+    ) -> Answer {
+        let reply: Reply = take(reply)?;
+        give(&self.of.judge(step as usize, &reply).map_err(refused)?)
+    }
+
+    /// How what was done to reach a goal does, with many seeds.
+    ///
+    /// # Errors
+    /// A sentence when there is no goal there.
+    #[wasm_bindgen(unchecked_return_type = "Attempt")]
+    pub fn attempt(
+        &self,
+        step: u32,
+        #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
+    ) -> Answer {
+        let tweak: Tweak = take(tweak)?;
+        give(&self.of.attempt(step as usize, &tweak, SEEDS).map_err(refused)?)
+    }
+}

@@ -1,0 +1,225 @@
+/**
+ * The lesson somebody is in: which step, what was answered, and what the core
+ * says to it. It moves the session as a step wants it; what is right is never
+ * known here before the core is asked.
+ *
+ * Events: `step` (another step, or none), `reply` (something was answered).
+ */
+import { Lesson } from '#servent';
+import { stillness } from '#lab/dom.js';
+import { recall, remember } from '#lab/theme.js';
+import { viewOf } from '#lab/views.js';
+import { SPEEDS } from '#lab/session.js';
+
+/** @import * as T from '../types' */
+/** @import { Session } from '../session.js' */
+/** @typedef {{reply: T.Reply, verdict: T.LessonVerdict}} Answered */
+
+/** What is to be seen is shown in about this time. */
+const SHOWN_US = 9e6;
+/** Steps in which somebody must answer before going on. */
+const ASKING = ['predict', 'exit'];
+
+export class Classroom extends EventTarget {
+  /** @type {Lesson|null} */ lesson = null;
+  /** @type {T.LessonView|null} */ view = null;
+  step = 0;
+  /** What was answered, by step. @type {Map<number, Answered>} */ answers = new Map();
+  /** How the last attempt at a goal went. @type {T.Attempt|null} */ attempt = null;
+  /** Settings that were changed to reach a goal. @type {Record<string, any>} */ set = {};
+  /** The world that is looked at belongs to this step. */
+  #world = '';
+  #moving = false;
+
+  /** @param {Session} session */
+  constructor(session) {
+    super();
+    this.session = session;
+    session.addEventListener('run', () => {
+      // Whoever opens something else has left the lesson; the same world, side by side, is still it.
+      if (this.view && !this.#moving && (session.view.id !== this.view.view || session.scenario?.id !== this.#id)) this.leave();
+    });
+  }
+  #id = '';
+
+  get now() { return this.view?.steps[this.step] ?? null; }
+
+  /** Something is asked here that was not answered yet. */
+  get asks() { return this.now !== null && ASKING.includes(this.now.kind) && !this.answers.has(this.step); }
+
+  /** Nothing may be seen of what lies ahead. */
+  get hides() { return this.asks; }
+
+  /** The question that was asked last, and what was said to it. */
+  get before() {
+    for (let i = this.step; i >= 0; i -= 1) {
+      const found = this.answers.get(i);
+      if (found && this.view?.steps[i].kind === 'predict') return found;
+    }
+    return null;
+  }
+
+  /** What is shown in this step has been seen to its end. */
+  get seen() {
+    const { run, end } = this.session;
+    // A world may come to rest before that.
+    return run !== null && run.now >= Math.min(this.now?.until ?? 0, end);
+  }
+
+  /**
+   * Begins a lesson, or comes back to a step of it.
+   * @param {string} id
+   * @param {number} [step]
+   * @returns {Promise<boolean>} whether there is such a lesson
+   */
+  async open(id, step = 0) {
+    const lesson = this.view?.id === id ? this.lesson : Lesson.find(id) ?? null;
+    if (!lesson) return false;
+    return this.begin(lesson, step);
+  }
+
+  /** @param {Lesson} lesson @param {number} [step] */
+  async begin(lesson, step = 0) {
+    if (lesson !== this.lesson) {
+      this.lesson?.free();
+      this.answers.clear();
+      this.#world = '';
+    }
+    this.lesson = lesson;
+    this.view = lesson.view();
+    const view = await viewOf(this.view.view);
+    this.#moving = true;
+    this.session.setView(view);
+    this.#moving = false;
+    this.go(Math.min(Math.max(0, step), this.view.steps.length - 1));
+    return true;
+  }
+
+  /** @param {number} step */
+  go(step) {
+    const { session, lesson, view } = this;
+    if (!lesson || !view?.steps[step]) return;
+    this.step = step;
+    this.attempt = null;
+    this.set = {};
+    const { at, kind } = view.steps[step];
+    const wanted = `${view.id}/${view.steps[step].other_world || kind === 'goal' ? step : 'own'}`;
+    session.limit = Infinity;
+    const fresh = this.#world !== wanted;
+    if (fresh) this.#stage({});
+    this.#world = wanted;
+    // Whoever comes by a link has seen what was shown before.
+    const from = at ?? (kind === 'reveal' ? this.#asked(step) : fresh ? view.steps.slice(0, step).findLast((one) => one.until !== null)?.until ?? null : null);
+    if (from !== null) session.seek(from);
+    this.#limit();
+    if (kind === 'reveal') this.show();
+    this.#remember();
+    session.lesson = { id: view.id, step };
+    this.dispatchEvent(new Event('step'));
+    session.emit('lesson');
+  }
+
+  /** Where the last question stood. @param {number} step */
+  #asked(step) { return this.view?.steps.slice(0, step).findLast((one) => one.at !== null)?.at ?? null; }
+
+  /** Opens the world of this step. @param {Partial<T.Tweak>} tweak @param {any[]} [faults] */
+  #stage(tweak, faults = []) {
+    const { session, lesson } = this;
+    if (!lesson) return;
+    const scenario = lesson.scenario(this.step, tweak);
+    this.#moving = true;
+    session.mode = 'single';
+    session.openScenario(scenario, { preset: this.now?.other_world ? null : this.view?.preset ?? null, faults });
+    session.view.opened?.(session);
+    this.#moving = false;
+    this.#id = session.scenario?.id ?? '';
+  }
+
+  /** Nobody gets past what is asked, or what is to be shown. */
+  #limit() {
+    const { now, session } = this;
+    session.limit = (this.asks ? now?.at : now?.kind === 'reveal' ? now.until : null) ?? Infinity;
+  }
+
+  /** Plays what is to be seen, so fast that nobody waits long. */
+  show() {
+    const { now, session } = this;
+    const until = now?.until;
+    if (!session.run || until === null || until === undefined || this.seen) return;
+    if (stillness()) return session.seek(until);
+    const speed = (until - session.run.now) / SHOWN_US;
+    session.speed = SPEEDS.findLast((one) => one <= speed) ?? SPEEDS[0];
+    session.play();
+  }
+
+  /** Commits to an answer; the core says what it is worth. @param {T.Reply} reply */
+  commit(reply) {
+    if (!this.lesson) return;
+    const verdict = this.lesson.judge(this.step, reply);
+    this.answers.set(this.step, { reply, verdict });
+    this.#limit();
+    this.#remember();
+    this.dispatchEvent(new Event('reply'));
+    this.session.emit('lesson');
+    this.session.touch();
+  }
+
+  /** Changes a setting to reach a goal; what was done before is undone. @param {string} key @param {any} value */
+  change(key, value) {
+    this.set = { ...this.set, [key]: value };
+    this.#stage({ set: this.set });
+    this.attempt = null;
+    this.dispatchEvent(new Event('reply'));
+  }
+
+  /** Tries with many seeds whether what was done reaches the goal. */
+  tryIt() {
+    if (!this.lesson) return;
+    const acts = this.session.faults().map(({ from, on, ...act }) => act);
+    this.attempt = this.lesson.attempt(this.step, { acts, set: this.set });
+    this.#remember();
+    this.dispatchEvent(new Event('reply'));
+  }
+
+  /** Begins this step's world anew. */
+  again() {
+    this.set = {};
+    this.attempt = null;
+    this.#stage({});
+    if (this.now?.at) this.session.seek(this.now.at);
+    this.dispatchEvent(new Event('step'));
+  }
+
+  /** Shows the smallest case in which an attempt failed. */
+  showFailure() {
+    const seed = this.attempt?.failed;
+    if (seed === null || seed === undefined) return;
+    const faults = this.session.faults();
+    this.#stage({ set: this.set, seed }, faults);
+    this.session.play();
+  }
+
+  leave() {
+    this.lesson?.free();
+    Object.assign(this, { lesson: null, view: null, step: 0, attempt: null });
+    this.answers.clear();
+    this.#world = '';
+    this.session.limit = Infinity;
+    this.session.lesson = null;
+    this.dispatchEvent(new Event('step'));
+    this.session.emit('lesson');
+  }
+
+  /** How far one has come is kept in this browser alone. */
+  #remember() {
+    const { view } = this;
+    if (!view) return;
+    const last = view.steps.length - 1;
+    const done = this.step === last && this.answers.get(last)?.verdict.right;
+    if (done) remember(`lesson.${view.id}`, 'done');
+    else if (recall(`lesson.${view.id}`) !== 'done') remember(`lesson.${view.id}`, String(this.step));
+  }
+}
+
+/** How far one has come in a lesson: `done`, a step, or nothing. @param {string} id */
+export const progress = (id) => recall(`lesson.${id}`);

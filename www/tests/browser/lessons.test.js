@@ -1,0 +1,182 @@
+/** A lesson in each view, by the keyboard alone: predict, commit, watch, say what was seen, and once more alone. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BROWSERS, drop, frame, open, press, start, state } from '../browser.js';
+import { ANSWERS } from '../lessons.js';
+import { WWW } from '../serve.js';
+
+/** @import { Page } from 'puppeteer-core' */
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
+const LESSONS = { queue: 'cut-the-wire', routing: 'way-back', unicast: 'lose-the-middle', swarm: 'two-for-one' };
+
+/** @param {Page} page */
+const violations = async (page) => {
+  await page.evaluate(AXE);
+  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
+  return found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`);
+};
+
+/** Goes on by Tab until something has the focus. @param {Page} page @param {string} selector */
+async function tabTo(page, selector) {
+  for (let i = 0; i < 60; i += 1) {
+    if (await page.evaluate((s) => document.activeElement?.matches(s), selector)) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`Tab never reaches ${selector}`);
+}
+
+/** Answers what is asked, by keys. @param {Page} page @param {any} reply */
+async function answer(page, reply) {
+  if (reply.choice !== undefined) {
+    await tabTo(page, '.lesson-choice input');
+    // An arrow chooses the next one; Space the one that has the focus.
+    if (reply.choice === 0) await page.keyboard.press(' ');
+    for (let i = 0; i < reply.choice; i += 1) await page.keyboard.press('ArrowDown');
+  } else if (reply.number !== undefined) {
+    await tabTo(page, '.lesson-number input');
+    await page.keyboard.type(String(reply.number));
+  } else {
+    await tabTo(page, 'lesson-panel select');
+    await page.keyboard.type(reply.node);
+  }
+  await tabTo(page, '[data-lesson="commit"]');
+  await page.keyboard.press('Enter');
+}
+
+/** Where the lesson is. @param {Page} page */
+const lesson = (page) => page.evaluate(() => {
+  const { room, session } = /** @type {any} */ (document.querySelector('servent-lab'));
+  return { step: room.step, kind: room.now?.kind, asks: room.asks, seen: room.seen, at: room.now?.at, now: session.run.now, answers: room.answers.size };
+});
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    for (const [view, id] of Object.entries(LESSONS)) {
+      test(`the keyboard alone finishes a lesson of ${view}`, async () => {
+        const { page, complaints } = await open(started, `#1/${view}?les=${id}/1`);
+        await page.waitForSelector('lesson-panel h2');
+        const steps = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).room.view.steps.length);
+        for (let step = 0; step < steps; step += 1) {
+          await page.waitForFunction((n) => /** @type {any} */ (document.querySelector('servent-lab')).room.step === n, {}, step);
+          const { kind } = await lesson(page);
+          const stored = ANSWERS[id][step];
+          if (stored) {
+            // The first time wrong, the last time right.
+            await answer(page, kind === 'predict' ? stored.wrong : stored.right);
+            assert.equal((await lesson(page)).answers, Object.keys(ANSWERS[id]).filter((s) => Number(s) <= step).length);
+            const told = await page.$('.lesson-verdict');
+            assert.equal(told !== null, kind !== 'predict', 'a prediction is judged by what happens');
+          }
+          if (kind === 'reveal') {
+            // It is shown in ten seconds; whoever wants to, sees it faster.
+            for (let i = 0; i < 3; i += 1) await page.keyboard.press(']');
+            await page.waitForSelector('.lesson-verdict', { timeout: 40_000 });
+            assert.equal(await page.$eval('.lesson-verdict', (n) => /** @type {HTMLElement} */ (n).dataset.right), 'false');
+            assert.ok((await page.$eval('.lesson-verdict', (n) => n.textContent ?? '')).length > 60, 'it is said why');
+          }
+          if (step < steps - 1) {
+            await tabTo(page, '[data-lesson="next"]');
+            await page.keyboard.press('Enter');
+          }
+        }
+        assert.equal(await page.$eval('.lesson-verdict', (n) => /** @type {HTMLElement} */ (n).dataset.right), 'true');
+        assert.equal(await page.evaluate((key) => localStorage.getItem(key), `lesson.${id}`), 'done');
+        assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+
+    test('nobody sees what lies ahead before they said what they expect', async () => {
+      const { page } = await open(started, '#1/queue?les=cut-the-wire/2');
+      await page.waitForSelector('.lesson-choice');
+      const { at } = await lesson(page);
+      assert.equal((await state(page)).now, at);
+      await page.keyboard.press('PageDown');
+      assert.equal((await lesson(page)).step, 1, 'the next step waits for an answer');
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(200e6); session.step(1); });
+      assert.equal((await state(page)).now, at, 'the clock stops at the question');
+      assert.equal(await page.$eval('[data-tool="future"]', (n) => n.getAttribute('aria-pressed')), 'true');
+      await page.click('.lesson-choice:nth-child(2)');
+      await page.click('[data-lesson="commit"]');
+      await frame(page);
+      assert.equal(await page.$eval('[data-tool="future"]', (n) => n.getAttribute('aria-pressed')), 'false', 'after that the page is as it was');
+      await page.keyboard.press('PageDown');
+      assert.equal((await lesson(page)).kind, 'reveal');
+      await page.keyboard.press('PageUp');
+      assert.equal((await lesson(page)).kind, 'predict');
+      await page.close();
+    });
+
+    test('a step is a link, and a reload leads back to it', async () => {
+      const { page } = await open(started, '#1/unicast?les=lose-the-middle/4');
+      await page.waitForSelector('.lesson-choice');
+      await page.waitForFunction(() => location.hash.includes('les=lose-the-middle/4') && location.hash.includes('t='));
+      await page.reload();
+      await page.waitForSelector('.lesson-choice');
+      assert.equal((await lesson(page)).step, 3);
+      assert.equal((await state(page)).view, 'unicast');
+      await page.close();
+    });
+
+    test('a goal is tried with many seeds, and a failure can be looked at', async () => {
+      const { page } = await open(started, '#1/swarm?les=deadlock/3');
+      await page.waitForSelector('.lesson-goal select');
+      await page.click('[data-lesson="try"]');
+      await page.waitForSelector('.lesson-verdict[data-right="false"]');
+      await page.$$eval('.lesson-goal select', ([, , slots]) => { /** @type {HTMLSelectElement} */ (slots).selectedIndex = 1; slots.dispatchEvent(new Event('change')); });
+      await page.click('[data-lesson="try"]');
+      await page.waitForSelector('.lesson-verdict button');
+      await page.click('.lesson-verdict button');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.playing);
+      await page.click('[data-lesson="again"]');
+      await page.$$eval('.lesson-goal select', ([rules]) => { /** @type {HTMLSelectElement} */ (rules).selectedIndex = 1; rules.dispatchEvent(new Event('change')); });
+      await page.click('[data-lesson="try"]');
+      await page.waitForSelector('.lesson-verdict[data-right="true"]');
+      await page.close();
+    });
+
+    test('a lesson of one’s own is dropped on the page; a broken one says where', async () => {
+      const { page } = await open(started, '#1/queue?p=one-cut-wire');
+      const text = readFileSync(path.join(WWW, '../sim/lessons/flood.toml'), 'utf8');
+      await drop(page, 'mine.toml', text.replace('title = "A flood', 'title = "My flood'));
+      await page.waitForFunction(() => document.querySelector('.lesson-name')?.textContent?.includes('My flood'));
+      assert.equal((await state(page)).view, 'routing');
+      await drop(page, 'broken.toml', text.replace('do = "say"', 'do = "sing"'));
+      await page.waitForFunction(() => /line 1\d, column \d+/.test(document.querySelector('.notice.bad')?.textContent ?? ''));
+      await page.click('[data-lesson="leave"]');
+      await page.waitForFunction(() => /** @type {HTMLElement} */ (document.querySelector('lesson-panel')).hidden);
+      await page.close();
+    });
+
+    for (const width of [320, 1280]) {
+      for (const dark of [false, true]) {
+        test(`axe finds nothing in a lesson at ${width} px, ${dark ? 'dark' : 'light'}`, { skip: name !== 'chromium' && 'it judges the document and its styles, which are the same here' }, async () => {
+          for (const [hash, ready] of [['queue?les=cut-the-wire/2', '.lesson-choice'], ['queue?les=newcomer/1', '.lesson-order'], ['routing?les=flood/2', '.lesson-number'], ['routing?les=way-back/4', 'lesson-panel select'], ['unicast?les=lose-the-first/4', '.lesson-concept'], ['swarm?les=deadlock/3', '.lesson-goal']]) {
+            const { page } = await open(started, `#1/${hash}`, { width, dark });
+            await page.waitForSelector(ready);
+            await frame(page);
+            assert.deepEqual(await violations(page), [], hash);
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${hash} is no wider than the page`);
+            await page.close();
+          }
+          const { page } = await open(started, '#1/queue?p=one-cut-wire', { width, dark });
+          await press(page, '[data-tool="lessons"]');
+          await page.waitForSelector('dialog .preset');
+          assert.equal((await page.$$('dialog .preset')).length, 12);
+          assert.deepEqual(await violations(page), [], 'the list');
+          await page.close();
+        });
+      }
+    }
+  });
+}

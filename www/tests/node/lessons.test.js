@@ -1,0 +1,67 @@
+/** Every lesson from its first step to its last, with stored answers: the right ones are right, the wrong ones wrong, and each is told why. */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { speak, t } from '../../js/strings.js';
+import { inNode } from '../digest.js';
+import { ANSWERS, DEEDS } from '../lessons.js';
+
+/** @type {import('#servent')} */
+let core;
+before(async () => { core = await inNode(); });
+
+test('there are twelve lessons, and answers to each', () => {
+  const ids = core.Lesson.all().map(({ id }) => id);
+  assert.equal(ids.length, 12);
+  assert.deepEqual(Object.keys(ANSWERS), ids);
+});
+
+test('stored answers are right, stored wrong ones wrong, and each is told why', () => {
+  for (const { id, steps } of core.Lesson.all()) {
+    const lesson = core.Lesson.find(id);
+    assert.ok(lesson);
+    steps.forEach(({ task }, i) => {
+      const where = `${id}, step ${i + 1}`;
+      if (task?.question) {
+        const { right, wrong } = ANSWERS[id][i];
+        const [yes, no] = [lesson.judge(i, right), lesson.judge(i, wrong)];
+        assert.ok(yes.right, `${where}: ${JSON.stringify(yes)}`);
+        assert.ok(!no.right, `${where}: ${JSON.stringify(no)}`);
+        assert.ok(yes.why.length > 15 && no.why.length > 15 && yes.why !== no.why, where);
+        assert.equal(yes.truth, no.truth);
+      } else if (task?.goal) {
+        const { right, wrong } = DEEDS[id][i];
+        const [yes, no] = [lesson.attempt(i, right), lesson.attempt(i, wrong)];
+        assert.ok(yes.right && yes.failed === null && yes.tried > 10, `${where}: ${JSON.stringify(yes)}`);
+        assert.ok(!no.right && no.failed !== null, `${where}: ${JSON.stringify(no)}`);
+        assert.notEqual(yes.why, no.why);
+      } else assert.ok(!ANSWERS[id][i], where);
+    });
+    lesson.free();
+  }
+});
+
+test('a lesson says nothing of its answers, and names a passage that there is', () => {
+  speak();
+  for (const view of core.Lesson.all()) {
+    assert.doesNotMatch(JSON.stringify(view), /"(holds|wrong|solution|right|otherwise)"/, view.id);
+    assert.equal(view.steps.at(-1)?.kind, 'exit');
+    for (const { kind, clause, text } of view.steps) {
+      assert.notEqual(t(`lesson.${kind}`), `lesson.${kind}`);
+      assert.ok(text.length > 15, view.id);
+      if (clause) assert.ok(core.chapter(clause), `${view.id}: ${clause}`);
+    }
+    assert.ok(view.steps.some(({ kind, clause }) => kind === 'explain' && clause), `${view.id} explains by a rule`);
+  }
+});
+
+test('a goal is no goal without a deed, nor with too many', () => {
+  const lesson = core.Lesson.find('deadlock');
+  assert.match(String(lesson?.attempt(2, {}).why), /Nothing has been done/);
+  assert.match(String(lesson?.attempt(2, { set: { 'swarm.policy': 'adaptive', source_slots: 8 } }).why), /2 deeds/);
+  assert.match(String(lesson?.attempt(2, { set: { pieces: 1 } }).why), /may not be changed/);
+});
+
+test('a lesson that cannot be read says where', () => {
+  assert.throws(() => core.Lesson.read('id = "x"\nview = 7\n'), /line 2, column 8: /);
+  assert.equal(core.Lesson.find('none'), undefined);
+});
