@@ -47,6 +47,16 @@ export async function start(name, how = {}) {
   return { browser, server, close };
 }
 
+/** Waiting looks that often, in milliseconds. To look at every frame makes the browser draw every frame. */
+const LOOK_MS = 40;
+
+/** A page that waits without drawing. @param {import('puppeteer-core').Page} page */
+function patient(page) {
+  const wait = page.waitForFunction.bind(page);
+  page.waitForFunction = (/** @type {any} */ what, how = {}, /** @type {any[]} */ ...args) => wait(what, { polling: LOOK_MS, ...how }, ...args);
+  return page;
+}
+
 /**
  * Opens the page at a fragment and waits until it runs. What the console says
  * is gathered.
@@ -55,7 +65,7 @@ export async function start(name, how = {}) {
  * @param {{width?: number, height?: number, dark?: boolean, url?: string}} [how]
  */
 export async function open({ browser, server }, hash = '', { width = 1280, height = 800, dark = false, url } = {}) {
-  const page = await browser.newPage();
+  const page = patient(await browser.newPage());
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));

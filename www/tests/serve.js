@@ -25,7 +25,8 @@ export function serve({ root = WWW, extra } = {}) {
       res.writeHead(404).end();
       return;
     }
-    res.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream', 'cache-control': 'no-store' });
+    // Each browser is new: what it has of this server, it has since this test began.
+    res.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream', 'cache-control': 'max-age=3600' });
     createReadStream(file).pipe(res);
   });
   return new Promise((resolve) => {

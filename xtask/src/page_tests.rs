@@ -1,10 +1,8 @@
-//! The page's tests in Node, Chromium and Firefox. They wait more than they
-//! compute, so several files run at one time; what measures time runs
+//! The page's tests. Node, Chromium and Firefox each go through their files
+//! side by side, and use both cores of a small machine; what measures time runs
 //! afterwards, one browser at a time.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use anyhow::{Error, Result, anyhow};
 
@@ -60,11 +58,11 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         words.push(note);
     }
 
-    let mut all = tests("node", "node")?;
+    let mut lines = vec![tests("node", "node")?];
     for engine in &engines {
-        all.extend(tests("browser", engine)?);
+        lines.push(tests("browser", engine)?);
     }
-    for (test, why) in side_by_side(all, &given)? {
+    for (test, why) in side_by_side(&lines, &given)? {
         let name = format!("{} in {}", test.file, test.engine);
         words.push(second::again(&name, &why, || given.run(&test))?.1);
     }
@@ -78,20 +76,18 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     Ok(Outcome::Done(second::joined(&words)))
 }
 
-/// All tests, as many at one time as [`second::threads`] says; those that failed.
-fn side_by_side(tests: Vec<Test>, given: &Given) -> Result<Vec<(Test, Error)>> {
-    let left = Mutex::new(VecDeque::from(tests));
-    let next = || left.lock().expect("a test broke off").pop_front();
-    let walk = || -> Vec<(Test, Error)> {
-        std::iter::from_fn(next)
-            .filter_map(|test| given.run(&test).err().map(|why| (test, why)))
+/// Every line of tests in its order, beside the others; those that failed.
+fn side_by_side(lines: &[Vec<Test>], given: &Given) -> Result<Vec<(Test, Error)>> {
+    let walk = |line: &Vec<Test>| -> Vec<(Test, Error)> {
+        line.iter()
+            .filter_map(|test| given.run(test).err().map(|why| (test.clone(), why)))
             .collect()
     };
     std::thread::scope(|scope| {
-        let running: Vec<_> = (0..second::threads()).map(|_| scope.spawn(walk)).collect();
+        let running: Vec<_> = lines.iter().map(|line| scope.spawn(move || walk(line))).collect();
         let mut failed = Vec::new();
-        for worker in running {
-            failed.extend(worker.join().map_err(|_| anyhow!("a test broke off"))?);
+        for line in running {
+            failed.extend(line.join().map_err(|_| anyhow!("a line of tests broke off"))?);
         }
         Ok(failed)
     })

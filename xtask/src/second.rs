@@ -56,8 +56,8 @@ pub(crate) fn tests() -> Result<String> {
 }
 
 /// Tests at one time: twice as many as there are processors, because those of
-/// the program and of the page mostly wait.
-pub(crate) fn threads() -> usize {
+/// the program mostly wait.
+fn threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
