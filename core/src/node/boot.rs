@@ -35,7 +35,7 @@ impl Node {
             },
         );
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         for file in restored.shared {
             if let Some(overlay) = overlay {
                 overlay.shares(cx, &file);
@@ -81,7 +81,7 @@ impl Node {
             self.us.listen = Some(at);
         }
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         let input = match command {
             Command::Get(get) => fetch::Input::Get(get),
             Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
@@ -136,7 +136,7 @@ impl Node {
     /// active slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, now: Instant, fx: &mut Effects) {
         let Self { config, us, io, http, overlay, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         if let Some(overlay) = overlay {
             overlay.stop(cx, http);
         }

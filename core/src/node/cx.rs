@@ -1,10 +1,12 @@
 //! The context that every service gets in a call.
 
+use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
 use super::connections::{Connections, Phase};
 use super::{Config, ConnEvent, Effects, tell};
 use crate::id::{ConnId, Guid};
+use crate::queue::server;
 use crate::time::Instant;
 
 /// The current time, what all services share, and the list of effects.
@@ -14,6 +16,9 @@ pub(super) struct Cx<'a> {
     pub(super) us: &'a Ourselves,
     pub(super) io: &'a mut Connections,
     pub(super) fx: &'a mut Effects,
+    /// What the effects of the queue that are being carried out make known to
+    /// it; `None` while none are.
+    pub(super) follow_ups: Option<VecDeque<server::Input>>,
 }
 
 /// Who we are to others.
@@ -25,7 +30,17 @@ pub(super) struct Ourselves {
     pub(super) listen: Option<SocketAddr>,
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
+    pub(super) const fn new(
+        now: Instant,
+        config: &'a Config,
+        us: &'a Ourselves,
+        io: &'a mut Connections,
+        fx: &'a mut Effects,
+    ) -> Self {
+        Self { now, config, us, io, fx, follow_ups: None }
+    }
+
     /// Adds an event of the node itself.
     pub(super) fn tell(&mut self, event: ConnEvent) {
         tell(self.fx, event);

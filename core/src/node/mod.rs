@@ -209,7 +209,7 @@ impl Node {
     /// Handles one input of a running node.
     fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         match input {
             Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.served(cx, conn, bytes),
@@ -288,7 +288,7 @@ impl Node {
     fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         if let Some(state) = cx.io.open(conn) {
             state.phase = Phase::Fresh;
         }
@@ -317,7 +317,7 @@ impl Node {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
         io.remove(conn);
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         cx.tell(ConnEvent::DialFailed { conn, why });
         match (purpose, overlay) {
             (Purpose::Fetch, _) => downloads.handle(cx, fetch::Input::DialFailed { conn, why }),
@@ -335,7 +335,7 @@ impl Node {
     /// connection.
     fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         match (cx.io.receive(conn, data), overlay) {
             (Some(Owner::Http), overlay) => {
                 let others = (overlay.as_deref_mut(), swarm.as_deref_mut());
@@ -357,7 +357,7 @@ impl Node {
         let Some(gone) = self.io.remove(conn) else { return };
         tell(fx, ConnEvent::Closed { conn });
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         match (gone.phase.owner(), overlay) {
             (Owner::Http, _) => http.left(cx, conn, &gone.phase, true),
             (Owner::Downloads, _) => downloads.left(cx, conn),
@@ -375,7 +375,7 @@ impl Node {
     /// them.
     fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
             return swarm.backlog(cx, conn, bytes);
         }
@@ -398,7 +398,7 @@ impl Node {
     /// A disk error of a connection: of a part file, or of a file being served.
     fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
             return swarm.disk_failed(cx, conn, why);
         }
@@ -413,7 +413,7 @@ impl Node {
     fn shared(&mut self, now: Instant, info: FileInfo, fx: &mut Effects) {
         let Self { config, us, io, http, overlay, .. } = self;
         if let Some(overlay) = overlay {
-            overlay.shares(&Cx { now, config, us, io, fx }, &info);
+            overlay.shares(&Cx::new(now, config, us, io, fx), &info);
         }
         http.files.put(info);
     }
@@ -425,7 +425,7 @@ impl Node {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
         }
         if let Some(overlay) = overlay {
-            overlay.lacks(&Cx { now, config, us, io, fx }, index);
+            overlay.lacks(&Cx::new(now, config, us, io, fx), index);
         }
         http.files.remove(index);
     }
@@ -433,7 +433,7 @@ impl Node {
     /// A timer of a connection expired.
     fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         let owner = cx.io.get(conn).map(|c| c.phase.owner());
         match (owner, overlay.as_deref_mut()) {
             (Some(Owner::Overlay), Some(overlay)) => {
@@ -485,7 +485,7 @@ impl Engine for Node {
             self.run_out(now, conn, timer, at, fx);
         }
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx { now, config, us, io, fx };
+        let cx = &mut Cx::new(now, config, us, io, fx);
         if http.poll_timeout().is_some_and(|(at, _)| at <= now) {
             http.handle_timeout(cx);
         }

@@ -23,6 +23,7 @@ mod overlay_peers;
 mod overlay_proxies;
 mod pair;
 mod queue;
+mod queue_order;
 mod swarm;
 mod tape;
 mod trees;

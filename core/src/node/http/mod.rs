@@ -26,7 +26,7 @@ mod reply;
 mod request;
 mod serving;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use core::net::SocketAddr;
 
@@ -72,8 +72,12 @@ impl Http {
     }
 
     /// Gives the queue an input that does not come from a request, and carries
-    /// out its effects.
+    /// out its effects. While effects are carried out, the input waits for the
+    /// last of them.
     pub(super) fn queue(&mut self, cx: &mut Cx<'_>, input: server::Input) {
+        if let Some(follow_ups) = &mut cx.follow_ups {
+            return follow_ups.push_back(input);
+        }
         let mut said = Fx::new();
         self.queue.handle(cx.now, input, &mut said);
         self.obey_all(cx, said);
@@ -91,10 +95,30 @@ impl Http {
         self.obey_all(cx, said);
     }
 
-    fn obey_all(&mut self, cx: &mut Cx<'_>, mut said: FxOf<Server>) {
+    fn obey_all(&mut self, cx: &mut Cx<'_>, said: FxOf<Server>) {
+        self.carry_out(cx, said, Self::obey);
+    }
+
+    /// Carries out all effects of one call of the queue, and only then gives it
+    /// the inputs that follow from them: events and saved rows keep the order in
+    /// which the queue decided, so that no row replaces a later one.
+    fn carry_out(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut said: FxOf<Server>,
+        mut each: impl FnMut(&mut Self, &mut Cx<'_>, Said),
+    ) {
+        cx.follow_ups = Some(VecDeque::new());
         for effect in said.drain() {
-            self.obey(cx, effect);
+            each(self, cx, effect);
         }
+        while let Some(input) = cx.follow_ups.as_mut().and_then(VecDeque::pop_front) {
+            self.queue.handle(cx.now, input, &mut said);
+            for effect in said.drain() {
+                self.obey(cx, effect);
+            }
+        }
+        cx.follow_ups = None;
     }
 
     /// Carries out one effect of the queue.

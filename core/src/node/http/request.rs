@@ -321,14 +321,12 @@ impl Http {
             self.held.insert(conn, asked);
             return self.obey_all(cx, said);
         }
-        for effect in said.drain() {
-            match effect {
-                Effect::Output(server::Output::Reply { conn: to, verdict }) if to == conn => {
-                    self.verdict(cx, conn, &asked, verdict);
-                }
-                other => self.obey(cx, other),
+        self.carry_out(cx, said, |http, cx, effect| match effect {
+            Effect::Output(server::Output::Reply { conn: to, verdict }) if to == conn => {
+                http.verdict(cx, conn, &asked, verdict);
             }
-        }
+            other => http.obey(cx, other),
+        });
     }
 
     /// Answers a request as the queue decided.
@@ -403,21 +401,19 @@ impl Http {
         let mut said = Fx::new();
         self.queue.handle(cx.now, light, &mut said);
         let mut refused = false;
-        for effect in said.drain() {
-            match effect {
-                Effect::Output(server::Output::Reply {
-                    conn: to,
-                    verdict: Verdict::Hammering { retry_after },
-                }) if to == conn => {
-                    refused = true;
-                    form.keep &= placed;
-                    let writer = Writer::of(cx);
-                    self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
-                }
-                // Effects for other clients whose timers have expired.
-                other => self.obey(cx, other),
+        self.carry_out(cx, said, |http, cx, effect| match effect {
+            Effect::Output(server::Output::Reply {
+                conn: to,
+                verdict: Verdict::Hammering { retry_after },
+            }) if to == conn => {
+                refused = true;
+                form.keep &= placed;
+                let writer = Writer::of(cx);
+                http.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
             }
-        }
+            // Effects for other clients whose timers have expired.
+            other => http.obey(cx, other),
+        });
         refused
     }
 
