@@ -36,6 +36,7 @@ enum Command {
     Dist(cmd::dist::Args),
     Fuzz(cmd::fuzz::Args),
     Soak(cmd::soak::Args),
+    Worlds(cmd::worlds::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -50,6 +51,7 @@ fn main() -> std::process::ExitCode {
         Command::Dist(args) => cmd::dist::run(&args),
         Command::Fuzz(args) => cmd::fuzz::run(&args),
         Command::Soak(args) => cmd::soak::run(&args),
+        Command::Worlds(args) => cmd::worlds::run(&args),
     };
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,

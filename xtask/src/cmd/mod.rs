@@ -10,3 +10,4 @@ pub(crate) mod page;
 pub(crate) mod soak;
 pub(crate) mod test;
 pub(crate) mod tidy;
+pub(crate) mod worlds;
