@@ -1,5 +1,9 @@
 //! `cargo xtask fuzz`
 
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
 use anyhow::{Result, bail};
 
 use crate::machine;
@@ -11,7 +15,8 @@ use crate::run::Tool;
 /// Needs a nightly toolchain and cargo-fuzz; both are installed when they are
 /// missing. Each target starts from its seeds in `fuzz/seeds`, keeps what it
 /// learns in `fuzz/corpus`, and leaves an input that broke something in
-/// `fuzz/artifacts`.
+/// `fuzz/artifacts`. A target that broke ends there, and the next begins; the
+/// totals of all are the last lines.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// One target; without it all, one after the other.
@@ -19,9 +24,25 @@ pub(crate) struct Args {
     /// How long each runs.
     #[arg(long, default_value_t = 30)]
     seconds: u32,
+    /// How long each runs, in minutes.
+    #[arg(long, conflicts_with = "seconds")]
+    minutes: Option<u32>,
     /// List the targets.
     #[arg(long)]
     list: bool,
+}
+
+/// What came of one target.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Total {
+    executions: u64,
+    /// Inputs that it knows now, each of which reaches something new.
+    corpus: usize,
+    /// Those of this run.
+    found: u64,
+    crashes: usize,
+    /// It ended with a failure, whatever it left.
+    failed: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -36,22 +57,72 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(name) => bail!("no fuzz target `{name}`; there are: {}", all.join(", ")),
     };
     prepare()?;
+    let seconds = args.minutes.map_or(args.seconds, |minutes| minutes.saturating_mul(60));
+    let mut totals = Vec::new();
     for name in &chosen {
-        let fuzz = paths::root().join("fuzz");
-        let corpus = fuzz.join("corpus").join(name);
-        std::fs::create_dir_all(&corpus)?;
-        println!("{name}: {} s", args.seconds);
-        Tool::new("rustup")
-            .words("run nightly cargo fuzz run --fuzz-dir fuzz --target-dir")
-            .arg(paths::target().join("fuzz"))
-            .arg(name)
-            .arg(&corpus)
-            .arg(fuzz.join("seeds").join(name))
-            .words("-- -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1")
-            .arg(format!("-max_total_time={}", args.seconds))
-            .run()?;
+        println!("{name}: {seconds} s");
+        totals.push((name, fuzz(name, seconds)?));
+    }
+    println!("{:<14} {:>12} {:>7} {:>5} {:>8}", "target", "executions", "corpus", "new", "crashes");
+    for (name, total) in &totals {
+        let Total { executions, corpus, found, crashes, .. } = total;
+        println!("{name:<14} {executions:>12} {corpus:>7} {found:>5} {crashes:>8}");
+    }
+    let failed = totals.iter().filter(|(_, total)| total.failed || total.crashes > 0);
+    let failed: Vec<_> = failed.map(|(name, _)| name.as_str()).collect();
+    if !failed.is_empty() {
+        bail!("broken: {}; what broke them is in fuzz/artifacts", failed.join(", "));
     }
     Ok(())
+}
+
+/// Runs one target; shows what it says.
+fn fuzz(name: &str, seconds: u32) -> Result<Total> {
+    let fuzz = paths::root().join("fuzz");
+    let (corpus, artifacts) = (fuzz.join("corpus").join(name), fuzz.join("artifacts").join(name));
+    fs::create_dir_all(&corpus)?;
+    let before = count(&artifacts);
+    let (output, started) = Tool::new("rustup")
+        .words("run nightly cargo fuzz run --fuzz-dir fuzz --target-dir")
+        .arg(paths::target().join("fuzz"))
+        .arg(name)
+        .arg(&corpus)
+        .arg(fuzz.join("seeds").join(name))
+        .words("-- -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1")
+        .arg(format!("-max_total_time={seconds}"))
+        .joined()?;
+    let mut total = Total::default();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        total.read(&line);
+    }
+    total.failed = started.end().is_err();
+    total.corpus = count(&corpus);
+    total.crashes = count(&artifacts).saturating_sub(before);
+    Ok(total)
+}
+
+impl Total {
+    /// A line of what the fuzzer says in the end.
+    fn read(&mut self, line: &str) {
+        let Some((name, number)) = line.strip_prefix("stat::").and_then(|l| l.split_once(':'))
+        else {
+            return;
+        };
+        let number = number.trim().parse().unwrap_or_default();
+        match name {
+            "number_of_executed_units" => self.executions = number,
+            "new_units_added" => self.found = number,
+            _ => {}
+        }
+    }
+}
+
+/// The files in a folder; none where there is none.
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 /// The targets, as the fuzz workspace lists them.
@@ -78,4 +149,23 @@ fn prepare() -> Result<()> {
         Tool::new("rustup").words("run nightly cargo install --quiet --locked cargo-fuzz").run()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_totals_are_what_the_fuzzer_says_in_the_end() {
+        let mut total = Total::default();
+        for line in [
+            "#2097152\tpulse  cov: 812 ft: 2310 corp: 401/9Kb",
+            "stat::number_of_executed_units: 2345678",
+            "stat::average_exec_per_sec:     75666",
+            "stat::new_units_added:          17",
+        ] {
+            total.read(line);
+        }
+        assert_eq!(total, Total { executions: 2_345_678, found: 17, ..Total::default() });
+    }
 }
