@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
+use crate::machine;
 use crate::paths;
 use crate::run::{Tool, cargo};
 
@@ -17,8 +18,11 @@ const STATIC: &str = "x86_64-unknown-linux-musl";
 ///
 /// Leaves below `dist`: `servent` with the page inside, static when this machine
 /// can build that; manual pages and completions; `servent.service`; a Debian
-/// package when `cargo deb` is there; and `servent-lab.html`, which opens from a
-/// USB stick without a server.
+/// package; and `servent-lab.html`, which opens from a USB stick without a
+/// server.
+///
+/// What is missing for that is installed where it can be done without asking:
+/// the compiler's target, as root the linker of musl-tools, and cargo-deb.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
@@ -48,14 +52,16 @@ fn program() -> Result<PathBuf> {
     Ok(paths::target().join(STATIC).join("release/servent"))
 }
 
-/// What is not there for a static program, and how to get it.
+/// What is not there for a static program and could not be installed, and how
+/// to get it.
 fn missing() -> Option<String> {
-    let sysroot = said("rustc", &["--print", "sysroot"]).unwrap_or_default();
-    if !Path::new(sysroot.trim()).join("lib/rustlib").join(STATIC).is_dir() {
-        return Some(format!("`rustup target add {STATIC}` is missing for a static one"));
+    if let Err(why) = machine::rust_target(STATIC) {
+        return Some(format!("{why:#}"));
     }
-    let gcc = said("musl-gcc", &["--version"]).is_none();
-    gcc.then(|| "musl-gcc (of musl-tools) is missing for a static one".to_owned())
+    if said("musl-gcc", &["--version"]).is_some() {
+        return None;
+    }
+    machine::apt_install(&["musl-tools"]).err().map(|why| format!("{why:#}"))
 }
 
 /// What a program says; `None` when it is not there or fails.
@@ -87,8 +93,11 @@ fn beside(program: &Path, dist: &Path) -> Result<()> {
 /// The Debian package, where it can be made.
 fn package(built: &Path) -> Result<Option<PathBuf>> {
     if said("cargo", &["deb", "--version"]).is_none() {
-        println!("no Debian package: `cargo install cargo-deb` is missing");
-        return Ok(None);
+        println!("installing cargo-deb");
+        if let Err(why) = cargo().words("install --quiet --locked cargo-deb").quiet() {
+            println!("no Debian package: {why:#}");
+            return Ok(None);
+        }
     }
     let package = paths::root().join("dist/servent.deb");
     let deb = cargo().words("deb --quiet --no-build --no-strip --package servent --output");
