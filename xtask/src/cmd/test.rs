@@ -37,6 +37,8 @@ const TIDY: Step = Step {
 };
 const CONFORMANCE: Step =
     Step { name: "conformance", what: "every requirement has a test", run: conformance };
+const DENY: Step =
+    Step { name: "deny", what: "only what the program may be built from", run: deny };
 const CLIPPY: Step = Step { name: "clippy", what: "no warning anywhere", run: clippy };
 const TESTS: Step = Step {
     name: "tests",
@@ -59,7 +61,7 @@ const DIGESTS: Step =
 /// page is built first, because cargo builds for one profile at a time: clippy
 /// would wait until the tests are compiled.
 const STAGES: &[&[&[Step]]] = &[
-    &[&[FMT, TIDY, CONFORMANCE]],
+    &[&[FMT, TIDY, CONFORMANCE, DENY]],
     &[&[TESTS], &[PAGE, TYPES, CLIPPY, FUZZ, NO_STD, DOCS, DIGESTS]],
     &[&[BROWSER]],
 ];
@@ -94,6 +96,15 @@ fn fmt(_: &Context) -> Result<Outcome> {
 
 fn conformance(_: &Context) -> Result<Outcome> {
     Ok(Outcome::Done(cmd::conformance::check()?))
+}
+
+/// Not the advisories: they change without us, and need the network.
+fn deny(_: &Context) -> Result<Outcome> {
+    if !cargo().words("deny --version").works() {
+        return Ok(Outcome::Skipped("`cargo install --locked cargo-deny` is missing".into()));
+    }
+    cargo().words("deny --log-level error check bans licenses sources").quiet()?;
+    Ok(().into())
 }
 
 fn clippy(_: &Context) -> Result<Outcome> {
