@@ -166,6 +166,7 @@ async fn share(
         options.node.callable = false; // Peers do not expect TLS when they open a connection.
     }
     options.password = password;
+    options.origins = start::origins(config, listener.as_ref().map(|(_, door)| door));
     options.node.overlay.enabled &= !private;
     let handle = Driver::start(options).await?;
     announce(voice, &handle.addrs(), identity.as_ref())?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use servent::Origins;
 use servent::error::{RunError, StartError, StoreFailure};
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
@@ -40,6 +41,10 @@ pub(crate) struct LabFlags {
     lab: Option<String>,
     #[command(flatten)]
     who: Public,
+    /// Let pages of this origin connect by WebSocket, as the lab's own page may;
+    /// several are possible.
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
 }
 
 /// Who may come to the lab.
@@ -55,6 +60,10 @@ impl LabFlags {
     pub(crate) fn put(&self, builder: &mut Builder) -> Result<(), Failure> {
         if let Some(lab) = &self.lab {
             builder.flag("--lab", "lab", Raw::Text(lab.clone()))?;
+        }
+        if !self.allow_origin.is_empty() {
+            let origins = self.allow_origin.iter().cloned().map(Raw::Text).collect();
+            builder.flag("--allow-origin", "allow_origin", Raw::List(origins))?;
         }
         self.who.put(builder)
     }
@@ -214,6 +223,14 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
     let address = listener.local_addr().map_err(failed)?;
     let key = if address.ip().is_loopback() { None } else { Some(token()?) };
     Ok(Some((listener, Door { address, key })))
+}
+
+/// The pages that may connect by WebSocket: the lab's own, if there is one, and
+/// the configured ones.
+pub(crate) fn origins(config: &Config, lab: Option<&Door>) -> Option<Origins> {
+    let allowed = config.settings.allow_origin.clone();
+    let ports: Vec<u16> = lab.iter().map(|door| door.address.port()).collect();
+    (!ports.is_empty() || !allowed.is_empty()).then_some(Origins { ports, allowed })
 }
 
 /// Creates a folder that only its owner can enter.

@@ -34,6 +34,9 @@ pub(crate) struct Settings {
     pub(crate) lab_public: bool,
     /// Readers of the lab's live tape at once; the next ones are sent away.
     pub(crate) lab_readers: u32,
+    /// Origins whose pages may connect to us by WebSocket, besides the lab's own
+    /// page: `https://room.example.org`, or `null` for a page from a file.
+    pub(crate) allow_origin: Vec<String>,
     /// Bytes a second all uploads together may take; 0 for no limit.
     pub(crate) upload_rate: u64,
     /// Bytes a second the uploads of one address together may take, a /64
@@ -209,6 +212,7 @@ impl Default for Settings {
             lab: Lab::At(LAB),
             lab_public: false,
             lab_readers: 16,
+            allow_origin: Vec::new(),
             upload_rate: 0,
             upload_rate_per_peer: 0,
             trace: None,

@@ -9,7 +9,7 @@ use servent_core::node;
 
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
-use crate::net::{Credentials, Identity, Rate};
+use crate::net::{Credentials, Identity, Origins, Rate};
 use crate::store::{DamagedState, Durability};
 use crate::tape::TraceFile;
 
@@ -46,6 +46,9 @@ pub struct Options {
     /// Accept TLS connections with this identity; `None`: plain connections
     /// only.
     pub identity: Option<Identity>,
+    /// Whose pages may connect by WebSocket; `None`: there are no WebSockets.
+    /// With an identity there are none either.
+    pub origins: Option<Origins>,
     /// Serve only clients that know this password.
     pub password: Option<Password>,
     /// Bytes per second for all uploads together; `None`: no limit.
@@ -102,6 +105,7 @@ impl Options {
             ca_file: None,
             credentials: None,
             identity: None,
+            origins: None,
             password: None,
             state_dir: None,
             datagrams: None,

@@ -118,7 +118,7 @@ impl Driver {
             rates,
             outside: Arc::clone(&outside),
         });
-        let faith = Faith { trust: Arc::clone(&outside.trust), identity: options.identity };
+        let faith = Faith::new(&outside.trust, options.identity, options.origins);
         accept_all(listeners, &room, &faith, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(turns.coordinate(options.coordinate));

@@ -11,6 +11,7 @@ use servent_core::node::{Input, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
+use super::websocket::{Entry, Origins, Said};
 use super::{Job, Outbox, Report, Reports};
 
 /// Bytes per read while message heads are expected.
@@ -43,13 +44,16 @@ pub(super) struct Conn {
     /// The node was last told that bytes are still unsent. It relies on being
     /// told when they have been sent.
     behind: bool,
+    /// The connection may still become a WebSocket, for a page of these origins.
+    entry: Option<(Entry, Arc<Origins>)>,
 }
 
 /// Moves bytes until the connection ends, then reports that. `permit` is the
-/// connection's share of the descriptor limit.
+/// connection's share of the descriptor limit. With `origins` it may become a
+/// WebSocket.
 pub(crate) async fn run(
     id: ConnId,
-    stream: Stream,
+    (stream, origins): (Stream, Option<Arc<Origins>>),
     outbox: Arc<Outbox>,
     reports: Reports,
     permit: OwnedSemaphorePermit,
@@ -57,9 +61,13 @@ pub(crate) async fn run(
     if let Err(why) = stream.tcp().set_nodelay(true) {
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
-    let mut conn =
-        Conn { id, stream, outbox, reports, discard: false, unread: false, behind: false };
+    let entry = origins.map(|origins| (Entry::default(), origins));
+    let (discard, unread, behind) = (false, false, false);
+    let mut conn = Conn { id, stream, outbox, reports, discard, unread, behind, entry };
     let End = conn.work().await;
+    if conn.stream.is_refused() {
+        let End = Box::pin(conn.goodbye()).await;
+    }
     conn.outbox.cut();
     let Conn { stream, reports, .. } = conn;
     drop(stream);
@@ -119,12 +127,38 @@ impl Conn {
         match read {
             Ok(data) if data.is_empty() => Err(End),
             Ok(_) if self.discard => Ok(()),
-            Ok(data) => {
-                self.unread = true;
-                self.report(Input::Bytes { conn: self.id, data }).await
-            }
+            Ok(data) => match self.entry.take() {
+                None => self.deliver(data).await,
+                Some((entry, origins)) => self.enter(entry.read(data, &origins), origins).await,
+            },
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(_) => Err(End),
+        }
+    }
+
+    async fn deliver(&mut self, data: Vec<u8>) -> Result<(), End> {
+        self.unread = true;
+        self.report(Input::Bytes { conn: self.id, data }).await
+    }
+
+    /// Does what the first bytes of the connection ask for. As long as they are
+    /// not whole, the node's deadline for a first head is running.
+    async fn enter(&mut self, said: Said, origins: Arc<Origins>) -> Result<(), End> {
+        match said {
+            Said::More(entry) => {
+                self.entry = Some((entry, origins));
+                Ok(())
+            }
+            Said::Other(data) => self.deliver(data).await,
+            Said::Upgrade(reply, web) => {
+                self.write(reply).await?;
+                self.stream.upgrade(web);
+                Ok(())
+            }
+            Said::Refused(reply) => {
+                self.write(reply).await?;
+                Err(Box::pin(self.goodbye()).await)
+            }
         }
     }
 

@@ -34,7 +34,8 @@ pub(crate) async fn run(
     match dialed {
         Ok((stream, local, permit)) => {
             if reports.send(Report::Input(Input::Dialed { conn: id, local })).await.is_ok() {
-                conn::run(id, Stream::new(stream, trust), outbox, reports, permit).await;
+                let stream = (Stream::new(stream, trust), None);
+                conn::run(id, stream, outbox, reports, permit).await;
             }
         }
         Err(why) => {

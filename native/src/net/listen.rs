@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::identity::Identity;
 use super::stream::Stream;
+use super::websocket::Origins;
 use super::{Outbox, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
@@ -63,12 +64,28 @@ impl Numbers {
     }
 }
 
-/// The certificates we trust, and our own identity as a server.
+/// The certificates we trust, our own identity as a server, and the pages we
+/// answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Faith {
     pub(crate) trust: Arc<Trust>,
     /// With it, accepted connections are TLS; without it, plain.
     pub(crate) identity: Option<Identity>,
+    /// Whose pages may open WebSockets; `None`: there are no WebSockets.
+    pub(crate) origins: Option<Arc<Origins>>,
+}
+
+impl Faith {
+    /// Where there is an identity there are no WebSockets: a browser would not
+    /// trust it.
+    pub(crate) fn new(
+        trust: &Arc<Trust>,
+        identity: Option<Identity>,
+        origins: Option<Origins>,
+    ) -> Self {
+        let origins = origins.filter(|_| identity.is_none()).map(Arc::new);
+        Self { trust: Arc::clone(trust), identity, origins }
+    }
 }
 
 /// Accepts until the node's task ends. `room` limits the connections in total;
@@ -122,6 +139,7 @@ async fn admit(
     if reports.send(accepted).await.is_err() {
         return false;
     }
+    let stream = (stream, faith.origins.clone());
     tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
     true
 }

@@ -19,6 +19,7 @@ mod stream;
 mod trust;
 pub(crate) mod udp;
 mod unacknowledged;
+mod websocket;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use self::pace::Rate;
 pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::receive::Body;
 pub(crate) use self::trust::Trust;
+pub use self::websocket::Origins;
 
 /// What other tasks report to the node's task.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Sending a part of a file: the system moves it from the page cache to the
-//! socket without copying it through this program's memory, except inside TLS.
+//! socket without copying it through this program's memory, except inside TLS
+//! and WebSockets.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -76,7 +77,7 @@ impl Conn {
         let _whole_packets = pace.is_free().then(|| Cork::new(&self.stream));
         while at < part.end {
             let most = chunk.min(part.end - at);
-            let sent = match self.stream.is_secure() {
+            let sent = match self.stream.is_wrapped() {
                 true => self.copy(file, &mut at, most),
                 false => self.hand_over(file, &mut at, most),
             };
@@ -116,7 +117,7 @@ impl Conn {
         })
     }
 
-    /// Reads bytes of the file and writes them, encrypted.
+    /// Reads bytes of the file and writes them, encrypted or in messages.
     fn copy(&self, file: &File, at: &mut u64, most: u64) -> io::Result<usize> {
         if !self.stream.flush()? {
             return Err(io::ErrorKind::WouldBlock.into());

@@ -8,7 +8,7 @@
 //! can change that.
 //!
 //! Connections accepted by a servent that has an identity are TLS from the
-//! first byte.
+//! first byte. Others may become WebSockets.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 
 use super::identity::Identity;
 use super::trust::Trust;
+use super::websocket::WebSocket;
 
 /// How such a request begins.
 const ASKS: &[u8] = b"GET https://";
@@ -27,6 +28,9 @@ const ASKS: &[u8] = b"GET https://";
 pub(super) struct Stream {
     tcp: TcpStream,
     secure: Option<Mutex<Secure>>,
+    /// Only on plain connections: browsers trust no certificate of our own, so
+    /// `wss://` ends at a proxy in front of us.
+    web: Option<Box<WebSocket>>,
     trust: Arc<Trust>,
 }
 
@@ -40,7 +44,7 @@ struct Secure {
 
 impl Stream {
     pub(super) const fn new(tcp: TcpStream, trust: Arc<Trust>) -> Self {
-        Self { tcp, secure: None, trust }
+        Self { tcp, secure: None, web: None, trust }
     }
 
     /// An accepted connection, TLS if there is an identity.
@@ -52,12 +56,22 @@ impl Stream {
         let Some(identity) = identity else { return Ok(Self::new(tcp, trust)) };
         let tls = ServerConnection::new(identity.config())?.into();
         let secure = Some(Mutex::new(Secure { host: None, tls, ended: false }));
-        Ok(Self { tcp, secure, trust })
+        Ok(Self { tcp, secure, web: None, trust })
     }
 
-    /// True inside TLS: no byte may bypass it.
-    pub(super) const fn is_secure(&self) -> bool {
-        self.secure.is_some()
+    /// True when no byte may bypass what is between us and the socket.
+    pub(super) const fn is_wrapped(&self) -> bool {
+        self.secure.is_some() || self.web.is_some()
+    }
+
+    /// From now on bytes travel in the messages of a WebSocket.
+    pub(super) fn upgrade(&mut self, web: Box<WebSocket>) {
+        self.web = Some(web);
+    }
+
+    /// True when the peer broke the rules of WebSockets and is to be told.
+    pub(super) fn is_refused(&self) -> bool {
+        self.web.as_ref().is_some_and(|web| web.is_refused())
     }
 
     /// The socket, for what is the same with and without TLS, and for files
@@ -102,6 +116,9 @@ impl Stream {
     /// Waits until there may be something to read. Pending TLS output is sent
     /// meanwhile.
     pub(super) async fn readable(&self) -> io::Result<()> {
+        if let Some(web) = &self.web {
+            return web.readable(&self.tcp).await;
+        }
         let Some(secure) = &self.secure else { return self.tcp.readable().await };
         loop {
             if lock(secure).tls.wants_write() {
@@ -127,6 +144,9 @@ impl Stream {
 
     /// Reads what is there; 0 at the peer's end.
     pub(super) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(web) = &self.web {
+            return web.try_read(&self.tcp, buffer);
+        }
         let Some(secure) = &self.secure else { return self.tcp.try_read(buffer) };
         let mut secure = lock(secure);
         let read = secure.read(&self.tcp, buffer);
@@ -141,15 +161,21 @@ impl Stream {
     /// Sends pending output as far as the socket accepts it; true when all of
     /// it was sent.
     pub(super) fn flush(&self) -> io::Result<bool> {
+        if let Some(web) = &self.web {
+            return web.flush(&self.tcp);
+        }
         let Some(secure) = &self.secure else { return Ok(true) };
         let mut secure = lock(secure);
         secure.flush(&self.tcp)?;
         Ok(!secure.tls.wants_write())
     }
 
-    /// Sends the TLS `close_notify` alert, so that the peer can tell the end
-    /// from a truncation.
+    /// Sends the TLS `close_notify` alert or the closing frame of a WebSocket,
+    /// so that the peer can tell the end from a truncation.
     pub(super) fn farewell(&self) {
+        if let Some(web) = &self.web {
+            web.farewell(&self.tcp);
+        }
         if let Some(secure) = &self.secure {
             lock(secure).tls.send_close_notify();
         }
@@ -157,6 +183,9 @@ impl Stream {
 
     /// Writes as much as fits.
     pub(super) fn try_write(&self, data: &[u8]) -> io::Result<usize> {
+        if let Some(web) = &self.web {
+            return web.try_write(&self.tcp, data);
+        }
         let Some(secure) = &self.secure else { return self.tcp.try_write(data) };
         let mut secure = lock(secure);
         secure.flush(&self.tcp)?;
@@ -218,7 +247,7 @@ fn lock(secure: &Mutex<Secure>) -> MutexGuard<'_, Secure> {
 }
 
 /// A socket that is read and written without blocking.
-struct Now<'a>(&'a TcpStream);
+pub(super) struct Now<'a>(pub(super) &'a TcpStream);
 
 impl io::Read for Now<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

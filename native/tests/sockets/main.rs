@@ -10,3 +10,4 @@ mod foreign_proxies;
 mod handover;
 mod loopback;
 mod parity;
+mod websocket;

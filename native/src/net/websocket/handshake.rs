@@ -1,0 +1,197 @@
+//! The opening handshake (RFC 6455 §4.2), and whose pages may begin it.
+
+use std::net::IpAddr;
+
+use tungstenite::handshake::machine::TryParse as _;
+use tungstenite::handshake::server::{Request, create_response, write_response};
+use tungstenite::http::header::{self, HeaderMap, HeaderName};
+
+use super::WebSocket;
+
+/// How an upgrade begins: its path is fixed, so that no other request is held
+/// back for a moment.
+const BEGINS: &[u8] = b"GET /servent HTTP/1.1\r\n";
+/// The sub-protocol: the name of what travels inside.
+const PROTOCOL: &str = "servent.1";
+/// Bytes of the head of an upgrade.
+const HEAD: usize = 8 * 1024;
+
+/// Whose pages may open WebSockets. A browser lets every page open one to every
+/// address, and says whose page it is; the servent has to choose.
+///
+/// Programs other than browsers say nothing, and are admitted: they can open an
+/// ordinary connection anyway.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// Ports of our own page: a page of one of them is admitted when it was
+    /// opened at the very host that it now calls, an address or `localhost`. A
+    /// name could be one that a stranger has pointed to us.
+    pub ports: Vec<u16>,
+    /// Other origins, as browsers write them: `https://room.example.org`, or
+    /// `null` for a page from a file.
+    pub allowed: Vec<String>,
+}
+
+impl Origins {
+    /// True when a page of this origin may call us as `host`.
+    fn admit(&self, origin: &str, host: &str) -> bool {
+        if self.allowed.iter().any(|allowed| allowed == origin) {
+            return true;
+        }
+        let Some(page) = origin.strip_prefix("http://") else { return false };
+        let (name, port) = split(page);
+        let (called, _) = split(host);
+        let is_ours = name.eq_ignore_ascii_case("localhost")
+            || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_ours && name.eq_ignore_ascii_case(called) && self.ports.contains(&port)
+    }
+}
+
+/// The host and the port of `host:port`.
+fn split(authority: &str) -> (&str, u16) {
+    let end = authority.rfind(']').map_or(0, |end| end + 1);
+    let colon = authority[end..].find(':').map_or(authority.len(), |at| end + at);
+    let port = authority[colon..].strip_prefix(':').map_or(Ok(80), str::parse);
+    (&authority[..colon], port.unwrap_or(0))
+}
+
+/// The first bytes of a connection, as long as they may begin an upgrade.
+#[derive(Debug, Default)]
+pub(in crate::net) struct Entry(Vec<u8>);
+
+/// What the first bytes of a connection say.
+pub(in crate::net) enum Said {
+    /// Not enough yet.
+    More(Entry),
+    /// No upgrade: the bytes are the node's.
+    Other(Vec<u8>),
+    /// An upgrade, the reply, and the connection from then on.
+    Upgrade(Vec<u8>, Box<WebSocket>),
+    /// An upgrade that is refused, and the reply.
+    Refused(Vec<u8>),
+}
+
+impl Entry {
+    /// Looks at what has arrived.
+    pub(in crate::net) fn read(self, data: Vec<u8>, origins: &Origins) -> Said {
+        let Self(mut held) = self;
+        if held.is_empty() {
+            held = data;
+        } else {
+            held.extend(data);
+        }
+        let known = held.len().min(BEGINS.len());
+        if held[..known] != BEGINS[..known] {
+            return Said::Other(held);
+        }
+        if known < BEGINS.len() {
+            return Said::More(Self(held));
+        }
+        match Request::try_parse(&held) {
+            Ok(None) if held.len() < HEAD => Said::More(Self(held)),
+            Ok(None) => Said::Refused(refusal("431 Request Header Fields Too Large", "")),
+            Ok(Some((_, request))) if !request.headers().contains_key(header::UPGRADE) => {
+                Said::Other(held)
+            }
+            Ok(Some((used, request))) => match answer(&request, origins) {
+                Ok(reply) => Said::Upgrade(reply, Box::new(WebSocket::new(held.split_off(used)))),
+                Err(reply) => Said::Refused(reply),
+            },
+            Err(_) => Said::Refused(refusal("400 Bad Request", "")),
+        }
+    }
+}
+
+/// The reply to an upgrade, or the refusal.
+fn answer(request: &Request, origins: &Origins) -> Result<Vec<u8>, Vec<u8>> {
+    let headers = request.headers();
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        if !origins.admit(origin, text(headers, header::HOST)) {
+            return Err(refusal("403 Forbidden", "Servent answers its own page only.\n"));
+        }
+    }
+    if text(headers, header::SEC_WEBSOCKET_VERSION) != "13" {
+        return Err(refusal("426 Upgrade Required\r\nSec-WebSocket-Version: 13", ""));
+    }
+    let protocols = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut protocols = protocols.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(','));
+    if !protocols.any(|it| it.trim() == PROTOCOL) {
+        return Err(refusal("400 Bad Request", "The sub-protocol here is servent.1.\n"));
+    }
+    let mut response = create_response(request).map_err(|_| refusal("400 Bad Request", ""))?;
+    let protocol = header::HeaderValue::from_static(PROTOCOL);
+    response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+    let mut reply = Vec::new();
+    write_response(&mut reply, &response).map_err(|_| refusal("400 Bad Request", ""))?;
+    Ok(reply)
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> &str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn refusal(status: &str, why: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain\r\n\
+         Content-Length: {}\r\n\r\n{why}",
+        why.len()
+    )
+    .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_admitted_by_its_port_at_the_host_it_calls_or_by_name() {
+        let allowed = vec![String::from("https://room.example.org")];
+        let origins = Origins { ports: vec![6380, 80], allowed };
+        for (origin, host) in [
+            ("http://10.0.0.7:6380", "10.0.0.7:6346"),
+            ("http://10.0.0.7", "10.0.0.7:6346"),
+            ("http://localhost:6380", "LocalHost:6346"),
+            ("http://[fd00::1]:6380", "[fd00::1]:6346"),
+            ("https://room.example.org", "room.example.org"),
+        ] {
+            assert!(origins.admit(origin, host), "{origin} {host}");
+        }
+        for (origin, host) in [
+            ("http://10.0.0.7:6381", "10.0.0.7:6346"),
+            ("http://10.0.0.8:6380", "10.0.0.7:6346"),
+            ("https://10.0.0.7:6380", "10.0.0.7:6346"),
+            // A name that a stranger has pointed to our address.
+            ("http://evil.example:6380", "evil.example:6346"),
+            ("http://10.0.0.7:6380.evil.example", "10.0.0.7:6346"),
+            ("http://[fd00::1:6380", "[fd00::1:6346"),
+            ("null", "10.0.0.7:6346"),
+            ("", ""),
+        ] {
+            assert!(!origins.admit(origin, host), "{origin} {host}");
+        }
+    }
+
+    #[test]
+    fn only_the_path_of_an_upgrade_is_held_back() {
+        let origins = Origins::default();
+        for other in ["GET / HTTP/1.1\r\n", "GET /servents", "GNUTELLA", "\r\n", "X"] {
+            let said = Entry::default().read(other.into(), &origins);
+            assert!(matches!(said, Said::Other(bytes) if bytes == other.as_bytes()), "{other}");
+        }
+        let mut entry = Entry::default();
+        for byte in BEGINS {
+            let Said::More(next) = entry.read(vec![*byte], &origins) else { panic!("held back") };
+            entry = next;
+        }
+        let said = entry.read(b"Host: x\r\n\r\n".to_vec(), &origins);
+        assert!(matches!(said, Said::Other(bytes) if bytes.starts_with(BEGINS)));
+    }
+
+    #[test]
+    fn a_head_without_an_end_is_refused() {
+        let head = [BEGINS, b"A: ", &vec![b'a'; HEAD]].concat();
+        let said = Entry::default().read(head, &Origins::default());
+        assert!(matches!(said, Said::Refused(reply) if reply.starts_with(b"HTTP/1.1 431 ")));
+    }
+}
