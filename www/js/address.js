@@ -34,6 +34,12 @@ export class Address {
     this.#timer = window.setTimeout(() => this.#write(), LATER_MS);
   }
 
+  /** Writes what is looked at now. */
+  keep() {
+    clearTimeout(this.#timer);
+    return this.#write();
+  }
+
   async #write() {
     const { session } = this;
     const { run } = session;

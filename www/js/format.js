@@ -2,6 +2,14 @@
 
 const US = 1e6;
 
+/** What stands before the decimals; it comes with the language. */
+let mark = '.';
+/** @param {string} sign */
+export const markDecimals = (sign) => { mark = sign; };
+
+/** A number with so many decimals. @param {number} n @param {number} digits */
+export const fixed = (n, digits) => n.toFixed(digits).replace('.', mark);
+
 /**
  * A point in time: `18.250 s`, `12:05.250`, `1:02:03.250`.
  * @param {number} us
@@ -10,11 +18,11 @@ export function clock(us) {
   const ms = Math.max(0, Math.floor(us / 1000));
   const s = Math.floor(ms / 1000);
   const frac = String(ms % 1000).padStart(3, '0');
-  if (s < 60) return `${s}.${frac} s`;
+  if (s < 60) return `${s}${mark}${frac} s`;
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
   const h = Math.floor(s / 3600);
   const m = Math.floor(s / 60) % 60;
-  return h ? `${h}:${two(m)}:${two(s % 60)}.${frac}` : `${m}:${two(s % 60)}.${frac}`;
+  return h ? `${h}:${two(m)}:${two(s % 60)}${mark}${frac}` : `${m}:${two(s % 60)}${mark}${frac}`;
 }
 
 /**
@@ -36,8 +44,8 @@ export function span(us) {
  * @param {number} us
  */
 export function lasted(us) {
-  if (us < US) return `${(us / US).toFixed(2)} s`;
-  if (us < 10 * US) return `${(us / US).toFixed(1)} s`;
+  if (us < US) return `${fixed(us / US, 2)} s`;
+  if (us < 10 * US) return `${fixed(us / US, 1)} s`;
   return span(us < 60 * US ? Math.round(us / US) * US : Math.floor(us / US) * US);
 }
 
@@ -57,7 +65,7 @@ export function bytes(n) {
     value /= 1000;
     unit += 1;
   }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+  return `${value < 10 ? fixed(value, 1) : Math.round(value)} ${units[unit]}`;
 }
 
 /** @param {number} ratio */

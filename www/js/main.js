@@ -13,6 +13,7 @@ import { acceptDrops, openAddress, openTape, pick, traceIn } from '#lab/files.js
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/future.js';
 import { listen, sheet } from '#lab/keys.js';
+import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#lab/language.js';
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
 import { Live, info } from '#lab/live.js';
@@ -42,6 +43,7 @@ class ServentLab extends HTMLElement {
 
   async connectedCallback() {
     restoreTheme();
+    await speakAsWanted(location.hash);
     this.session.keys = keysWanted();
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
@@ -49,7 +51,7 @@ class ServentLab extends HTMLElement {
       const wanted = viewIn(location.hash);
       const [view] = await Promise.all([viewOf(wanted), load()]);
       Object.assign(this.session, { view, speed: view.speed });
-      speak(view.strings);
+      speak(view.strings, view.id);
       this.#build();
       await this.#begin();
     } catch (why) {
@@ -83,6 +85,7 @@ class ServentLab extends HTMLElement {
     listen(session, { copyLink: () => this.#copyLink(), future: () => this.#wish(!this.wished), search: () => this.#search(), lesson: (by) => this.#turn(by), view: (id) => this.#goTo(id) });
     acceptDrops(session, (text) => this.#teach(text));
     addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#openHash(); });
+    addEventListener('hashchange', () => { if (speaksOtherwise(location.hash)) location.reload(); });
   }
 
   /** The picture shows for a moment that something was done to it. */
@@ -178,11 +181,22 @@ class ServentLab extends HTMLElement {
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) }))), 'rare'),
-        tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
+        tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
     const title = new Fold('story', this.story, {}, this.named = el('span'));
     return el('header', { class: 'lab-head' }, el('h1', { class: 'brand' }, icon('logo'), t('app.title')), this.menu.button, title.button, more);
+  }
+
+  /** The way to the other language, written in it. */
+  #language() {
+    const other = otherLanguage();
+    const change = async () => {
+      chooseLanguage(other);
+      await this.address.keep();
+      location.reload();
+    };
+    return el('button', { class: 'button plain language', type: 'button', lang: other, 'aria-label': `${other.toUpperCase()}: ${t('tool.language')}`, title: t('tool.language'), data: { tool: 'language' }, on: { click: change } }, other.toUpperCase());
   }
 
   /** One line for whoever is here for the first time. */

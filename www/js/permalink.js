@@ -1,8 +1,9 @@
 /**
  * Links to a moment, in the fragment alone:
- * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&les=<lesson>/<step>&core=<version>&h=<digest>`.
+ * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&les=<lesson>/<step>&lang=<language>&core=<version>&h=<digest>`.
  * `f` tells all that was done, in order, so that every branch comes back.
  */
+import { inLink } from '#lab/language.js';
 import { VIEWS } from '#lab/views.js';
 
 /** @import * as T from './types' */
@@ -68,7 +69,7 @@ export async function linkTo(session, { now, index, selected, proof }) {
   if (place) parts.push(`w=${encodeURIComponent(place)}`);
   parts.push(`t=${now / 1000}`, `e=${index}`);
   if (selected !== null) parts.push(`sel=${selected}`);
-  parts.push(...proof);
+  parts.push(...inLink(), ...proof);
   const link = `#1/${session.view.id}?${parts.join('&')}`;
   return link.length > LONGEST ? '' : link;
 }

@@ -11,7 +11,7 @@ import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
 import { nearestLoss } from '#lab/search.js';
-import { speak, t, tell } from '#lab/strings.js';
+import { speak, t, tell, told } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -69,7 +69,7 @@ export class Session extends EventTarget {
   constructor(view) {
     super();
     this.view = view;
-    speak(view.strings);
+    speak(view.strings, view.id);
   }
 
   /** @param {string} type @param {unknown} [detail] */
@@ -98,7 +98,7 @@ export class Session extends EventTarget {
     if (this.mode === 'compare') this.mode = 'single';
     // Seconds of a real run would be over before one has looked.
     if (run.kind === 'trace') this.speed = SPEEDS.findLast((speed) => speed <= (run.end - run.origin) / WATCHED_US && speed <= this.view.speed) ?? SPEEDS[0];
-    this.#show([run], { title: this.scenario?.title || title, text: this.scenario?.text ?? '' });
+    this.#show([run], this.scenario?.title ? told(this.scenario) : { title, text: this.scenario?.text ?? '' });
     return run;
   }
 
@@ -115,7 +115,9 @@ export class Session extends EventTarget {
     this.live = null;
     this.scenario = whole;
     this.preset = how.preset ?? null;
-    this.#show(runs, { title: scenario.title || t('scenario.changed'), text: scenario.text });
+    // Whoever changed a story has given it another name, or none.
+    const { title, text } = scenario.title ? told(scenario) : { title: t('scenario.changed'), text: scenario.text };
+    this.#show(runs, { title, text });
     this.#replay(how.faults ?? [], how.branch);
   }
 
@@ -153,7 +155,7 @@ export class Session extends EventTarget {
     this.#kept.set(this.view.id, Object.fromEntries(KEPT.map((key) => [key, this[key]])));
     const before = this.#kept.get(view.id);
     this.view = view;
-    speak(view.strings);
+    speak(view.strings, view.id);
     Object.assign(this, { run: null, other: null, scenario: null, preset: null, live: null, mode: 'single', title: '', text: '', speed: view.speed, log: [], branch: 0, twins: new Map(), selection: NOTHING }, before);
     this.#kept.delete(view.id);
     this.emit('run');

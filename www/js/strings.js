@@ -1,10 +1,37 @@
 /** Looks sentences up. */
+import { markDecimals } from '#lab/format.js';
 import { en } from '#lab/strings/en.js';
+
+/**
+ * Another language than English.
+ * @typedef {object} Tongue
+ * @property {string} id as browsers name it
+ * @property {string} decimal what stands before the decimals
+ * @property {typeof en} page sentences of the frame, of the first view, and of the stories of all
+ * @property {Record<string, typeof en>} views those of the other views, which go before those of all
+ */
 
 /** Sentences of the view that is looked at; they come with it, and go before those of all. @type {typeof en} */
 let own = {};
-/** @param {typeof en} [sentences] */
-export const speak = (sentences = {}) => { own = sentences; };
+/** The same in the language that is spoken. @type {typeof en} */
+let ownHere = {};
+/** @type {Tongue|null} */
+let tongue = null;
+
+/** @param {typeof en} [sentences] @param {string} [view] whose they are */
+export function speak(sentences = {}, view = '') {
+  own = sentences;
+  ownHere = tongue?.views[view] ?? {};
+}
+
+/** Speaks another language from now on, or English. @param {Tongue|null} other */
+export function speakIn(other) {
+  tongue = other;
+  markDecimals(other?.decimal ?? '.');
+}
+
+/** @param {string} key */
+const sentenceOf = (key) => ownHere[key] ?? (key in own ? own[key] : tongue?.page[key] ?? en[key]);
 
 /**
  * The sentence of a key, with its arguments put in.
@@ -13,14 +40,14 @@ export const speak = (sentences = {}) => { own = sentences; };
  * @returns {string}
  */
 export function t(key, args = {}) {
-  const found = own[key] ?? en[key];
+  const found = sentenceOf(key);
   if (found === undefined) return key;
   if (typeof found === 'function') return found(args);
   return found.replace(/\{(\w+)\}/g, (_, arg) => String(args[arg] ?? ''));
 }
 
 /** @param {string} key */
-export const known = (key) => key in own || key in en;
+export const known = (key) => sentenceOf(key) !== undefined;
 
 /**
  * What a record says, as a sentence.
@@ -29,7 +56,13 @@ export const known = (key) => key in own || key in en;
 export function tell(record) {
   const [area, body] = Object.entries(record.event)[0];
   const key = `${area}.${body.what}`;
-  return known(key) ? t(key, { ...body, who: record.who ?? null, node: record.node_name || 'the servent' }) : key;
+  return known(key) ? t(key, { ...body, who: record.who ?? null, node: record.node_name || t('who.servent') }) : key;
+}
+
+/** What a story is called and about; in English the core says it. @param {{id: string, title: string, text: string}} story */
+export function told({ id, title, text }) {
+  const key = `story.${id}`;
+  return known(key) ? { title: t(key), text: t(`${key}.text`) } : { title, text };
 }
 
 /**

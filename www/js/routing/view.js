@@ -1,7 +1,7 @@
 /** Routing: an overlay of nodes, and every message on its way. */
 import { Routing } from '#servent';
 import { el } from '#lab/dom.js';
-import { clock, count, percent, span } from '#lab/format.js';
+import { clock, count, fixed, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { routing as strings } from '#lab/strings/routing.js';
 import { TWICE } from '#lab/routing/flights.js';
@@ -99,7 +99,7 @@ export const routing = {
     const { messages, hits, found, existing, reached, nodes } = /** @type {RoutingRun} */ (run).source.totals();
     return [
       ['messages', count(messages)],
-      ['cost', hits ? (messages / hits).toFixed(1) : NOTHING],
+      ['cost', hits ? fixed(messages / hits, 1) : NOTHING],
       ['found', existing ? t('outcome.found.of', { found, existing }) : NOTHING],
       ['reached', reached ? percent(reached / nodes) : NOTHING],
     ];

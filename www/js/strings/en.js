@@ -1,6 +1,6 @@
 /**
- * Every sentence of the page, in English. A second language is a second file
- * of this shape. The core gives keys and arguments; a sentence is text with
+ * Every sentence of the page, in English. German is beside it (`de.js`), with
+ * the same keys and arguments. The core gives keys and arguments; a sentence is text with
  * `{argument}` marks, or a function of the arguments.
  */
 import { bytes, count, lasted, span } from '#lab/format.js';
@@ -59,7 +59,9 @@ const PAGE = {
   'tool.link.done': 'Link copied. It leads to this very moment.',
   'tool.link.shown': 'The link is in the address bar.',
   'tool.help': 'Keys and signs',
+  'tool.language': 'Deutsch',
   'tool.close': 'Close',
+  'who.servent': 'the servent',
 
   'lane.slots': 'Slots',
   'lane.sync': 'Synchronous',

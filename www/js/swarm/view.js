@@ -1,7 +1,7 @@
 /** The swarm: clients, pieces, and who gives which one to whom. */
 import { Swarm } from '#servent';
 import { el } from '#lab/dom.js';
-import { bytes, clock, count, percent } from '#lab/format.js';
+import { bytes, clock, count, fixed, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { swarm as strings } from '#lab/strings/swarm.js';
 import { fitting, form } from '#lab/swarm/form.js';
@@ -51,7 +51,7 @@ function clientFacts(run, node) {
       [t('fact.policy'), t(`policy.${run.policy}.long`)],
       [t('fact.copies'), t('fact.copies.of', { copies: run.copies })],
       [t('fact.ratio'), t('fact.ratio.of', { ratio: counters.ratio / 1000 })],
-      [t('fact.messages'), (counters.messages_per_piece / 1000).toFixed(2)],
+      [t('fact.messages'), fixed(counters.messages_per_piece / 1000, 2)],
       [t('fact.stalled'), String(counters.stalled)],
       [t('fact.quarantined'), String(counters.quarantined)],
     ];

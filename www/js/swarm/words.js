@@ -1,5 +1,5 @@
 /** What a client, a cell or a transfer is, in words. */
-import { bytes, percent } from '#lab/format.js';
+import { bytes, fixed, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 import { ASKED, BAD, FAILED, FLIGHT, GIVEN, HELD } from '#lab/swarm/run.js';
 import { SOURCE } from '#lab/swarm/grid.js';
@@ -9,7 +9,7 @@ import { SOURCE } from '#lab/swarm/grid.js';
 /** @import * as T from './types' */
 
 /** A length as it is said of a stall. @param {number} us */
-export const length = (us) => (us < 9.95e6 ? `${(us / 1e6).toFixed(1)} s` : us < 100e6 ? `${Math.round(us / 1e6)} s` : `${Math.floor(us / 60e6)} min`);
+export const length = (us) => (us < 9.95e6 ? `${fixed(us / 1e6, 1)} s` : us < 100e6 ? `${Math.round(us / 1e6)} s` : `${Math.floor(us / 60e6)} min`);
 
 /** What matters most of a client now. @param {T.Row} client @param {boolean} wide */
 export function brief(client, wide) {

@@ -1,5 +1,5 @@
 /** What lies behind the pictures: the instants in the gutter, the folds, the present. */
-import { clock, span } from '#lab/format.js';
+import { clock, fixed, span } from '#lab/format.js';
 import { told } from '#lab/future.js';
 import { t } from '#lab/strings.js';
 import { firstFrom } from '#lab/unicast/axis.js';
@@ -10,7 +10,7 @@ import { firstFrom } from '#lab/unicast/axis.js';
 const APART = 26;
 
 /** A length below a second in milliseconds. @param {number} us */
-const length = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : us < 60e6 ? `${(us / 1e6).toFixed(1)} s` : span(us));
+const length = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : us < 60e6 ? `${fixed(us / 1e6, 1)} s` : span(us));
 
 /** @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, gutter: number, lanes: Lane[], origin: number, logical: boolean}} look */
 export function backdrop(ctx, look) {
@@ -62,7 +62,7 @@ function instants(ctx, { axis, top, height, gutter, colours, origin, logical, no
 }
 
 /** @param {number} us */
-const label = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : `${(us / 1e6).toFixed(2)} s`);
+const label = (us) => (us < 1e6 ? `${Math.round(us / 1000)} ms` : `${fixed(us / 1e6, 2)} s`);
 
 /** The present: a line across all pictures, and its time. @param {CanvasRenderingContext2D} ctx @param {Look & {width: number, origin: number}} look @param {number} gutter */
 function present(ctx, { axis, now, width, colours, origin }, gutter) {

@@ -2,13 +2,21 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { de } from '../../js/strings/de.js';
 import { unicast } from '../../js/strings/unicast.js';
 import { routing } from '../../js/strings/routing.js';
 import { swarm } from '../../js/strings/swarm.js';
-import { known, reason, speak, tell } from '../../js/strings.js';
+import { known, reason, speak, speakIn, tell } from '../../js/strings.js';
 import { inNode } from '../digest.js';
 import { WWW } from '../serve.js';
+
+/** Words of English that are none of German. */
+const ENGLISH = /\b(the|and|of|is|are|it|its|with|from|to|by|for|that|this|has|have|not|which|who|what|when|nobody|somebody|asks?|gets?|place|line|piece|message|nothing)\b/i;
+/** A sentence without what it quotes: a request, or what is searched for. @param {string} sentence */
+const quoteless = (sentence) => sentence.replace(/„[^“]*“|: [A-Z]+ \/.*/g, '');
+/** @param {(language: string) => void} each */
+const inBoth = (each) => [null, de].forEach((tongue) => { speakIn(tongue); each(tongue?.id ?? 'en'); });
 
 for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['Routing', routing], ['Unicast', unicast], ['Swarm', swarm]])) {
   describe(name, () => {
@@ -16,19 +24,24 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
     let World;
     before(async () => {
       World = /** @type {any} */ (await inNode())[name];
-      speak(strings);
     });
+    after(() => speakIn(null));
 
     test('every event of every story reads as a sentence', () => {
       for (const { id, scenario } of World.presets()) {
         const lab = World.fromScenario(scenario).run();
         lab.seek(lab.horizon());
         assert.ok(lab.count() > 25, id);
-        for (const record of lab.records(0, lab.count(), '')) {
-          const sentence = tell(record);
-          assert.match(sentence, /^\S.*[.]$/, JSON.stringify(record));
-          assert.doesNotMatch(sentence, /undefined|NaN|null|\[object|_/, JSON.stringify(record));
-        }
+        const records = lab.records(0, lab.count(), '');
+        inBoth((language) => {
+          speak(strings, name.toLowerCase());
+          for (const record of records) {
+            const sentence = tell(record);
+            assert.match(sentence, /^\S.*[.]$/, JSON.stringify(record));
+            assert.doesNotMatch(sentence, /undefined|NaN|null|\[object|_/, JSON.stringify(record));
+            if (language === 'de') assert.doesNotMatch(quoteless(sentence), ENGLISH, JSON.stringify(record));
+          }
+        });
         lab.free();
       }
     });
@@ -40,7 +53,7 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
         lab.seek(lab.horizon());
         for (let i = 0; i < lab.count(); i += 1) {
           const why = lab.why(i);
-          if (why.clause && !reason(why.key, why.args)) silent.add(why.key);
+          if (why.clause) inBoth(() => { speak(strings, name.toLowerCase()); if (!reason(why.key, why.args)) silent.add(why.key); });
         }
         lab.free();
       }
@@ -109,11 +122,14 @@ test('every reason the core declares reads as words', async () => {
   for (const [file, name, area, what, strings] of reasons) {
     const kinds = variants(await source(file), name);
     assert.ok(kinds.length > 2, name);
-    speak(strings);
     for (const why of kinds) {
-      const sentence = tell(/** @type {any} */ ({ event: { [area]: { what, why, from: 1, to: 2, last: 2, side: 'sender' } }, node_name: 'ada', who: 'bob' }));
-      assert.match(sentence, /\b(ada|bob)\b.+ .+\.$/);
-      assert.ok(!new RegExp(`[ :]${why}\\.$`).test(sentence) || ['busy'].includes(why), `${name}.${why}: ${sentence}`);
+      inBoth(() => {
+        speak(strings, Object.entries({ unicast, routing, swarm }).find(([, own]) => own === strings)?.[0]);
+        const sentence = tell(/** @type {any} */ ({ event: { [area]: { what, why, from: 1, to: 2, last: 2, side: 'sender' } }, node_name: 'ada', who: 'bob' }));
+        assert.match(sentence, /\b(ada|bob)\b.+ .+\.$/);
+        assert.ok(!new RegExp(`[ :]${why}\\.$`).test(sentence) || ['busy'].includes(why), `${name}.${why}: ${sentence}`);
+      });
     }
   }
+  speakIn(null);
 });

@@ -1,0 +1,186 @@
+/** What happened in a queue, and the rule behind it, in German. */
+import { bytes, count, fixed, span } from '#lab/format.js';
+import { hungUp } from '#lab/strings/de/hangups.js';
+import { plural } from '#lab/strings/de/words.js';
+
+/** @import { Args, Sentences } from '#lab/strings/de/words.js' */
+
+/** A range without an end reaches beyond every number a page can hold. */
+const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `Bytes ab ${count(a.start)}` : `Bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}`);
+
+const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'ein Client';
+/** At the beginning of a sentence. */
+const Name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'Ein Client';
+
+/** A number of HTTP and what it means. @param {number} code */
+const status = (code) => `${code}${STATUS[code] ? ` (${STATUS[code]})` : ''}`;
+/** @type {Record<number, string>} */
+const STATUS = { 200: 'hier ist es', 206: 'hier ist dieser Teil', 400: 'nicht verstanden', 403: 'nicht erlaubt', 404: 'keine solche Datei', 416: 'kein solcher Teil', 503: 'besetzt, warte' };
+
+/** @type {Record<string, string>} */
+const DIALS = { refused: 'dort hört niemand zu', timed_out: 'es dauerte zu lange', unreachable: 'dorthin führt kein Weg', no_descriptor: 'zu viele Dateien sind offen' };
+/** @type {Record<string, string>} */
+const LOSSES = {
+  too_early: 'gefragt, bevor es erlaubt war',
+  overdue: 'nicht rechtzeitig gefragt',
+  connection_lost: 'die Verbindung war der Platz, und sie brach ab',
+  wrong_position: 'einen Platz genannt, der nie zugesagt war',
+  broke_too_often: 'die Leitung brach zu oft ab',
+  unreachable: 'auf den Rückruf kam keine Antwort',
+  replaced: 'stattdessen einen anderen Platz genommen',
+};
+/** @type {Record<string, string>} */
+const REFUSALS = { queue_full: 'die Schlange ist voll', per_address: 'zu viele Plätze für eine Adresse', hammering: 'es wird zu oft gefragt' };
+/** @type {Record<string, string>} */
+const TROUBLES = {
+  unreachable: 'nicht erreichbar', busy: 'besetzt', not_found: 'ohne die Datei', range_unavailable: 'ohne die Bytes, die wir brauchen',
+  disconnected: 'fort', stalled: 'zu langsam', length_lie: 'unehrlich über die Länge', garbage: 'kein HTTP-Sprecher', corrupt: 'mit falschen Bytes', refused: 'abweisend', failing: 'selbst in Schwierigkeiten', astray: 'mit einem Verweis, dem wir nicht folgen können', encoded: 'mit einer Kodierung, die wir nicht lesen', endless: 'ohne Angabe der Dateilänge', unlike: 'vielleicht eine andere Datei', mismatch: 'mit einem Stück, das nicht passt', private: 'durch ein Passwort geschützt',
+};
+/** @type {Record<string, string>} */
+const FAILURES = { no_source: 'keine Quelle ist übrig', disk: 'die Platte weigert sich', corrupt: 'die Bytes sind überall falsch', cancelled: 'der Benutzer hat es zurückgenommen', too_many: 'es gibt zu viele Downloads' };
+/** @type {Record<string, string>} */
+const USERS = { ask_now: 'der Benutzer fragt jetzt, erlaubt oder nicht', sleep: 'der Benutzer schickt ihn schlafen', get: 'der Benutzer will eine Datei', cancel: 'der Benutzer nimmt den Wunsch zurück' };
+
+/** @type {Sentences} */
+const EVENTS = {
+  'queue.arrived': (a) => `${Name(a)} stellt sich an, auf Platz ${a.position} von ${a.length}.`,
+  'queue.asked': (a) => `${Name(a)} fragt rechtzeitig wieder und bleibt auf Platz ${a.position}.`,
+  'queue.told': (a) => `${Name(a)} erfährt: Platz ${a.position} von ${a.length}${a.keep ? '' : ', leg auf und komm wieder'}.`,
+  'queue.entitled': (a) => `Ein Slot ist frei für ${name(a)} und darf genommen werden.`,
+  'queue.held': (a) => `Die Anfrage von ${name(a)} bleibt liegen, bis der nächste zustehende Slot frei ist.`,
+  'queue.lapsed': (a) => `${Name(a)} hat den Slot nicht rechtzeitig genommen; er geht weiter, der Platz bleibt.`,
+  'queue.passed': (a) => `${Name(a)} ist fort; wer da ist, kommt zuerst, der Platz bleibt.`,
+  'queue.started': (a) => `${Name(a)} bekommt einen Slot${a.waited ? ` nach ${span(a.waited)}` : ' sofort'}.`,
+  'queue.continued': (a) => `${Name(a)} fragt nach dem nächsten Teil und behält den Slot.`,
+  'queue.finished': (a) => `${Name(a)} ist bedient; der Slot ist frei.`,
+  'queue.reserved': (a) => `Die Übertragung an ${name(a)} brach ab; ihr Slot wird freigehalten.`,
+  'queue.unreserved': (a) => `${Name(a)} kam nicht zurück; der Slot ist wieder frei.`,
+  'queue.returned': (a) => `${Name(a)} kam nicht zurück, während andere warten: wieder vorn in der Schlange, ohne den Slot.`,
+  'queue.away': (a) => `Die Leitung von ${name(a)} brach ab; der Platz wird freigehalten.`,
+  'queue.moved': (a) => `${Name(a)} fragt nach einer anderen Datei und geht nach hinten, auf Platz ${a.position}.`,
+  'queue.lost': (a) => `${Name(a)} verliert den Platz: ${LOSSES[a.why] ?? a.why}.`,
+  'queue.refused': (a) => `${Name(a)} bekommt keinen Platz: ${REFUSALS[a.why] ?? a.why}.`,
+  'queue.called': (a) => `Der Server ruft ${name(a)} zurück${a.attempt > 1 ? `, Versuch ${a.attempt}` : ''}.`,
+  'queue.restored': (a) => `Der Platz von ${name(a)} kommt von der Platte wieder: ${a.position}.`,
+  'queue.slots': (a) => `Jetzt gibt es ${plural(a.slots, 'Upload-Slot', 'Upload-Slots')}.`,
+
+  'conn.started': (a) => `${a.node} startet${a.restored_places ? ` und erinnert sich an ${plural(a.restored_places, 'Platz', 'Plätze')} von vorher` : ''}.`,
+  'conn.accepted': (a) => `${a.who ?? a.peer} verbindet sich mit ${a.node}.`,
+  'conn.dialing': (a) => `${a.node} wählt ${a.to} an.`,
+  'conn.dialed': (a) => `${a.node} ist verbunden.`,
+  'conn.dial_failed': (a) => `${a.node} konnte sich nicht verbinden: ${DIALS[a.why] ?? a.why}.`,
+  'conn.request': (a) => `${a.node} wird gefragt: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
+  'conn.reply': (a) => `${a.node} antwortet ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
+  'conn.response': (a) => `${a.node} hört ${status(a.status)}.`,
+  'conn.garbled': (a) => `${a.node} bekommt ein unlesbares Datagramm.`,
+  'conn.line': (a) => `${a.node} hört „${a.line}“.`,
+  'conn.sent': (a) => `${a.node} hat ${bytes(a.bytes)} gesendet.`,
+  'conn.limit': (a) => `${a.node} stößt an eine Grenze: „${String(a.limit).replaceAll('_', ' ')}“.`,
+  'conn.closing': (a) => `${a.node} legt auf: ${hungUp(a.why)}.`,
+  'conn.closed': (a) => `Eine Verbindung von ${a.node} ist geschlossen.`,
+  'conn.misuse': (a) => `${a.node} bekam etwas, das ein Host nicht geben darf: ${String(typeof a.fault === 'string' ? a.fault : Object.keys(a.fault)[0]).replaceAll('_', ' ')}.`,
+  'conn.stopped': (a) => `${a.node} hat aufgehört.`,
+
+  'fetch.begun': (a) => `${a.node} will ${a.name}${a.have ? `; ${bytes(a.have)} davon sind schon da` : ''}.`,
+  'fetch.source': (a) => `${a.node} erfährt von einer Quelle bei ${a.at}.`,
+  'fetch.asked': (a) => `${a.node} fragt nach: ${range(a)}.`,
+  'fetch.queued': (a) => `${a.node} steht an, auf Platz ${a.position}${a.length ? ` von ${a.length}` : ''}.`,
+  'fetch.waiting': (a) => `${a.node} findet die Quelle ${TROUBLES[a.why] ?? a.why} und versucht es später wieder.`,
+  'fetch.place_lost': (a) => `${a.node} hat den Platz in der Schlange verloren: ${a.why === 'refused' ? 'der Server hat ihn verweigert' : 'die Verbindung war der Platz'}.`,
+  'fetch.call_unknown': (a) => `${a.node} wird für einen unbekannten Platz zurückgerufen.`,
+  'fetch.giv_unknown': (a) => `${a.node} bekommt eine Datei angeboten, um die nicht gebeten wurde.`,
+  'fetch.alt_refused': (a) => `${a.node} hört von einer Quelle bei ${a.at} und versucht sie nicht.`,
+  'fetch.limit': (a) => `${a.node} stößt an eine Grenze: „${String(a.limit).replaceAll('_', ' ')}“.`,
+  'fetch.hash_learnt': (a) => `${a.node} erfährt den Fingerabdruck der Datei.`,
+  'fetch.verifying': (a) => `${a.node} vergleicht den Fingerabdruck von ${bytes(a.bytes)}.`,
+  'fetch.receiving': (a) => `${a.node} empfängt: ${range(a)}.`,
+  'fetch.stored': (a) => `${a.node} hat alles bis Byte ${count(a.end)} auf der Platte.`,
+  'fetch.source_lost': (a) => `${a.node} gibt die Quelle auf, denn sie ist ${TROUBLES[a.why] ?? a.why}.`,
+  'fetch.kept_back': (a) => `${a.node} behält eine Quelle in Reserve, denn ihre Datei könnte eine andere sein.`,
+  'fetch.moved': (a) => `${a.node} erfährt, dass die Datei woanders liegt, bei ${a.to}.`,
+  'fetch.paused': (a) => `${a.node} hält den Download an: Niemand wird gefragt, bis der Benutzer es sagt.`,
+  'fetch.tree_learnt': (a) => `${a.node} erfährt die Fingerabdrücke der ${count(a.pieces)} Stücke der Datei.`,
+  'fetch.piece_wrong': (a) => `${a.node} findet falsche Daten (${range(a)}) und holt das Stück noch einmal.`,
+  'fetch.called_back': (a) => `${a.node} wird zurückgerufen und ist jetzt dran.`,
+  'fetch.done': (a) => `${a.node} hat die ganze Datei, ${bytes(a.bytes)}${a.sha1 ? ', und ihr Fingerabdruck stimmt' : ''}.`,
+  'fetch.corrupt': (a) => `${a.node} bekam Bytes, die nicht die Datei sind, und beginnt von vorn.`,
+  'fetch.failed': (a) => `${a.node} endet ohne die Datei: ${FAILURES[a.why] ?? a.why}.`,
+
+  'check.length': 'die Schlange ist nicht so lang, wie gesagt wurde',
+  'check.idle_held': 'ein Slot war frei, während jemand mit Anrecht darauf warten musste',
+  'check.lapsed_early': 'ein Slot wurde zu früh weggenommen',
+  'check.lost': 'ein Platz ging aus einem Grund verloren, den die Ereignisse nicht hergeben',
+  'check.window': 'jemandem wurde eine Zeit zum Fragen genannt, die zu wenig Raum lässt',
+  'check.no_place': 'jemandem wurde ein Platz genannt, ohne dass es einen gab',
+  'check.position': 'ein Platz liegt hinter dem Ende der Schlange',
+  'check.idle_slot': 'ein Slot stand leer, während jemand mit Anrecht da war',
+  'check.fifo': 'jemand kam vor einem Früheren dran, der da war',
+  'check.slots': 'mehr Uploads als Slots',
+  'check.free': 'die freien Slots gehen nicht auf',
+  'check.aq_connection': 'ein Platz von Active Queueing hat seine Verbindung überlebt',
+  'check.complete': 'ein Download endete, ohne dass jedes Byte da war',
+  'check.failed': 'ein Download scheiterte, der fertig werden konnte',
+  'check.unfinished': 'ein Download endete nie',
+
+  'world.cut': (a) => (a.other === undefined || a.other === '' ? `Die Leitung von ${a.node} ist gekappt.` : `Die Leitung zwischen ${a.node} und ${a.other} ist gekappt.`),
+  'world.crashed': (a) => `${a.node} ist abgeschossen; was nicht auf der Platte war, ist verloren.`,
+  'world.restarted': (a) => `${a.node} läuft wieder, mit dem, was auf der Platte war.`,
+  'world.stalled': (a) => `${a.node} steht still.`,
+  'world.resumed': (a) => `${a.node} läuft weiter.`,
+  'world.firewall': (a) => (a.closed ? `Niemand kann sich mehr mit ${a.node} verbinden.` : `Alle können sich wieder mit ${a.node} verbinden.`),
+  'world.clock': (a) => `Die Uhr von ${a.node} geht um ${fixed(a.offset / 1e6, 1)} s falsch.`,
+  'world.user': (a) => `${a.node}: ${USERS[a.action] ?? a.action}.`,
+};
+
+/** @type {Record<string, string>} */
+const WHYS = {
+  'queue.arrived': 'Alle Slots sind belegt, oder jemand mit besserem Anrecht wartet. Eine neue Anfrage geht ans Ende der einen Schlange, egal welche Sprache sie spricht.',
+  'queue.arrived.active': 'Alle Slots sind belegt, also geht die Anfrage ans Ende der einen Schlange. Bei Active Queueing ist die Verbindung der Platz: Sie muss offen bleiben.',
+  'queue.arrived.parq': 'Alle Slots sind belegt, also geht die Anfrage ans Ende der einen Schlange. Sie bekommt eine zufällige Nummer: Mit ihr überlebt der Platz eine abgebrochene Verbindung.',
+  'queue.arrived.passive': 'Dieser Client weiß nichts von einer Schlange. Er steht trotzdem in derselben und wird an seiner Adresse erkannt, solange er weiter fragt.',
+  'queue.asked': 'Gefragt wurde im Zeitfenster: nicht vor der genannten Zeit und nicht nach der Frist. Also bleibt der Platz.',
+  'queue.told': 'Jede Antwort nennt den Platz und wann man wiederkommen soll. Je weiter hinten, desto länger die Pause: 30 Sekunden für den ersten Platz, 20 mehr für jeden dahinter, höchstens zehn Minuten.',
+  'queue.told.keep': 'Vorn in der Schlange bleibt die Leitung stehen, damit keine Zeit verloren geht, wenn ein Slot frei wird.',
+  'queue.entitled': 'So viele Clients, wie Slots frei sind, haben ein Anrecht, vom Kopf der Schlange an gezählt. Von dahinter drängt sich niemand vor.',
+  'queue.held': 'Ein Client, der auf seine Antwort wartet, wird nicht fortgeschickt. Er ist da und bekommt den Slot im selben Augenblick, in dem er frei wird.',
+  'queue.lapsed': 'Ein freier Slot wird für den Ersten der Schlange nur kurz gehalten. Wer in dieser Zeit nicht fragt, behält den Platz, aber der Slot geht weiter.',
+  'queue.passed': 'Ein Slot soll nicht für jemanden leer stehen, der fort ist. Wer fort ist, behält den Platz und kommt bei der Rückkehr dran.',
+  'queue.started': 'Er gehört zu den Ersten der Schlange, für die ein Slot frei ist, und er hat gefragt.',
+  'queue.continued': 'Ein fertiger Teil gibt den Slot nicht her: Downloads in Stücken behalten ihn.',
+  'queue.finished': 'Das letzte Byte der Datei ist gesendet. Nichts bleibt zurück, was den Slot blockieren könnte.',
+  'queue.reserved': 'Eine abgebrochene Übertragung behält ihren Slot eine Weile, für dieselbe Adresse und dieselbe Datei.',
+  'queue.unreserved': 'Die Zeit zum Zurückkommen ist um.',
+  'queue.returned': 'Ein Slot, dessen Übertragung abbrach, wird nur kurz gehalten, wenn andere warten. Die Nummer behält ihren Platz in der Schlange.',
+  'queue.away': 'Bei PARQ ist die Nummer der Platz, nicht die Leitung. Eine abgebrochene Leitung wird verziehen, wenn der Client rechtzeitig wiederkommt.',
+  'queue.moved': 'Bei Active Queueing gilt ein Platz für eine Datei. Eine andere Datei heißt: ans Ende der Schlange.',
+  'queue.lost': 'Einen Platz behält nur, wer sich an die Regeln seiner Sprache hält.',
+  'queue.lost.too_early': 'Vor der genannten Zeit zu fragen gilt als Überfluten. Der Platz ist verloren.',
+  'queue.lost.overdue': 'Bis zum Ende der Frist kam keine Anfrage, also hält der Server den Client für fort.',
+  'queue.lost.connection_lost': 'Bei Active Queueing ist die Verbindung der Platz: Bricht sie ab, ist der Platz sofort weg.',
+  'queue.lost.wrong_position': 'Der Client nannte einen anderen Platz als den zugesagten, also wird der Nummer nicht getraut.',
+  'queue.lost.broke_too_often': 'Mindestens eine abgebrochene Leitung wird verziehen; diese war eine zu viel.',
+  'queue.lost.unreachable': 'Der Server rief zurück, und niemand nahm ab.',
+  'queue.lost.replaced': 'Der Client hat statt dieses Platzes einen anderen genommen.',
+  'queue.refused': 'Jede Schlange hat ein Ende. Wer darüber hinaus kommt, erfährt, wann er es wieder versuchen soll.',
+  'queue.called': 'Der Client hat eine Adresse genannt, und seine Zeit ist um; also verbindet sich der Server mit ihm und sagt, dass er bald dran ist.',
+  'fetch.asked': 'Ein wartender Client fragt in seinem Zeitfenster, und nach den Bytes, die er dann braucht.',
+  'fetch.queued': 'Er hat seinen Platz und sein Zeitfenster erfahren. Er wird bequem innerhalb davon wieder fragen.',
+  'fetch.waiting': 'Wer keinen Platz zu verlieren hat, braucht nur Geduld: Jeder Fehlschlag macht die Pause länger.',
+  'fetch.called_back': 'Der Server hat die Adresse angewählt, die der Client genannt hatte, weil er bald dran ist.',
+  'fetch.done': 'Jedes Byte ist auf der Platte, und wo der Fingerabdruck der Datei bekannt ist, wurde er verglichen.',
+  'fetch.corrupt': 'Eine Datei ist nur, was ihr Fingerabdruck sagt. Was nicht dazu passt, wird weggeworfen.',
+  'conn.line': 'Eine Zeile sagt, dass man dran ist: die Nummer des Platzes und wo der Server jetzt ist.',
+  'conn.limit': 'Alles, was ein Fremder uns kosten kann, hat eine Grenze, und wenn sie erreicht ist, wird es gesagt.',
+  'world.cut': 'Ein Eingriff: Von hier an ist die Verbindung zwischen beiden fort. Was jede Sprache daraus macht, ist die Geschichte.',
+  'world.crashed': 'Ein Eingriff: Das Programm wird abgeschossen. Was es versprochen hatte, war auf der Platte, bevor es gesagt wurde.',
+  'world.restarted': 'Er beginnt wieder mit dem, was auf der Platte ist, und ruft die, die eine Adresse genannt haben.',
+  'world.stalled': 'Ein Eingriff: Nichts kommt mehr hinein, und seine Uhren warten.',
+  'world.user': 'Jemand hat einen Knopf gedrückt.',
+  'queue.restored': 'Was versprochen wird, ist auf der Platte, bevor es gesagt wird; so verliert ein Neustart niemanden.',
+};
+
+/** @type {Sentences} */
+export const events = {
+  ...EVENTS,
+  ...Object.fromEntries(Object.entries(WHYS).map(([key, text]) => [`${key}.why`, text])),
+};

@@ -1,0 +1,47 @@
+/** Why a connection was closed: the core says it in English words. */
+
+/** @type {Record<string, string>} */
+const HANGUPS = {
+  'a limit was reached': 'eine Grenze ist erreicht',
+  'a peer says what nobody asked': 'die Gegenstelle sagt, wonach niemand gefragt hat',
+  'asked too early': 'zu früh gefragt',
+  'broke its connection too often': 'die Verbindung brach zu oft ab',
+  'claimed a position it was never told': 'einen Platz genannt, der nie zugesagt war',
+  'did not answer the calls': 'auf die Rückrufe kam keine Antwort',
+  'did not ask in time': 'nicht rechtzeitig gefragt',
+  'far back in the line': 'weit hinten in der Schlange',
+  'it has connected meanwhile': 'die Verbindung kam inzwischen von dort',
+  'messages pile up unread': 'Nachrichten stauen sich ungelesen',
+  'no neighbour any more': 'kein Nachbar mehr',
+  'nobody can connect to us': 'niemand kann sich mit uns verbinden',
+  'not a reply we can read': 'keine Antwort, die wir lesen können',
+  'not a request we can read': 'keine Anfrage, die wir lesen können',
+  'nothing came for too long': 'zu lange kam nichts',
+  'nothing is downloaded here': 'hier wird nichts heruntergeladen',
+  'replies pile up unread': 'Antworten stauen sich ungelesen',
+  'the client wants no more': 'der Client will nichts mehr',
+  'the coordinator cannot be understood': 'der Koordinator ist nicht zu verstehen',
+  'the download is done with it': 'der Download braucht sie nicht mehr',
+  'the file cannot be read': 'die Datei ist nicht lesbar',
+  'the file cannot be read or written': 'die Datei ist nicht lesbar oder nicht beschreibbar',
+  'the file changed while it was sent': 'die Datei änderte sich beim Senden',
+  'the file is no longer shared': 'die Datei wird nicht mehr angeboten',
+  'the file is taken or given already': 'die Datei wird schon genommen oder gegeben',
+  'the file may not be read': 'die Datei darf nicht gelesen werden',
+  'the folder changed while it was sent': 'der Ordner änderte sich beim Senden',
+  'the peer wants no more': 'die Gegenstelle will nichts mehr',
+  'the place is lost': 'der Platz ist verloren',
+  'the proxy does not know the servent': 'der Vermittler kennt den Servent nicht',
+  'the proxy passes the push on': 'der Vermittler gibt den Push weiter',
+  'the reader is too slow': 'der Leser ist zu langsam',
+  'the reply ends the connection': 'die Antwort beendet die Verbindung',
+  'the servent stops': 'der Servent hört auf',
+  'the transfer is broken off': 'die Übertragung ist abgebrochen',
+  'this node has no such part in swarms': 'dieser Knoten hat in Schwärmen keine solche Rolle',
+  'too many connections are idle': 'zu viele Verbindungen sind untätig',
+  'too much comes ahead of its turn': 'zu viel kommt vor der Zeit',
+  'took another place instead': 'stattdessen einen anderen Platz genommen',
+};
+
+/** What is said elsewhere, by a peer, is quoted. @param {string} why */
+export const hungUp = (why) => HANGUPS[why] ?? `„${why}“`;

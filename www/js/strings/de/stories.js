@@ -1,0 +1,44 @@
+/** What the stories are called and about, in German. */
+
+/** By the id of the story: its title, and what it tells. @type {Record<string, [string, string]>} */
+const STORIES = {
+  'one-cut-wire': ['Eine gekappte Leitung', 'Sechs Clients wollen einen Slot, und zwei, die warten, verlieren in derselben Sekunde ihre Leitung. Für den einen war die Verbindung der Platz, für den anderen ist es eine Nummer: Sieh, wer noch in der Schlange steht.'],
+  'rush-hour': ['Stoßzeit', 'Zweihundert Clients mit drei Sprachen wollen innerhalb von sieben Minuten Dateien von einem Server. Sieh zu, wie eine einzige Schlange sie der Reihe nach bedient, egal welche Sprache sie sprechen.'],
+  impatient: ['Der ungeduldige Client', 'Ein Client fragt immer wieder, bevor er darf; die anderen warten, bis sie dran sind. Jede zu frühe Frage kostet ihn den Platz, den er hatte.'],
+  'cut-the-wire': ['Kapp die Leitung', 'Dasselbe Missgeschick trifft drei wartende Clients und einen, der gerade bedient wird. Bei Active Queueing ist die Verbindung der Platz, bei PARQ überlebt ihn der Platz.'],
+  'aq-vs-parq': ['Active Queueing gegen PARQ', 'Dieselben zwölf Ankünfte, einmal hält jeder Client seine Verbindung offen, einmal hat jeder eine Nummer in der Hand. Vergleiche, wie lange ein freier Slot wartet und wer auflegen darf.'],
+  newcomer: ['Der Neuling', 'Ein Slot wird in genau dem Augenblick frei, in dem jemand Neues kommt. Wer am längsten gewartet hat, hat das Anrecht darauf, und der Neuling geht ans Ende der Schlange.'],
+  'server-restart': ['Neustart des Servers', 'Der Server wird mitten in allem abgeschossen und kommt eine Minute später wieder. Er kennt noch jeden Platz, den er versprochen hat, und ruft die zurück, die eine Adresse genannt haben.'],
+
+  'round-and-back': ['Im Kreis, und der Rückweg', 'Eine Frage läuft auf beiden Seiten um einen Ring, und wo sich die Wellen treffen, wird die zweite Kopie verworfen. Dann geht die Antwort den Weg zurück, den ihre Frage kam, Verbindung um Verbindung.'],
+  ring: ['Eine Flut im Ring', 'Ein Servent fragt, und seine Frage läuft auf beiden Seiten um den Ring. Wo sich die zwei Wellen treffen, wird die zweite Kopie verworfen.'],
+  cycles: ['Kreise und Duplikate', 'Jedes Quadrat dieses Gitters ist ein Kreis, also werden die meisten Servents mehr als einmal gefragt. Nur die erste Kopie geht weiter, sonst würde die Frage nie enden.'],
+  'way-back': ['Der Rückweg', 'Drei Servents haben, wonach gefragt wird. Jede Antwort geht den Weg zurück, den ihre Frage kam, Verbindung um Verbindung, weil sich alle auf dem Weg daran erinnern.'],
+  'cut-return': ['Ein Schnitt auf dem Rückweg', 'Während die Antwort zurückgeht, wird eine Verbindung gekappt, die sie braucht. Dort wird sie verworfen, obwohl ein anderer Weg nach Hause führte: Eine Antwort kennt nur den Weg, den ihre Frage kam.'],
+  'route-expired': ['Weg abgelaufen', 'Zwei Servents antworten spät: einer nach neun Minuten, der andere nach zehneinhalb. Die erste Antwort findet ihren Weg noch, die zweite wird verworfen, wo die Tabellen zweimal umgeblättert haben.'],
+  'late-push': ['Der Push, der zu spät kommt', 'Ein Treffer zeigt den Weg zu einem Servent, der von außen nicht erreichbar ist. Ein Push geht diesen Weg neunundzwanzig Minuten später und kommt an; ein anderer findet nach einer Stunde keinen Weg mehr.'],
+  flooder: ['Ein Störer', 'Ein Servent sendet Hunderte Fragen, die niemand gestellt hat. Seine Nachbarn nehmen, was sein Anteil erlaubt, und verwerfen den Rest; die Antwort auf eine ehrliche Frage kommt in der Zeit trotzdem nach Hause.'],
+  twins: ['Zwei Servents mit einer Kennung', 'Zwei Servents tragen dieselbe Kennung, aus Zufall oder mit Absicht. Wer zuerst einen Treffer durch einen Router schickt, behält dort den Weg der Pushes; der andere fällt als Widerspruch auf.'],
+  'step-by-step': ['Schritt für Schritt', 'Vierzig Ultrapeers mit zweihundert Blättern: Eine Suche geht nicht weiter, als sie muss. Wörter, die viele haben, sind um die Ecke beantwortet, und nur die Nadel wird überall gesucht.'],
+  'ten-thousand': ['Zehntausend', 'Zehntausend Servents in einer kleinen Welt: ein Gitter, und quer darüber ebenso viele lange Verbindungen. Sieben Schritte erreichen fast alle, und die meisten Nachrichten sind Duplikate.'],
+
+  'lose-middle': ['Eine mittlere geht verloren', 'Neun Nachrichten, und die fünfte geht unterwegs verloren. Der Empfänger sieht die Lücke und fragt nach dieser einen Nummer.'],
+  'lose-last': ['Die letzte geht verloren', 'Die neunte von neun Nachrichten geht verloren, und nichts folgt, das die Lücke zeigen könnte. Nur der Sender kann es merken: Höchste bestätigte und höchste gesendete Nummer bleiben verschieden.'],
+  'lose-first': ['Die erste geht verloren', 'Die Nachricht, die die Verbindung öffnet, kommt nie an. Der Empfänger kennt die anderen nicht und bittet um die erste.'],
+  'lose-ack': ['Die Bestätigung geht verloren', 'Jede Nachricht kommt an, nur die letzte Bestätigung nicht. Der Sender schickt seine höchste Nummer noch einmal, und der Empfänger wirft sie weg und antwortet.'],
+  burst: ['Ein Aussetzer', 'Die Verbindung wird ab und zu schlecht, und ganze Reihen von Datagrammen gehen verloren, Antworten auch. Auch Bitten um Fehlendes gehen verloren und müssen wiederholt werden.'],
+  'five-percent': ['Fünf Prozent', 'Dreihundert Nachrichten über eine Verbindung, die in beiden Richtungen jedes zwanzigste Datagramm verliert. Vergleiche, wie lange die beiden Verfahren bei denselben Verlusten brauchen.'],
+  'receiver-restart': ['Der Empfänger startet neu', 'Mitten in einer Reihe stürzt der Empfänger ab und kommt wieder, ohne etwas zu wissen. Er bittet um die erste Nachricht, die der Sender noch hat, und macht von dort weiter.'],
+  'close-in-flight': ['Schluss, während Nachrichten unterwegs sind', 'Der Sender schließt, während die letzten drei Nachrichten unterwegs verloren gehen. Sie werden trotzdem noch einmal gesendet, und die Verbindung endet, wenn der Empfänger sie hat.'],
+
+  'two-for-one': ['Zwei für eins', 'Ein Upload verdient zwei Downloads; wer nichts verdient hat, ist blockiert. Die Blockierten werden zuerst um Stücke gebeten, also verdienen sie wieder.'],
+  'free-piece': ['Das freie Stück', 'Ein Neuling hat nichts zu geben und bekommt sein erstes Stück gratis. Von da an verdient er.'],
+  deadlock: ['Die Regeln, die sich festfahren', 'Alle sind blockiert, und niemand, der es nicht ist, braucht, was sie haben. Mit den Regeln von 2004 steht der Schwarm für immer still; mit den angepassten bleibt kein Slot leer, den jemand nutzen könnte, und er wird fertig.'],
+  'rarest-first': ['Das Seltenste zuerst', 'Die Quelle sendet jedes Stück einmal, und wer das neueste hat, gibt es weiter. So verdoppelt sich jedes Stück in jeder Runde.'],
+  firewalls: ['Der halbe Schwarm hinter Firewalls', 'Die Hälfte der Clients ist nicht erreichbar und weiß es nicht. Nach fünf gescheiterten Verbindungen sind sie passiv und verbinden sich selbst.'],
+  liar: ['Ein Lügner', 'Ein Client sendet falsche Bytes. Drei andere melden es, und niemand fragt ihn mehr.'],
+  'flash-crowd': ['Der Ansturm', 'Tausend Clients kommen auf einmal. Die Quelle sendet die Datei einmal, die Menge tut den Rest.'],
+};
+
+/** @type {import('./words.js').Sentences} */
+export const stories = Object.fromEntries(Object.entries(STORIES).flatMap(([id, [title, text]]) => [[`story.${id}`, title], [`story.${id}.text`, text]]));

@@ -1,0 +1,91 @@
+/** The page in German: chosen by the browser, switched by hand, kept in the address. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { BROWSERS, frame, open, press, start, state } from '../browser.js';
+
+/** @import { Page } from 'puppeteer-core' */
+
+/** Words of English that are none of German. */
+const ENGLISH = /\b(the|and|of|is|are|with|from|to|by|for|that|this|has|have|not|which|who|what|when|nobody|somebody|place|line|piece|message|nothing)\b/i;
+
+/** Texts and names of all that can be seen and that English words are left in. @param {Page} page */
+const english = (page) => page.evaluate((pattern) => {
+  const words = new RegExp(pattern, 'i');
+  const found = [];
+  for (const node of document.querySelectorAll('servent-lab *, dialog *')) {
+    if (node.closest('lesson-panel, [data-lesson], .passages, code, td.kind, [lang="en"]')) continue;
+    const own = [...node.childNodes].filter((n) => n.nodeType === 3).map((n) => n.textContent ?? '');
+    found.push(...[...own, node.getAttribute('aria-label') ?? '', node.getAttribute('title') ?? ''].filter((text) => words.test(text.replace(/„[^“]*“|: [A-Z]+ \/.*/g, ''))));
+  }
+  return found;
+}, ENGLISH.source);
+
+for (const name of BROWSERS) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    for (const [view, story] of Object.entries({ queue: 'one-cut-wire', routing: 'round-and-back', unicast: 'lose-middle', swarm: 'two-for-one' })) {
+      test(`no English is left in ${view}`, async () => {
+        const { page, complaints } = await open(started, `#1/${view}?p=${story}&lang=de`);
+        assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+        await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(session.end * 0.6); session.step(1); });
+        await frame(page);
+        assert.deepEqual(await english(page), [], 'the view');
+        await page.keyboard.press('?');
+        await page.waitForSelector('dialog[open]');
+        assert.deepEqual(await english(page), [], 'keys and signs');
+        await page.keyboard.press('Escape');
+        await press(page, '[data-tool="scenario"]');
+        await page.waitForSelector('dialog[open]');
+        assert.deepEqual(await english(page), [], 'stories and form');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('e');
+        await page.waitForSelector('.events td.what');
+        assert.deepEqual(await english(page), [], 'events');
+        assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+
+    test('the head has one row on a laptop', { skip: name !== 'chromium' && 'it is laid out the same' }, async () => {
+      for (const lang of ['en', 'de']) {
+        const { page } = await open(started, `#1/unicast?p=lose-middle&lang=${lang}`);
+        const [tabs, tools] = await page.evaluate(() => ['.tabs', '.lab-tools'].map((part) => document.querySelector(part)?.getBoundingClientRect().bottom ?? 0));
+        assert.ok(Math.abs(tabs - tools) < 20, `${lang}: ${tabs}, ${tools}`);
+        await page.close();
+      }
+    });
+
+    test('a click switches, and the link and the next visit keep it', async () => {
+      const { page } = await open(started, '#1/queue?p=one-cut-wire&t=40000');
+      assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
+      const { index } = await state(page);
+      await Promise.all([page.waitForNavigation(), press(page, '[data-tool="language"]')]);
+      await page.waitForFunction(() => document.documentElement.lang === 'de' && /** @type {any} */ (document.querySelector('servent-lab')).session?.run);
+      assert.equal((await state(page)).index, index, 'the same moment');
+      assert.match(await page.evaluate(() => location.hash), /lang=de/);
+      assert.match(await page.$eval('.story strong', (n) => n.textContent ?? ''), /gekappte Leitung/);
+      const link = await page.evaluate(() => location.hash);
+      await page.close();
+      // Whoever gets the link has it in German, whatever the browser speaks; and a link can bring back English.
+      const other = await open(started, link);
+      assert.equal(await other.page.evaluate(() => document.documentElement.lang), 'de');
+      await Promise.all([other.page.waitForNavigation(), other.page.evaluate(() => { location.hash = location.hash.replace('lang=de', 'lang=en'); })]);
+      await other.page.waitForFunction(() => document.documentElement.lang === 'en' && document.querySelector('.transport'));
+      await other.page.close();
+    });
+
+    test('the browser’s language is spoken when none was chosen', { skip: name !== 'chromium' && 'this browser’s languages are set by its profile' }, async () => {
+      const page = await started.browser.newPage();
+      await page.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'languages', { get: () => ['de-AT', 'en'] }));
+      await page.goto(`${started.server.url}#1/swarm?p=two-for-one`);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session?.run);
+      assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+      assert.doesNotMatch(await page.evaluate(() => location.hash), /lang=/, 'a link does not say what nobody chose');
+      await page.close();
+    });
+  });
+}
