@@ -43,6 +43,8 @@ counters! {
     commits,
     /// Changes in them.
     changes,
+    /// How often the database of the site went away.
+    store_outages,
     /// Lines left out of the trace file.
     trace_lines_dropped,
 }

@@ -135,6 +135,58 @@ pub enum StoreFailure {
         /// The system error.
         why: io::Error,
     },
+    /// The database of the site cannot be used.
+    #[error("the database {at} cannot be used: {why}")]
+    Away {
+        /// The database.
+        at: String,
+        /// What it says.
+        why: String,
+    },
+    /// The database of the site does not let us in.
+    #[error(
+        "the database {at} does not let us in ({why}): put its password in the file that store_password_file names, or in SERVENT_STORE_PASSWORD"
+    )]
+    Unauthorized {
+        /// The database.
+        at: String,
+        /// What it says.
+        why: String,
+    },
+    /// The schema `servent` of the database is not ours.
+    #[error(
+        "the schema `servent` in {at} is no servent's ({why}); it has not been touched: name another database"
+    )]
+    Alien {
+        /// The database.
+        at: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The tables of the site were made by a newer program.
+    #[error(
+        "{at} has version {found} of the state, this program knows version {known}; it has not been touched: use the newer program"
+    )]
+    NewerSite {
+        /// The database.
+        at: String,
+        /// The version found there.
+        found: u32,
+        /// The latest version this program knows.
+        known: u32,
+    },
+    /// Another servent of the site leads now.
+    #[error("another servent leads the site in {at} now")]
+    Replaced {
+        /// The database.
+        at: String,
+    },
+    /// A database cannot be copied as a file.
+    #[error("the state is in {at}: copy it as a database (pg_dump --schema servent)")]
+    NoFile {
+        /// The database.
+        at: String,
+    },
     /// The database refused a write.
     #[error("cannot write the state {}: {why}; nothing that was promised is lost, mend this and start again", path.display())]
     Write {

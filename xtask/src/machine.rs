@@ -63,6 +63,25 @@ pub(crate) fn decoder() -> String {
     }
 }
 
+/// Makes sure of PostgreSQL, the store of a site: in continuous integration it
+/// is installed. Words for the summary when it is not here; the tests that need
+/// it then say that they are left out.
+pub(crate) fn database() -> String {
+    let here = || {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        versions.into_iter().any(|version| version.path().join("bin/initdb").is_file())
+    };
+    if here() {
+        return String::new();
+    }
+    let why = if in_ci() { apt_install(&["postgresql"]).err() } else { None };
+    match why {
+        None if here() => String::new(),
+        None => "without PostgreSQL (`sudo apt-get install postgresql`)".to_owned(),
+        Some(why) => format!("without PostgreSQL: {why:#}").replace('\n', " "),
+    }
+}
+
 /// Makes sure that the compiler knows `target`.
 ///
 /// # Errors

@@ -109,6 +109,13 @@ pub enum Input {
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
     /// The answer to [`Output::Judge`]: whether the credentials are good.
     Judged { conn: ConnId, good: bool },
+    /// What is to be saved cannot be saved for now. Until
+    /// [`Input::StoreBack`], requests that would be promised something are told
+    /// to come back, and nobody loses a place for being late.
+    StoreAway,
+    /// Everything can be saved again. Nobody is blamed for what they could not
+    /// ask meanwhile.
+    StoreBack,
 }
 
 /// Something a node asks of its host.

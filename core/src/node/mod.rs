@@ -261,6 +261,8 @@ impl Node {
                     datagrams.flush(now, fx);
                 }
             }
+            Input::StoreAway => http.store(cx, false),
+            Input::StoreBack => http.store(cx, true),
             Input::Start(_) => {}
         }
     }

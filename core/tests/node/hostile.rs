@@ -109,6 +109,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         1 => (conn(), disk).prop_map(|(conn, why)| Ok(Input::DiskFailed { conn, why })),
         1 => Just(Ok(Input::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) })),
         1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Judged { conn, good })),
+        1 => prop_oneof![Just(Ok(Input::StoreAway)), Just(Ok(Input::StoreBack))],
         1 => (0..9u64).prop_map(|start| Ok(Input::Hashed { fetch: FetchId(0), start, tth: None })),
         1 => (0..3u32, 0..9u64).prop_map(|(n, size)| Ok(Input::Shared(FileInfo {
             index: FileIndex(n),

@@ -10,8 +10,8 @@ use clap::Args;
 use directories::UserDirs;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use servent::DamagedState;
 use servent::driver::{Driver, Handle, Options, added_shares};
+use servent::{DamagedState, Database};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
 
@@ -43,6 +43,8 @@ use crate::signal::Signals;
   servent share pub --access-log access.log      a line a request, for the tools of web servers
   servent share pub --tls-self-made              in private; its fingerprint is printed
   servent share pub --tls-self-made --user ann --password-file secret
+  servent share pub --store postgres://servent@db/site
+                                                 the state in a database, for a site
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -76,6 +78,10 @@ pub(crate) struct Arguments {
     /// Bytes a second all uploads of one address together may take.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate_per_peer: Option<u64>,
+    /// Keep the state in this database, which the servents of a site share:
+    /// postgres://USER@HOST/DATABASE, without the password.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     #[command(flatten)]
     private: Private,
     #[command(flatten)]
@@ -129,6 +135,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if let Some(folder) = &arguments.downloads {
         builder.flag("--downloads", "downloads", text(folder))?;
     }
+    if let Some(store) = &arguments.store {
+        builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
     }
@@ -160,15 +169,14 @@ async fn share(
         return Err(Failure::usage("what is shared in private is not told to the overlay")
             .next("leave --peer and --lan out, or --tls and --user"));
     }
-    let mut options = Options { access, ..options(config, damaged_state, listener.is_some()) };
-    if let Some(identity) = &identity {
-        options.identity = Some(identity.ours.clone());
-        options.node.callable = false; // Peers do not expect TLS when they open a connection.
-    }
-    options.password = password;
-    options.origins = start::origins(config, listener.as_ref().map(|(_, door)| door));
-    options.node.overlay.enabled &= !private;
-    let handle = Driver::start(options).await?;
+    let options = Options {
+        access,
+        password,
+        origins: start::origins(config, listener.as_ref().map(|(_, door)| door)),
+        store: database(settings)?,
+        ..options(config, damaged_state, listener.is_some())
+    };
+    let handle = Driver::start(known_as(options, identity.as_ref(), private)).await?;
     announce(voice, &handle.addrs(), identity.as_ref())?;
     for at in peers {
         handle.command(Command::Join { at }).await?;
@@ -217,6 +225,24 @@ async fn share(
         server.abort();
     }
     ended.map_err(Failure::from)
+}
+
+/// The database of the settings.
+fn database(settings: &Settings) -> Result<Option<Database>, Failure> {
+    settings.database().map_err(|why| {
+        Failure::usage(format!("`store` cannot be used: {why}"))
+            .next("name it as postgres://USER@HOST/DATABASE, the password in store_password_file")
+    })
+}
+
+/// With the identity that others know, and what a private share does without.
+fn known_as(mut options: Options, identity: Option<&private::Known>, private: bool) -> Options {
+    if let Some(identity) = identity {
+        options.identity = Some(identity.ours.clone());
+        options.node.callable = false; // Peers do not expect TLS when they open a connection.
+    }
+    options.node.overlay.enabled &= !private;
+    options
 }
 
 fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options {

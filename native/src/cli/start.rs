@@ -184,8 +184,13 @@ impl From<&RunError> for Failure {
 
 fn store(failure: &StoreFailure) -> Exit {
     match failure {
-        StoreFailure::Locked { .. } => Exit::Running,
-        StoreFailure::Damaged { .. } | StoreFailure::Newer { .. } => Exit::Foreign,
+        StoreFailure::Locked { .. } | StoreFailure::Replaced { .. } => Exit::Running,
+        StoreFailure::Damaged { .. }
+        | StoreFailure::Newer { .. }
+        | StoreFailure::Alien { .. }
+        | StoreFailure::NewerSite { .. } => Exit::Foreign,
+        StoreFailure::Away { .. } | StoreFailure::Unauthorized { .. } => Exit::Network,
+        StoreFailure::NoFile { .. } => Exit::Usage,
         _ => Exit::Disk,
     }
 }

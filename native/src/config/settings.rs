@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
-use servent::{Durability, TraceFile};
+use servent::{Database, Durability, TraceFile};
 use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
@@ -21,6 +21,16 @@ pub(crate) struct Settings {
     pub(crate) share: Vec<PathBuf>,
     /// The folder of everything that survives a restart.
     pub(crate) state: PathBuf,
+    /// The PostgreSQL database that the servents of a site share, such as
+    /// `postgres://servent@db/servent`; nothing for a state of this machine
+    /// alone, in its folder. Its password does not belong here.
+    pub(crate) store: Option<String>,
+    /// A file whose first line is the password of that database; otherwise it is
+    /// read from SERVENT_STORE_PASSWORD.
+    pub(crate) store_password_file: Option<PathBuf>,
+    /// Trust that database only with a certificate of this file (PEM), not with
+    /// one the system trusts.
+    pub(crate) store_ca: Option<PathBuf>,
     /// What a promise survives: the end of the `process`, or of the `power`.
     pub(crate) durability: Durability,
     /// Where downloads go that name no file of their own. Those of `share` go
@@ -76,6 +86,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The database of the site, if there is one; the error says what is wrong
+    /// with its address.
+    pub(crate) fn database(&self) -> Result<Option<Database>, String> {
+        let Some(url) = &self.store else { return Ok(None) };
+        let database = Database::parse(url)?;
+        let database = database.with_password_file(self.store_password_file.clone());
+        Ok(Some(database.with_roots(self.store_ca.clone())))
+    }
+
     /// The trace file, if one is configured.
     pub(crate) fn trace_file(&self) -> Option<TraceFile> {
         let path = self.trace.clone()?;
@@ -207,6 +226,9 @@ impl Default for Settings {
             lan: false,
             share: Vec::new(),
             state,
+            store: None,
+            store_password_file: None,
+            store_ca: None,
             durability: Durability::default(),
             downloads: PathBuf::from("."),
             lab: Lab::At(LAB),

@@ -10,7 +10,7 @@ use servent_core::node;
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
 use crate::net::{Credentials, Identity, Origins, Rate};
-use crate::store::{DamagedState, Durability};
+use crate::store::{DamagedState, Database, Durability};
 use crate::tape::TraceFile;
 
 /// Everything a servent needs to start.
@@ -26,6 +26,9 @@ pub struct Options {
     /// The folder of `state.redb`; created if missing. `None`: nothing is
     /// remembered.
     pub state_dir: Option<PathBuf>,
+    /// Remember everything in this database instead, which the servents of a
+    /// site share; what is of this machine alone stays in `state_dir`.
+    pub store: Option<Database>,
     /// Send and receive datagrams too.
     pub datagrams: Option<Datagrams>,
     /// Shared folders, and single shared files.
@@ -108,6 +111,7 @@ impl Options {
             origins: None,
             password: None,
             state_dir: None,
+            store: None,
             datagrams: None,
             shares: Vec::new(),
             node: node::Config::default(),

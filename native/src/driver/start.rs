@@ -9,6 +9,7 @@ use servent_core::node::{Config, Input, Node, Restored, swarm};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, Shared};
@@ -25,7 +26,7 @@ use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
 use crate::net::{Faith, REPORTS, Reports, Trust, listen, raise_descriptors};
-use crate::store::{Change, DamagedState, Durability, Remembered, Store};
+use crate::store::{Change, DamagedState, Durability, Embedded, Remembered, Site, Store};
 use crate::tape::Tape;
 
 /// Connections above the limit the node is told, so that it can still answer
@@ -156,7 +157,7 @@ fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
     listen::bind(&options.listen).map_err(|why| match why {
         // Most often the user has started us twice.
         StartError::PortInUse { .. } => {
-            let in_use = options.state_dir.as_deref().and_then(Store::in_use);
+            let in_use = options.state_dir.as_deref().and_then(Embedded::in_use);
             in_use.map_or(why, StartError::from)
         }
         _ => why,
@@ -180,10 +181,10 @@ fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
 /// # Errors
 /// It is running, or its state cannot be read.
 pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, StoreFailure> {
-    if !Store::is_in(state_dir) {
+    if !Embedded::is_in(state_dir) {
         return Ok(Vec::new());
     }
-    let (_, remembered) = Store::open(state_dir, Durability::Process, DamagedState::Refuse)?;
+    let (_, remembered) = Embedded::open(state_dir, Durability::Process, DamagedState::Refuse)?;
     let mut hosts = remembered.hosts;
     hosts.sort_by_key(|row| std::cmp::Reverse(row.heard));
     Ok(hosts.iter().map(|row| row.at).take(most).collect())
@@ -195,10 +196,10 @@ pub fn known_hosts(state_dir: &Path, most: usize) -> Result<Vec<SocketAddr>, Sto
 /// # Errors
 /// It is running, or its state cannot be read.
 pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
-    if !Store::is_in(state_dir) {
+    if !Embedded::is_in(state_dir) {
         return Ok(Vec::new());
     }
-    let (_, remembered) = Store::open(state_dir, Durability::Process, DamagedState::Refuse)?;
+    let (_, remembered) = Embedded::open(state_dir, Durability::Process, DamagedState::Refuse)?;
     Ok(remembered.added)
 }
 
@@ -208,7 +209,7 @@ pub fn added_shares(state_dir: &Path) -> Result<Vec<PathBuf>, StoreFailure> {
 /// # Errors
 /// It is running, or the file cannot be written.
 pub fn export(state_dir: &Path, to: &Path) -> Result<(), StoreFailure> {
-    Store::copy(state_dir, to)
+    Embedded::copy(state_dir, to)
 }
 
 /// Makes such a file the state in a folder. A state already there is renamed;
@@ -217,7 +218,7 @@ pub fn export(state_dir: &Path, to: &Path) -> Result<(), StoreFailure> {
 /// # Errors
 /// It is running, or the file is not a state.
 pub fn import(state_dir: &Path, from: &Path) -> Result<Option<PathBuf>, StoreFailure> {
-    Store::adopt(state_dir, from)
+    Embedded::adopt(state_dir, from)
 }
 
 fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
@@ -245,16 +246,28 @@ fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     (Arc::new(Semaphore::new(most as usize)), config)
 }
 
+/// Opens what remembers the state, if anything does. Waits for it, so not for a
+/// task that others wait for.
+fn open_store(options: &Options) -> Result<(Option<Store>, Remembered), StoreFailure> {
+    let (store, remembered) = match (&options.store, &options.state_dir) {
+        (Some(database), dir) => {
+            let opened = Site::open(database.clone(), dir.as_deref());
+            let (site, remembered) = Runtime::current().block_on(opened)?;
+            (Store::Site(Box::new(site)), remembered)
+        }
+        (None, Some(dir)) => {
+            let (file, remembered) =
+                Embedded::open(dir, options.durability, options.damaged_state)?;
+            (Store::Embedded(Box::new(file)), remembered)
+        }
+        (None, None) => return Ok((None, Remembered::default())),
+    };
+    Ok((Some(store), remembered))
+}
+
 async fn open_folders(options: Options) -> Result<(Folders, Options), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let (store, remembered) = match &options.state_dir {
-            Some(dir) => {
-                let (store, remembered) =
-                    Store::open(dir, options.durability, options.damaged_state)?;
-                (Some(store), remembered)
-            }
-            None => (None, Remembered::default()),
-        };
+        let (store, remembered) = open_store(&options)?;
         let Remembered { servent, queue, mut fetches, trees, paused, parts, files, .. } =
             remembered;
         let Remembered { added, hosts, swarm, .. } = remembered;

@@ -1,5 +1,7 @@
 //! The task that owns the node.
 
+mod promises;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -14,9 +16,9 @@ use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use servent_core::wire::http::Chunks;
-use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use self::promises::Held;
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::people::{People, Rates};
@@ -32,13 +34,11 @@ use crate::files::PartFile;
 use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
 use crate::net::caches::Caches;
 use crate::net::{Alarm, Body, Job, Outbox, Rate, Report, Reports, ServeFrom, dial};
-use crate::store::{Change, Durability, Store};
+use crate::store::{Change, Store};
 use crate::tape::Tape;
 
 /// Reports taken in one turn.
 const TURN: usize = 256;
-/// How long flushing the sockets may take after the node has stopped.
-const STOP_WAIT: Duration = Duration::from_secs(3);
 /// How often the store is flushed to disk when nobody is waiting for that.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
@@ -91,8 +91,11 @@ pub(super) struct Loop {
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
     changes: Vec<Change>,
-    /// To be carried out after that.
-    outputs: Vec<Output>,
+    /// To be carried out after that; true when it follows a change that the
+    /// same input made.
+    outputs: Vec<(bool, Output)>,
+    /// What waits for a database that is away.
+    held: Held,
     /// To be answered after that.
     wished: Vec<(Outcome, Told)>,
     /// Connections whose bytes were passed to the node in this turn.
@@ -107,6 +110,7 @@ enum Woken {
     Timer,
     Datagrams,
     Flush,
+    Store(Result<(), StoreFailure>),
 }
 
 impl Loop {
@@ -136,6 +140,7 @@ impl Loop {
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
+            held: Held::default(),
             wished: Vec::new(),
             taken: Vec::new(),
             stopped: false,
@@ -169,7 +174,7 @@ impl Loop {
         let mut batch = Vec::with_capacity(TURN);
         let now = self.clock.now();
         first.into_iter().for_each(|input| self.feed(now, input));
-        self.finish_turn(now)?;
+        self.finish_turn(now).await?;
         let mut flush = tokio::time::interval(FLUSH_EVERY);
         while !self.stopped {
             let woken = self.wait(&mut batch, &mut flush).await;
@@ -180,13 +185,14 @@ impl Loop {
                 Woken::Control(Some(control)) => self.control(now, control),
                 Woken::Reports => batch.drain(..).for_each(|report| self.report(now, report)),
                 Woken::Flush => self.flush_aside(),
+                Woken::Store(back) => back?,
                 Woken::Timer | Woken::Datagrams => {}
             }
             if let Some(mut messaging) = self.messaging.take() {
                 messaging.turn(now, self);
                 self.messaging = Some(messaging);
             }
-            self.finish_turn(now)?;
+            self.finish_turn(now).await?;
         }
         self.wind_up(&mut batch).await?;
         Ok(true)
@@ -196,7 +202,13 @@ impl Loop {
         let now = self.clock.now();
         let wait = |at: Instant| Duration::from_micros(at.since(now).as_micros());
         let after = self.node.poll_timeout().map(|(at, _)| wait(at));
-        let Self { messaging, alarm, controlled, reported, .. } = self;
+        let Self { messaging, alarm, controlled, reported, store, .. } = self;
+        let back = async {
+            match store {
+                Some(store) => store.returned().await,
+                None => std::future::pending().await,
+            }
+        };
         let datagrams = async {
             match messaging {
                 Some(messaging) => messaging.work().await,
@@ -207,6 +219,7 @@ impl Loop {
             biased; // The timer is set only if nothing else is ready.
             control = controlled.recv() => Woken::Control(control),
             _ = flush.tick() => Woken::Flush,
+            back = back => Woken::Store(back),
             _ = reported.recv_many(batch, TURN) => Woken::Reports,
             () = datagrams => Woken::Datagrams,
             () = alarm.ring(after) => Woken::Timer,
@@ -245,6 +258,7 @@ impl Loop {
         if let Some(tape) = &mut self.tape {
             tape.effects(now, self.fx.as_slice());
         }
+        let before = self.changes.len();
         for effect in self.fx.drain() {
             match effect {
                 Effect::Event(event) => {
@@ -275,63 +289,10 @@ impl Loop {
                         }
                         _ => {}
                     }
-                    self.outputs.push(output);
+                    self.outputs.push((self.changes.len() > before, output));
                 }
             }
         }
-    }
-
-    /// Saves what the turn promises, then carries out the outputs.
-    fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
-        let counters = &self.outside.counters;
-        add(&counters.turns, 1);
-        if !self.changes.is_empty() {
-            add(&counters.commits, 1);
-            add(&counters.changes, self.changes.len() as u64);
-            self.commit()?;
-        }
-        for output in std::mem::take(&mut self.outputs) {
-            self.carry_out(output);
-        }
-        for (outcome, told) in self.wished.drain(..) {
-            let _ = told.send(Ok(outcome)); // The asker may be gone.
-        }
-        self.end_datagrams(now);
-        for conn in self.taken.drain(..) {
-            if let Some(outbox) = self.conns.get(&conn) {
-                outbox.taken();
-            }
-        }
-        if let Some(tape) = &mut self.tape {
-            add(&self.outside.counters.trace_lines_dropped, tape.turn(now));
-        }
-        Ok(())
-    }
-
-    /// Sends datagrams, and drops the endpoint when everything has been sent.
-    fn end_datagrams(&mut self, now: Instant) {
-        if let Some(mut messaging) = self.messaging.take()
-            && !messaging.end_turn(now, self)
-        {
-            self.messaging = Some(messaging);
-        }
-        self.said.clear(); // Left over when there is no endpoint.
-    }
-
-    /// Commits one transaction. With the stronger durability it waits for the
-    /// disk, and the runtime is told so; what arrives meanwhile shares the next
-    /// one.
-    fn commit(&mut self) -> Result<(), StoreFailure> {
-        if let Some(store) = &self.store {
-            let waits = store.durability() == Durability::Power;
-            if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-                tokio::task::block_in_place(|| store.commit(&self.changes))?;
-            } else {
-                store.commit(&self.changes)?;
-            }
-        }
-        self.changes.clear();
-        Ok(())
     }
 
     fn control(&mut self, now: Instant, control: Control) {
@@ -561,39 +522,5 @@ impl Loop {
             _ => {}
         }
         let _ = self.outside.answers.send(answer); // There may be no subscriber.
-    }
-
-    /// Flushes the store to disk without making anybody wait.
-    fn flush_aside(&self) {
-        let Some(flusher) = self.store.as_ref().map(Store::flusher) else { return };
-        tokio::task::spawn_blocking(move || {
-            if let Err(why) = flusher.flush() {
-                tracing::warn!(%why, "cannot flush the state to the disk");
-            }
-        });
-    }
-
-    /// Lets the sockets flush what the node sent last, within a time limit, and
-    /// saves.
-    async fn wind_up(&mut self, batch: &mut Vec<Report>) -> Result<(), RunError> {
-        let deadline = self.clock.now();
-        let deadline = self.clock.wake_at(deadline) + STOP_WAIT;
-        while !self.conns.is_empty() {
-            let more = self.reported.recv_many(batch, TURN);
-            if tokio::time::timeout_at(deadline, more).await.is_err() {
-                break;
-            }
-            let now = self.clock.now();
-            batch.drain(..).for_each(|report| self.report(now, report));
-            self.finish_turn(now)?;
-        }
-        if !self.changes.is_empty() {
-            self.commit()?;
-        }
-        let Some(store) = &self.store else { return Ok(()) };
-        let flusher = store.flusher();
-        let flushed = tokio::task::spawn_blocking(move || flusher.flush());
-        let flushed = flushed.await.map_err(|_| RunError::Gone)?;
-        flushed.map_err(|why| RunError::Store(store.io_error(why)))
     }
 }

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use tokio::sync::watch;
 
 use super::Credentials;
+use crate::roots;
 
 /// The certificates that servers are checked against, read when they are first
 /// needed.
@@ -41,7 +41,7 @@ impl Trust {
     /// Begins TLS with a server that must prove to be `host` (given with or
     /// without a port).
     pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, String> {
-        let config = self.config.get_or_init(|| self.read()).clone()?;
+        let config = self.config.get_or_init(|| roots::trusting(self.file.as_deref())).clone()?;
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
             _ => host,
@@ -49,36 +49,6 @@ impl Trust {
         let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(name).map_err(|e| e.to_string())?;
         ClientConnection::new(config, name).map_err(|e| e.to_string())
-    }
-
-    fn read(&self) -> Result<Arc<ClientConfig>, String> {
-        let mut roots = RootCertStore::empty();
-        match &self.file {
-            Some(file) => {
-                let wrong =
-                    |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", file.display());
-                let all = CertificateDer::pem_file_iter(file).map_err(|e| wrong(&e))?;
-                for one in all {
-                    let one = one.map_err(|e| wrong(&e))?;
-                    roots.add(one).map_err(|e| wrong(&e))?;
-                }
-                if roots.is_empty() {
-                    return Err(wrong(&"no certificate is in it"));
-                }
-            }
-            None => {
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
-                if roots.is_empty() {
-                    return Err("this system has no certificates to check others against".into());
-                }
-            }
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| e.to_string())?;
-        Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
     }
 
     /// A server is not trusted.

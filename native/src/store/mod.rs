@@ -1,4 +1,5 @@
-//! Durable state: `state.redb` in the state folder.
+//! Durable state: `state.redb` in the state folder, or a database that the
+//! servents of a site share ([`site`]).
 //!
 //! The guarantee is that nothing a peer was told is lost when the process dies,
 //! even by `kill -9`: a transaction is handed to the system, in order, before
@@ -9,17 +10,18 @@
 //! end; a power failure may then cost the state.
 
 mod backend;
+mod embedded;
 mod open;
 mod overlay;
 mod rows;
+mod site;
 mod swarm;
 mod trees;
 mod wishes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FetchId, Guid};
 use servent_core::node::swarm::{Part, SwarmFile};
@@ -28,10 +30,13 @@ use servent_core::queue::Row;
 use servent_core::swarm as swarm_engine;
 use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
+use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 
 pub(crate) use self::backend::Flusher;
-use self::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decode, encode};
+pub(crate) use self::embedded::Embedded;
 pub(crate) use self::rows::{FileRow, PartName};
+pub use self::site::Database;
+pub(crate) use self::site::Site;
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.
@@ -103,147 +108,94 @@ pub(crate) struct Remembered {
     pub(crate) swarm: SwarmRows,
 }
 
-/// The open store. Only one servent at a time can have it.
+/// The open store: a file of this machine, or a database that a site shares.
+/// Only one servent at a time can have it.
 #[derive(Debug)]
-pub(crate) struct Store {
-    db: Database,
-    path: PathBuf,
-    flusher: Arc<Flusher>,
-    durability: Durability,
-    _lock: open::Lock,
+pub(crate) enum Store {
+    Embedded(Box<Embedded>),
+    Site(Box<Site>),
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It survives what the store promises.
+    Durable,
+    /// The database is away. The changes are remembered and will be committed,
+    /// in order, when it is back; nothing that depends on them may be said
+    /// before [`Store::returned`].
+    Later,
 }
 
 impl Store {
-    /// Applies all changes or none. When it returns they survive what the
-    /// [`Durability`] says.
-    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
-        self.try_commit(changes).map_err(|why| self.failed(&why))
-    }
-
-    /// What kind of crash a commit survives.
-    pub(crate) const fn durability(&self) -> Durability {
-        self.durability
-    }
-
-    fn failed(&self, why: &redb::Error) -> StoreFailure {
-        StoreFailure::Write { path: self.path.clone(), why: why.to_string() }
-    }
-
-    fn try_commit(&self, changes: &[Change]) -> Result<(), redb::Error> {
-        let txn = self.db.begin_write()?;
-        for change in changes {
-            apply(&txn, change)?;
+    /// Applies all changes or none, and takes them out of the list.
+    ///
+    /// # Errors
+    /// Nothing can be saved any more.
+    pub(crate) async fn commit(&mut self, changes: &mut Vec<Change>) -> Result<Kept, StoreFailure> {
+        match self {
+            Self::Embedded(store) => {
+                // With the stronger durability it waits for the disk, and the
+                // runtime is told so; what arrives meanwhile shares the next
+                // transaction.
+                let waits = store.durability() == Durability::Power;
+                if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+                    tokio::task::block_in_place(|| store.commit(changes))?;
+                } else {
+                    store.commit(changes)?;
+                }
+                changes.clear();
+                Ok(Kept::Durable)
+            }
+            Self::Site(store) => store.commit(changes).await,
         }
-        txn.commit()?;
-        Ok(())
+    }
+
+    /// Waits until a database that was away can be reached again; the next
+    /// commit then saves what is pending. Never returns while it is not away.
+    ///
+    /// # Errors
+    /// Another servent has replaced this one.
+    pub(crate) async fn returned(&mut self) -> Result<(), StoreFailure> {
+        match self {
+            Self::Embedded(_) => std::future::pending().await,
+            Self::Site(store) => store.returned().await,
+        }
     }
 
     /// Flushes from another thread, because it may take long. Does not keep the
-    /// store open.
-    pub(crate) fn flusher(&self) -> Arc<Flusher> {
-        Arc::clone(&self.flusher)
+    /// store open. `None`: nothing here has to be flushed.
+    pub(crate) fn flusher(&self) -> Option<Arc<Flusher>> {
+        match self {
+            Self::Embedded(store) => Some(store.flusher()),
+            Self::Site(_) => None,
+        }
+    }
+
+    /// Copies an embedded store to a file that must not exist yet, between two
+    /// commits.
+    ///
+    /// # Errors
+    /// The copy cannot be written, or the store is no file.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<(), StoreFailure> {
+        match self {
+            Self::Embedded(store) => store.copy_to(to),
+            Self::Site(store) => Err(store.no_file()),
+        }
     }
 
     /// A system error with the file's path.
     pub(crate) fn io_error(&self, why: std::io::Error) -> StoreFailure {
-        StoreFailure::Io { path: self.path.clone(), why }
+        match self {
+            Self::Embedded(store) => store.io_error(why),
+            Self::Site(store) => store.failed(&why.to_string()),
+        }
     }
 }
 
-/// Reads everything; the error says what is wrong.
-fn read(db: &Database) -> Result<Remembered, String> {
-    let txn = db.begin_read().map_err(text)?;
-    let mut all = Remembered::default();
-    if let Some(id) = txn.open_table(META).map_err(text)?.get("servent").map_err(text)? {
-        all.servent = Some(decode(id.value())?);
-    }
-    for row in txn.open_table(QUEUE).map_err(text)?.iter().map_err(text)? {
-        all.queue.push(decode(row.map_err(text)?.1.value())?);
-    }
-    all.queue.sort_by_key(|row: &Row| row.arrival);
-    for row in txn.open_table(FETCHES).map_err(text)?.iter().map_err(text)? {
-        all.fetches.push(decode(row.map_err(text)?.1.value())?);
-    }
-    for row in txn.open_table(PARTS).map_err(text)?.iter().map_err(text)? {
-        let (id, name) = row.map_err(text)?;
-        all.parts.push((FetchId(id.value()), decode(name.value())?));
-    }
-    for row in txn.open_table(FILES).map_err(text)?.iter().map_err(text)? {
-        let (path, file) = row.map_err(text)?;
-        all.files.push((rows::path_of(path.value()), decode(file.value())?));
-    }
-    trees::read_files(&txn, &mut all.files)?;
-    all.trees = trees::read_fetches(&txn)?;
-    match txn.open_table(HOSTS) {
-        // A state from before there was an overlay.
-        Err(redb::TableError::TableDoesNotExist(_)) => {}
-        table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                all.hosts.push(decode(row.map_err(text)?.1.value())?);
-            }
-        }
-    }
-    (all.added, all.paused) = wishes::read(&txn)?;
-    all.swarm = swarm::read(&txn)?;
-    Ok(all)
-}
-
-fn text(why: impl Into<redb::Error>) -> String {
-    why.into().to_string()
-}
-
-fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
-    match change {
-        Change::Node(Op::Servent(id)) => {
-            txn.open_table(META)?.insert("servent", encode(id).as_slice())?;
-        }
-        Change::Node(Op::Queue(row)) => {
-            txn.open_table(QUEUE)?.insert(row.ticket.0, encode(row).as_slice())?;
-        }
-        Change::Node(Op::QueueGone(ticket)) => {
-            txn.open_table(QUEUE)?.remove(ticket.0)?;
-        }
-        Change::Node(Op::Fetch(row)) => {
-            txn.open_table(FETCHES)?.insert(row.fetch.0, encode(&**row).as_slice())?;
-        }
-        Change::Node(Op::FetchGone(fetch)) => {
-            txn.open_table(FETCHES)?.remove(fetch.0)?;
-            trees::keep_fetch(txn, *fetch, None)?;
-            wishes::pause(txn, *fetch, false)?;
-        }
-        Change::Node(Op::Paused(fetch, paused)) => wishes::pause(txn, *fetch, *paused)?,
-        Change::Share(path) => wishes::share(txn, path, true)?,
-        Change::ShareGone(path) => wishes::share(txn, path, false)?,
-        Change::Node(Op::Tree(fetch, tree)) => trees::keep_fetch(txn, *fetch, tree.as_deref())?,
-        Change::Node(Op::Host(row)) => {
-            txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;
-        }
-        Change::Node(Op::HostGone(at)) => {
-            txn.open_table(HOSTS)?.remove(encode(at).as_slice())?;
-        }
-        Change::Node(Op::Swarm(op)) => swarm::apply(txn, op)?,
-        Change::SwarmTarget(file, path) => {
-            txn.open_table(SWARM_TARGETS)?.insert(file.0, rows::key_of(path))?;
-        }
-        Change::File(path, row) => {
-            txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;
-            if let Some(tree) = &row.tree {
-                trees::keep_file(txn, path, row.mtime, tree)?;
-            }
-        }
-        Change::FileGone(path) => {
-            txn.open_table(FILES)?.remove(rows::key_of(path))?;
-            trees::forget_file(txn, path)?;
-        }
-        Change::Part(fetch, name) => {
-            txn.open_table(PARTS)?.insert(fetch.0, encode(name).as_slice())?;
-        }
-        Change::PartGone(fetch) => {
-            txn.open_table(PARTS)?.remove(fetch.0)?;
-        }
-    }
-    Ok(())
-}
-
+#[cfg(test)]
+mod contract_tests;
+#[cfg(test)]
+mod site_tests;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, S
 use super::backend::{Backend, Flusher};
 use super::overlay::Overlay;
 use super::rows::{FETCHES, FILES, META, PARTS, QUEUE, SCHEMA};
-use super::{DamagedState, Durability, Remembered, Store};
+use super::{DamagedState, Durability, Embedded, Remembered};
 use crate::error::StoreFailure;
 
 const NAME: &str = "state.redb";
@@ -23,12 +23,19 @@ const CACHE: usize = 16 << 20;
 /// The first bytes of every redb file.
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
+fn make_dir(dir: &Path) -> Result<(), StoreFailure> {
+    // Its content would let whoever reads it take our places in queues.
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })
+}
+
 /// Held as long as the state is in use.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "closing it releases the lock")] File);
 
 impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, StoreFailure> {
+        make_dir(dir)?;
         let path = dir.join("state.lock");
         let io_error = |why| StoreFailure::Io { path: path.clone(), why };
         let mut file = OpenOptions::new()
@@ -54,7 +61,7 @@ impl Lock {
     }
 }
 
-impl Store {
+impl Embedded {
     /// True when a folder contains one.
     pub(crate) fn is_in(dir: &Path) -> bool {
         dir.join(NAME).is_file()
@@ -95,7 +102,6 @@ impl Store {
     /// The store is in use, or the copy cannot be read.
     pub(crate) fn adopt(dir: &Path, copy: &Path) -> Result<Option<PathBuf>, StoreFailure> {
         let io_error = |why| StoreFailure::Io { path: dir.to_owned(), why };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(io_error)?;
         let _lock = Lock::take(dir)?;
         let (path, new) = (dir.join(NAME), dir.join("state.redb.import"));
         let _ = fs::remove_file(&new); // Left by a process that was killed.
@@ -125,9 +131,6 @@ impl Store {
         durability: Durability,
         damaged: DamagedState,
     ) -> Result<(Self, Remembered), StoreFailure> {
-        // Its content would let whoever reads it take our places in queues.
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-        made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })?;
         let lock = Lock::take(dir)?;
         let path = dir.join(NAME);
         let opened = open_whole(&path, durability);
@@ -209,7 +212,7 @@ fn read_whole(
         Err(why) => return Err(damaged(why.to_string())),
     };
     check_schema(&db, path)?;
-    let remembered = super::read(&db).map_err(damaged)?;
+    let remembered = super::embedded::read(&db).map_err(damaged)?;
     Ok((db, remembered))
 }
 

@@ -6,8 +6,9 @@ use servent_core::node::swarm::{Op, Part, SwarmFile};
 use servent_core::swarm::Row;
 use servent_core::wire::pdtp::Hash;
 
+use super::SwarmRows;
+use super::embedded::text;
 use super::rows::{self, LEDGER, SWARM_PARTS, SWARM_PIECES, SWARM_TARGETS, decode, encode};
-use super::{SwarmRows, text};
 
 /// Reads all of them. A state from before there were swarms has none.
 pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, String> {

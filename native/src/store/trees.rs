@@ -8,8 +8,8 @@ use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
 use servent_core::id::FetchId;
 use servent_core::thex::Tree;
 
+use super::embedded::text;
 use super::rows::{FETCH_TREES, FILE_TREES, FileRow, decode, encode, key_of};
-use super::text;
 
 /// A tree and the modification time of the content it describes: the row is
 /// ignored if the file has changed since.

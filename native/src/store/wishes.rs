@@ -8,8 +8,8 @@ use redb::{
 };
 use servent_core::id::FetchId;
 
+use super::embedded::text;
 use super::rows::{PAUSED, SHARES, key_of, path_of};
-use super::text;
 
 /// The folders and files that were added, and the downloads that are paused.
 pub(super) fn read(txn: &ReadTransaction) -> Result<(Vec<PathBuf>, Vec<FetchId>), String> {

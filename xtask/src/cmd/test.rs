@@ -125,9 +125,10 @@ fn fuzz(_: &Context) -> Result<Outcome> {
 
 fn tests(_: &Context) -> Result<Outcome> {
     let without = machine::decoder();
+    let database = machine::database();
     // Their own summaries are shown: they say how many ran. All of them run:
     // one look shows everything that is broken.
-    let words = [second::tests()?, without];
+    let words = [second::tests()?, without, database];
     Ok(Outcome::Done(second::joined(&words)))
 }
 

@@ -58,12 +58,28 @@ pub(super) struct Http {
     /// Requests whose answers the queue is holding back.
     held: BTreeMap<ConnId, Asked>,
     guard: Guard,
+    /// Nothing can be saved now, so nothing can be promised.
+    mute: bool,
 }
 
 impl Http {
     pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
         let queue = Server::new(config, root.fork("queue", 0));
-        Self { queue, files: Catalog::default(), held: BTreeMap::new(), guard: Guard::default() }
+        Self {
+            queue,
+            files: Catalog::default(),
+            held: BTreeMap::new(),
+            guard: Guard::default(),
+            mute: false,
+        }
+    }
+
+    /// Whether places can be saved, from now on.
+    pub(super) fn store(&mut self, cx: &mut Cx<'_>, there: bool) {
+        let was_mute = core::mem::replace(&mut self.mute, !there);
+        if there && was_mute {
+            self.queue(cx, server::Input::Excuse);
+        }
     }
 
     /// True while the queue holds back the answer on this connection.
@@ -85,11 +101,15 @@ impl Http {
 
     /// The queue's next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.queue.poll_timeout()
+        // Who is not answered must not lose a place for not asking.
+        if self.mute { None } else { self.queue.poll_timeout() }
     }
 
     /// Runs the queue's expired timers.
     pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.mute {
+            return;
+        }
         let mut said = Fx::new();
         self.queue.handle_timeout(cx.now, &mut said);
         self.obey_all(cx, said);

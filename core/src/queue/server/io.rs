@@ -15,6 +15,10 @@ pub enum Input {
     Restore(Row),
     /// Everything is restored: deadlines count from now, owners are called.
     Resume,
+    /// For a while no request could be answered. Nobody is blamed for that:
+    /// whoever has a place or a slot waiting has the time to come that a
+    /// restart would give.
+    Excuse,
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
     /// [`Output::Hangup`] for its connection: in the same list, or later when
     /// the request is held ([`Request::waits`]). On a connection whose last

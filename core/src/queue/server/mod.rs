@@ -306,6 +306,7 @@ impl Engine for Server {
         match input {
             Input::Restore(row) => self.restore(now, row, fx),
             Input::Resume => self.resume(now, fx),
+            Input::Excuse => self.excuse(now),
             Input::Request(request) => self.request(now, request, fx),
             Input::Answer { conn } => self.answer(now, conn, fx),
             Input::Progress { conn, bytes } => {

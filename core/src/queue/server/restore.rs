@@ -5,7 +5,7 @@ use super::slots::Upload;
 use super::wheel::Wheel;
 use super::{Effects, Output, Server};
 use crate::queue::{Dialect, Event, Policy, Row, RowState, pace};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// No store of ours has counted this far; rows with a larger number are
 /// renumbered.
@@ -86,6 +86,27 @@ impl Server {
                 entry.deadline = entry.deadline.min(longest).max(remanence);
                 self.line.set_present(entry.seat, true);
                 self.await_or_call(now, at, fx);
+            }
+        }
+    }
+
+    /// Nobody was answered for a while: whoever waits may ask at once and has
+    /// the full remanence to do so, slots stay reserved for their owners.
+    pub(super) fn excuse(&mut self, now: Instant) {
+        let later = |length: Duration| now + length.scaled(self.config.time_scale);
+        let (reserve, remanence) = (later(self.config.slot_reserve), later(self.config.remanence));
+        let owners = self.uploads.values().map(|one| one.entry);
+        let reserved = owners.filter(|at| self.places.slab[*at].phase == Phase::Reserved);
+        let mut excused: alloc::vec::Vec<_> = reserved.map(|at| (at, reserve)).collect();
+        let waiting = (1..=self.line.len()).filter_map(|position| self.line.at(position));
+        excused.extend(waiting.map(|at| (at, remanence)));
+        for (at, until) in excused {
+            let entry = &mut self.places.slab[at];
+            if Wheel::has(entry) {
+                entry.not_before = entry.not_before.min(now);
+                entry.deadline = entry.deadline.max(until);
+                let deadline = entry.deadline;
+                self.wake_at(at, Some(deadline));
             }
         }
     }

@@ -1,0 +1,173 @@
+//! What a turn promises is saved before it is said.
+//!
+//! While the database of a site is away nothing new is promised: the node is
+//! told, and answers accordingly. What it had promised before it knew is held
+//! back, and so is everything later on the same connections.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use servent_core::id::ConnId;
+use servent_core::node::{Input, Output};
+use servent_core::time::Instant;
+
+use super::{Loop, TURN};
+use crate::counters::add;
+use crate::error::{RunError, StoreFailure};
+use crate::net::Report;
+use crate::store::{Kept, Store};
+
+/// How long flushing the sockets may take after the node has stopped.
+const STOP_WAIT: Duration = Duration::from_secs(3);
+
+/// What waits for a database that is away. The node is told at once, so there
+/// is little per connection, and the number of connections is limited.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    away: bool,
+    outputs: Vec<Output>,
+    conns: BTreeSet<ConnId>,
+}
+
+impl Held {
+    /// Holds an output back when it promises something that is not saved, or
+    /// follows one that does on the same connection.
+    fn keep(&mut self, (promises, output): (bool, Output)) -> Option<Output> {
+        let conn = conn_of(&output);
+        if !promises && !conn.is_some_and(|conn| self.conns.contains(&conn)) {
+            return Some(output);
+        }
+        self.conns.extend(conn);
+        self.outputs.push(output);
+        None
+    }
+}
+
+/// The connection an output is about.
+fn conn_of(output: &Output) -> Option<ConnId> {
+    match output {
+        Output::Dial { conn, .. }
+        | Output::Write { conn, .. }
+        | Output::Close { conn, .. }
+        | Output::Serve { conn, .. }
+        | Output::Store { conn, .. }
+        | Output::StoreBody { conn, .. }
+        | Output::Judge { conn, .. } => Some(*conn),
+        _ => None,
+    }
+}
+
+impl Loop {
+    /// Saves what the turn promises, then carries out the outputs.
+    pub(super) async fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
+        add(&self.outside.counters.turns, 1);
+        if !self.changes.is_empty() || self.held.away {
+            let kept = self.commit().await?;
+            if (kept == Kept::Later) != self.held.away {
+                self.store_changed(now, kept).await?;
+            }
+        }
+        for output in std::mem::take(&mut self.outputs) {
+            let output = if self.held.away { self.held.keep(output) } else { Some(output.1) };
+            if let Some(output) = output {
+                self.carry_out(output);
+            }
+        }
+        if !self.held.away {
+            for (outcome, told) in self.wished.drain(..) {
+                let _ = told.send(Ok(outcome)); // The asker may be gone.
+            }
+        }
+        self.end_datagrams(now);
+        for conn in self.taken.drain(..) {
+            if let Some(outbox) = self.conns.get(&conn) {
+                outbox.taken();
+            }
+        }
+        if let Some(tape) = &mut self.tape {
+            add(&self.outside.counters.trace_lines_dropped, tape.turn(now));
+        }
+        Ok(())
+    }
+
+    /// The database went away, or it is back: tells the node, and says what was
+    /// held back.
+    async fn store_changed(&mut self, now: Instant, kept: Kept) -> Result<(), StoreFailure> {
+        self.held.away = kept == Kept::Later;
+        add(&self.outside.counters.store_outages, u64::from(self.held.away));
+        if self.held.away {
+            self.feed(now, Input::StoreAway);
+            return Ok(());
+        }
+        let Held { outputs, .. } = std::mem::take(&mut self.held);
+        for output in outputs {
+            self.carry_out(output);
+        }
+        self.feed(now, Input::StoreBack);
+        self.held.away = self.commit().await? == Kept::Later;
+        if self.held.away {
+            self.feed(now, Input::StoreAway);
+        }
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<Kept, StoreFailure> {
+        let Some(store) = &mut self.store else {
+            self.changes.clear();
+            return Ok(Kept::Durable);
+        };
+        if !self.changes.is_empty() {
+            add(&self.outside.counters.commits, 1);
+            add(&self.outside.counters.changes, self.changes.len() as u64);
+        }
+        store.commit(&mut self.changes).await
+    }
+
+    /// Sends datagrams, and drops the endpoint when everything has been sent.
+    fn end_datagrams(&mut self, now: Instant) {
+        if let Some(mut messaging) = self.messaging.take()
+            && !messaging.end_turn(now, self)
+        {
+            self.messaging = Some(messaging);
+        }
+        self.said.clear(); // Left over when there is no endpoint.
+    }
+
+    /// Flushes the store to disk without making anybody wait.
+    pub(super) fn flush_aside(&self) {
+        let Some(flusher) = self.store.as_ref().and_then(Store::flusher) else { return };
+        tokio::task::spawn_blocking(move || {
+            if let Err(why) = flusher.flush() {
+                tracing::warn!(%why, "cannot flush the state to the disk");
+            }
+        });
+    }
+
+    /// Lets the sockets flush what the node sent last, within a time limit, and
+    /// saves.
+    pub(super) async fn wind_up(&mut self, batch: &mut Vec<Report>) -> Result<(), RunError> {
+        let deadline = self.clock.now();
+        let deadline = self.clock.wake_at(deadline) + STOP_WAIT;
+        while !self.conns.is_empty() {
+            let more = self.reported.recv_many(batch, TURN);
+            if tokio::time::timeout_at(deadline, more).await.is_err() {
+                break;
+            }
+            let now = self.clock.now();
+            batch.drain(..).for_each(|report| self.report(now, report));
+            self.finish_turn(now).await?;
+        }
+        let Some(store) = &mut self.store else { return Ok(()) };
+        while store.commit(&mut self.changes).await? == Kept::Later {
+            // Nobody was told of what is pending, so nobody loses anything.
+            match tokio::time::timeout_at(deadline, store.returned()).await {
+                Ok(back) => back?,
+                Err(_) => return Ok(()),
+            }
+        }
+        let Some(flusher) = store.flusher() else { return Ok(()) };
+        let flushed = tokio::task::spawn_blocking(move || flusher.flush());
+        let flushed = flushed.await.map_err(|_| RunError::Gone)?;
+        flushed.map_err(|why| RunError::Store(store.io_error(why)))
+    }
+}

@@ -1,0 +1,155 @@
+//! The store of one machine: a file under redb.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use servent_core::id::FetchId;
+use servent_core::node::Op;
+use servent_core::queue::Row;
+
+use super::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decode, encode};
+use super::{Change, Durability, Flusher, Remembered, open, rows, swarm, trees, wishes};
+use crate::error::StoreFailure;
+
+/// The open store in a file. Only one servent at a time can have it.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    pub(super) db: Database,
+    pub(super) path: PathBuf,
+    pub(super) flusher: Arc<Flusher>,
+    pub(super) durability: Durability,
+    pub(super) _lock: open::Lock,
+}
+
+impl Embedded {
+    /// Applies all changes or none. When it returns they survive what the
+    /// [`Durability`] says.
+    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
+        self.try_commit(changes).map_err(|why| self.failed(&why))
+    }
+
+    /// What kind of crash a commit survives.
+    pub(crate) const fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn failed(&self, why: &redb::Error) -> StoreFailure {
+        StoreFailure::Write { path: self.path.clone(), why: why.to_string() }
+    }
+
+    fn try_commit(&self, changes: &[Change]) -> Result<(), redb::Error> {
+        let txn = self.db.begin_write()?;
+        for change in changes {
+            apply(&txn, change)?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    /// Flushes from another thread, because it may take long. Does not keep the
+    /// store open.
+    pub(crate) fn flusher(&self) -> Arc<Flusher> {
+        Arc::clone(&self.flusher)
+    }
+
+    /// A system error with the file's path.
+    pub(crate) fn io_error(&self, why: std::io::Error) -> StoreFailure {
+        StoreFailure::Io { path: self.path.clone(), why }
+    }
+}
+
+/// Reads everything; the error says what is wrong.
+pub(super) fn read(db: &Database) -> Result<Remembered, String> {
+    let txn = db.begin_read().map_err(text)?;
+    let mut all = Remembered::default();
+    if let Some(id) = txn.open_table(META).map_err(text)?.get("servent").map_err(text)? {
+        all.servent = Some(decode(id.value())?);
+    }
+    for row in txn.open_table(QUEUE).map_err(text)?.iter().map_err(text)? {
+        all.queue.push(decode(row.map_err(text)?.1.value())?);
+    }
+    all.queue.sort_by_key(|row: &Row| row.arrival);
+    for row in txn.open_table(FETCHES).map_err(text)?.iter().map_err(text)? {
+        all.fetches.push(decode(row.map_err(text)?.1.value())?);
+    }
+    for row in txn.open_table(PARTS).map_err(text)?.iter().map_err(text)? {
+        let (id, name) = row.map_err(text)?;
+        all.parts.push((FetchId(id.value()), decode(name.value())?));
+    }
+    for row in txn.open_table(FILES).map_err(text)?.iter().map_err(text)? {
+        let (path, file) = row.map_err(text)?;
+        all.files.push((rows::path_of(path.value()), decode(file.value())?));
+    }
+    trees::read_files(&txn, &mut all.files)?;
+    all.trees = trees::read_fetches(&txn)?;
+    match txn.open_table(HOSTS) {
+        // A state from before there was an overlay.
+        Err(redb::TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table.map_err(text)?.iter().map_err(text)? {
+                all.hosts.push(decode(row.map_err(text)?.1.value())?);
+            }
+        }
+    }
+    (all.added, all.paused) = wishes::read(&txn)?;
+    all.swarm = swarm::read(&txn)?;
+    Ok(all)
+}
+
+pub(super) fn text(why: impl Into<redb::Error>) -> String {
+    why.into().to_string()
+}
+
+fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+    match change {
+        Change::Node(Op::Servent(id)) => {
+            txn.open_table(META)?.insert("servent", encode(id).as_slice())?;
+        }
+        Change::Node(Op::Queue(row)) => {
+            txn.open_table(QUEUE)?.insert(row.ticket.0, encode(row).as_slice())?;
+        }
+        Change::Node(Op::QueueGone(ticket)) => {
+            txn.open_table(QUEUE)?.remove(ticket.0)?;
+        }
+        Change::Node(Op::Fetch(row)) => {
+            txn.open_table(FETCHES)?.insert(row.fetch.0, encode(&**row).as_slice())?;
+        }
+        Change::Node(Op::FetchGone(fetch)) => {
+            txn.open_table(FETCHES)?.remove(fetch.0)?;
+            trees::keep_fetch(txn, *fetch, None)?;
+            wishes::pause(txn, *fetch, false)?;
+        }
+        Change::Node(Op::Paused(fetch, paused)) => wishes::pause(txn, *fetch, *paused)?,
+        Change::Share(path) => wishes::share(txn, path, true)?,
+        Change::ShareGone(path) => wishes::share(txn, path, false)?,
+        Change::Node(Op::Tree(fetch, tree)) => trees::keep_fetch(txn, *fetch, tree.as_deref())?,
+        Change::Node(Op::Host(row)) => {
+            txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;
+        }
+        Change::Node(Op::HostGone(at)) => {
+            txn.open_table(HOSTS)?.remove(encode(at).as_slice())?;
+        }
+        Change::Node(Op::Swarm(op)) => swarm::apply(txn, op)?,
+        Change::SwarmTarget(file, path) => {
+            txn.open_table(SWARM_TARGETS)?.insert(file.0, rows::key_of(path))?;
+        }
+        Change::File(path, row) => {
+            txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;
+            if let Some(tree) = &row.tree {
+                trees::keep_file(txn, path, row.mtime, tree)?;
+            }
+        }
+        Change::FileGone(path) => {
+            txn.open_table(FILES)?.remove(rows::key_of(path))?;
+            trees::forget_file(txn, path)?;
+        }
+        Change::Part(fetch, name) => {
+            txn.open_table(PARTS)?.insert(fetch.0, encode(name).as_slice())?;
+        }
+        Change::PartGone(fetch) => {
+            txn.open_table(PARTS)?.remove(fetch.0)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! The rows of a site's database: what a change does to them, and what they
+//! remember. All of them are in one table, by kind and key; keys sort as the
+//! tables of the embedded store do, and values are encoded alike.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use servent_core::id::FetchId;
+use servent_core::node::Op;
+use servent_core::node::swarm::{self, Part, SwarmFile};
+use servent_core::queue::Row;
+use servent_core::thex::Tree;
+use servent_core::wire::pdtp::Hash;
+
+use crate::store::rows::{FileRow, decode, encode, key_of, path_of};
+use crate::store::{Change, Remembered};
+
+/// What a row is about. The numbers are in the database: never used again for
+/// anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i16)]
+pub(super) enum Kind {
+    Servent = 0,
+    Queue = 1,
+    Fetch = 2,
+    PartName = 3,
+    File = 4,
+    FileTree = 5,
+    FetchTree = 6,
+    Host = 7,
+    Share = 8,
+    Paused = 9,
+    Ledger = 10,
+    SwarmPart = 11,
+    SwarmPiece = 12,
+    SwarmTarget = 13,
+}
+
+type Key = (Kind, Vec<u8>);
+
+/// Changes that are not committed yet, the last one of each row.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Pending {
+    /// The new value, or `None` when the row is gone.
+    pub(super) rows: BTreeMap<Key, Option<Vec<u8>>>,
+    /// Files of swarms of which no row of a piece stays, but for those above.
+    pub(super) pieceless: Vec<SwarmFile>,
+}
+
+impl Pending {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.pieceless.is_empty()
+    }
+
+    /// Adds a change to those before it.
+    pub(super) fn add(&mut self, change: &Change) {
+        match change {
+            Change::Node(op) => self.node(op),
+            Change::Share(path) => self.put(Kind::Share, key_of(path), Vec::new()),
+            Change::ShareGone(path) => self.gone(Kind::Share, key_of(path)),
+            Change::SwarmTarget(file, path) => {
+                self.put(Kind::SwarmTarget, number(file.0), key_of(path).to_vec());
+            }
+            Change::File(path, row) => {
+                self.put(Kind::File, key_of(path), encode(row));
+                if let Some(tree) = &row.tree {
+                    self.put(Kind::FileTree, key_of(path), encode(&(row.mtime, tree)));
+                }
+            }
+            Change::FileGone(path) => {
+                self.gone(Kind::File, key_of(path));
+                self.gone(Kind::FileTree, key_of(path));
+            }
+            Change::Part(fetch, name) => self.put(Kind::PartName, number(fetch.0), encode(name)),
+            Change::PartGone(fetch) => self.gone(Kind::PartName, number(fetch.0)),
+        }
+    }
+
+    fn node(&mut self, op: &Op) {
+        match op {
+            Op::Servent(id) => self.put(Kind::Servent, [], encode(id)),
+            Op::Queue(row) => self.put(Kind::Queue, row.ticket.0, encode(row)),
+            Op::QueueGone(ticket) => self.gone(Kind::Queue, ticket.0),
+            Op::Fetch(row) => self.put(Kind::Fetch, number(row.fetch.0), encode(&**row)),
+            Op::FetchGone(fetch) => {
+                for kind in [Kind::Fetch, Kind::FetchTree, Kind::Paused] {
+                    self.gone(kind, number(fetch.0));
+                }
+            }
+            Op::Tree(fetch, Some(tree)) => {
+                self.put(Kind::FetchTree, number(fetch.0), encode(&**tree));
+            }
+            Op::Tree(fetch, None) => self.gone(Kind::FetchTree, number(fetch.0)),
+            Op::Paused(fetch, true) => self.put(Kind::Paused, number(fetch.0), Vec::new()),
+            Op::Paused(fetch, false) => self.gone(Kind::Paused, number(fetch.0)),
+            Op::Host(row) => self.put(Kind::Host, encode(&row.at), encode(row)),
+            Op::HostGone(at) => self.gone(Kind::Host, encode(at)),
+            Op::Swarm(op) => self.swarm(op),
+        }
+    }
+
+    fn swarm(&mut self, op: &swarm::Op) {
+        match op {
+            swarm::Op::Ledger(row) => {
+                self.put(Kind::Ledger, row.owner.to_string(), encode(row));
+            }
+            swarm::Op::LedgerGone(owner) => self.gone(Kind::Ledger, owner.to_string()),
+            swarm::Op::Part { file, url, size, chunk } => {
+                self.forget_pieces(*file);
+                let (url, have) = (url.clone(), Vec::new());
+                let part = Part { file: *file, url, size: *size, chunk: *chunk, have };
+                self.put(Kind::SwarmPart, number(file.0), encode(&part));
+            }
+            swarm::Op::Piece { file, piece, sha256 } => {
+                self.put(Kind::SwarmPiece, piece_key(*file, *piece), sha256.0.to_vec());
+            }
+            swarm::Op::PartGone(file) => {
+                self.forget_pieces(*file);
+                self.gone(Kind::SwarmPart, number(file.0));
+                self.gone(Kind::SwarmTarget, number(file.0));
+            }
+        }
+    }
+
+    fn put(&mut self, kind: Kind, key: impl AsRef<[u8]>, value: Vec<u8>) {
+        self.rows.insert((kind, key.as_ref().to_vec()), Some(value));
+    }
+
+    fn gone(&mut self, kind: Kind, key: impl AsRef<[u8]>) {
+        self.rows.insert((kind, key.as_ref().to_vec()), None);
+    }
+
+    fn forget_pieces(&mut self, file: SwarmFile) {
+        let of_file =
+            |(kind, key): &Key| *kind == Kind::SwarmPiece && key.starts_with(&number(file.0));
+        self.rows.retain(|key, _| !of_file(key));
+        if !self.pieceless.contains(&file) {
+            self.pieceless.push(file);
+        }
+    }
+}
+
+/// The keys of all pieces of a file lie between these two, both included.
+pub(super) fn pieces_of(file: SwarmFile) -> ([u8; 8], [u8; 8]) {
+    (piece_key(file, 0), piece_key(file, u32::MAX))
+}
+
+fn number(n: u32) -> [u8; 4] {
+    n.to_be_bytes()
+}
+
+fn piece_key(file: SwarmFile, piece: u32) -> [u8; 8] {
+    let mut key = [0; 8];
+    key[..4].copy_from_slice(&number(file.0));
+    key[4..].copy_from_slice(&number(piece));
+    key
+}
+
+fn numbered(key: &[u8]) -> Result<u32, String> {
+    let key = key.try_into().map_err(|_| String::from("a key of a row is no number"))?;
+    Ok(u32::from_be_bytes(key))
+}
+
+/// Collects what the rows remember. They come ordered by kind and key.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    all: Remembered,
+    trees: BTreeMap<PathBuf, (i64, Arc<Tree>)>,
+}
+
+impl Memory {
+    /// Takes one row; the error says what is wrong with it.
+    pub(super) fn take(&mut self, kind: i16, key: &[u8], value: &[u8]) -> Result<(), String> {
+        let all = &mut self.all;
+        match kind {
+            _ if kind == Kind::Servent as i16 => all.servent = Some(decode(value)?),
+            _ if kind == Kind::Queue as i16 => all.queue.push(decode::<Row>(value)?),
+            _ if kind == Kind::Fetch as i16 => all.fetches.push(decode(value)?),
+            _ if kind == Kind::PartName as i16 => {
+                all.parts.push((FetchId(numbered(key)?), decode(value)?));
+            }
+            _ if kind == Kind::File as i16 => {
+                all.files.push((path_of(key), decode::<FileRow>(value)?));
+            }
+            _ if kind == Kind::FileTree as i16 => {
+                self.trees.insert(path_of(key), decode(value)?);
+            }
+            _ if kind == Kind::FetchTree as i16 => {
+                all.trees.push((FetchId(numbered(key)?), decode(value)?));
+            }
+            _ if kind == Kind::Host as i16 => all.hosts.push(decode(value)?),
+            _ if kind == Kind::Share as i16 => all.added.push(path_of(key)),
+            _ if kind == Kind::Paused as i16 => all.paused.push(FetchId(numbered(key)?)),
+            _ if kind == Kind::Ledger as i16 => all.swarm.ledger.push(decode(value)?),
+            _ if kind == Kind::SwarmPart as i16 => all.swarm.parts.push(decode(value)?),
+            _ if kind == Kind::SwarmPiece as i16 => {
+                let wrong = || String::from("the row of a piece has another length");
+                let (file, piece) = key.split_at_checked(4).ok_or_else(wrong)?;
+                let digest = Hash(value.try_into().map_err(|_| wrong())?);
+                let file = SwarmFile(numbered(file)?);
+                all.swarm.pieces.push(((file, numbered(piece)?), digest));
+            }
+            _ if kind == Kind::SwarmTarget as i16 => {
+                all.swarm.targets.push((SwarmFile(numbered(key)?), path_of(value)));
+            }
+            _ => return Err(format!("there are rows of an unknown kind, {kind}")),
+        }
+        Ok(())
+    }
+
+    /// Everything the rows remember.
+    pub(super) fn remembered(mut self) -> Remembered {
+        self.all.queue.sort_by_key(|row| row.arrival);
+        for (path, file) in &mut self.all.files {
+            let tree = self.trees.remove(path);
+            let fits =
+                |(mtime, tree): &(i64, Arc<Tree>)| (*mtime, tree.size()) == (file.mtime, file.size);
+            file.tree = tree.filter(fits).map(|(_, tree)| tree);
+        }
+        self.all
+    }
+}

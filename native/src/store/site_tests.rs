@@ -1,0 +1,122 @@
+use super::contract_tests::{Bed, database, places, row, server};
+use super::*;
+
+fn opened(bed: &Bed, database: &Database) -> Result<(Site, Remembered), StoreFailure> {
+    bed.run(Site::open(database.clone(), None))
+}
+
+fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailure> {
+    bed.run(site.commit(&mut places(numbers.iter().copied())))
+}
+
+#[test]
+fn whoever_opens_a_site_later_replaces_who_opened_it_before() {
+    let Some(server) = server() else { return };
+    let (bed, (_, database)) = (Bed::new(None), database(server));
+    let (mut first, _) = opened(&bed, &database).unwrap();
+    assert_eq!(commit(&bed, &mut first, &[1]).unwrap(), Kept::Durable);
+    let (mut second, all) = opened(&bed, &database).unwrap();
+    assert_eq!(all.queue, [row(1)]);
+    let refused = commit(&bed, &mut first, &[2]).unwrap_err();
+    assert!(matches!(refused, StoreFailure::Replaced { .. }), "{refused}");
+    assert_eq!(commit(&bed, &mut second, &[3]).unwrap(), Kept::Durable);
+    let (_third, all) = opened(&bed, &database).unwrap();
+    assert_eq!(all.queue, [row(1), row(3)], "what the first wrote late is not there");
+}
+
+/// The same when it was paused inside the turn: the statement is sent, and
+/// carried out after somebody else has the lease.
+#[test]
+fn a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let (mut first, _) = opened(&bed, &database).unwrap();
+    commit(&bed, &mut first, &[1]).unwrap();
+    let blocked = std::thread::scope(|scope| {
+        // Holds the lease's row as somebody who takes over does, and commits
+        // once the first's statement waits for it.
+        let taking = scope.spawn(|| {
+            server.sql(
+                &url,
+                "BEGIN; UPDATE servent.lease SET fence = fence + 1, holder = 'x';
+                SELECT pg_sleep(1); COMMIT",
+            )
+        });
+        let waits = "SELECT count(*) FROM pg_locks WHERE relation = 'servent.lease'::regclass
+            AND mode = 'RowExclusiveLock'";
+        while server.sql(&url, waits) == "0" {}
+        let blocked = commit(&bed, &mut first, &[2]);
+        taking.join().unwrap();
+        blocked
+    });
+    assert!(matches!(blocked, Err(StoreFailure::Replaced { .. })), "{blocked:?}");
+    assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows WHERE kind = 1"), "1");
+}
+
+#[test]
+fn tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
+    let Some(server) = server() else { return };
+    let bed = Bed::new(None);
+    let aliens = [
+        "CREATE SCHEMA servent",
+        "CREATE SCHEMA servent; CREATE TABLE servent.meta (key text, value text)",
+        "CREATE SCHEMA servent; CREATE TABLE servent.meta (id int)",
+        "CREATE SCHEMA servent; CREATE TABLE servent.meta (key text, value text);
+            INSERT INTO servent.meta VALUES ('program', 'servent'), ('schema', 'x')",
+    ];
+    let tables =
+        "SELECT string_agg(table_name || column_name, ',' ORDER BY table_name, column_name)
+        FROM information_schema.columns WHERE table_schema = 'servent'";
+    for alien in aliens {
+        let (url, database) = database(server);
+        server.sql(&url, alien);
+        let before = server.sql(&url, tables);
+        let refused = opened(&bed, &database).map(|_| ()).unwrap_err();
+        assert!(matches!(refused, StoreFailure::Alien { .. }), "{alien}: {refused}");
+        assert_eq!(server.sql(&url, tables), before, "{alien}");
+    }
+    let (url, database) = database(server);
+    drop(opened(&bed, &database).unwrap());
+    server.sql(&url, "UPDATE servent.meta SET value = '99' WHERE key = 'schema'");
+    let refused = opened(&bed, &database).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, StoreFailure::NewerSite { found: 99, .. }), "{refused}");
+    assert_eq!(server.sql(&url, "SELECT fence FROM servent.lease"), "1", "the lease was taken");
+}
+
+#[test]
+fn a_wrong_password_is_said_and_never_shown() {
+    let Some(server) = server() else { return };
+    let (bed, (_, database)) = (Bed::new(None), database(server));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("secret");
+    std::fs::write(&file, "not the word\n").unwrap();
+    let database = database.with_password_file(Some(file.clone()));
+    let refused = opened(&bed, &database).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, StoreFailure::Unauthorized { .. }), "{refused}");
+    assert!(!format!("{refused} {refused:?} {database:?}").contains("not the word"));
+    std::fs::copy(server.password_file(), &file).unwrap();
+    opened(&bed, &database).unwrap();
+}
+
+/// Its connections are cut: what is to be saved meanwhile is saved afterwards,
+/// and what it was not saved for is not said to be.
+#[test]
+fn what_could_not_be_saved_is_saved_when_the_database_is_back() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let (mut site, _) = opened(&bed, &database).unwrap();
+    commit(&bed, &mut site, &[1]).unwrap();
+    let name = url.rsplit('/').next().unwrap();
+    server.sql("postgres", &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    server.sql(
+        "postgres",
+        &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"),
+    );
+    assert_eq!(commit(&bed, &mut site, &[2]).unwrap(), Kept::Later);
+    assert_eq!(commit(&bed, &mut site, &[3]).unwrap(), Kept::Later);
+    server.sql("postgres", &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    bed.run(site.returned()).unwrap();
+    assert_eq!(commit(&bed, &mut site, &[]).unwrap(), Kept::Durable);
+    drop(site);
+    assert_eq!(opened(&bed, &database).unwrap().1.queue, [row(1), row(2), row(3)]);
+}

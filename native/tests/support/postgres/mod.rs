@@ -1,0 +1,216 @@
+//! A real PostgreSQL for tests: from the system's package, on a free port, in a
+//! folder of its own. It ends with the test's process, however that ends.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// The password of every user of it.
+pub(crate) const PASSWORD: &str = "word of the tests";
+/// The longest it may take to start, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Ends the server when the standard input ends, which is when the test's
+/// process does.
+const KEEPER: &str = "
+    \"$@\" >>\"$LOG\" 2>&1 & server=$!
+    while read -r word; do
+        case $word in
+            stop) kill -INT $server; wait $server ;;
+            start) \"$@\" >>\"$LOG\" 2>&1 & server=$! ;;
+        esac
+    done
+    kill -QUIT $server
+    wait $server
+    rm -rf \"$DIR\"
+";
+
+/// A running server.
+pub(crate) struct Postgres {
+    dir: TempDir,
+    bin: PathBuf,
+    keeper: Child,
+    words: Mutex<Option<ChildStdin>>,
+    pub(crate) port: u16,
+}
+
+/// Where the server's programs are; `None` where it is not installed, which is
+/// a failure in continuous integration.
+pub(crate) fn installed() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let bins = versions.map(|version| version.path().join("bin"));
+    let found = bins.filter(|bin| bin.join("initdb").is_file()).max();
+    let ci = std::env::var("CI").is_ok_and(|v| !v.is_empty() && v != "0" && v != "false");
+    assert!(found.is_some() || !ci, "PostgreSQL is missing: apt-get install postgresql");
+    if found.is_none() {
+        println!("left out: PostgreSQL is not installed (`sudo apt-get install postgresql`)");
+    }
+    found
+}
+
+/// A command as a user that is not root, which the server does not start for.
+fn unprivileged(program: &Path) -> Command {
+    if user_id("-u", None) != "0" {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    let (user, group) = (user_id("-u", Some("postgres")), user_id("-g", Some("postgres")));
+    command.args(["--reuid", &user, "--regid", &group, "--clear-groups", "--"]).arg(program);
+    command
+}
+
+fn user_id(what: &str, of: Option<&str>) -> String {
+    let told = Command::new("id").arg(what).args(of).output().unwrap();
+    String::from_utf8(told.stdout).unwrap().trim().to_owned()
+}
+
+impl Postgres {
+    /// Starts one; `None` where it is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let bin = installed()?;
+        let dir = tempfile::Builder::new().prefix("servent-postgres").tempdir().unwrap();
+        let secret = dir.path().join("secret");
+        std::fs::write(&secret, PASSWORD).unwrap();
+        if user_id("-u", None) == "0" {
+            let owned = Command::new("chown").args(["-R", "postgres"]).arg(dir.path()).status();
+            assert!(owned.unwrap().success());
+        }
+        let data = dir.path().join("data");
+        let mut init = unprivileged(&bin.join("initdb"));
+        init.args([
+            "--no-sync",
+            "--username",
+            "servent",
+            "--auth",
+            "scram-sha-256",
+            "--encoding",
+            "UTF8",
+        ]);
+        init.arg("--pwfile").arg(&secret).arg("--pgdata").arg(&data);
+        let made = init.current_dir("/").output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = free_port();
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "keeper"]);
+        let server = unprivileged(&bin.join("postgres"));
+        keeper.arg(server.get_program()).args(server.get_args());
+        keeper.arg("-D").arg(&data).arg("-p").arg(port.to_string()).arg("-k").arg(dir.path());
+        keeper.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=60"]);
+        keeper
+            .env("DIR", dir.path())
+            .env("LOG", dir.path().join("log"))
+            .current_dir("/")
+            .process_group(0);
+        let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let words = Mutex::new(keeper.stdin.take());
+        let started = Self { dir, bin, keeper, words, port };
+        started.wait();
+        Some(started)
+    }
+
+    /// Waits until it answers.
+    pub(crate) fn wait(&self) {
+        let port = self.port.to_string();
+        let mut ready = Command::new(self.bin.join("pg_isready"));
+        ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
+        let (_never_used, pause) = channel::<()>();
+        for _ in 0..PATIENCE.as_millis() / 50 {
+            if ready.status().unwrap().success() {
+                return;
+            }
+            let _ = pause.recv_timeout(Duration::from_millis(50)); // Nothing is ever sent.
+        }
+        panic!(
+            "it does not start: {}",
+            std::fs::read_to_string(self.dir.path().join("log")).unwrap()
+        );
+    }
+
+    /// A new and empty database; the words after `postgres://`.
+    pub(crate) fn database(&self) -> String {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("site{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        format!("postgres://servent@127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// What statements print, a row a line.
+    pub(crate) fn sql(&self, database: &str, text: &str) -> String {
+        let database = database.rsplit('/').next().unwrap();
+        let mut psql = Command::new(self.bin.join("psql"));
+        psql.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-U", "servent"]);
+        psql.args(["-p", &self.port.to_string(), "-d", database, "-c", text]);
+        let told = psql.env("PGPASSWORD", PASSWORD).output().unwrap();
+        assert!(told.status.success(), "{text}: {}", String::from_utf8_lossy(&told.stderr));
+        String::from_utf8(told.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A file with the password.
+    pub(crate) fn password_file(&self) -> PathBuf {
+        self.dir.path().join("secret")
+    }
+
+    /// Stops it, as for maintenance; it answers nobody when this returns.
+    pub(crate) fn stop(&self) {
+        self.tell("stop");
+        let port = self.port.to_string();
+        let mut ready = Command::new(self.bin.join("pg_isready"));
+        ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
+        while ready.status().unwrap().success() {}
+    }
+
+    /// Starts it again.
+    pub(crate) fn start_again(&self) {
+        self.tell("start");
+        self.wait();
+    }
+
+    fn tell(&self, word: &str) {
+        let mut words = self.words.lock().unwrap();
+        writeln!(words.as_mut().unwrap(), "{word}").unwrap();
+    }
+
+    /// Stops all its processes without their noticing (`STOP`), or lets them go
+    /// on (`CONT`).
+    pub(crate) fn signal(&self, name: &str) {
+        let main = self.main_process();
+        let mut all = children(&main);
+        all.push(main);
+        for one in all {
+            let _ = Command::new("kill").args(["-s", name, &one]).status(); // It may have ended.
+        }
+    }
+
+    /// The number of the process that all others of the server come from.
+    fn main_process(&self) -> String {
+        let text = std::fs::read_to_string(self.dir.path().join("data/postmaster.pid"));
+        text.unwrap_or_default().lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+fn children(of: &str) -> Vec<String> {
+    let listed = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"));
+    listed.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.signal("CONT"); // A stopped one would not end.
+        drop(self.words.get_mut().unwrap().take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// A port nobody listens on right now.
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
