@@ -1,50 +1,23 @@
 /** Real browsers for the tests: those of the system, headless, each with a fresh profile. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import puppeteer from 'puppeteer-core';
 import { serve } from './serve.js';
-
-/** Where a system keeps its browsers; `CHROMIUM` and `FIREFOX` override. */
-const PATHS = {
-  chromium: [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  firefox: [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'],
-};
-const CHROMIUM_FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-/** @param {'chromium'|'firefox'} name */
-function find(name) {
-  const found = PATHS[name].find((file) => file && existsSync(file));
-  if (!found) throw new Error(`${name} is missing: install it, or name it in ${name.toUpperCase()}`);
-  return found;
-}
+import { tab, use } from './tab.js';
 
 /** The browsers to test in: `BROWSERS=chromium,firefox`. */
 export const BROWSERS = /** @type {('chromium'|'firefox')[]} */ ((process.env.BROWSERS ?? 'chromium,firefox').split(','));
 
 /**
- * Starts a browser and a server for the page.
+ * A browser, and a server for the page of which it has nothing yet.
  * @param {'chromium'|'firefox'} name
  * @param {Parameters<typeof serve>[0]} [how]
  */
 export async function start(name, how = {}) {
   const server = await serve(how);
-  const profile = mkdtempSync(path.join(tmpdir(), 'servent-page-'));
-  const browser = await puppeteer.launch({
-    browser: name === 'firefox' ? 'firefox' : 'chrome',
-    executablePath: find(name),
-    headless: true,
-    userDataDir: profile,
-    args: name === 'chromium' ? CHROMIUM_FLAGS : [],
-    protocolTimeout: 60_000,
-  });
+  const { running, release } = await use(name);
   const close = async () => {
-    await browser.close();
+    await release();
     server.close();
-    // A browser's helpers may write for a while after it has ended.
-    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   };
-  return { browser, server, close };
+  return { browser: running.browser, running, server, close };
 }
 
 /** Waiting looks that often, in milliseconds. To look at every frame makes the browser draw every frame. */
@@ -52,6 +25,7 @@ const LOOK_MS = 40;
 
 /** A page that waits without drawing. @param {import('puppeteer-core').Page} page */
 function patient(page) {
+  if (Object.hasOwn(page, 'waitForFunction')) return page;
   const wait = page.waitForFunction.bind(page);
   page.waitForFunction = (/** @type {any} */ what, how = {}, /** @type {any[]} */ ...args) => wait(what, { polling: LOOK_MS, ...how }, ...args);
   return page;
@@ -64,8 +38,8 @@ function patient(page) {
  * @param {string} [hash]
  * @param {{width?: number, height?: number, dark?: boolean, url?: string}} [how]
  */
-export async function open({ browser, server }, hash = '', { width = 1280, height = 800, dark = false, url } = {}) {
-  const page = patient(await browser.newPage());
+export async function open({ running, server }, hash = '', { width = 1280, height = 800, dark = false, url } = {}) {
+  const page = patient(await tab(running));
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));

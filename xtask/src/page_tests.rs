@@ -1,6 +1,7 @@
 //! The page's tests. Node, Chromium and Firefox each go through their files
-//! side by side, and use both cores of a small machine; what measures time runs
-//! afterwards, one browser at a time.
+//! side by side, and use both cores of a small machine; the files of one browser
+//! share it, because to start one for each costs more than the tests do. What
+//! measures time runs afterwards, one browser at a time.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +12,14 @@ use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
 use crate::{machine, paths, second};
 
+/// Who runs the tests that need no browser.
+const NODE: &str = "node";
+
 /// A file of tests and who runs it.
 #[derive(Clone)]
 struct Test {
     file: String,
-    /// `node`, or the name of a browser.
+    /// [`NODE`], or the name of a browser.
     engine: &'static str,
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         words.push(note);
     }
 
-    let mut lines = vec![tests("node", "node")?];
+    let mut lines = vec![tests("node", NODE)?];
     for engine in &engines {
         lines.push(tests("browser", engine)?);
     }
@@ -78,27 +82,61 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
 
 /// Every line of tests in its order, beside the others; those that failed.
 fn side_by_side(lines: &[Vec<Test>], given: &Given) -> Result<Vec<(Test, Error)>> {
-    let walk = |line: &Vec<Test>| -> Vec<(Test, Error)> {
-        line.iter()
-            .filter_map(|test| given.run(test).err().map(|why| (test.clone(), why)))
-            .collect()
+    let walk = |line: &Vec<Test>| match line.first() {
+        Some(first) if first.engine != NODE => given.share(line),
+        _ => Ok(one_by_one(line, given)),
     };
     std::thread::scope(|scope| {
         let running: Vec<_> = lines.iter().map(|line| scope.spawn(move || walk(line))).collect();
         let mut failed = Vec::new();
         for line in running {
-            failed.extend(line.join().map_err(|_| anyhow!("a line of tests broke off"))?);
+            failed.extend(line.join().map_err(|_| anyhow!("a line of tests broke off"))??);
         }
         Ok(failed)
     })
 }
 
+/// Each in a process of its own; those that failed.
+fn one_by_one(line: &[Test], given: &Given) -> Vec<(Test, Error)> {
+    let failed = |test: &Test| given.run(test).err().map(|why| (test.clone(), why));
+    line.iter().filter_map(failed).collect()
+}
+
 impl Given {
     fn run(&self, test: &Test) -> Result<()> {
-        let node = Tool::new("node").arg("--test").arg(&test.file).within(paths::www());
-        let node = self.variables.iter().fold(node, |node, (name, path)| node.env(name, path));
-        node.env("BROWSERS", test.engine).quiet()?;
+        self.node(test.engine).arg("--test").arg(&test.file).quiet()?;
         Ok(())
+    }
+
+    /// All of them in one process and one browser; those that failed. Where the
+    /// process does not say which, that is all of them.
+    fn share(&self, line: &[Test]) -> Result<Vec<(Test, Error)>> {
+        let Some(Test { engine, .. }) = line.first() else { return Ok(Vec::new()) };
+        let report = paths::target().join(format!("failed-in-{engine}"));
+        let node = self
+            .node(engine)
+            .words("--test-reporter=spec --test-reporter-destination=stdout")
+            .words("--test-reporter=./tests/failed.js")
+            .arg(format!("--test-reporter-destination={}", report.display()))
+            .arg("tests/line.js");
+        let Err(why) = line.iter().fold(node, |node, test| node.arg(&test.file)).quiet() else {
+            return Ok(Vec::new());
+        };
+        let named = std::fs::read_to_string(&report).unwrap_or_default();
+        let mut failed: Vec<_> =
+            line.iter().filter(|test| named.lines().any(|file| file == test.file)).collect();
+        if failed.is_empty() {
+            failed = line.iter().collect();
+        }
+        // The output is shown once.
+        let mut why = Some(why);
+        let mut reason = || why.take().unwrap_or_else(|| anyhow!("its output is above"));
+        Ok(failed.into_iter().map(|test| (test.clone(), reason())).collect())
+    }
+
+    fn node(&self, engine: &str) -> Tool {
+        let node = Tool::new("node").within(paths::www()).env("BROWSERS", engine);
+        self.variables.iter().fold(node, |node, (name, path)| node.env(name, path))
     }
 }
 

@@ -1,0 +1,124 @@
+/**
+ * One browser for all tests of a process, and one tab that they use one after
+ * the other. To start a browser or a tab costs more than most tests do.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import puppeteer from 'puppeteer-core';
+
+/** @typedef {import('puppeteer-core').Browser} Browser */
+/** @typedef {import('puppeteer-core').Page} Page */
+/** @typedef {{browser: Browser, idle: Page[], end: () => Promise<void>}} Running */
+
+/** Where a system keeps its browsers; `CHROMIUM` and `FIREFOX` override. */
+const PATHS = {
+  chromium: [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+  firefox: [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'],
+};
+const CHROMIUM_FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** @param {'chromium'|'firefox'} name */
+function find(name) {
+  const found = PATHS[name].find((file) => file && existsSync(file));
+  if (!found) throw new Error(`${name} is missing: install it, or name it in ${name.toUpperCase()}`);
+  return found;
+}
+
+/** @param {'chromium'|'firefox'} name @returns {Promise<Running>} */
+async function launch(name) {
+  const profile = mkdtempSync(path.join(tmpdir(), 'servent-page-'));
+  const browser = await puppeteer.launch({
+    browser: name === 'firefox' ? 'firefox' : 'chrome',
+    executablePath: find(name),
+    headless: true,
+    userDataDir: profile,
+    args: name === 'chromium' ? CHROMIUM_FLAGS : [],
+    protocolTimeout: 60_000,
+  });
+  const end = async () => {
+    await browser.close();
+    // A browser's helpers may write for a while after it has ended.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  };
+  return { browser, idle: [], end };
+}
+
+/** @type {Map<string, {running: Promise<Running>, users: number}>} */
+const browsers = new Map();
+/** Whoever runs many files ends the browsers after the last. */
+let kept = false;
+
+/** Browsers stay when nobody uses them, until {@link end}. */
+export function keep() {
+  kept = true;
+}
+
+/** Ends the browsers. */
+export async function end() {
+  const all = [...browsers.values()];
+  browsers.clear();
+  for (const { running } of all) await (await running).end();
+}
+
+/**
+ * The browser of that name, started by the first who asks.
+ * @param {'chromium'|'firefox'} name
+ */
+export async function use(name) {
+  const entry = browsers.get(name) ?? { running: launch(name), users: 0 };
+  browsers.set(name, entry);
+  entry.users += 1;
+  const running = await entry.running;
+  const release = async () => {
+    entry.users -= 1;
+    if (kept || entry.users > 0) return;
+    browsers.delete(name);
+    await running.end();
+  };
+  return { running, release };
+}
+
+/** What outlasts the document: after any of these a tab is not used again. */
+const LASTS = /^(emulate|expose|authenticate|create|evaluateOnNewDocument|removeE|set(?!Viewport$|Content$))/;
+
+/**
+ * A tab as good as new: the one that is free, or another. To close it is to
+ * give it back.
+ * @param {Running} running
+ */
+export async function tab(running) {
+  const page = running.idle.pop() ?? wrapped(await running.browser.newPage(), running);
+  await page.mouse.reset();
+  return page;
+}
+
+/** @param {Page} page @param {Running} running */
+function wrapped(page, running) {
+  const own = /** @type {any} */ (page);
+  const close = page.close.bind(page);
+  let spent = false;
+  for (let proto = Object.getPrototypeOf(page); proto && proto !== Object.prototype; proto = Object.getPrototypeOf(proto)) {
+    for (const name of Object.getOwnPropertyNames(proto)) {
+      if (!LASTS.test(name) || typeof Object.getOwnPropertyDescriptor(proto, name)?.value !== 'function' || Object.hasOwn(own, name)) continue;
+      const method = own[name].bind(page);
+      own[name] = (/** @type {any[]} */ ...args) => { spent = true; return method(...args); };
+    }
+  }
+  const listening = /** @type {[any, any][]} */ ([]);
+  const on = page.on.bind(page);
+  own.on = (/** @type {any} */ type, /** @type {any} */ handler) => { listening.push([type, handler]); return on(type, handler); };
+  own.close = async () => {
+    for (const [type, handler] of listening.splice(0)) page.off(type, handler);
+    if (spent) return close();
+    try {
+      await page.evaluate(() => localStorage.clear());
+      await page.goto('about:blank');
+      running.idle.push(page);
+    } catch {
+      // It is of no use to the next test: perhaps it crashed.
+      await close().catch(() => {});
+    }
+  };
+  return page;
+}
