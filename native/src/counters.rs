@@ -29,11 +29,11 @@ counters! {
     requests, replies_2xx, replies_4xx, replies_5xx, replies_other,
     replies_200, replies_206, replies_404, replies_416, replies_429, replies_503,
     limit_connections, limit_connections_per_ip, limit_head_bytes, limit_head_lines,
-    limit_request_deadline, limit_idle_deadline, limit_reader_rate, limit_pipeline,
+    limit_request_deadline, limit_idle_deadline, limit_reader_rate, limit_pipeline, limit_inbox,
     limit_backlog, limit_other,
     refused_queue_full, refused_per_address, refused_hammering,
     queue_arrived, queue_lost, queue_calls,
-    uploads_started, uploads_finished, uploads_broken, bytes_sent,
+    uploads_started, uploads_finished, uploads_broken, bytes_sent, files_received, bytes_received,
     downloads_done, downloads_failed, bytes_stored,
     /// Turns of the node's task.
     turns,
@@ -73,6 +73,10 @@ impl Counters {
             ConnEvent::Request { .. } => add(&self.requests, 1),
             ConnEvent::Reply { status, .. } => self.reply(*status),
             ConnEvent::Sent { bytes, .. } => add(&self.bytes_sent, *bytes),
+            ConnEvent::Kept { bytes, .. } => {
+                add(&self.files_received, 1);
+                add(&self.bytes_received, *bytes);
+            }
             ConnEvent::Limit { limit, .. } => add(self.limit(*limit), 1),
             _ => {}
         }
@@ -109,6 +113,12 @@ impl Counters {
             Limit::ReaderRate => &self.limit_reader_rate,
             Limit::Pipeline => &self.limit_pipeline,
             Limit::Backlog => &self.limit_backlog,
+            Limit::InboxFile
+            | Limit::InboxBytes
+            | Limit::InboxFiles
+            | Limit::InboxName
+            | Limit::InboxUploads
+            | Limit::InboxRate => &self.limit_inbox,
             Limit::Garbage | Limit::Knocks => &self.limit_other,
         }
     }

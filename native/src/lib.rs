@@ -7,6 +7,7 @@ mod counters;
 pub mod driver;
 pub mod error;
 mod files;
+mod inbox;
 mod library;
 mod net;
 pub mod replay;

@@ -61,6 +61,8 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         given.variables.push((variable, path));
         words.push(note);
     }
+    // Built when the first of those was made.
+    given.variables.push(("SERVENT_PROGRAM", paths::target().join("debug/servent")));
 
     let mut lines = vec![tests("node", NODE)?];
     for engine in &engines {

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::inbox::InboxLimits;
 use crate::fetch;
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
@@ -23,6 +24,8 @@ pub struct Config {
     pub fetch: fetch::Config,
     /// What a stranger can make us spend.
     pub limits: Limits,
+    /// What visitors may upload.
+    pub inbox: InboxLimits,
     /// Host names by which browsers of our own network may address us, besides
     /// IP addresses and names of local networks. Any other name may have been
     /// chosen by a web page to reach us.
@@ -58,6 +61,7 @@ impl Default for Config {
             queue: queue::Config::default(),
             fetch: fetch::Config::default(),
             limits: Limits::default(),
+            inbox: InboxLimits::default(),
             hosts: Vec::new(),
             http: true,
             download: true,

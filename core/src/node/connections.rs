@@ -50,6 +50,9 @@ pub(super) enum Phase {
     Sending(Box<Transfer>),
     /// A long list is being sent in parts; further requests wait for its end.
     Listing(Box<Listing>),
+    /// A file for the inbox is being received; further requests wait for its
+    /// end.
+    Receiving,
     /// We request a file from the other end; this is what we expect next.
     Fetching(Awaited),
     /// A neighbour in the overlay, a connection that may become one, or a push
@@ -86,6 +89,7 @@ impl Phase {
             | Self::Held
             | Self::Sending(_)
             | Self::Listing(_)
+            | Self::Receiving
             | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
             Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
             Self::Overlay | Self::Dialing(Purpose::Neighbour | Purpose::Proxy) => Owner::Overlay,
@@ -184,7 +188,7 @@ pub(super) enum Timer {
     Head,
     /// To receive the next request.
     Idle,
-    /// To check a reader's rate.
+    /// To check a reader's rate, or a visitor's who uploads.
     Rate,
     /// To write the next part of a list.
     List,
@@ -196,7 +200,7 @@ impl Conn {
     }
 
     /// Adds what was received, copying only when something is already unread.
-    fn push(&mut self, data: Vec<u8>) {
+    pub(super) fn push(&mut self, data: Vec<u8>) {
         if self.unread.is_empty() {
             self.unread = data;
         } else {

@@ -78,6 +78,10 @@ pub enum ConnEvent {
     Garbled { from: SocketAddr, bytes: u32, why: PacketError },
     /// The host broke its contract; its input was ignored.
     Misuse { fault: Misuse },
+    /// A visitor uploads a file; `size` if it says how large it is.
+    Incoming { conn: ConnId, name: String, size: Option<u64> },
+    /// An uploaded file is complete and is in the inbox under this name.
+    Kept { conn: ConnId, name: String, bytes: u64 },
 }
 
 /// What a host must not do.
@@ -117,7 +121,7 @@ pub enum Misuse {
     UnknownFile { index: FileIndex },
 }
 
-/// The limits of [`super::Limits`] that a peer can run into.
+/// The limits of [`super::Limits`] and [`super::InboxLimits`] that a peer can run into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -143,6 +147,18 @@ pub enum Limit {
     Garbage,
     /// Failed dials to targets that strangers named.
     Knocks,
+    /// Bytes of one file of the inbox.
+    InboxFile,
+    /// Bytes of the inbox.
+    InboxBytes,
+    /// Files of the inbox.
+    InboxFiles,
+    /// Bytes of the name of a file of the inbox.
+    InboxName,
+    /// Uploads into the inbox at the same time.
+    InboxUploads,
+    /// Minimum rate of a visitor who uploads.
+    InboxRate,
 }
 
 /// What happens to a node from outside: a fault, or its end.

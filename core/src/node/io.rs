@@ -12,6 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use super::inbox::Held;
 use super::swarm::{self, SwarmFile};
 use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, Source, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
@@ -116,6 +117,11 @@ pub enum Input {
     /// Everything can be saved again. Nobody is blamed for what they could not
     /// ask meanwhile.
     StoreBack,
+    /// What is in the inbox, into which visitors may upload files; `None` when
+    /// there is none, as before the first of these.
+    Inbox { held: Option<Held> },
+    /// The answer to [`Output::Keep`]: the file is in the inbox under this name.
+    Kept { conn: ConnId, name: String },
 }
 
 /// Something a node asks of its host.
@@ -197,6 +203,22 @@ pub enum Output {
     /// A client sent these credentials (`Authorization`, RFC 7617); answered
     /// with [`Input::Judged`]. Its request waits until then.
     Judge { conn: ConnId, words: String },
+    /// Write the body received on this connection, of `size` bytes or else in
+    /// chunks of at most `most` bytes together, to a new file of the inbox that
+    /// nobody sees yet; `early` are its first bytes. Progress and end are
+    /// reported as for [`Output::Store`] and [`Output::StoreBody`]. When the
+    /// connection ends before [`Output::Keep`], nothing is left of it.
+    Incoming {
+        conn: ConnId,
+        size: Option<u64>,
+        most: u64,
+        #[serde(with = "crate::hex")]
+        early: Vec<u8>,
+    },
+    /// Give the file received on this connection this name, or a similar one when
+    /// that is taken: nothing is replaced. Answered with [`Input::Kept`] or
+    /// [`Input::DiskFailed`].
+    Keep { conn: ConnId, name: String },
 }
 
 /// A message sent in datagrams.
@@ -386,6 +408,8 @@ pub enum Answer {
     /// A source redirects us, with the value of its `Location`. The host
     /// resolves it and gives [`Command::Moved`].
     Moved { fetch: FetchId, from: Source, to: String },
+    /// A visitor has uploaded a file; it is in the inbox under this name.
+    Received { name: String, bytes: u64, from: SocketAddr },
 }
 
 /// The services a node can be configured with.

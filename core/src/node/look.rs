@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::connections::{Connections, Phase};
 use super::downloads::Downloads;
 use super::http::Http;
+use super::inbox::InboxLimits;
 use super::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
@@ -21,6 +22,7 @@ pub(super) struct Look<'a> {
     pub(super) io: &'a Connections,
     pub(super) http: &'a Http,
     pub(super) downloads: &'a Downloads,
+    pub(super) inbox: &'a InboxLimits,
 }
 
 impl Look<'_> {
@@ -42,6 +44,7 @@ impl Look<'_> {
             fetches: self.downloads.view(),
             connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
             shared: u32::try_from(self.http.files.len()).unwrap_or(u32::MAX),
+            inbox: self.http.inbox_view(self.inbox, |conn| self.address(Some(conn))),
         }
     }
 

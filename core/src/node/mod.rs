@@ -20,6 +20,7 @@
 //! | `datagrams` | the service that sends and receives messages over datagrams |
 //! | `overlay` | neighbours, their queries and ours |
 //! | `swarm` | pieces of files exchanged by many peers: coordinator and client |
+//! | `inbox` | what visitors may upload |
 //! | `catalog`, `parts`, `hits` | what we share, whole or in parts, and its hits |
 //! | `boot`, `look` | start, stop, commands; views |
 
@@ -34,6 +35,7 @@ mod event;
 mod gate;
 mod hits;
 mod http;
+mod inbox;
 mod io;
 mod lines;
 mod look;
@@ -49,6 +51,7 @@ use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Event, Limit, Misuse, WorldEvent};
+pub use self::inbox::{Arriving, Held, InboxLimits, InboxView};
 pub use self::io::{
     Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,
 };
@@ -201,9 +204,9 @@ impl Node {
         self.swarm.as_ref().map(|swarm| swarm.view(clients, self.now)).unwrap_or_default()
     }
 
-    const fn look(&self) -> Look<'_> {
-        let Self { now, io, http, downloads, .. } = self;
-        Look { now: *now, io, http, downloads }
+    fn look(&self) -> Look<'_> {
+        let Self { now, io, http, downloads, config, .. } = self;
+        Look { now: *now, io, http, downloads, inbox: &config.inbox }
     }
 
     /// Handles one input of a running node.
@@ -224,9 +227,18 @@ impl Node {
             }
             Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.stored(cx, conn, bytes),
+                None if receives(cx.io, conn) => http.stored(cx, conn, bytes),
                 None => downloads.stored(cx, conn, bytes),
             },
+            Input::BodyEnded { conn, unread } if receives(cx.io, conn) => {
+                http.upload_ended(cx, conn, unread);
+            }
             Input::BodyEnded { conn, unread } => downloads.body_ended(cx, conn, unread),
+            Input::Inbox { held } => http.inbox(held),
+            Input::Kept { conn, name } => {
+                http.kept(cx, conn, name);
+                lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
+            }
             Input::Swarm(input) => {
                 if let Some(swarm) = swarm {
                     swarm.input(cx, input);
@@ -407,6 +419,7 @@ impl Node {
         match cx.io.open(conn).map(|c| &c.phase) {
             Some(Phase::Fetching(_)) => downloads.disk_failed(cx, conn, why),
             Some(Phase::Sending(_)) => http.unreadable(cx, conn, why),
+            Some(Phase::Receiving) => http.not_kept(cx, conn, why),
             _ => {}
         }
     }
@@ -531,6 +544,11 @@ fn swarm_of<'a>(
 ) -> Option<&'a mut Swarm> {
     let its = io.open(conn).is_some_and(|c| c.phase.owner() == Owner::Swarm);
     swarm.as_deref_mut().filter(|_| its)
+}
+
+/// True while a file for the inbox is received on a connection.
+fn receives(io: &Connections, conn: ConnId) -> bool {
+    matches!(io.get(conn).map(|c| &c.phase), Some(Phase::Receiving))
 }
 
 /// Adds an event of the node itself.

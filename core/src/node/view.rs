@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::inbox::InboxView;
 use crate::fetch::FetchView;
 use crate::queue::Dialect;
 
@@ -21,6 +22,9 @@ pub struct NodeView {
     pub connections: u32,
     /// Shared files.
     pub shared: u32,
+    /// What visitors have uploaded, and are uploading; `None` without an inbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<InboxView>,
 }
 
 /// The upload side: the lanes of the queue view.

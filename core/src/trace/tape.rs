@@ -267,6 +267,8 @@ pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
         | Input::Served { conn, .. }
         | Input::Stored { conn, .. }
         | Input::BodyEnded { conn, .. }
+        | Input::Judged { conn, .. }
+        | Input::Kept { conn, .. }
         | Input::DiskFailed { conn, .. } => Some(*conn),
         _ => None,
     }

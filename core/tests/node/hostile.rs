@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
-    Command, DialError, FileInfo, Get, Input, Node, Output, Source, StoreError,
+    Command, DialError, FileInfo, Get, Held, Input, Node, Output, Source, StoreError,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -23,6 +23,8 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
         4 => Just("GET /get/0/file%200.bin HTTP/1.1\r\n"),
         1 => Just("GET /get/1/file%201.bin HTTP/1.0\r\n"),
         1 => Just("HEAD / HTTP/1.1\r\n"),
+        1 => Just("PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"),
+        1 => Just("PUT /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"),
         1 => Just("GET /?q=f HTTP/1.1\r\n"),
         2 => Just("HTTP/1.1 206 OK\r\nContent-Length: 10\r\nContent-Range: bytes 0-9/10\r\n"),
         1 => Just("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"),
@@ -106,6 +108,11 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Served { conn, bytes })),
         2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Stored { conn, bytes })),
         1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Backlog { conn, bytes })),
+        1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
+            Ok(Input::Inbox { held: (files > 0).then_some(Held { files, bytes }) })
+        }),
+        1 => conn().prop_map(|conn| Ok(Input::Kept { conn, name: "a".into() })),
+        1 => conn().prop_map(|conn| Ok(Input::BodyEnded { conn, unread: Vec::new() })),
         1 => (conn(), disk).prop_map(|(conn, why)| Ok(Input::DiskFailed { conn, why })),
         1 => Just(Ok(Input::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) })),
         1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Judged { conn, good })),
@@ -158,7 +165,9 @@ impl Manners {
                 Output::Write { conn, .. }
                 | Output::Serve { conn, .. }
                 | Output::Store { conn, .. }
-                | Output::StoreBody { conn, .. } => {
+                | Output::StoreBody { conn, .. }
+                | Output::Incoming { conn, .. }
+                | Output::Keep { conn, .. } => {
                     assert!(!self.closed.contains(conn), "{output:?} after its close");
                 }
                 Output::Close { conn, .. } => {
@@ -186,6 +195,8 @@ impl Manners {
             | Input::Backlog { conn, .. }
             | Input::Served { conn, .. }
             | Input::Stored { conn, .. }
+            | Input::BodyEnded { conn, .. }
+            | Input::Kept { conn, .. }
             | Input::DiskFailed { conn, .. } => {
                 let recent = self.open.len().saturating_sub(6);
                 let few = &self.open[recent..];
@@ -199,7 +210,9 @@ impl Manners {
 }
 
 fn started() -> Node {
-    Host::new(config(), &[1_000, 10]).node
+    let mut host = Host::new(config(), &[1_000, 10]);
+    host.input(Input::Inbox { held: Some(Held::default()) });
+    host.node
 }
 
 proptest! {

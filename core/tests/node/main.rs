@@ -27,3 +27,4 @@ mod queue_order;
 mod swarm;
 mod tape;
 mod trees;
+mod uploads;

@@ -233,7 +233,9 @@ impl<'a> Play<'a> {
                 Output::Dial { conn, .. } => {
                     follow.push(Input::DialFailed { conn, why: DialError::Refused });
                 }
-                Output::Store { conn, .. } | Output::StoreBody { conn, .. } => {
+                Output::Store { conn, .. }
+                | Output::StoreBody { conn, .. }
+                | Output::Incoming { conn, .. } => {
                     follow.push(Input::DiskFailed { conn, why: StoreError::Full });
                 }
                 _ => {}

@@ -19,6 +19,7 @@ mod man;
 mod private;
 mod reach;
 mod receive;
+mod received;
 mod replay;
 mod rescan;
 mod search;

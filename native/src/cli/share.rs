@@ -14,6 +14,7 @@ use servent::driver::{Driver, Handle, Options, added_shares};
 use servent::{DamagedState, Database};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::amount::rate;
 use super::control::{ControlFile, LabAccess, Server, token};
@@ -21,7 +22,7 @@ use super::lan::Lan;
 use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print, reach, wide};
+use super::{Common, access_log, print, reach, received, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -41,6 +42,7 @@ use crate::signal::Signals;
   servent share pub --lan                        join the servents of the local network
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --access-log access.log      a line a request, for the tools of web servers
+  servent share pub --accept inbox               visitors upload files into that folder
   servent share pub --tls-self-made              in private; its fingerprint is printed
   servent share pub --tls-self-made --user ann --password-file secret
   servent share pub --store postgres://servent@db/site
@@ -60,6 +62,9 @@ pub(crate) struct Arguments {
     /// Where `servent downloads add` saves what it is given.
     #[arg(long, value_name = "DIR")]
     downloads: Option<PathBuf>,
+    /// Take files that visitors upload in their browsers, or by `curl -T`, into this folder.
+    #[arg(long, value_name = "DIR")]
+    accept: Option<PathBuf>,
     /// Find servents of the local network, and be found by them.
     #[arg(long)]
     lan: bool,
@@ -99,7 +104,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     wide::ask(&arguments.folders, arguments.yes)?;
     let config = configure(common, arguments)?;
-    let nothing = config.settings.share.is_empty();
+    let nothing = config.settings.share.is_empty() && config.settings.accept.is_none();
     if nothing && added_shares(&config.settings.state).unwrap_or_default().is_empty() {
         return Err(Failure::usage("nothing to share")
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
@@ -137,6 +142,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     }
     if let Some(store) = &arguments.store {
         builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
+    if let Some(folder) = &arguments.accept {
+        builder.flag("--accept", "accept", text(folder))?;
     }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
@@ -177,7 +185,7 @@ async fn share(
         ..options(config, damaged_state, listener.is_some())
     };
     let handle = Driver::start(known_as(options, identity.as_ref(), private)).await?;
-    announce(voice, &handle.addrs(), identity.as_ref())?;
+    announce((voice, settings), &handle.addrs(), identity.as_ref())?;
     for at in peers {
         handle.command(Command::Join { at }).await?;
     }
@@ -207,12 +215,12 @@ async fn share(
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
-    let watching = tokio::spawn(watch(handle.clone(), voice));
+    let watching = watching(&handle, settings, voice);
     let ended = tokio::select! {
         () = signals.first() => Ok(()),
         ended = handle.ended() => ended,
     };
-    watching.abort();
+    drop(watching);
     signals.end_at_next();
     drop((control, access));
     drop(lan);
@@ -258,6 +266,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         name: "servent".into(),
         listen: settings.listen.clone(),
         shares: settings.share.clone(),
+        accept: settings.accept.clone(),
         download_dir: download_dir(config),
         durability: settings.durability,
         node,
@@ -284,7 +293,7 @@ fn download_dir(config: &Config) -> PathBuf {
 
 /// Prints where it listens and how others reach it.
 fn announce(
-    voice: Voice,
+    (voice, settings): (Voice, &Settings),
     addrs: &[SocketAddr],
     identity: Option<&private::Known>,
 ) -> Result<(), Failure> {
@@ -301,6 +310,7 @@ fn announce(
         let (fact, sentence) = identity.told();
         told(voice, &fact, &sentence)?;
     }
+    received::announce(voice, settings)?;
     match reached.first() {
         Some(at) if voice == Voice::Terminal && std::io::stdout().is_terminal() => {
             let picture = reach::picture(*at, &format!("{scheme}://{at}/"));
@@ -316,7 +326,7 @@ fn announce_lab(voice: Voice, door: &Door) -> Result<(), Failure> {
 }
 
 /// Prints a fact to standard output, in the form that is wanted.
-fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
+pub(super) fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
     match voice {
         Voice::Quiet => Ok(()),
         Voice::Json => print(format!("{fact}\n")),
@@ -324,10 +334,20 @@ fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Failure> {
     }
 }
 
+/// What says how it goes, until it is dropped.
+fn watching(handle: &Handle, settings: &Settings, voice: Voice) -> JoinSet<()> {
+    let bar = (voice == Voice::Terminal).then(ProgressBar::new_spinner);
+    let mut tasks = JoinSet::new();
+    if settings.accept.is_some() {
+        tasks.spawn(received::tell(handle.answers(), voice, bar.clone()));
+    }
+    tasks.spawn(watch(handle.clone(), voice, bar));
+    tasks
+}
+
 /// Shows hashing, then slots and queue, on a terminal; elsewhere prints one
 /// line when everything is hashed.
-async fn watch(handle: Handle, voice: Voice) {
-    let bar = (voice == Voice::Terminal).then(ProgressBar::new_spinner);
+async fn watch(handle: Handle, voice: Voice, bar: Option<ProgressBar>) {
     let mut tick = tokio::time::interval(Duration::from_millis(500));
     let mut hashed = false;
     loop {
@@ -364,10 +384,11 @@ async fn watch(handle: Handle, voice: Voice) {
             format!(", hashing {} of {}", bytes(library.hashed_bytes), bytes(library.bytes))
         };
         bar.set_message(format!(
-            "slots {used}/{}, {} in line, {}{hashing}",
+            "slots {used}/{}, {} in line, {}{}{hashing}",
             queue.slots,
             queue.length,
-            count(view.connections.into(), "connection")
+            count(view.connections.into(), "connection"),
+            received::arriving(view.inbox.as_ref()),
         ));
         bar.tick();
     }

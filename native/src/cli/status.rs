@@ -12,7 +12,7 @@ use super::control::Control;
 use super::start::runtime;
 use super::{Common, get, print};
 use crate::exit::Failure;
-use crate::progress::{bytes, length};
+use crate::progress::{bytes, count, length};
 use crate::signal::Signals;
 use servent_core::text::Shown;
 
@@ -119,6 +119,7 @@ fn table(status: &Value) -> String {
         overlay(&mut out, &servent["overlay"]);
         uploads(&mut out, queue);
         line(&mut out, queue);
+        inbox(&mut out, &view["inbox"]);
         downloads(&mut out, view);
     }
     out
@@ -196,6 +197,25 @@ fn line(out: &mut String, queue: &Value) {
     }
 }
 
+/// What visitors have uploaded, and are uploading.
+fn inbox(out: &mut String, inbox: &Value) {
+    let n = |v: &Value| v.as_u64().unwrap_or(0);
+    let Some(held) = inbox["bytes"].as_u64() else { return };
+    let files = count(n(&inbox["files"]), "file");
+    let _ =
+        writeln!(out, "inbox {files}, {} of at most {}", bytes(held), bytes(n(&inbox["limit"])));
+    for file in inbox["arriving"].as_array().into_iter().flatten() {
+        let size = file["size"].as_u64().map_or_else(|| "?".to_owned(), bytes);
+        let _ = writeln!(
+            out,
+            "  in    {:<22} {} of {size}  {}",
+            text(&file["peer"]),
+            bytes(n(&file["stored"])),
+            text(&file["name"]),
+        );
+    }
+}
+
 fn downloads(out: &mut String, view: &Value) {
     for fetch in view["fetches"].as_array().into_iter().flatten() {
         let have = fetch["have"].as_u64().unwrap_or(0);
@@ -223,7 +243,10 @@ mod tests {
                             "dropped": 1 }],
                 "messages": [{ "kind": "query", "received": 5, "sent": 6,
                                "dropped": [["duplicate", 1]] }] },
-            "view": { "connections": 2, "shared": 1, "fetches": [], "queue": {
+            "view": { "connections": 2, "shared": 1, "fetches": [],
+                "inbox": { "files": 2, "bytes": 2048, "limit": 4096, "arriving": [
+                    { "peer": "10.0.0.3:9", "name": "b", "stored": 1024, "size": null }] },
+                "queue": {
                 "slots": 1, "free": 0, "length": 1, "capacity": 5000,
                 "uploads": [{ "peer": "10.0.0.1", "dialect": "parq", "start": 0, "end": 2048,
                               "sent": 1024, "file": "a", "reserved_until": null }],
@@ -232,6 +255,8 @@ mod tests {
         let text = table(&status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
         assert!(text.contains("1.0 KiB of 2.0 KiB"), "{text}");
+        assert!(text.contains("inbox 2 files, 2.0 KiB of at most 4.0 KiB"), "{text}");
+        assert!(text.contains("1.0 KiB of ?  b"), "{text}");
         assert!(text.contains("eta 1 min 05 s"), "{text}");
         assert!(text.contains("neighbours 1   others known 9"), "{text}");
         assert!(text.contains("remembered 7 in 2.0 KiB"), "{text}");

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 /// Where the settings of a table are declared: table, struct, source.
-const DECLARED: [(&str, &str, &str); 10] = [
+const DECLARED: [(&str, &str, &str); 11] = [
     ("", "Settings", include_str!("settings.rs")),
     ("", "Config", include_str!("../../../core/src/node/config.rs")),
     ("limits", "Limits", include_str!("../../../core/src/node/config.rs")),
+    ("inbox", "InboxLimits", include_str!("../../../core/src/node/inbox.rs")),
     ("queue", "Config", include_str!("../../../core/src/queue/config.rs")),
     ("fetch", "Config", include_str!("../../../core/src/fetch/config.rs")),
     ("fetch.place", "Config", include_str!("../../../core/src/queue/client/config.rs")),

@@ -36,6 +36,9 @@ pub(crate) struct Settings {
     /// Where downloads go that name no file of their own. Those of `share` go
     /// to the downloads of its user when nothing is set here.
     pub(crate) downloads: PathBuf,
+    /// A folder for files that visitors upload in their browsers, or with `curl
+    /// -T`; `[inbox]` limits them. Nothing is taken without.
+    pub(crate) accept: Option<PathBuf>,
     /// Where the lab listens, `off` for nowhere.
     pub(crate) lab: Lab,
     /// The lab may listen where others reach it. Everybody then sees its page
@@ -116,6 +119,7 @@ mod protocols {
         queue: queue::Config,
         fetch: fetch::Config,
         limits: node::Limits,
+        inbox: node::InboxLimits,
         dialect: Dialect,
         share_parts: bool,
         callable: bool,
@@ -130,6 +134,7 @@ mod protocols {
             queue: node.queue,
             fetch: node.fetch,
             limits: node.limits,
+            inbox: node.inbox,
             dialect: node.dialect,
             share_parts: node.share_parts,
             callable: node.callable,
@@ -145,6 +150,7 @@ mod protocols {
             queue,
             fetch,
             limits,
+            inbox,
             dialect,
             share_parts,
             callable,
@@ -156,6 +162,7 @@ mod protocols {
             queue,
             fetch,
             limits,
+            inbox,
             dialect,
             share_parts,
             callable,
@@ -231,6 +238,7 @@ impl Default for Settings {
             store_ca: None,
             durability: Durability::default(),
             downloads: PathBuf::from("."),
+            accept: None,
             lab: Lab::At(LAB),
             lab_public: false,
             lab_readers: 16,

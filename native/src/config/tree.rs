@@ -41,6 +41,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "limits.request_deadline",
     "limits.idle_deadline",
     "limits.reader_window",
+    "inbox.window",
     "overlay.host_life",
     "overlay.keywords_every",
     "overlay.retry",

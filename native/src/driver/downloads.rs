@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, iter};
 
-use rustix::fs::{CWD, OFlags, RenameFlags};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 
-use crate::files::{PartFile, store_error};
+use crate::files::{PartFile, number, rename_new, store_error};
 use crate::store::{Change, Durability, PartName};
 
 /// Longest file name in bytes, so that our suffixes still fit.
@@ -248,18 +247,6 @@ impl Downloads {
         Some(Change::PartGone(fetch))
     }
 }
-
-/// Renames without ever replacing an existing file.
-pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            fs::hard_link(from, to)?; // Fails if the name exists, as we want.
-            fs::remove_file(from)
-        }
-        other => Ok(other?),
-    }
-}
-
 /// A path below some folder, whatever the remote called it: each component
 /// becomes a valid file name.
 #[must_use]
@@ -280,18 +267,6 @@ pub(crate) fn safe_name(name: &str) -> String {
         safe.push(c);
     }
     if safe.is_empty() || safe == "." || safe == ".." { String::from("download") } else { safe }
-}
-
-/// `name (2).ext`
-pub(crate) fn number(name: &str, n: u32) -> String {
-    match name.rsplit_once('.') {
-        Some((stem, extension))
-            if !stem.is_empty() && !stem.ends_with('/') && !extension.contains('/') =>
-        {
-            format!("{stem} ({n}).{extension}")
-        }
-        _ => format!("{name} ({n})"),
-    }
 }
 
 #[cfg(test)]

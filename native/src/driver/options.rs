@@ -35,6 +35,9 @@ pub struct Options {
     pub shares: Vec<PathBuf>,
     /// The folder for downloads; created when the first one begins.
     pub download_dir: PathBuf,
+    /// The folder for files that visitors upload; created if missing. `None`: no
+    /// uploads.
+    pub accept: Option<PathBuf>,
     /// Slashes in the names of downloads create folders there. Otherwise they
     /// are replaced.
     pub tree: bool,
@@ -104,6 +107,7 @@ impl Options {
             listen: Vec::new(),
             announce: None,
             download_dir: PathBuf::new(),
+            accept: None,
             tree: false,
             ca_file: None,
             credentials: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use servent_core::node::{Config, Input, Node, Restored, swarm};
+use servent_core::node::{Config, Held, Input, Node, Restored, swarm};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
@@ -22,6 +22,7 @@ use crate::access::Watch;
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
+use crate::inbox::Inbox;
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
@@ -47,6 +48,7 @@ struct Folders {
     library: Library,
     downloads: Downloads,
     swarm: SwarmFiles,
+    inbox: Option<(Arc<Inbox>, Held)>,
     restored: Restored,
     shared: Vec<LibraryChange>,
     changes: Vec<Change>,
@@ -100,6 +102,7 @@ impl Driver {
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
             trust: Arc::new(Trust::new(options.ca_file, options.credentials)),
         });
+        let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
             clock,
             node: Node::new(config, seed),
@@ -108,6 +111,7 @@ impl Driver {
             store: folders.store,
             downloads: folders.downloads,
             swarm: folders.swarm,
+            inbox,
             shared: folders.shared,
             changes: folders.changes,
             tape,
@@ -122,6 +126,7 @@ impl Driver {
         let faith = Faith::new(&outside.trust, options.identity, options.origins);
         accept_all(listeners, &room, &faith, &reports);
         let mut first = vec![Input::Start(folders.restored)];
+        first.extend(held.map(|held| Input::Inbox { held: Some(held) }));
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
@@ -278,6 +283,8 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             parts,
             &mut fetches,
         );
+        let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, options.durability));
+        let inbox = inbox.transpose()?;
         let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
         let swarm = swarm::Restored { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {
@@ -297,7 +304,7 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
             swarm,
         };
         Ok((
-            Folders { store, library, downloads, swarm: files, restored, shared, changes },
+            Folders { store, library, downloads, swarm: files, inbox, restored, shared, changes },
             options,
         ))
     });
@@ -305,6 +312,12 @@ async fn open_folders(options: Options) -> Result<(Folders, Options), StartError
         Ok(opened) => opened,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
+}
+
+/// The folder for uploads, and what is in it.
+fn open_inbox(dir: &Path, durability: Durability) -> Result<(Arc<Inbox>, Held), StartError> {
+    let opened = Inbox::open(dir, durability).map_err(|why| StartError::folder(dir, why));
+    opened.map(|(inbox, held)| (Arc::new(inbox), held))
 }
 
 fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {

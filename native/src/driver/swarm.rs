@@ -18,7 +18,7 @@ use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
 
-use super::downloads::rename_new;
+use crate::files::rename_new;
 use crate::files::{PartFile, SourceFile, hash_span, store_error};
 use crate::net::{Report, Reports, ServeFrom};
 use crate::store::{Change, Durability, SwarmRows};

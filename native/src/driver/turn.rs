@@ -1,21 +1,17 @@
 //! The task that owns the node.
 
+mod outputs;
 mod promises;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
-use servent_core::fetch::FetchFailure;
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{
-    Answer, Command, ConnEvent, Event, FileRef, Input, Node, Output, StoreError, swarm,
-};
-use servent_core::text::Shown;
+use servent_core::node::{Command, ConnEvent, Event, Input, Node, Output, StoreError, swarm};
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
-use servent_core::wire::http::Chunks;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use self::promises::Held;
@@ -23,17 +19,14 @@ use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::people::{People, Rates};
 use super::swarm::SwarmFiles;
-use super::{
-    Control, Coordinate, Ended, Neighbourhood, Outside, Password, QueueByLanes, Want, hashing,
-    locate, password,
-};
+use super::{Control, Coordinate, Ended, Neighbourhood, Outside, Password, QueueByLanes, Want};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
-use crate::files::PartFile;
+use crate::inbox::Inbox;
 use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
 use crate::net::caches::Caches;
-use crate::net::{Alarm, Body, Job, Outbox, Rate, Report, Reports, ServeFrom, dial};
+use crate::net::{Alarm, Outbox, Rate, Report, Reports};
 use crate::store::{Change, Store};
 use crate::tape::Tape;
 
@@ -51,6 +44,7 @@ pub(super) struct Parts {
     pub(super) store: Option<Store>,
     pub(super) downloads: Downloads,
     pub(super) swarm: SwarmFiles,
+    pub(super) inbox: Option<Arc<Inbox>>,
     pub(super) shared: Vec<LibraryChange>,
     pub(super) changes: Vec<Change>,
     pub(super) tape: Option<Tape>,
@@ -78,6 +72,7 @@ pub(super) struct Loop {
     store: Option<Store>,
     downloads: Downloads,
     swarm: SwarmFiles,
+    inbox: Option<Arc<Inbox>>,
     shared: BTreeMap<FileIndex, Arc<Shared>>,
     conns: BTreeMap<ConnId, Arc<Outbox>>,
     tape: Option<Tape>,
@@ -100,6 +95,8 @@ pub(super) struct Loop {
     wished: Vec<(Outcome, Told)>,
     /// Connections whose bytes were passed to the node in this turn.
     taken: Vec<ConnId>,
+    /// Connections that read nothing more until their credentials are checked.
+    judging: BTreeSet<ConnId>,
     stopped: bool,
 }
 
@@ -127,6 +124,7 @@ impl Loop {
             store: parts.store,
             downloads: parts.downloads,
             swarm: parts.swarm,
+            inbox: parts.inbox,
             shared: BTreeMap::new(),
             conns: BTreeMap::new(),
             tape: parts.tape,
@@ -143,6 +141,7 @@ impl Loop {
             held: Held::default(),
             wished: Vec::new(),
             taken: Vec::new(),
+            judging: BTreeSet::new(),
             stopped: false,
         };
         for change in parts.shared {
@@ -184,7 +183,10 @@ impl Loop {
                 Woken::Control(None | Some(Control::Abort)) => return Ok(false),
                 Woken::Control(Some(control)) => self.control(now, control),
                 Woken::Reports => batch.drain(..).for_each(|report| self.report(now, report)),
-                Woken::Flush => self.flush_aside(),
+                Woken::Flush => {
+                    self.flush_aside();
+                    self.look_into_inbox();
+                }
                 Woken::Store(back) => back?,
                 Woken::Timer | Woken::Datagrams => {}
             }
@@ -353,9 +355,13 @@ impl Loop {
             Report::Input(input) => {
                 match &input {
                     Input::Bytes { conn, .. } => self.taken.push(*conn),
+                    Input::Judged { conn, .. } if self.judging.remove(conn) => {
+                        self.taken.push(*conn);
+                    }
                     Input::Closed { conn } | Input::DialFailed { conn, .. } => {
                         self.conns.remove(conn);
                         self.people.went(*conn);
+                        self.judging.remove(conn);
                     }
                     Input::DiskFailed { why: StoreError::Changed, .. } => {
                         let _ = self.outside.library_asks.send(Ask::Walk); // Its thread may have ended.
@@ -389,81 +395,6 @@ impl Loop {
         }
     }
 
-    fn carry_out(&mut self, output: Output) {
-        match output {
-            Output::Dial { conn, to } => {
-                let outbox = Arc::new(Outbox::default());
-                self.conns.insert(conn, Arc::clone(&outbox));
-                self.people.came(conn, to.ip());
-                let room = (Arc::clone(&self.room), Arc::clone(&self.outside.trust));
-                tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
-            }
-            Output::Write { conn, data } => self.push(conn, Job::Write(data)),
-            Output::Close { conn, flush: true } => self.push(conn, Job::Close),
-            Output::Close { conn, flush: false } => {
-                if let Some(outbox) = self.conns.get(&conn) {
-                    outbox.cut();
-                }
-            }
-            Output::Serve { conn, file, start, end } => {
-                let job = match self.file(file) {
-                    Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
-                    Err(why) => Job::Refuse(why),
-                };
-                self.push(conn, job);
-            }
-            Output::Store { conn, file, start, end, early } => {
-                let part = match file {
-                    FileRef::Shared(_) => Err(StoreError::Denied),
-                    FileRef::Fetch(fetch) => self.downloads.part(fetch),
-                    FileRef::Swarm(file) => self.swarm.part(file),
-                };
-                self.store(conn, part, (start, Body::Sized(end - start)), early);
-            }
-            Output::StoreBody { conn, fetch, chunked, most, early } => {
-                let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
-                self.store(conn, self.downloads.part(fetch), (0, body), early);
-            }
-            Output::Allocate { fetch, name, size } => {
-                self.changes.extend(self.downloads.allocate(fetch, &name, size));
-            }
-            Output::Verify { fetch } => {
-                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
-            }
-            Output::Hash { fetch, start, end } => {
-                let part = self.downloads.part(fetch);
-                hashing::piece(fetch, (start, end), part, self.reports.clone());
-            }
-            Output::Judge { conn, words } => {
-                password::judge(self.password.clone(), conn, words, self.reports.clone());
-            }
-            Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
-            Output::Answer(answer) => self.answer(answer),
-            Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
-            Output::Persist(_)
-            | Output::Datagrams { .. }
-            | Output::Deliver { .. }
-            | Output::Refused { .. }
-            | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
-        }
-    }
-
-    /// Writes the body received on a connection to a download.
-    fn store(
-        &self,
-        conn: ConnId,
-        part: Result<Arc<PartFile>, StoreError>,
-        (start, body): (u64, Body),
-        early: Vec<u8>,
-    ) {
-        let pace = self.down.clone().map(|rate| rate.0);
-        let job = match part {
-            Ok(part) => Job::Store { part, start, body, early, pace },
-            Err(why) => Job::Refuse(why),
-        };
-        self.push(conn, job);
-    }
-
     /// The coordinator's first inputs, so that no client finds it without its
     /// files.
     pub(super) fn coordinate(&mut self, what: Option<Coordinate>) -> Vec<Input> {
@@ -478,49 +409,15 @@ impl Loop {
         commands.into_iter().map(|command| Input::Command(Command::Swarm(command))).collect()
     }
 
-    fn push(&self, conn: ConnId, job: Job) {
-        if let Some(outbox) = self.conns.get(&conn) {
-            outbox.push(job);
+    /// Tells the node what is in the inbox, without making anybody wait.
+    fn look_into_inbox(&self) {
+        if let Some(inbox) = self.inbox.clone() {
+            let reports = self.reports.clone();
+            let tell = move |held| {
+                // It may have ended.
+                let _ = reports.blocking_send(Report::Input(Input::Inbox { held }));
+            };
+            tokio::task::spawn_blocking(move || inbox.look(tell));
         }
-    }
-
-    fn file(&self, file: FileRef) -> Result<ServeFrom, StoreError> {
-        match file {
-            FileRef::Shared(index) => {
-                let shared = self.shared.get(&index).ok_or(StoreError::Changed)?;
-                Ok(ServeFrom::Shared(Arc::clone(shared)))
-            }
-            FileRef::Fetch(fetch) => self.downloads.part(fetch).map(ServeFrom::Part),
-            FileRef::Swarm(file) => self.swarm.reader(file),
-        }
-    }
-
-    fn answer(&mut self, answer: Answer) {
-        match &answer {
-            Answer::Failed { fetch, why } => match why {
-                // The node remembers these: the same command resumes them.
-                FetchFailure::NoSource => self.downloads.rest_without(*fetch),
-                FetchFailure::Disk => self.downloads.rest(*fetch),
-                FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
-                    self.changes.extend(self.downloads.forget(*fetch));
-                }
-            },
-            Answer::Refused { at, status, reason } => {
-                let reason = Shown(reason);
-                tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
-            }
-            Answer::Stopped => self.stopped = true,
-            Answer::Moved { fetch, from, to } => {
-                let (fetch, from, to) = (*fetch, from.clone(), to.clone());
-                let reports = self.reports.clone();
-                tokio::spawn(async move {
-                    let to = locate::moved(&from, &to).await;
-                    let moved = Input::Command(Command::Moved { fetch, from, to });
-                    let _ = reports.send(Report::Input(moved)).await; // It may have ended.
-                });
-            }
-            _ => {}
-        }
-        let _ = self.outside.answers.send(answer); // There may be no subscriber.
     }
 }

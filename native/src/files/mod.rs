@@ -1,6 +1,7 @@
 //! Files that are read and written in parts: downloads, files we are the source
 //! of, and the digests of their pieces.
 
+mod names;
 mod part;
 mod pieces;
 mod source;
@@ -10,6 +11,7 @@ use std::io;
 use rustix::io::Errno;
 use servent_core::node::StoreError;
 
+pub(crate) use self::names::{number, rename_new};
 pub(crate) use self::part::PartFile;
 pub(crate) use self::pieces::hash_span;
 pub use self::pieces::{CHUNK, Hashed, hash_file};

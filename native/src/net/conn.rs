@@ -13,6 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::stream::Stream;
 use super::websocket::{Entry, Origins, Said};
 use super::{Job, Outbox, Report, Reports};
+use crate::inbox::Fresh;
 
 /// Bytes per read while message heads are expected.
 const READ: usize = 16 * 1024;
@@ -46,6 +47,8 @@ pub(super) struct Conn {
     behind: bool,
     /// The connection may still become a WebSocket, for a page of these origins.
     entry: Option<(Entry, Arc<Origins>)>,
+    /// A file for the inbox that has no name yet.
+    pub(super) arriving: Option<Box<Fresh>>,
 }
 
 /// Moves bytes until the connection ends, then reports that. `permit` is the
@@ -63,7 +66,8 @@ pub(crate) async fn run(
     }
     let entry = origins.map(|origins| (Entry::default(), origins));
     let (discard, unread, behind) = (false, false, false);
-    let mut conn = Conn { id, stream, outbox, reports, discard, unread, behind, entry };
+    let mut conn =
+        Conn { id, stream, outbox, reports, discard, unread, behind, entry, arriving: None };
     let End = conn.work().await;
     if conn.stream.is_refused() {
         let End = Box::pin(conn.goodbye()).await;
@@ -87,6 +91,10 @@ impl Conn {
                 Some(Job::Store { part, start, body, early, pace }) => {
                     Box::pin(self.store((part, pace), (start, body), early)).await
                 }
+                Some(Job::Arrive { inbox, body, early }) => {
+                    Box::pin(self.arrive(inbox, body, early)).await
+                }
+                Some(Job::Keep { name }) => Box::pin(self.keep(name)).await,
                 Some(Job::Refuse(why)) => self.disk_failed(why).await,
                 Some(Job::Close) => Err(Box::pin(self.goodbye()).await),
                 None => self.idle().await,

@@ -3,6 +3,7 @@
 //! node wants done comes back through the connection's [`Outbox`].
 
 mod alarm;
+mod arrive;
 pub(crate) mod caches;
 mod conn;
 mod cork;

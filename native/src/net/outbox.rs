@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::pace::{Pace, Paces};
 use super::receive::Body;
 use crate::files::{PartFile, SourceFile};
+use crate::inbox::Inbox;
 use crate::library::Shared;
 
 /// Limit of jobs queued on one connection. The node answers at most
@@ -28,6 +29,10 @@ pub(crate) enum Job {
     Serve { file: ServeFrom, start: u64, end: u64, pace: Paces },
     /// Write the received body to a download.
     Store { part: Arc<PartFile>, start: u64, body: Body, early: Vec<u8>, pace: Option<Arc<Pace>> },
+    /// Receive a file for the inbox.
+    Arrive { inbox: Arc<Inbox>, body: Body, early: Vec<u8> },
+    /// Give the file that was received for the inbox a name.
+    Keep { name: String },
     /// Report that a job cannot be done: its file is missing.
     Refuse(servent_core::node::StoreError),
     /// Close once all earlier jobs are done.

@@ -35,6 +35,8 @@ enum Read {
     End,
     /// The connection broke.
     Broken,
+    /// The node wants no more of it, and closes the connection.
+    Unwanted,
 }
 
 /// Bytes to write, and whether the body ends with them.
@@ -127,6 +129,10 @@ impl Conn {
                 return if read == Read::More { Ok(()) } else { Err(End) };
             }
             read = self.gather(&mut buffer, body.room(at - start, step), at > reported).await?;
+            if read == Read::Unwanted {
+                self.discard = true;
+                return Ok(());
+            }
         }
     }
 
@@ -134,6 +140,9 @@ impl Conn {
     /// nothing when a job arrived, and early when there is progress to report.
     async fn gather(&self, buffer: &mut Vec<u8>, room: usize, soon: bool) -> Result<Read, End> {
         buffer.clear();
+        if self.outbox.is_closing() {
+            return Ok(Read::Unwanted);
+        }
         tokio::select! {
             biased;
             () = self.outbox.changed() => {

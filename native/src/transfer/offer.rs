@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::fs::File;
 
 use super::message::NAME;
-use crate::driver::downloads::number;
+use crate::files::number;
 
 /// The most files and folders in one transfer.
 pub(super) const ENTRIES: usize = 50_000;

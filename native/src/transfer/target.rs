@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::driver::downloads::{number, rename_new};
+use crate::files::{number, rename_new};
 
 /// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;

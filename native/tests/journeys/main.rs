@@ -20,3 +20,4 @@ mod several_downloads;
 mod slow_reader;
 mod soak;
 mod swarm_source;
+mod uploads;

@@ -120,12 +120,14 @@ impl<N: Guest> World<Queue<N>> {
                 self.give(host, Input::Hashed { fetch, start, tth: None }, None);
             }
             Output::Answer(answer) => self.answered(host, answer),
-            // Nodes of this world are in no swarm, require no password, and
-            // know the length of their files.
+            // Nodes of this world are in no swarm, require no password, have no
+            // inbox, and know the length of their files.
             Output::Store { .. }
             | Output::StoreBody { .. }
             | Output::Swarm(_)
-            | Output::Judge { .. } => {}
+            | Output::Judge { .. }
+            | Output::Incoming { .. }
+            | Output::Keep { .. } => {}
             Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
             Output::Datagrams { to, segment, data } => self.fly(host, to, (segment, data), cause),
             Output::Deliver { from, messages, .. } => self.read(host, from, messages),

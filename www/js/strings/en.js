@@ -392,6 +392,8 @@ const EVENTS = {
   'conn.limit': (a) => `${a.node} meets a limit: ${String(a.limit).replaceAll('_', ' ')}.`,
   'conn.closing': (a) => `${a.node} hangs up: ${a.why}.`,
   'conn.closed': (a) => `A connection of ${a.node} is closed.`,
+  'conn.incoming': (a) => `${a.node} is given ${a.name}${a.size === null || a.size === undefined ? '' : `, ${bytes(a.size)}`}.`,
+  'conn.kept': (a) => `${a.node} has ${a.name} in its inbox now.`,
   'conn.misuse': (a) => `${a.node} was given what its host must not give: ${String(typeof a.fault === 'string' ? a.fault : Object.keys(a.fault)[0]).replaceAll('_', ' ')}.`,
   'conn.stopped': (a) => `${a.node} has stopped.`,
 

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
 //! | `request` | one request: what it asks for, what the queue says to it |
+//! | `form` | the form on the page for them |
+//! | `give` | uploads of visitors into the inbox |
 //! | `guard` | a password, where one is wanted |
 //! | `archive` | a folder as one file |
 //! | `conditions` | only if the file is another, only if it is still the same |
@@ -17,6 +19,8 @@
 mod archive;
 mod browse;
 mod conditions;
+mod form;
+mod give;
 mod guard;
 mod list;
 mod page;
@@ -30,6 +34,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use core::net::SocketAddr;
 
+use self::give::Inbox;
 use self::guard::Guard;
 pub(super) use self::push::{Passed, PushWish};
 use self::reply::Reply;
@@ -60,6 +65,7 @@ pub(super) struct Http {
     guard: Guard,
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
+    inbox: Inbox,
 }
 
 impl Http {
@@ -70,6 +76,7 @@ impl Http {
             files: Catalog::default(),
             held: BTreeMap::new(),
             guard: Guard::default(),
+            inbox: Inbox::default(),
             mute: false,
         }
     }
@@ -243,7 +250,9 @@ impl Http {
             | Phase::Serving { .. }
             | Phase::Held
             | Phase::Sending(_)
-            | Phase::Listing(_) => {
+            | Phase::Listing(_)
+            | Phase::Receiving => {
+                self.inbox.forget(conn);
                 self.held.remove(&conn);
                 self.guard.left(conn);
                 self.queue(cx, server::Input::Gone { conn });

@@ -8,6 +8,7 @@ use core::fmt::Write as _;
 
 use super::archive;
 use super::conditions::date_of;
+use super::form::{self, Give};
 use crate::node::FileInfo;
 use crate::node::catalog::{Catalog, Listed};
 use crate::text::Size;
@@ -72,6 +73,8 @@ pub(super) struct Visitor<'a> {
     pub(super) length: u32,
     /// Slots nobody uses.
     pub(super) free: u32,
+    /// What the visitor may upload, on the page that says so.
+    pub(super) give: Option<Give>,
 }
 
 impl Wanted {
@@ -93,6 +96,11 @@ impl Wanted {
             }
         }
         wanted
+    }
+
+    /// True for the first level of everything that is shared.
+    pub(super) const fn is_top(&self) -> bool {
+        self.folder.is_empty() && self.words.is_empty()
     }
 
     /// The query of the first page, sorted in this way.
@@ -188,6 +196,9 @@ pub(super) fn page(
         html.push_str(archive::LINK);
     }
     html.push_str("</form>");
+    if let Some(give) = visitor.give.filter(|_| wanted.is_top()) {
+        form::form(&mut html, give);
+    }
     line(&mut html, visitor);
     heads(&mut html, wanted);
     let Part { rows, more } = part(catalog, wanted, limit);

@@ -22,7 +22,8 @@ fn catalog(names: &[&str]) -> Catalog {
 }
 
 fn at(c: &Catalog, folder: &str, query: &str, limit: usize) -> String {
-    let visitor = Visitor { host: Some("10.0.0.7:6346"), places: Vec::new(), length: 3, free: 0 };
+    let visitor =
+        Visitor { host: Some("10.0.0.7:6346"), places: Vec::new(), length: 3, free: 0, give: None };
     page(c, &Wanted::parse(folder, query), limit, &visitor)
 }
 
@@ -106,7 +107,7 @@ fn a_hash_is_a_magnet_link_and_names_us() {
 fn the_visitor_is_told_its_place() {
     let c = catalog(&[]);
     let says = |places: &[u32], free| {
-        let visitor = Visitor { host: None, places: places.to_vec(), length: 12, free };
+        let visitor = Visitor { host: None, places: places.to_vec(), length: 12, free, give: None };
         page(&c, &Wanted::default(), 9, &visitor)
     };
     assert!(says(&[], 1).contains("An upload slot is free."));

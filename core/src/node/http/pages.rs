@@ -22,6 +22,21 @@ pub(super) fn is_of_another_page(headers: &Headers) -> bool {
     elsewhere && !link
 }
 
+/// True when a page caused this request that is not one of ours. For requests
+/// that change something not even a link counts.
+pub(super) fn is_of_another_origin(headers: &Headers) -> bool {
+    let site = headers.get("Sec-Fetch-Site").map(str::trim_ascii);
+    if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        return true;
+    }
+    let origin = |origin: &str| {
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let ours = headers.get("Host").map(str::trim_ascii);
+        !matches!((host, ours), (Some(host), Some(ours)) if host.eq_ignore_ascii_case(ours))
+    };
+    headers.all("Origin").map(str::trim_ascii).any(origin)
+}
+
 /// True when a browser near us addresses us by a host name that anybody may
 /// own: not an IP address, not one of `hosts`, and of more than one label.
 /// Names for home networks have one label, or a suffix that no Internet name
@@ -82,6 +97,32 @@ mod tests {
             assert!(!of_a_page(&format!("Sec-Fetch-Site: {site}\r\n")));
         }
         assert!(!of_a_page(""));
+    }
+
+    #[test]
+    fn only_our_own_page_may_change_something() {
+        let other = |lines: &str| {
+            is_of_another_origin(&head(&format!("Host: nas:6346\r\n{lines}")).headers)
+        };
+        for ours in [
+            "",
+            "Sec-Fetch-Site: same-origin\r\nOrigin: http://nas:6346\r\n",
+            "Origin: https://NAS:6346\r\n",
+        ] {
+            assert!(!other(ours), "{ours}");
+        }
+        let link = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-User: ?1\r\n";
+        for theirs in [
+            "Sec-Fetch-Site: cross-site\r\n",
+            &format!("Sec-Fetch-Site: cross-site\r\n{link}"),
+            "Sec-Fetch-Site: same-site\r\n",
+            "Origin: http://evil.example\r\n",
+            "Origin: null\r\n",
+            "Origin: http://nas\r\n",
+            "Origin: http://nas:6346\r\nOrigin: http://evil.example\r\n",
+        ] {
+            assert!(other(theirs), "{theirs}");
+        }
     }
 
     #[test]

@@ -4,12 +4,14 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use data_encoding::BASE64;
 
 use super::archive;
 use super::browse::PACKETS;
 use super::conditions::{Validators, date_of};
+use super::form::SCRIPT_HASH;
 use super::list;
 use super::request::Asked;
 use crate::id::Guid;
@@ -189,10 +191,14 @@ impl<'a> Writer<'a> {
         Reply { why, ..whole(200, (0, 0), head.finish(), form) }
     }
 
-    /// The listing for browsers.
-    pub(super) fn page(self, html: String, form: Form) -> Reply {
+    /// The listing for browsers; `gives` when it has the form for uploads.
+    pub(super) fn page(self, html: String, gives: bool, form: Form) -> Reply {
         let mut head = self.head(200, "OK");
-        head.header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+        let mut policy = String::from("default-src 'none'; style-src 'unsafe-inline'");
+        if gives {
+            let _ = write!(policy, "; connect-src 'self'; script-src 'sha256-{SCRIPT_HASH}'");
+        }
+        head.header("Content-Security-Policy", policy)
             .header("X-Content-Type-Options", "nosniff")
             .header("Vary", "Accept");
         text_reply(200, head, ("text/html; charset=utf-8", html), form)
@@ -235,11 +241,13 @@ impl<'a> Writer<'a> {
         text_reply(401, head, ("text/plain", text), Form::CLOSE)
     }
 
-    /// Only `GET` and `HEAD` are served here.
-    pub(super) fn not_allowed(self) -> Reply {
+    /// Only `GET` and `HEAD` are served here, and `PUT` where visitors may
+    /// upload.
+    pub(super) fn not_allowed(self, uploads: bool) -> Reply {
         let mut head = self.head(405, "Method Not Allowed");
-        head.header("Allow", "GET, HEAD");
-        let text = String::from("Only GET and HEAD.\n");
+        head.header("Allow", if uploads { "GET, HEAD, PUT" } else { "GET, HEAD" });
+        let text = if uploads { "Only GET, HEAD and PUT.\n" } else { "Only GET and HEAD.\n" };
+        let text = String::from(text);
         text_reply(405, head, ("text/plain", text), Form::CLOSE)
     }
 

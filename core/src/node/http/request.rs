@@ -96,7 +96,9 @@ impl Http {
             _ if !called && !head.names_one_host() => {
                 writer.short((400, "Bad Request"), Form::CLOSE)
             }
-            _ if matches!(head.method, Method::Other(_)) => writer.not_allowed(),
+            _ if matches!(head.method, Method::Other(_)) => {
+                writer.not_allowed(self.takes_uploads())
+            }
             // The body would be read as the next request.
             _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),
             (Target::Root { .. }, _) if browse::is_wanted(&head.headers) => {
@@ -198,10 +200,12 @@ impl Http {
                 places: peer.map(|peer| self.queue.places_of(peer)).unwrap_or_default(),
                 length: self.queue.length(),
                 free: self.queue.free(),
+                give: self.may_give(&cx.config.inbox),
             };
             let most = cx.config.limits.index_page as usize;
             let wanted = Wanted::parse(&path, &query);
-            return writer.page(page::page(&self.files, &wanted, most, &visitor), form);
+            let gives = visitor.give.is_some() && wanted.is_top();
+            return writer.page(page::page(&self.files, &wanted, most, &visitor), gives, form);
         }
         if !is_folder && self.files.has_folder(&alloc::format!("{path}/")) {
             let to = Target::Path { path: alloc::format!("{path}/"), query };

@@ -30,7 +30,7 @@ impl Http {
     ) -> Option<PushWish> {
         let most = cx.config.limits.pipeline;
         let state = cx.io.open(conn)?;
-        if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_)) {
+        if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_) | Phase::Receiving) {
             // A request received during a transfer waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
@@ -90,6 +90,9 @@ impl Http {
                     state.phase = Phase::Serving { place_until: Instant::ZERO };
                 }
                 return match self.pass(cx, conn, &head, bytes.len()) {
+                    Passage::Open if self.is_upload(&head) => {
+                        Some((used + self.upload(cx, conn, &head, &bytes[used..]), None))
+                    }
                     Passage::Open => Some((used, self.request(cx, conn, &head, parts))),
                     Passage::Closed => Some((used, None)),
                     Passage::Waits => None,
@@ -148,6 +151,7 @@ impl Http {
         let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
+            Timer::Rate if self.receives(conn) => self.judge_visitor(cx, conn, due),
             Timer::Rate => self.judge_reader(cx, conn, due),
             Timer::List => self.list_on(cx, conn),
             Timer::Head => {

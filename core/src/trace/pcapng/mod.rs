@@ -163,7 +163,9 @@ impl Exporter {
                     flow.served = 0;
                 }
             }
-            Output::Store { conn, early, .. } | Output::StoreBody { conn, early, .. } => {
+            Output::Store { conn, early, .. }
+            | Output::StoreBody { conn, early, .. }
+            | Output::Incoming { conn, early, .. } => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
                     // Those were written along with the head.
                     flow.stored = early.len() as u64;

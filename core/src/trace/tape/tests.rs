@@ -9,7 +9,7 @@ use super::*;
 use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
 use crate::node::swarm::{self, SwarmFile};
-use crate::node::{Command, FileInfo, HostRow, Message, Restored};
+use crate::node::{Command, FileInfo, Held, HostRow, Message, Restored};
 use crate::queue::{Dialect, Row, RowState};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
@@ -200,7 +200,9 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Hashed { .. } => Input::Judged { conn, good: true },
         Input::Judged { .. } => Input::StoreAway,
         Input::StoreAway => Input::StoreBack,
-        Input::StoreBack => Input::Shared(file()),
+        Input::StoreBack => Input::Inbox { held: Some(Held { files: 3, bytes: LARGE }) },
+        Input::Inbox { .. } => Input::Kept { conn, name: "a \"name\"\n".into() },
+        Input::Kept { .. } => Input::Shared(file()),
         Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
         Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
         Input::Datagrams { .. } => Input::Command(Command::Get(get())),

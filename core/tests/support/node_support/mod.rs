@@ -58,6 +58,10 @@ pub(crate) struct Host {
     /// Bodies stay here instead of leaving.
     pub(crate) stalled: bool,
     storing: BTreeMap<ConnId, Storing>,
+    /// What visitors uploaded.
+    pub(crate) inbox: BTreeMap<String, Vec<u8>>,
+    /// What is arriving for it, and how long it will be.
+    arriving: BTreeMap<ConnId, (Vec<u8>, Option<u64>)>,
     next: u64,
 }
 
@@ -94,6 +98,8 @@ impl Host {
             ops: Vec::new(),
             stalled: false,
             storing: BTreeMap::new(),
+            inbox: BTreeMap::new(),
+            arriving: BTreeMap::new(),
             next: 0,
         }
     }
@@ -159,6 +165,7 @@ impl Host {
                 }
                 Output::Close { conn, .. } => {
                     assert!(self.hung_up.insert(conn), "closed twice");
+                    self.arriving.remove(&conn);
                     inputs.push_back(Input::Closed { conn });
                 }
                 Output::Serve { conn, file, start, end } => {
@@ -191,6 +198,17 @@ impl Host {
                     let tth = hasher.finish().map(|tree| tree.root());
                     inputs.push_back(Input::Hashed { fetch, start, tth });
                 }
+                Output::Incoming { conn, size, early, .. } => {
+                    self.arriving.insert(conn, (early, size));
+                    inputs.extend(self.arrived(conn));
+                }
+                Output::Keep { conn, name } => {
+                    let (bytes, _) = self.arriving.remove(&conn).unwrap_or_default();
+                    let taken = self.inbox.contains_key(&name);
+                    let name = if taken { format!("{name} (2)") } else { name };
+                    self.inbox.insert(name.clone(), bytes);
+                    inputs.push_back(Input::Kept { conn, name });
+                }
                 Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
                 Output::StoreBody { .. } => unreachable!("its peers say how long a file is"),
                 Output::Complete { .. }
@@ -206,6 +224,12 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// How much of a file for the inbox is there, if its length is known.
+    fn arrived(&self, conn: ConnId) -> Option<Input> {
+        let (bytes, size) = self.arriving.get(&conn)?;
+        size.map(|_| Input::Stored { conn, bytes: bytes.len() as u64 })
     }
 
     /// Our SHA-1 is the number of the file that has this content.
@@ -236,6 +260,12 @@ impl Host {
             let input = self.store(conn, &data[..ours]);
             self.input(input);
             data = &data[ours..];
+        }
+        if let Some((file, Some(size))) = self.arriving.get_mut(&conn) {
+            let ours = data.len().min(*size as usize - file.len());
+            file.extend_from_slice(&data[..ours]);
+            data = &data[ours..];
+            self.arrived(conn).into_iter().for_each(|input| self.input(input));
         }
         if !data.is_empty() {
             self.input(Input::Bytes { conn, data: data.to_vec() });

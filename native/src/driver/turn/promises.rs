@@ -52,6 +52,8 @@ fn conn_of(output: &Output) -> Option<ConnId> {
         | Output::Serve { conn, .. }
         | Output::Store { conn, .. }
         | Output::StoreBody { conn, .. }
+        | Output::Incoming { conn, .. }
+        | Output::Keep { conn, .. }
         | Output::Judge { conn, .. } => Some(*conn),
         _ => None,
     }

@@ -78,6 +78,8 @@ const EVENTS = {
   'conn.limit': (a) => `${a.node} stößt an eine Grenze: „${String(a.limit).replaceAll('_', ' ')}“.`,
   'conn.closing': (a) => `${a.node} legt auf: ${hungUp(a.why)}.`,
   'conn.closed': (a) => `Eine Verbindung von ${a.node} ist geschlossen.`,
+  'conn.incoming': (a) => `${a.node} bekommt ${a.name}${a.size === null || a.size === undefined ? '' : `, ${bytes(a.size)}`}.`,
+  'conn.kept': (a) => `${a.node} hat ${a.name} jetzt im Eingang.`,
   'conn.misuse': (a) => `${a.node} bekam etwas, das ein Host nicht geben darf: ${String(typeof a.fault === 'string' ? a.fault : Object.keys(a.fault)[0]).replaceAll('_', ' ')}.`,
   'conn.stopped': (a) => `${a.node} hat aufgehört.`,
 

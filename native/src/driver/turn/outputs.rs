@@ -1,0 +1,152 @@
+//! Carrying out what the node asks for.
+
+use std::sync::Arc;
+
+use servent_core::fetch::FetchFailure;
+use servent_core::id::ConnId;
+use servent_core::node::{Answer, Command, FileRef, Input, Output, StoreError};
+use servent_core::text::Shown;
+use servent_core::wire::http::Chunks;
+
+use super::super::{hashing, locate, password};
+use super::Loop;
+use crate::files::PartFile;
+use crate::net::{Body, Job, Outbox, Report, ServeFrom, dial};
+
+impl Loop {
+    pub(super) fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Dial { conn, to } => {
+                let outbox = Arc::new(Outbox::default());
+                self.conns.insert(conn, Arc::clone(&outbox));
+                self.people.came(conn, to.ip());
+                let room = (Arc::clone(&self.room), Arc::clone(&self.outside.trust));
+                tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
+            }
+            Output::Write { conn, data } => self.push(conn, Job::Write(data)),
+            Output::Close { conn, flush: true } => self.push(conn, Job::Close),
+            Output::Close { conn, flush: false } => {
+                if let Some(outbox) = self.conns.get(&conn) {
+                    outbox.cut();
+                }
+            }
+            Output::Serve { conn, file, start, end } => {
+                let job = match self.file(file) {
+                    Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
+                    Err(why) => Job::Refuse(why),
+                };
+                self.push(conn, job);
+            }
+            Output::Store { conn, file, start, end, early } => {
+                let part = match file {
+                    FileRef::Shared(_) => Err(StoreError::Denied),
+                    FileRef::Fetch(fetch) => self.downloads.part(fetch),
+                    FileRef::Swarm(file) => self.swarm.part(file),
+                };
+                self.store(conn, part, (start, Body::Sized(end - start)), early);
+            }
+            Output::StoreBody { conn, fetch, chunked, most, early } => {
+                let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
+                self.store(conn, self.downloads.part(fetch), (0, body), early);
+            }
+            Output::Allocate { fetch, name, size } => {
+                self.changes.extend(self.downloads.allocate(fetch, &name, size));
+            }
+            Output::Verify { fetch } => {
+                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
+            }
+            Output::Hash { fetch, start, end } => {
+                let part = self.downloads.part(fetch);
+                hashing::piece(fetch, (start, end), part, self.reports.clone());
+            }
+            Output::Judge { conn, words } => {
+                // What follows its head waits in the socket.
+                let before = self.taken.len();
+                self.taken.retain(|taken| *taken != conn);
+                if self.taken.len() < before {
+                    self.judging.insert(conn);
+                }
+                password::judge(self.password.clone(), conn, words, self.reports.clone());
+            }
+            Output::Incoming { conn, size, most, early } => {
+                let body = size.map_or_else(|| Body::Chunks(Chunks::new(most)), Body::Sized);
+                let job = match self.inbox.clone() {
+                    Some(inbox) => Job::Arrive { inbox, body, early },
+                    None => Job::Refuse(StoreError::Denied),
+                };
+                self.push(conn, job);
+            }
+            Output::Keep { conn, name } => self.push(conn, Job::Keep { name }),
+            Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
+            Output::Answer(answer) => self.answer(answer),
+            Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
+            Output::Persist(_)
+            | Output::Datagrams { .. }
+            | Output::Deliver { .. }
+            | Output::Refused { .. }
+            | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
+        }
+    }
+
+    /// Writes the body received on a connection to a download.
+    fn store(
+        &self,
+        conn: ConnId,
+        part: Result<Arc<PartFile>, StoreError>,
+        (start, body): (u64, Body),
+        early: Vec<u8>,
+    ) {
+        let pace = self.down.clone().map(|rate| rate.0);
+        let job = match part {
+            Ok(part) => Job::Store { part, start, body, early, pace },
+            Err(why) => Job::Refuse(why),
+        };
+        self.push(conn, job);
+    }
+
+    fn push(&self, conn: ConnId, job: Job) {
+        if let Some(outbox) = self.conns.get(&conn) {
+            outbox.push(job);
+        }
+    }
+
+    fn file(&self, file: FileRef) -> Result<ServeFrom, StoreError> {
+        match file {
+            FileRef::Shared(index) => {
+                let shared = self.shared.get(&index).ok_or(StoreError::Changed)?;
+                Ok(ServeFrom::Shared(Arc::clone(shared)))
+            }
+            FileRef::Fetch(fetch) => self.downloads.part(fetch).map(ServeFrom::Part),
+            FileRef::Swarm(file) => self.swarm.reader(file),
+        }
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        match &answer {
+            Answer::Failed { fetch, why } => match why {
+                // The node remembers these: the same command resumes them.
+                FetchFailure::NoSource => self.downloads.rest_without(*fetch),
+                FetchFailure::Disk => self.downloads.rest(*fetch),
+                FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
+                    self.changes.extend(self.downloads.forget(*fetch));
+                }
+            },
+            Answer::Refused { at, status, reason } => {
+                let reason = Shown(reason);
+                tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
+            }
+            Answer::Stopped => self.stopped = true,
+            Answer::Moved { fetch, from, to } => {
+                let (fetch, from, to) = (*fetch, from.clone(), to.clone());
+                let reports = self.reports.clone();
+                tokio::spawn(async move {
+                    let to = locate::moved(&from, &to).await;
+                    let moved = Input::Command(Command::Moved { fetch, from, to });
+                    let _ = reports.send(Report::Input(moved)).await; // It may have ended.
+                });
+            }
+            _ => {}
+        }
+        let _ = self.outside.answers.send(answer); // There may be no subscriber.
+    }
+}

@@ -1,0 +1,262 @@
+//! The folder for files that visitors upload. A file has no name there until it
+//! is complete, so nothing is left of one that is not, even after `kill -9`; and
+//! nothing in the folder is ever replaced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, CWD, OFlags};
+use servent_core::node::{Held, StoreError};
+
+use crate::files::{PartFile, number, rename_new, store_error};
+use crate::store::Durability;
+
+/// How many names are tried for one file.
+const NAMES: u32 = 10_000;
+/// Names of unfinished files where the system has no files without a name.
+const UNFINISHED: (&str, &str) = (".servent-", ".part");
+
+/// The folder.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    dir: PathBuf,
+    durability: Durability,
+    /// When the folder had last been changed when it was counted; `None`: it has
+    /// to be counted again. Files get their names and are counted under this
+    /// lock, so that the node hears of both in the order they happened.
+    counted: Mutex<Option<(i64, i64)>>,
+}
+
+/// A file that is arriving. Unless it is kept, nothing is left of it.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    inbox: Arc<Inbox>,
+    part: Arc<PartFile>,
+    descriptor: File,
+    /// Its path, where it needs one.
+    path: Option<PathBuf>,
+}
+
+impl Inbox {
+    /// Opens the folder, which is created if missing, and removes what a crash
+    /// has left unfinished. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be created, read or written.
+    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Self, Held)> {
+        fs::create_dir_all(dir)?;
+        let dir = fs::canonicalize(dir)?;
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1) {
+                discard(&entry.path());
+            }
+        }
+        let inbox = Self { dir, durability, counted: Mutex::new(None) };
+        // A folder that cannot be written is better said now than at the first
+        // upload.
+        drop(Fresh::new(Arc::new(Self {
+            dir: inbox.dir.clone(),
+            durability,
+            counted: Mutex::new(None),
+        }))?);
+        let held = inbox.count()?;
+        Ok((inbox, held))
+    }
+
+    fn count(&self) -> io::Result<Held> {
+        let mut held = Held::default();
+        for entry in fs::read_dir(&self.dir)? {
+            if let Ok(about) = entry?.metadata()
+                && about.is_file()
+            {
+                held.files = held.files.saturating_add(1);
+                held.bytes = held.bytes.saturating_add(about.len());
+            }
+        }
+        Ok(held)
+    }
+
+    /// Passes on what is in the folder if it was changed, for example because its
+    /// owner took files away; `None` if it cannot be read. Blocks.
+    pub(crate) fn look(&self, tell: impl FnOnce(Option<Held>)) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = fs::metadata(&self.dir).map(|about| (about.mtime(), about.mtime_nsec()));
+        let changed = changed.ok();
+        if changed.is_some() && *counted == changed {
+            return;
+        }
+        *counted = changed;
+        let held = self.count();
+        if let Err(why) = &held {
+            tracing::warn!(%why, folder = %self.dir.display(), "the inbox cannot be read");
+        }
+        tell(held.ok());
+    }
+
+    /// Begins a file. Blocks.
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Fresh, StoreError> {
+        Fresh::new(Arc::clone(self)).map_err(|why| store_error(&why))
+    }
+}
+
+impl Fresh {
+    fn new(inbox: Arc<Inbox>) -> io::Result<Self> {
+        let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
+        let opened = OpenOptions::new().write(true).custom_flags(nameless).open(&inbox.dir);
+        match opened {
+            Ok(file) => Self::of(inbox, file, None),
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(why),
+            Err(_) => Self::named(inbox),
+        }
+    }
+
+    /// A file with a hidden name, for file systems that have none without.
+    fn named(inbox: Arc<Inbox>) -> io::Result<Self> {
+        let process = std::process::id();
+        for n in 0..NAMES {
+            let path = inbox.dir.join(format!("{}{process}-{n}{}", UNFINISHED.0, UNFINISHED.1));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    file.try_lock().map_err(io::Error::from)?;
+                    return Self::of(inbox, file, Some(path));
+                }
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn of(inbox: Arc<Inbox>, file: File, path: Option<PathBuf>) -> io::Result<Self> {
+        let descriptor = file.try_clone()?;
+        let part = Arc::new(PartFile::new(file, inbox.durability));
+        Ok(Self { inbox, part, descriptor, path })
+    }
+
+    /// Where its bytes go.
+    pub(crate) fn part(&self) -> Arc<PartFile> {
+        Arc::clone(&self.part)
+    }
+
+    /// Gives it this name, or a numbered one if that is taken. Returns the name
+    /// it got. Blocks.
+    pub(crate) fn keep(mut self, name: &str) -> Result<String, StoreError> {
+        self.name(name).map_err(|why| store_error(&why))
+    }
+
+    fn name(&mut self, wish: &str) -> io::Result<String> {
+        // The node checks names too; this is the last door before the disk.
+        if Path::new(wish).file_name().is_none_or(|name| name != wish) || wish.starts_with('.') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut counted = self.inbox.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        *counted = None;
+        for n in 1..=NAMES {
+            let name = if n == 1 { wish.to_owned() } else { number(wish, n) };
+            let to = self.inbox.dir.join(&name);
+            match self.link(&to) {
+                Ok(()) => {
+                    self.path = None;
+                    if self.inbox.durability == Durability::Power {
+                        File::open(&self.inbox.dir)?.sync_all()?;
+                    }
+                    // Who watches the folder looks at a file when it is closed
+                    // after writing.
+                    drop(OpenOptions::new().write(true).open(&to));
+                    return Ok(name);
+                }
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn link(&self, to: &Path) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            return rename_new(path, to);
+        }
+        let open = format!("/proc/self/fd/{}", self.descriptor.as_raw_fd());
+        Ok(rustix::fs::linkat(CWD, open, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            let _ = fs::remove_file(path); // The next start tries again.
+        }
+    }
+}
+
+/// Removes an unfinished file that no process is writing to.
+fn discard(path: &Path) {
+    let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let opened = OpenOptions::new().write(true).custom_flags(nofollow).open(path);
+    if opened.is_ok_and(|file| file.try_lock().is_ok()) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> = fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| name(entry).to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all_and_replaces_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let (inbox, held) = Inbox::open(dir, Durability::Process).unwrap();
+        assert_eq!(held, Held::default());
+        let inbox = Arc::new(inbox);
+        for fresh in [Fresh::new, Fresh::named] {
+            let before = fs::read_dir(dir).unwrap().count();
+            let one = fresh(Arc::clone(&inbox)).unwrap();
+            one.part().write_at(b"half", 0).unwrap();
+            drop(one);
+            assert_eq!(fs::read_dir(dir).unwrap().count(), before);
+            let one = fresh(Arc::clone(&inbox)).unwrap();
+            one.part().write_at(b"whole", 0).unwrap();
+            let name = one.keep("song.ogg").unwrap();
+            assert_eq!(fs::read(dir.join(name)).unwrap(), b"whole");
+        }
+        std::os::unix::fs::symlink("nowhere", dir.join("link")).unwrap();
+        assert_eq!(inbox.begin().unwrap().keep("link").unwrap(), "link (2)");
+        for bad in ["", ".", "..", "a/b", "/a", "a/", ".hidden"] {
+            assert!(inbox.begin().unwrap().keep(bad).is_err(), "{bad}");
+        }
+        assert_eq!(names(dir), ["link", "link (2)", "song (2).ogg", "song.ogg"]);
+        assert_eq!(inbox.count().unwrap(), Held { files: 3, bytes: 10 });
+    }
+
+    #[test]
+    fn what_a_crash_left_is_removed_and_what_is_arriving_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        fs::write(dir.join(".servent-1-0.part"), "half").unwrap();
+        fs::write(dir.join(".servent-mine"), "whole").unwrap();
+        let (inbox, _) = Inbox::open(dir, Durability::Process).unwrap();
+        let arriving = Fresh::named(Arc::new(inbox)).unwrap();
+        let (_, held) = Inbox::open(dir, Durability::Power).unwrap();
+        assert_eq!((names(dir).len(), held.bytes), (2, 5));
+        drop(arriving);
+        assert_eq!(names(dir), [".servent-mine"]);
+    }
+}
