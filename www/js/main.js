@@ -17,6 +17,7 @@ import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
 import { Live, info } from '#lab/live.js';
+import { keepOffline } from '#lab/offline.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
 import { linkOf, openLink, viewIn } from '#lab/permalink.js';
@@ -54,6 +55,7 @@ class ServentLab extends HTMLElement {
       speak(view.strings, view.id);
       this.#build();
       await this.#begin();
+      keepOffline();
     } catch (why) {
       this.replaceChildren(el('div', { class: 'lab-boot', role: 'alert' }, el('div', {}, el('p', { text: t('app.failed', { why: why instanceof Error ? why.message : String(why) }) }), el('p', { text: t('app.failed.hint') }))));
       throw why;

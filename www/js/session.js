@@ -11,7 +11,7 @@ import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
 import { nearestLoss } from '#lab/search.js';
-import { speak, t, tell, told } from '#lab/strings.js';
+import { speak, storyOf, t, tell } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -98,7 +98,7 @@ export class Session extends EventTarget {
     if (this.mode === 'compare') this.mode = 'single';
     // Seconds of a real run would be over before one has looked.
     if (run.kind === 'trace') this.speed = SPEEDS.findLast((speed) => speed <= (run.end - run.origin) / WATCHED_US && speed <= this.view.speed) ?? SPEEDS[0];
-    this.#show([run], this.scenario?.title ? told(this.scenario) : { title, text: this.scenario?.text ?? '' });
+    this.#show([run], this.scenario?.title ? storyOf(this.scenario) : { title, text: this.scenario?.text ?? '' });
     return run;
   }
 
@@ -116,7 +116,7 @@ export class Session extends EventTarget {
     this.scenario = whole;
     this.preset = how.preset ?? null;
     // Whoever changed a story has given it another name, or none.
-    const { title, text } = scenario.title ? told(scenario) : { title: t('scenario.changed'), text: scenario.text };
+    const { title, text } = scenario.title ? storyOf(scenario) : { title: t('scenario.changed'), text: scenario.text };
     this.#show(runs, { title, text });
     this.#replay(how.faults ?? [], how.branch);
   }

@@ -60,7 +60,7 @@ export function tell(record) {
 }
 
 /** What a story is called and about; in English the core says it. @param {{id: string, title: string, text: string}} story */
-export function told({ id, title, text }) {
+export function storyOf({ id, title, text }) {
   const key = `story.${id}`;
   return known(key) ? { title: t(key), text: t(`${key}.text`) } : { title, text };
 }

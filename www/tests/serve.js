@@ -18,7 +18,8 @@ export function serve({ root = WWW, extra } = {}) {
   const server = createServer(async (req, res) => {
     if (extra?.(req, res)) return;
     const name = decodeURIComponent(new URL(req.url ?? '/', 'http://x').pathname);
-    requests.push(name);
+    // What the worker keeps ahead of time nobody has asked for.
+    if (req.headers['sec-fetch-dest'] !== 'empty') requests.push(name);
     const file = path.join(root, name === '/' ? 'index.html' : name);
     const found = file.startsWith(root) ? await stat(file).catch(() => null) : null;
     if (!found?.isFile()) {
@@ -32,7 +33,7 @@ export function serve({ root = WWW, extra } = {}) {
   return new Promise((resolve) => {
     server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
       const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      resolve({ url: `http://127.0.0.1:${port}/`, requests, close: () => server.close() });
+      resolve({ url: `http://127.0.0.1:${port}/`, requests, close: () => { server.close(); server.closeAllConnections(); } });
     });
   });
 }

@@ -4,6 +4,7 @@ mod browsers;
 mod cmd;
 mod digests;
 mod machine;
+mod offline;
 mod page_tests;
 mod paths;
 mod run;

@@ -1,6 +1,6 @@
 /** The scenario dialog: stories to begin with, and a form for one's own. */
 import { el } from '#lab/dom.js';
-import { t, told } from '#lab/strings.js';
+import { storyOf, t } from '#lab/strings.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { world } from '#lab/panels/fields.js';
 
@@ -13,7 +13,7 @@ export function scenarioDialog(session) {
   const base = /** @type {T.Scenario} */ (session.scenario ?? view.presets()[0]?.scenario);
   if (!base) return;
   const draft = structuredClone(base);
-  const stories = el('div', { class: 'presets' }, ...view.presets().map(({ scenario, ...preset }) => ({ ...preset, ...told(preset) })).map((preset) => el('button', {
+  const stories = el('div', { class: 'presets' }, ...view.presets().map(({ scenario, ...preset }) => ({ ...preset, ...storyOf(preset) })).map((preset) => el('button', {
     class: 'preset', type: 'button', data: { preset: preset.id }, 'aria-pressed': String(preset.id === session.preset),
     on: { click: () => { dialog.close(); session.openPreset(preset.id); session.play(); } },
   }, el('strong', { text: preset.title }), el('span', { text: preset.text }))));

@@ -7,7 +7,7 @@ import { en } from '../../js/strings/en.js';
 import { routing } from '../../js/strings/routing.js';
 import { swarm } from '../../js/strings/swarm.js';
 import { unicast } from '../../js/strings/unicast.js';
-import { speak, speakIn, t, told } from '../../js/strings.js';
+import { speak, speakIn, t, storyOf } from '../../js/strings.js';
 import { inNode } from '../digest.js';
 
 /** @typedef {Record<string, string | ((a: any) => string)>} Sentences */
@@ -62,7 +62,7 @@ test('every story has a title and a text in German', async () => {
   const ids = [];
   for (const view of ['Queue', 'Routing', 'Unicast', 'Swarm']) {
     for (const preset of core[view].presets()) {
-      const { title, text } = told(preset);
+      const { title, text } = storyOf(preset);
       ids.push(preset.id);
       assert.notEqual(title, preset.title, preset.id);
       assert.ok(text.length > 40 && text !== preset.text, preset.id);
@@ -79,5 +79,5 @@ test('numbers have the decimals of the language', () => {
   speakIn(null);
   assert.equal(clock(18_250_000), '18.250 s');
   assert.equal(t('time.play'), 'Play');
-  assert.equal(told({ id: 'ring', title: 'A', text: 'B' }).title, 'A');
+  assert.equal(storyOf({ id: 'ring', title: 'A', text: 'B' }).title, 'A');
 });

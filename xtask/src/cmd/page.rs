@@ -4,11 +4,12 @@ use anyhow::{Context as _, Result};
 
 use crate::paths::files;
 use crate::single::single;
-use crate::{paths, wasm};
+use crate::{offline, paths, wasm};
 
 /// Build the page: the core as WebAssembly with its bindings, and the single file.
 ///
-/// Leaves the bindings in `www/pkg`. Then `www/` can be served as it is, and
+/// Leaves the bindings in `www/pkg`, and beside them the list of files that a
+/// hosted page keeps for times without a network. Then `www/` can be served as it is, and
 /// the program embeds these very files. `dist/servent-lab.html` carries them
 /// all and opens without a server.
 #[derive(clap::Args)]
@@ -25,6 +26,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
 /// When the module does not compile or a file cannot be written.
 pub(crate) fn build() -> Result<String> {
     wasm::build()?;
+    offline::write(&paths::www())?;
     let file = paths::single_file();
     std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
     std::fs::write(&file, single(&paths::www())?)
