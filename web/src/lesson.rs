@@ -18,19 +18,21 @@ pub struct Lesson {
 
 #[wasm_bindgen]
 impl Lesson {
-    /// Every lesson there is, in the order in which they teach best.
+    /// Every lesson there is, in the order in which they teach best, in a
+    /// language: `de`, or English.
     ///
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "LessonView[]")]
-    pub fn all() -> Answer {
-        give(&lesson::all().iter().map(LessonView::from).collect::<Vec<_>>())
+    pub fn all(language: Option<String>) -> Answer {
+        let language = language.unwrap_or_default();
+        give(&lesson::all_in(&language).iter().map(LessonView::from).collect::<Vec<_>>())
     }
 
-    /// A lesson by its id; `undefined` when there is none.
+    /// A lesson by its id, in a language; `undefined` when there is none.
     #[must_use]
-    pub fn find(id: &str) -> Option<Lesson> {
-        lesson::find(id).map(|of| Self { of })
+    pub fn find(id: &str, language: Option<String>) -> Option<Lesson> {
+        lesson::find_in(id, &language.unwrap_or_default()).map(|of| Self { of })
     }
 
     /// A lesson from a file.
@@ -77,6 +79,15 @@ impl Lesson {
     ) -> Answer {
         let reply: Reply = take(reply)?;
         give(&self.of.judge(step as usize, &reply).map_err(refused)?)
+    }
+
+    /// What is right in a step, for whoever corrects answers on paper.
+    ///
+    /// # Errors
+    /// A sentence when nothing is asked there.
+    #[wasm_bindgen(unchecked_return_type = "LessonAnswer")]
+    pub fn answer(&self, step: u32) -> Answer {
+        give(&self.of.answer(step as usize).map_err(refused)?)
     }
 
     /// How what was done to reach a goal does, with many seeds.

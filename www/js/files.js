@@ -96,8 +96,13 @@ export function pick(session, teach) {
   input.click();
 }
 
-/** A trace or a lesson dropped anywhere on the page is opened. @param {Session} session @param {Teach} teach */
-export function acceptDrops(session, teach) {
+/** A trace or a lesson dropped anywhere on the page is opened, or nothing at all. @param {Session} session @param {Teach} teach @param {boolean} [taken] */
+export function acceptDrops(session, teach, taken = true) {
+  if (!taken) {
+    // A browser would show the file in place of the page.
+    for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
+    return;
+  }
   const mark = (/** @type {boolean} */ on) => document.body.classList.toggle('dropping', on);
   addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return;

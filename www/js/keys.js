@@ -1,7 +1,9 @@
 /** The keyboard: one key, one action. Single keys can be switched off in the sheet. */
 import { el } from '#lab/dom.js';
-import { remember } from '#lab/theme.js';
+import { projecting, remember } from '#lab/theme.js';
+import { blacken } from '#lab/panels/black.js';
 import { openDialog } from '#lab/panels/dialog.js';
+import { isLocked } from '#lab/lock.js';
 import { t } from '#lab/strings.js';
 import { VIEWS } from '#lab/views.js';
 
@@ -11,8 +13,11 @@ import { VIEWS } from '#lab/views.js';
 const SHEET = /** @type {[string, string[]][]} */ ([
   ['play', ['Space']], ['step', ['←', '→']], ['stepNode', ['⇧←', '⇧→']], ['speed', ['[', ']']], ['loss', ['.', ',']],
   ['views', VIEWS.map((_, i) => String(i + 1))], ['compare', ['V']], ['events', ['E']],
-  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['lesson', ['PgUp', 'PgDn']], ['link', ['C']], ['sheet', ['?']],
+  ['branch', ['B']], ['parent', ['U']], ['undo', ['Ctrl Z', 'Ctrl ⇧ Z']], ['search', ['/']], ['future', ['H']], ['lesson', ['PgUp', 'PgDn']], ['black', ['B', '.']], ['link', ['C']], ['sheet', ['?']],
 ]);
+
+/** Keys that lead away from what a class looks at. */
+const AWAY = ['e', 'v', '/', 'c'];
 
 /** @typedef {{copyLink: () => void, future: () => void, search: () => void, lesson: (by: number) => void, view: (id: string) => void}} Deeds */
 
@@ -67,12 +72,12 @@ function deedOf(event, session, deeds) {
     ArrowRight: () => session.step(1, event.shiftKey),
     '[': () => session.changeSpeed(-1),
     ']': () => session.changeSpeed(1),
-    '.': () => session.toLoss(1),
+    '.': () => (projecting() ? blacken(session) : session.toLoss(1)),
     ',': () => session.toLoss(-1),
     ...session.view.keys(session),
     e: () => session.setMode(session.mode === 'events' ? 'single' : 'events'),
     v: () => session.setMode(session.mode === 'compare' ? 'single' : 'compare'),
-    b: () => session.nextBranch(),
+    b: () => (projecting() ? blacken(session) : session.nextBranch()),
     u: () => session.parentBranch(),
     h: deeds.future,
     c: deeds.copyLink,
@@ -80,7 +85,8 @@ function deedOf(event, session, deeds) {
     PageUp: () => deeds.lesson(-1),
     PageDown: () => deeds.lesson(1),
   };
-  VIEWS.forEach((view, i) => { all[String(i + 1)] = () => deeds.view(view); });
+  if (isLocked()) for (const key of AWAY) delete all[key];
+  else VIEWS.forEach((view, i) => { all[String(i + 1)] = () => deeds.view(view); });
   return all[event.key.length === 1 ? event.key.toLowerCase() : event.key];
 }
 

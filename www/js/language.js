@@ -31,6 +31,9 @@ export const inLink = () => (chosen ? [`lang=${now}`] : []);
 /** True when a link is in another language than the page. @param {string} fragment */
 export const speaksOtherwise = (fragment) => known(named(fragment)) && named(fragment) !== now;
 
+/** What is spoken. */
+export const language = () => now;
+
 /** The other language: what it is written as, in short. */
 export const otherLanguage = () => (now === 'de' ? 'en' : 'de');
 

@@ -16,11 +16,12 @@ import { listen, sheet } from '#lab/keys.js';
 import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#lab/language.js';
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
+import { isLocked, lockAsWanted } from '#lab/lock.js';
 import { Live, info } from '#lab/live.js';
 import { keepOffline } from '#lab/offline.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
-import { linkOf, openLink, viewIn } from '#lab/permalink.js';
+import { linkForClass, linkOf, openLink, viewIn } from '#lab/permalink.js';
 import { Session, mayAutoplay } from '#lab/session.js';
 import { speak, t, tell } from '#lab/strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
@@ -45,6 +46,7 @@ class ServentLab extends HTMLElement {
   async connectedCallback() {
     restoreTheme();
     await speakAsWanted(location.hash);
+    lockAsWanted(location.hash);
     this.session.keys = keysWanted();
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
@@ -77,7 +79,7 @@ class ServentLab extends HTMLElement {
       this.#side(), this.#time());
     session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
     for (const part of [this.table, this.inspector, this.track]) part.connect(session);
-    this.teacher.connect(this.room, () => lessonList(this.room));
+    this.teacher.connect(this.room, () => lessonList(this.room), () => this.#copyClassLink());
     session.addEventListener('lesson', () => this.#hideFuture(this.wished));
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
@@ -85,8 +87,8 @@ class ServentLab extends HTMLElement {
     session.addEventListener('struck', () => this.#struck());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
     listen(session, { copyLink: () => this.#copyLink(), future: () => this.#wish(!this.wished), search: () => this.#search(), lesson: (by) => this.#turn(by), view: (id) => this.#goTo(id) });
-    acceptDrops(session, (text) => this.#teach(text));
-    addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#openHash(); });
+    acceptDrops(session, (text) => this.#teach(text), !isLocked());
+    addEventListener('hashchange', () => { if (location.hash !== this.address.own) this.#follow(); });
     addEventListener('hashchange', () => { if (speaksOtherwise(location.hash)) location.reload(); });
   }
 
@@ -182,7 +184,7 @@ class ServentLab extends HTMLElement {
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) }))), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }]), 'rare'),
         tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
@@ -263,6 +265,12 @@ class ServentLab extends HTMLElement {
     save(session, kind, { picture: events ? this.table : this.#pane(), query: events ? this.table.query : '' });
   }
 
+  /** Another address was asked for; whoever is in a class stays there. */
+  #follow() {
+    if (isLocked()) return this.address.show(this.address.own);
+    return this.#openHash();
+  }
+
   async #openHash() {
     const trace = traceIn(location.hash);
     if (trace !== null) {
@@ -335,6 +343,8 @@ class ServentLab extends HTMLElement {
   /** Back and forth in a lesson. @param {number} by */
   #turn(by) {
     const { room } = this;
+    // A presenter's keys always do something.
+    if (!room.view) return this.session.step(by);
     if (by > 0 && room.asks) return announce(t('lesson.first'));
     return room.go(room.step + by);
   }
@@ -359,18 +369,28 @@ class ServentLab extends HTMLElement {
     this.table.querySelector('input').focus();
   }
 
+  async #copyClassLink() {
+    const link = await linkForClass(this.session);
+    if (!link) return this.session.notice(t(link === null ? 'link.trace' : 'link.large'));
+    return this.#copy(link, this.session.lesson ? 'lesson.class.done' : 'class.done');
+  }
+
   async #copyLink() {
     const link = await linkOf(this.session);
     if (link === null) return this.session.notice(t('link.trace'));
     if (link === '') return this.session.notice(t('link.large'));
+    return this.#copy(link, 'tool.link.done');
+  }
+
+  /** @param {string} link @param {string} done what is said then */
+  async #copy(link, done) {
     this.address.show(link);
     try {
       await navigator.clipboard.writeText(location.href);
-      this.session.notice(t('tool.link.done'));
+      this.session.notice(t(done));
     } catch {
       this.session.notice(t('tool.link.shown'));
     }
-    return undefined;
   }
 
   /** @param {{sentence: string, bad?: boolean, link?: string, stop?: {text: string, run: () => void}}} notice */

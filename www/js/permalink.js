@@ -1,9 +1,10 @@
 /**
  * Links to a moment, in the fragment alone:
- * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&les=<lesson>/<step>&lang=<language>&core=<version>&h=<digest>`.
+ * `#1/<view>?m=<mode>&p=<preset>|s=<scenario>&f=<faults>&b=<branch>&t=<ms>&e=<event>&sel=<node>&w=<place of the view>&les=<lesson>/<step>&lang=<language>&lock=1&core=<version>&h=<digest>`.
  * `f` tells all that was done, in order, so that every branch comes back.
  */
 import { inLink } from '#lab/language.js';
+import { classLink, lockInLink } from '#lab/lock.js';
 import { VIEWS } from '#lab/views.js';
 
 /** @import * as T from './types' */
@@ -48,6 +49,14 @@ export async function linkOf(session) {
   return linkTo(session, { now: run.now, index: run.index, selected: session.selection.node, proof: [`core=${encodeURIComponent(run.version)}`, `h=${run.digest}`] });
 }
 
+/** The fragment that opens one lesson or story and leads nowhere else; nothing where it would be too long, or there is none. @param {Session} session @returns {Promise<string|null>} */
+export async function linkForClass(session) {
+  const { scenario, preset, lesson, view } = session;
+  if (!scenario) return null;
+  const link = classLink({ view: view.id, lesson: lesson?.id, preset, scenario: lesson || preset ? '' : await pack(JSON.stringify(scenario)) }, inLink());
+  return link.length > LONGEST ? '' : link;
+}
+
 /**
  * The fragment of a moment that is no more, such as the last one before a panic.
  * @param {Session} session
@@ -69,7 +78,7 @@ export async function linkTo(session, { now, index, selected, proof }) {
   if (place) parts.push(`w=${encodeURIComponent(place)}`);
   parts.push(`t=${now / 1000}`, `e=${index}`);
   if (selected !== null) parts.push(`sel=${selected}`);
-  parts.push(...inLink(), ...proof);
+  parts.push(...inLink(), ...lockInLink(), ...proof);
   const link = `#1/${session.view.id}?${parts.join('&')}`;
   return link.length > LONGEST ? '' : link;
 }

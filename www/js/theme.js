@@ -55,6 +55,11 @@ export function toggleProjector() {
 
 export const keysWanted = () => recall('keys') !== 'off';
 
+/** Calls when the system shows colours in another way: dark, with more contrast, or its own only. @param {() => void} repaint */
+export function onColours(repaint) {
+  for (const media of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)']) matchMedia(media).addEventListener('change', repaint);
+}
+
 /**
  * What a canvas needs of the style sheet: custom properties as colours it
  * understands, the font, and pixels of a `rem`.
@@ -64,6 +69,8 @@ export const keysWanted = () => recall('keys') !== 'off';
 export function inks(host, names) {
   const probe = document.createElement('i');
   probe.hidden = true;
+  // The system would paint everything in one colour, and a picture would say nothing.
+  probe.style.forcedColorAdjust = 'none';
   host.append(probe);
   const style = getComputedStyle(probe);
   const colours = Object.fromEntries(names.map((name) => {

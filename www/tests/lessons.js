@@ -16,16 +16,16 @@ const FIRST = ['B gets a message of a connection it does not know', 'B asks for 
 
 /** @type {Record<string, Record<number, Answers>>} */
 export const ANSWERS = {
-  'polling-windows': { 1: choice(1, 0), 3: choice(1, 0), 5: choice(0, 1) },
+  'polling-windows': { 2: choice(1, 0), 4: choice(1, 0), 6: choice(0, 1) },
   'cut-the-wire': { 1: choice(1, 2), 3: choice(0, 1), 5: choice(0, 1) },
   newcomer: { 0: order('waiting-1', 'waiting-2', 'waiting-5', 'newcomer-1'), 4: order('newcomer-1', 'waiting-1', 'waiting-2', 'waiting-5') },
-  flood: { 1: number(2, 0), 3: choice(1, 0), 5: number(0, 2) },
+  flood: { 2: number(2, 0), 4: choice(1, 0), 6: number(0, 2) },
   'way-back': { 1: choice(1, 0), 3: { right: { node: 'C' }, wrong: { node: 'B' } }, 5: choice(2, 1) },
   'late-push': { 0: number(1, 2), 4: number(2, 1) },
-  'lose-the-middle': { 1: choice(1, 0), 3: choice(1, 0), 5: choice(0, 1) },
+  'lose-the-middle': { 2: choice(1, 0), 4: choice(1, 0), 6: choice(0, 1) },
   'lose-the-last': { 0: choice(1, 0), 2: number(1, 9), 4: choice(0, 1) },
   'lose-the-first': { 0: order(...FIRST), 4: order(...FIRST) },
-  'free-piece': { 1: choice(1, 0), 3: choice(0, 1), 5: choice(0, 1) },
+  'free-piece': { 2: choice(1, 0), 4: choice(0, 1), 6: choice(0, 1) },
   'two-for-one': { 1: choice(0, 1), 3: choice(1, 0), 5: choice(1, 0) },
   deadlock: { 0: choice(1, 0), 4: choice(0, 1) },
 };

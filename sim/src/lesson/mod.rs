@@ -14,6 +14,7 @@ mod raw;
 mod shown;
 mod stage;
 mod subject;
+mod words;
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -31,6 +32,7 @@ pub use self::question::{
 pub use self::shown::{LessonView, QuestionView, StepView, TaskView};
 pub use self::stage::{Stage, Topic, Tweak};
 pub use self::subject::{Parts, Subject, Totals};
+pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
 /// best: three for each protocol.
@@ -182,6 +184,17 @@ pub struct Attempt {
     pub why: String,
 }
 
+/// What is right in a step, for whoever corrects answers on paper.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LessonAnswer {
+    /// What is right, in words; of a goal, nothing.
+    pub truth: String,
+    /// Why, or what is said to whoever reached the goal.
+    pub why: String,
+    /// One way to reach the goal, tried before it is told.
+    pub solution: Option<Tweak>,
+}
+
 /// Every lesson there is.
 ///
 /// # Panics
@@ -216,6 +229,33 @@ impl Lesson {
         };
         let course = self.stage(step)?.course(*until)?;
         question.judge(&course, reply).map_err(|why| why.0)
+    }
+
+    /// What is right in a step: computed from a run, as everything that is
+    /// said of answers.
+    ///
+    /// # Errors
+    /// A sentence when nothing is asked there, the run does not answer it, or
+    /// the way to a goal does not lead there.
+    pub fn answer(&self, step: usize) -> Result<LessonAnswer, String> {
+        let Step { task, until, .. } = self.step(step)?;
+        match task {
+            Task::Nothing => Err("nothing is asked in this step".to_string()),
+            Task::Question(question) => {
+                let course = self.stage(step)?.course(*until)?;
+                let truth = question.of.truth(&course).map_err(|why| why.0)?;
+                let (truth, why) = (question.of.worded(&truth), question.right.clone());
+                Ok(LessonAnswer { truth, why, solution: None })
+            }
+            Task::Goal(goal) => {
+                let attempt = self.attempt(step, &goal.solution, 0)?;
+                if !attempt.right {
+                    return Err(attempt.why);
+                }
+                let solution = Some(goal.solution.clone());
+                Ok(LessonAnswer { truth: String::new(), why: attempt.why, solution })
+            }
+        }
     }
 
     /// Tries what somebody did to reach a goal, with the lesson's own seed and

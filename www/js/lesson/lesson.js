@@ -7,6 +7,7 @@
  */
 import { Lesson } from '#servent';
 import { stillness } from '#lab/dom.js';
+import { language } from '#lab/language.js';
 import { recall, remember } from '#lab/theme.js';
 import { viewOf } from '#lab/views.js';
 import { SPEEDS } from '#lab/session.js';
@@ -17,6 +18,8 @@ import { SPEEDS } from '#lab/session.js';
 
 /** What is to be seen is shown in about this time. */
 const SHOWN_US = 9e6;
+/** Steps in which somebody may change the world, so that the others have one of their own. */
+const OWN = ['goal', 'free'];
 /** Steps in which somebody must answer before going on. */
 const ASKING = ['predict', 'exit'];
 
@@ -41,6 +44,9 @@ export class Classroom extends EventTarget {
     });
   }
   #id = '';
+
+  /** The lesson is somebody's own, from a file. */
+  own = false;
 
   get now() { return this.view?.steps[this.step] ?? null; }
 
@@ -73,13 +79,14 @@ export class Classroom extends EventTarget {
    * @returns {Promise<boolean>} whether there is such a lesson
    */
   async open(id, step = 0) {
-    const lesson = this.view?.id === id ? this.lesson : Lesson.find(id) ?? null;
+    const lesson = this.view?.id === id ? this.lesson : Lesson.find(id, language()) ?? null;
     if (!lesson) return false;
-    return this.begin(lesson, step);
+    return this.begin(lesson, step, false);
   }
 
-  /** @param {Lesson} lesson @param {number} [step] */
-  async begin(lesson, step = 0) {
+  /** @param {Lesson} lesson @param {number} [step] @param {boolean} [own] */
+  async begin(lesson, step = 0, own = true) {
+    this.own = own;
     if (lesson !== this.lesson) {
       this.lesson?.free();
       this.answers.clear();
@@ -103,7 +110,7 @@ export class Classroom extends EventTarget {
     this.attempt = null;
     this.set = {};
     const { at, kind } = view.steps[step];
-    const wanted = `${view.id}/${view.steps[step].other_world || kind === 'goal' ? step : 'own'}`;
+    const wanted = `${view.id}/${view.steps[step].other_world || OWN.includes(kind) ? step : 'own'}`;
     session.limit = Infinity;
     const fresh = this.#world !== wanted;
     if (fresh) this.#stage({});

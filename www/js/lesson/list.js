@@ -1,6 +1,7 @@
 /** The lessons there are, and how far one has come in each. */
 import { Lesson } from '#servent';
 import { el, icon } from '#lab/dom.js';
+import { language } from '#lab/language.js';
 import { progress } from '#lab/lesson/lesson.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { t } from '#lab/strings.js';
@@ -11,7 +12,7 @@ import { VIEWS } from '#lab/views.js';
 
 /** @param {Classroom} room */
 export function lessonList(room) {
-  const all = Lesson.all();
+  const all = Lesson.all(language());
   const card = (/** @type {T.LessonView} */ view) => {
     const come = progress(view.id);
     const far = come === 'done' ? t('lesson.done') : come !== null ? t('lesson.begun', { n: Number(come) + 1, of: view.steps.length }) : t('lesson.minutes', { n: view.minutes });

@@ -2,6 +2,8 @@
 import { announce, el, fill, icon, setAttr } from '#lab/dom.js';
 import { clauseButton, placeOf } from '#lab/panels/clause.js';
 import { ask, marked } from '#lab/lesson/tasks.js';
+import { teacherMenu } from '#lab/lesson/teacher.js';
+import { isLocked } from '#lab/lock.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
@@ -11,10 +13,11 @@ export class LessonPanel extends HTMLElement {
   /** What was seen to its end is told once. */
   #told = false;
 
-  /** @param {Classroom} room @param {() => void} list opens the list of lessons */
-  connect(room, list) {
+  /** @param {Classroom} room @param {() => void} list opens the list of lessons @param {() => void} link copies the link for a class */
+  connect(room, list, link) {
     this.room = room;
     this.list = list;
+    this.link = link;
     this.hidden = true;
     room.addEventListener('step', () => this.#show(true));
     room.addEventListener('reply', () => this.#show(false));
@@ -58,7 +61,8 @@ export class LessonPanel extends HTMLElement {
     const room = /** @type {Classroom} */ (this.room);
     return el('header', { class: 'lesson-head' },
       el('p', { class: 'lesson-name' }, el('b', { text: view.title }), el('span', { text: t('lesson.step', { n: step + 1, of: view.steps.length }) })),
-      el('button', { class: 'button plain small icon', type: 'button', data: { lesson: 'leave' }, 'aria-label': t('lesson.leave'), title: t('lesson.leave'), on: { click: () => room.leave() } }, icon('close')),
+      el('span', { class: 'lesson-tools' }, teacherMenu(room, () => this.link?.()),
+      isLocked() ? null : el('button', { class: 'button plain small icon', type: 'button', data: { lesson: 'leave' }, 'aria-label': t('lesson.leave'), title: t('lesson.leave'), on: { click: () => room.leave() } }, icon('close'))),
       el('ol', { class: 'lesson-way', 'aria-hidden': 'true' }, ...view.steps.map((_, i) => el('li', { data: i === step ? { here: '' } : i < step ? { past: '' } : {} }))));
   }
 
@@ -138,7 +142,8 @@ export class LessonPanel extends HTMLElement {
     const back = el('button', { class: 'button', type: 'button', data: { lesson: 'back' }, disabled: step === 0, text: t('lesson.back'), on: { click: () => room.go(step - 1) } });
     const replay = room.now?.kind === 'reveal' && room.seen ? el('button', { class: 'button', type: 'button', data: { lesson: 'replay' }, text: t('lesson.replay'), on: { click: () => room.go(step) } }) : null;
     setAttr(next, 'title', room.asks ? t('lesson.first') : null);
-    return el('footer', { class: 'lesson-foot' }, back, replay, next);
+    // A class has come to its end.
+    return el('footer', { class: 'lesson-foot' }, back, replay, last && isLocked() ? null : next);
   }
 }
 

@@ -1,6 +1,7 @@
 /** `<routing-pane>`: one network, or two beside each other on one clock. */
 import { el, setAttr, setText } from '#lab/dom.js';
 import { count } from '#lab/format.js';
+import { onColours } from '#lab/theme.js';
 import { told } from '#lab/future.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { Outcomes } from '#lab/outcomes.js';
@@ -52,7 +53,7 @@ export class RoutingPane extends HTMLElement {
       session.touch();
     };
     session.addEventListener('theme', repaint);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
+    onColours(repaint);
     new ResizeObserver(() => session.touch()).observe(this);
   }
 

@@ -1,5 +1,6 @@
 /** `<swarm-pane>`: one swarm as a swarm, or two beside each other on one clock. */
 import { announce, el, setAttr, setText } from '#lab/dom.js';
+import { onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { clientOf, selectionOf } from '#lab/swarm/gestures.js';
 import { Head } from '#lab/swarm/head.js';
@@ -60,7 +61,7 @@ export class SwarmPane extends HTMLElement {
     };
     session.addEventListener('theme', repaint);
     session.addEventListener('faults', () => { this.#learnt = 0; });
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
+    onColours(repaint);
     new ResizeObserver(redraw).observe(this);
   }
 

@@ -2,6 +2,7 @@
 import { el, icon, setAttr } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
 import { isHidden, told } from '#lab/future.js';
+import { onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { words } from '#lab/timeline/words.js';
 
@@ -40,7 +41,7 @@ export class TimeTrack extends HTMLElement {
     this.#hints();
     for (const type of ['frame', 'run', 'faults', 'known']) session.addEventListener(type, () => this.update());
     new ResizeObserver(() => this.update()).observe(this);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
+    onColours(() => this.redraw());
   }
 
   /** What lies under the pointer, or under the focus of the keyboard. */

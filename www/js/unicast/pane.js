@@ -1,6 +1,7 @@
 /** `<unicast-pane>`: one unicast, or two beside each other on one clock. */
 import { el, icon, setAttr, setText, stillness } from '#lab/dom.js';
 import { openMenu } from '#lab/panels/menu.js';
+import { onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { Axis } from '#lab/unicast/axis.js';
 import { backdrop } from '#lab/unicast/backdrop.js';
@@ -57,7 +58,7 @@ export class UnicastPane extends HTMLElement {
     };
     session.addEventListener('theme', repaint);
     session.addEventListener('play', () => { if (session.playing) this.#follow = true; });
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
+    onColours(repaint);
     new ResizeObserver(redraw).observe(this);
   }
 

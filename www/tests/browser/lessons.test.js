@@ -118,13 +118,25 @@ for (const name of BROWSERS) {
     });
 
     test('a step is a link, and a reload leads back to it', async () => {
-      const { page } = await open(started, '#1/unicast?les=lose-the-middle/4');
+      const { page } = await open(started, '#1/unicast?les=lose-the-middle/5');
       await page.waitForSelector('.lesson-choice');
-      await page.waitForFunction(() => location.hash.includes('les=lose-the-middle/4') && location.hash.includes('t='));
+      await page.waitForFunction(() => location.hash.includes('les=lose-the-middle/5') && location.hash.includes('t='));
       await page.reload();
       await page.waitForSelector('.lesson-choice');
-      assert.equal((await lesson(page)).step, 3);
+      assert.equal((await lesson(page)).step, 4);
       assert.equal((await state(page)).view, 'unicast');
+      await page.close();
+    });
+
+    test('before a lesson one plays, and what was broken then is whole when it begins', async () => {
+      const { page } = await open(started, '#1/queue?les=polling-windows/1');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).room.now?.kind === 'free');
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(10e6); session.gesture('restart'); });
+      assert.ok((await state(page)).faults > 0);
+      await page.click('[data-lesson="next"]');
+      await frame(page);
+      assert.equal((await state(page)).faults, 0);
+      assert.equal((await lesson(page)).kind, 'say');
       await page.close();
     });
 
@@ -161,7 +173,7 @@ for (const name of BROWSERS) {
     for (const width of [320, 1280]) {
       for (const dark of [false, true]) {
         test(`axe finds nothing in a lesson at ${width} px, ${dark ? 'dark' : 'light'}`, { skip: name !== 'chromium' && 'it judges the document and its styles, which are the same here' }, async () => {
-          for (const [hash, ready] of [['queue?les=cut-the-wire/2', '.lesson-choice'], ['queue?les=newcomer/1', '.lesson-order'], ['routing?les=flood/2', '.lesson-number'], ['routing?les=way-back/4', 'lesson-panel select'], ['unicast?les=lose-the-first/4', '.lesson-concept'], ['swarm?les=deadlock/3', '.lesson-goal']]) {
+          for (const [hash, ready] of [['queue?les=cut-the-wire/2', '.lesson-choice'], ['queue?les=newcomer/1', '.lesson-order'], ['routing?les=flood/3', '.lesson-number'], ['routing?les=way-back/4', 'lesson-panel select'], ['unicast?les=lose-the-first/4', '.lesson-concept'], ['swarm?les=deadlock/3', '.lesson-goal']]) {
             const { page } = await open(started, `#1/${hash}`, { width, dark });
             await page.waitForSelector(ready);
             await frame(page);

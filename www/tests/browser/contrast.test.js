@@ -1,0 +1,67 @@
+/** Whoever needs the system's own colours, more contrast or less motion gets them in every view. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BROWSERS, frame, open, start, state } from '../browser.js';
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
+const SCENES = ['queue?p=one-cut-wire&t=40000', 'routing?p=round-and-back&t=600', 'unicast?p=lose-middle&t=400', 'swarm?p=two-for-one&t=8000', 'queue?les=cut-the-wire/2'];
+/** What of a picture must be told apart. @type {Record<string, string[]>} */
+const APART = { 'routing-pane': ['paper', 'ink', 'query', 'hit', 'lost'], 'unicast-pane': ['paper', 'ink', 'data', 'again', 'ack'], 'swarm-pane': ['ink', 'held', 'missing', 'flight', 'seed'] };
+
+/** Only what this browser's own protocol can ask for. @param {import('puppeteer-core').Page} page @param {Record<string, string>} wanted */
+async function emulate(page, wanted) {
+  const session = await page.createCDPSession();
+  await session.send('Emulation.setEmulatedMedia', { features: Object.entries(wanted).map(([name, value]) => ({ name, value })) });
+  await page.evaluate(() => { delete document.documentElement.dataset.theme; });
+  await frame(page);
+}
+
+for (const name of BROWSERS.filter((one) => one === 'chromium')) {
+  describe(name, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(name); });
+    after(() => started.close());
+
+    for (const scheme of ['light', 'dark']) {
+      for (const [feature, value] of [['forced-colors', 'active'], ['prefers-contrast', 'more']]) {
+        test(`every view with ${feature}: ${value}, ${scheme}`, async () => {
+          for (const hash of SCENES) {
+            const { page, complaints } = await open(started, `#1/${hash}`);
+            await emulate(page, { [feature]: value, 'prefers-color-scheme': scheme });
+            await page.evaluate(AXE);
+            const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
+            assert.deepEqual(found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`), [], hash);
+            const inks = await page.evaluate(async (apart) => {
+              const { inks: of } = await import(/** @type {any} */ ('/js/theme.js'));
+              return Object.entries(apart).flatMap(([pane, names]) => {
+                const host = document.querySelector(pane);
+                return host ? [Object.values(of(host, names).colours)] : [];
+              });
+            }, APART);
+            for (const colours of inks) assert.equal(new Set(colours).size, colours.length, `${hash}: ${colours}`);
+            assert.deepEqual(complaints, []);
+            await page.close();
+          }
+        });
+      }
+    }
+
+    test('with less motion nothing moves by itself, and what is shown is there at once', async () => {
+      const { page } = await open(started, '#1/queue?p=one-cut-wire');
+      await emulate(page, { 'prefers-reduced-motion': 'reduce' });
+      assert.equal(await page.$eval('.button', (n) => parseFloat(getComputedStyle(n).transitionDuration)), 0);
+      await page.evaluate(() => { location.hash = '#1/queue?les=cut-the-wire/2'; });
+      await page.waitForSelector('.lesson-choice');
+      await page.click('.lesson-choice');
+      await page.click('[data-lesson="commit"]');
+      await page.click('[data-lesson="next"]');
+      await page.waitForSelector('.lesson-verdict');
+      assert.equal((await state(page)).playing, false, 'it was not played');
+      await page.close();
+    });
+  });
+}
