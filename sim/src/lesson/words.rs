@@ -113,8 +113,7 @@ mod tests {
 
     /// The `names` in a text.
     fn names(text: &str) -> Vec<String> {
-        let mut names: Vec<_> =
-            text.split('`').skip(1).step_by(2).map(String::from).collect();
+        let mut names: Vec<_> = text.split('`').skip(1).step_by(2).map(String::from).collect();
         names.sort();
         names.dedup();
         names
@@ -133,7 +132,11 @@ mod tests {
                 let said = known.get(text.as_str());
                 let said = said.unwrap_or_else(|| panic!("{id} has no German for “{text}”"));
                 assert_eq!(names(said), names(text), "{id}: “{said}”");
-                assert_eq!(said.matches('\n').count(), text.matches('\n').count(), "{id}: “{said}”");
+                assert_eq!(
+                    said.matches('\n').count(),
+                    text.matches('\n').count(),
+                    "{id}: “{said}”"
+                );
                 used.push(text.clone());
             });
             let unused: Vec<_> = known.keys().filter(|en| !used.contains(en)).collect();
