@@ -5,9 +5,11 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::program::{PATIENCE, Place, assert_same, finish};
+use crate::program::{PATIENCE, Place, assert_same, finish, lab_get, until};
 
 const RATE: u64 = 3_000_000;
 
@@ -21,6 +23,13 @@ fn get(place: &Place, at: SocketAddr, n: usize) -> Child {
 /// How long so many files of `size` bytes take at best.
 fn ideal(count: usize, size: usize) -> Duration {
     Duration::from_micros((count * size) as u64 * 1_000_000 / RATE)
+}
+
+/// Slots that wait for the schedule take many times as long. How close it comes
+/// to the best is measured by `cargo xtask bench queue`, with nothing beside it.
+#[track_caller]
+fn assert_not_idle(took: Duration, best: Duration) {
+    assert!(took <= best.mul_f64(2.0), "{took:?} instead of {best:?}");
 }
 
 #[test]
@@ -39,7 +48,7 @@ fn twelve_downloads_through_two_slots_take_little_longer_than_the_line_is_long()
     }
     let (took, best) = (begun.elapsed(), ideal(12, SIZE));
     println!("{took:?} of {best:?}");
-    assert!(took <= best.mul_f64(1.1), "{took:?} instead of {best:?}");
+    assert_not_idle(took, best);
 }
 
 /// What any program that knows of no queues does: asks once.
@@ -67,11 +76,23 @@ fn plain_clients_alone_are_served_in_order_without_asking_twice() {
     let rate = format!("upload_rate={RATE}");
     let server = place.sharing(&["--slots", "1", "--set", &rate]);
     let (at, begun) = (server.at, Instant::now());
-    let clients: Vec<_> = (0..10)
-        .map(|_| {
-            let stream = plain(at);
-            std::thread::sleep(Duration::from_millis(20));
-            std::thread::spawn(move || taken(stream, SIZE))
+    let (lab, done) = (server.lab.unwrap(), Arc::new(AtomicU64::new(0)));
+    // Those who wait, the one that is served, and those who were.
+    let came = || {
+        let queue = lab_get(lab, "/api/view").json()["queue"].clone();
+        let here = queue["length"].as_u64().unwrap() + u64::from(queue["free"] == 0);
+        here + done.load(Ordering::SeqCst)
+    };
+    let clients: Vec<_> = (1..=10)
+        .map(|n| {
+            let (stream, done) = (plain(at), Arc::clone(&done));
+            let client = std::thread::spawn(move || {
+                let taken = taken(stream, SIZE);
+                done.fetch_add(1, Ordering::SeqCst);
+                taken
+            });
+            until("it is in line behind the others", || came() >= n);
+            client
         })
         .collect();
     let ends: Vec<Instant> = clients
@@ -85,7 +106,7 @@ fn plain_clients_alone_are_served_in_order_without_asking_twice() {
     assert!(ends.is_sorted(), "in the order in which they came");
     let (took, best) = (begun.elapsed(), ideal(10, SIZE));
     println!("{took:?} of {best:?}");
-    assert!(took <= best.mul_f64(1.2), "{took:?} instead of {best:?}");
+    assert_not_idle(took, best);
 }
 
 #[test]
