@@ -71,7 +71,7 @@ pub(crate) fn is_nearby(ip: IpAddr) -> bool {
 /// push, a pong or a list of hosts, as an alternate source of a file, or as the
 /// callback address of a place in the queue.
 #[must_use]
-pub fn may_knock(at: SocketAddr, teller: IpAddr) -> bool {
+pub fn may_dial(at: SocketAddr, teller: IpAddr) -> bool {
     at.port() >= LOWEST_PORT && plausible(at.ip(), teller)
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_makes_us_knock_at_a_service() {
-        let told = |at: &str| may_knock(at.parse().unwrap(), "80.1.2.3".parse().unwrap());
+        let told = |at: &str| may_dial(at.parse().unwrap(), "80.1.2.3".parse().unwrap());
         for at in ["81.1.2.3:0", "81.1.2.3:22", "81.1.2.3:25", "[2001:db8::1]:1023"] {
             assert!(!told(at), "{at}");
         }

@@ -119,7 +119,7 @@ impl Counters {
             | Limit::InboxName
             | Limit::InboxUploads
             | Limit::InboxRate => &self.limit_inbox,
-            Limit::Garbage | Limit::Knocks => &self.limit_other,
+            Limit::Garbage | Limit::StrangerDials => &self.limit_other,
         }
     }
 

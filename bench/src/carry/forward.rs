@@ -17,7 +17,7 @@ use tokio::net::UdpSocket;
 
 use crate::meter::{now, ready, when_stopped};
 use crate::ours::LONE;
-use crate::words::{Toll, Way as Job};
+use crate::words::{Cost, Way as Job};
 
 /// Room for what the kernel may join into one buffer.
 const BUFFER: usize = 65_536;
@@ -32,8 +32,8 @@ struct Count {
 }
 
 impl Count {
-    fn toll(&self) -> Toll {
-        Toll {
+    fn cost(&self) -> Cost {
+        Cost {
             datagrams: self.datagrams.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             lost: self.lost.load(Relaxed),
@@ -102,7 +102,7 @@ pub(crate) fn run(job: &Job) -> Result<()> {
         let (front, back) = (Arc::new(Wire::bind()?), Arc::new(Wire::bind()?));
         let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
         let told = counts.clone();
-        when_stopped(move || told.map(|count| count.toll()));
+        when_stopped(move || told.map(|count| count.cost()));
         ready(front.udp.local_addr()?, Vec::new())?;
         let sender = Arc::new(OnceLock::new());
         let way = |from: &Arc<Wire>, onto: &Arc<Wire>, to, direction: u64| Direction {

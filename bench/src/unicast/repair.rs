@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::process::Process;
 use super::through::{LARGE, SMALL};
-use super::words::{Contender, Counted, Job, Part, Ready, Toll, Way};
+use super::words::{Contender, Cost, Counted, Job, Part, Ready, Way};
 use crate::report::{Report, Target};
 
 const SIZE: usize = 1_024;
@@ -17,11 +17,11 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let count = if quick { 50_000 } else { 200_000 };
     for (contender, name) in [(LARGE, "64 KB"), (SMALL, "1400 B")] {
         for loss in [1, 5, 10] {
-            let (sent, toll, _) = whole(contender, count, loss)?;
+            let (sent, cost, _) = whole(contender, count, loss)?;
             // Blocks are shared, so the lost bytes tell how many messages
             // were in the lost datagrams.
-            let each = toll.bytes as f64 / number(&sent, &["sent", "resent"])?;
-            let lost = toll.lost_bytes as f64 / each;
+            let each = cost.bytes as f64 / number(&sent, &["sent", "resent"])?;
+            let lost = cost.lost_bytes as f64 / each;
             let case = format!("1 KB, {loss} % lost each way, {name} datagrams: resends a loss");
             let resent = number(&sent, &["resent"])? / lost;
             report.add(("unicast", case, "messages"), resent, ("", None), &Target::AtMost(1.1));
@@ -37,7 +37,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
 
 /// So many messages until everything is acknowledged: the sender's counters,
 /// what the forwarder took, the receiver's counters.
-fn whole(contender: Contender, count: u64, loss: u64) -> Result<(Value, Toll, Value)> {
+fn whole(contender: Contender, count: u64, loss: u64) -> Result<(Value, Cost, Value)> {
     let job = Job { contender, size: SIZE, warm_ms: 0, measure_ms: 0, count };
     let mut receiver = Process::start(&Part::Receive(job))?;
     let to: Ready = receiver.says()?;
@@ -45,7 +45,7 @@ fn whole(contender: Contender, count: u64, loss: u64) -> Result<(Value, Toll, Va
     let mut forwarder = Process::start(&Part::Forward(way))?;
     let mut sender = Process::start(&Part::Send(job, forwarder.says()?))?;
     let counted: Counted = receiver.says()?;
-    let [there, _]: [Toll; 2] = forwarder.stop()?;
+    let [there, _]: [Cost; 2] = forwarder.stop()?;
     Ok((sender.stop()?, there, counted.counters))
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Way {
 
 /// What it did to the datagrams of one direction.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Toll {
+pub(crate) struct Cost {
     pub(crate) datagrams: u64,
     pub(crate) bytes: u64,
     pub(crate) lost: u64,

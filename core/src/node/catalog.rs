@@ -11,7 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Bound;
 
 use super::FileInfo;
-use crate::address::may_knock;
+use crate::address::may_dial;
 use crate::id::{FileIndex, Sha1};
 use crate::queue::FileKey;
 
@@ -142,7 +142,7 @@ impl Catalog {
     /// At most `limit` are kept; the oldest makes room.
     pub(super) fn learn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr, limit: u32) {
         let Some(entry) = self.by_index.get_mut(&index) else { return };
-        if !may_knock(at, teller) {
+        if !may_dial(at, teller) {
             return;
         }
         entry.alternates.retain(|known| *known != at);

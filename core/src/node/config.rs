@@ -112,15 +112,15 @@ pub struct Limits {
     pub backlog: u64,
     /// Failed dials in a row to one target that strangers named; after that the
     /// target is not dialed for a while.
-    pub knocks_per_target: u32,
+    pub stranger_dials_per_target: u32,
     /// Failed dials in a row to one address, whatever the port, that strangers
     /// named; after that the address is not dialed for a while. An IPv6 /64 network
     /// counts as one address.
-    pub knocks_per_ip: u32,
+    pub stranger_dials_per_ip: u32,
     /// Failed dials that strangers named, to any target, within ten seconds; after
     /// that none of them is dialed until the ten seconds are over. Raise it where
     /// many peers come and go.
-    pub knocks: u32,
+    pub stranger_dials: u32,
     /// Files on one page of the listing for browsers.
     pub index_page: u32,
     /// Alternate locations remembered for a file.
@@ -144,9 +144,9 @@ impl Default for Limits {
             reader_window: Duration::from_secs(120),
             pipeline: 8,
             backlog: 256 * 1024,
-            knocks_per_target: 8,
-            knocks_per_ip: 32,
-            knocks: 512,
+            stranger_dials_per_target: 8,
+            stranger_dials_per_ip: 32,
+            stranger_dials: 512,
             index_page: 200,
             alternates: 32,
             alternates_told: 10,

@@ -308,15 +308,15 @@ impl Connections {
 
     /// Asks the host to connect to an address that a stranger named; false when
     /// a limit forbids it.
-    pub(super) fn knock(
+    pub(super) fn dial_for_stranger(
         &mut self,
         now: Instant,
         conn: ConnId,
         (to, purpose): (SocketAddr, Purpose),
         fx: &mut Effects,
     ) -> bool {
-        if self.has_room() && !self.gate.lets(now, to, &self.limits) {
-            tell(fx, ConnEvent::Limit { conn, limit: Limit::Knocks });
+        if self.has_room() && !self.gate.allows(now, to, &self.limits) {
+            tell(fx, ConnEvent::Limit { conn, limit: Limit::StrangerDials });
             return false;
         }
         self.dial(conn, to, purpose, fx)

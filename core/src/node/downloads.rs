@@ -88,7 +88,7 @@ impl Downloads {
             match wanted {
                 fetch::Output::Dial { conn, to } => {
                     let dials = if self.engine.is_told_by_others(to) {
-                        cx.io.knock(cx.now, conn, (to, Purpose::Fetch), cx.fx)
+                        cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Fetch), cx.fx)
                     } else {
                         cx.io.dial(conn, to, Purpose::Fetch, cx.fx)
                     };

@@ -146,7 +146,7 @@ pub enum Limit {
     /// Not a protocol we speak.
     Garbage,
     /// Failed dials to targets that strangers named.
-    Knocks,
+    StrangerDials,
     /// Bytes of one file of the inbox.
     InboxFile,
     /// Bytes of the inbox.

@@ -27,14 +27,14 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// Failed dials to one target or address. A dial counts as failed until it is
 /// answered.
 #[derive(Debug, Clone, Copy, Default)]
-struct Vain {
+struct Attempts {
     count: u32,
     last: Instant,
     /// No dial is allowed before.
     until: Instant,
 }
 
-impl Vain {
+impl Attempts {
     fn refuses(&self, now: Instant) -> bool {
         now < self.until
     }
@@ -57,8 +57,8 @@ impl Vain {
 /// answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gate {
-    targets: BTreeMap<SocketAddr, Vain>,
-    owners: BTreeMap<IpAddr, Vain>,
+    targets: BTreeMap<SocketAddr, Attempts>,
+    owners: BTreeMap<IpAddr, Attempts>,
     /// Dials in the current window, and when the window began.
     all: (Instant, u32),
     /// When old entries were last removed.
@@ -67,20 +67,21 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Counts a dial and allows it, or refuses it.
-    pub(super) fn lets(&mut self, now: Instant, to: SocketAddr, limits: &Limits) -> bool {
+    pub(super) fn allows(&mut self, now: Instant, to: SocketAddr, limits: &Limits) -> bool {
         let (to, owner) = (canonical(to), owner(to.ip()));
         if now.since(self.all.0) >= WINDOW {
             self.all = (now, 0);
         }
         self.forget(now);
-        let full = self.all.1 >= limits.knocks || self.is_full();
-        let refuses = |vain: Option<&Vain>| vain.is_some_and(|vain| vain.refuses(now));
+        let full = self.all.1 >= limits.stranger_dials || self.is_full();
+        let refuses =
+            |attempts: Option<&Attempts>| attempts.is_some_and(|attempts| attempts.refuses(now));
         if full || refuses(self.targets.get(&to)) || refuses(self.owners.get(&owner)) {
             return false;
         }
         self.all.1 += 1;
-        self.targets.entry(to).or_default().count(now, limits.knocks_per_target);
-        self.owners.entry(owner).or_default().count(now, limits.knocks_per_ip);
+        self.targets.entry(to).or_default().count(now, limits.stranger_dials_per_target);
+        self.owners.entry(owner).or_default().count(now, limits.stranger_dials_per_ip);
         true
     }
 
@@ -88,16 +89,16 @@ impl Gate {
     /// are no longer counted.
     pub(super) fn answered(&mut self, from: SocketAddr) {
         let from = canonical(from);
-        if let Some(vain) = self.targets.remove(&from) {
+        if let Some(attempts) = self.targets.remove(&from) {
             let owner = owner(from.ip());
             if let Some(all) = self.owners.get_mut(&owner) {
-                all.count = all.count.saturating_sub(vain.count);
+                all.count = all.count.saturating_sub(attempts.count);
                 all.until = Instant::ZERO;
                 if all.count == 0 {
                     self.owners.remove(&owner);
                 }
             }
-            self.all.1 = self.all.1.saturating_sub(vain.count);
+            self.all.1 = self.all.1.saturating_sub(attempts.count);
         }
     }
 
@@ -113,8 +114,8 @@ impl Gate {
             return;
         }
         self.forgot = now;
-        self.targets.retain(|_, vain| now.since(vain.last) < LONGEST);
-        self.owners.retain(|_, vain| now.since(vain.last) < LONGEST);
+        self.targets.retain(|_, attempts| now.since(attempts.last) < LONGEST);
+        self.owners.retain(|_, attempts| now.since(attempts.last) < LONGEST);
     }
 }
 
@@ -123,14 +124,14 @@ mod tests {
     use super::*;
 
     /// How many dials are allowed in `length` when one is tried every `pause`.
-    fn knocks(
+    fn dials(
         gate: &mut Gate,
         (length, pause): (Duration, Duration),
         mut to: impl FnMut(u64) -> SocketAddr,
     ) -> usize {
         let steps = length.as_micros() / pause.as_micros();
         let at = |n: u64| Instant::from_secs(1_000) + pause.ratio(n, 1);
-        (0..steps).filter(|n| gate.lets(at(*n), to(*n), &Limits::default())).count()
+        (0..steps).filter(|n| gate.allows(at(*n), to(*n), &Limits::default())).count()
     }
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -139,16 +140,19 @@ mod tests {
     #[test]
     fn one_target_is_left_alone_longer_each_time() {
         let limits = Limits::default();
-        let once = knocks(&mut Gate::default(), (MINUTE, OFTEN), |_| ([81, 1, 2, 3], 6346).into());
-        let most = limits.knocks_per_target as usize + 6;
-        assert!((limits.knocks_per_target as usize..=most).contains(&once), "{once} in a minute");
-        let many = knocks(&mut Gate::default(), (MINUTE, OFTEN), |n| {
+        let once = dials(&mut Gate::default(), (MINUTE, OFTEN), |_| ([81, 1, 2, 3], 6346).into());
+        let most = limits.stranger_dials_per_target as usize + 6;
+        assert!(
+            (limits.stranger_dials_per_target as usize..=most).contains(&once),
+            "{once} in a minute"
+        );
+        let many = dials(&mut Gate::default(), (MINUTE, OFTEN), |n| {
             ([81, 1, 2, 3], 1_024 + n as u16).into()
         });
-        let most = limits.knocks_per_ip as usize + 6;
+        let most = limits.stranger_dials_per_ip as usize + 6;
         assert!(many <= most, "{many} at one address in a minute");
         let network = |n: u64| ([0x2001, 0xdb8, 0, 0, 0, 0, 0, n as u16], 6346).into();
-        let many = knocks(&mut Gate::default(), (MINUTE, OFTEN), network);
+        let many = dials(&mut Gate::default(), (MINUTE, OFTEN), network);
         assert!(many <= most, "{many} in one network in a minute");
     }
 
@@ -157,15 +161,15 @@ mod tests {
         let anybody =
             |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();
         let ten = Duration::from_secs(10);
-        let all = knocks(&mut Gate::default(), (ten, Duration::from_millis(1)), anybody);
-        assert_eq!(all, Limits::default().knocks as usize);
+        let all = dials(&mut Gate::default(), (ten, Duration::from_millis(1)), anybody);
+        assert_eq!(all, Limits::default().stranger_dials as usize);
     }
 
     #[test]
     fn who_answers_may_be_called_as_often_as_anybody_likes() {
         let (mut gate, to) = (Gate::default(), ([81, 1, 2, 3], 6346).into());
         for n in 0..10_000 {
-            assert!(gate.lets(Instant::from_micros(n), to, &Limits::default()));
+            assert!(gate.allows(Instant::from_micros(n), to, &Limits::default()));
             gate.answered(to);
         }
         assert!(gate.targets.is_empty() && gate.owners.is_empty());
@@ -178,11 +182,11 @@ mod tests {
             |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();
         let most = |gate: &Gate| gate.targets.len().max(gate.owners.len());
         // As many as may be, then a trickle.
-        knocks(&mut gate, (MINUTE.ratio(4, 1), OFTEN), anybody);
+        dials(&mut gate, (MINUTE.ratio(4, 1), OFTEN), anybody);
         assert_eq!(most(&gate), TABLE);
         let later = Instant::from_secs(1_000) + LONGEST.ratio(2, 1);
         for n in 0..100 {
-            assert!(gate.lets(later + MINUTE.ratio(n, 1), anybody(n), &Limits::default()));
+            assert!(gate.allows(later + MINUTE.ratio(n, 1), anybody(n), &Limits::default()));
         }
         assert!(most(&gate) <= 12, "{}", most(&gate));
     }

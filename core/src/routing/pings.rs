@@ -7,7 +7,7 @@ use super::judge::{Fate, Judgement};
 use super::links::Kept;
 use super::memory::{Effects, Full};
 use super::{Output, Router, Why};
-use crate::address::may_knock;
+use crate::address::may_dial;
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{Body, Message, Payload, Ping, Pong, code};
@@ -50,7 +50,7 @@ impl Router {
         if self.pongs.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
-        let known = may_knock(pong.at.into(), peer);
+        let known = may_dial(pong.at.into(), peer);
         if !known || self.listen == Some(pong.at) {
             return Why::BadAddress.into();
         }

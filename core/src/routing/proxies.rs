@@ -10,7 +10,7 @@ use super::links::Link;
 use super::memory::Effects;
 use super::peers::Name;
 use super::{Output, Router, Why};
-use crate::address::may_knock;
+use crate::address::may_dial;
 use crate::id::Guid;
 use crate::time::Instant;
 use crate::wire::gnutella::{Body, Message, Payload, Push, Vendor};
@@ -56,7 +56,7 @@ impl Router {
     pub fn passes(&self, now: Instant, push: &Push) -> Result<(), Why> {
         self.proxied(push.servent).ok_or(Why::NoRoute)?;
         // The target is also where the request comes from.
-        if !may_knock(push.at.into(), IpAddr::V4(*push.at.ip())) {
+        if !may_dial(push.at.into(), IpAddr::V4(*push.at.ip())) {
             return Err(Why::BadAddress);
         }
         let spared = self.spares(now, IpAddr::V4(*push.at.ip()));

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 use super::judge::{Fate, Judgement};
 use super::{Router, Why};
-use crate::address::{may_knock, owner};
+use crate::address::{may_dial, owner};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
 
@@ -22,7 +22,7 @@ impl Router {
     pub(super) fn judge_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
         let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
         let target = IpAddr::V4(*push.at.ip());
-        let bad = self.listen == Some(push.at) || !may_knock(push.at.into(), link.peer.ip());
+        let bad = self.listen == Some(push.at) || !may_dial(push.at.into(), link.peer.ip());
         if bad {
             return Why::BadAddress.into();
         }

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use super::tombs::{End, Tombs};
+use super::tombstones::{End, Tombstones};
 use super::{Config, Conn, Counters, Event, Limit, Output, Rejection};
 use crate::engine::Fx;
 use crate::rng::Rng;
@@ -14,7 +14,7 @@ pub(super) struct Cx<'a> {
     pub(super) peer: SocketAddr,
     pub(super) config: &'a Config,
     pub(super) counters: &'a mut Counters,
-    pub(super) tombs: &'a mut Tombs,
+    pub(super) tombstones: &'a mut Tombstones,
     pub(super) rng: &'a mut Rng,
     /// Bytes buffered for all peers together.
     pub(super) held: &'a mut u64,
@@ -41,7 +41,7 @@ impl Cx<'_> {
     pub(super) fn bury(&mut self, conn: Conn, next: u64, early: alloc::vec::Vec<u64>, end: End) {
         let until = self.now + self.config.tombstone_time.scaled(self.config.time_scale);
         let (now, most) = (self.now, self.config.tombstones);
-        if self.tombs.bury((self.peer, conn), (next, early, end), (now, until), most) {
+        if self.tombstones.bury((self.peer, conn), (next, early, end), (now, until), most) {
             self.limit(Limit::Tombstones);
         }
     }

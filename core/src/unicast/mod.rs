@@ -59,7 +59,7 @@
 //!
 //! `sender` buffers messages, fills datagrams and probes; `receiver` orders
 //! messages (`line`), tracks gaps (`gaps`) and acknowledges (`acks`); `peer`
-//! joins both halves; `state` is OPEN and CLOSING, `tombs` what remains of
+//! joins both halves; `state` is OPEN and CLOSING, `tombstones` what remains of
 //! CLOSED; `rtt` and `congestion` control timing and rate. Blocks and bytes are
 //! in [`crate::wire::unicast`].
 
@@ -78,7 +78,7 @@ mod receiver;
 mod rtt;
 mod sender;
 mod state;
-mod tombs;
+mod tombstones;
 mod view;
 
 use alloc::collections::BTreeSet;
@@ -93,7 +93,7 @@ pub use self::io::{Input, Output, Refusal, Room};
 use self::peer::Peer;
 use self::peers::Peers;
 use self::sender::Sender;
-use self::tombs::Tombs;
+use self::tombstones::Tombstones;
 use crate::address::owner;
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
@@ -152,7 +152,7 @@ pub struct Endpoint {
     rng: Rng,
     key: Key,
     peers: Peers,
-    tombs: Tombs,
+    tombstones: Tombstones,
     counters: Counters,
     /// Bytes buffered for all peers together.
     held: u64,
@@ -176,7 +176,7 @@ impl Endpoint {
             config,
             rng,
             peers: Peers::default(),
-            tombs: Tombs::default(),
+            tombstones: Tombstones::default(),
             counters: Counters::default(),
             held: 0,
             dirty: Vec::new(),
@@ -224,7 +224,7 @@ impl Endpoint {
     #[must_use]
     #[doc(hidden)]
     pub fn tombstones(&self) -> usize {
-        self.tombs.len()
+        self.tombstones.len()
     }
 
     /// The state of all peers, by address.
@@ -266,7 +266,7 @@ impl Endpoint {
             peer: addr,
             config: &self.config,
             counters: &mut self.counters,
-            tombs: &mut self.tombs,
+            tombstones: &mut self.tombstones,
             rng: &mut self.rng,
             held: &mut self.held,
             fx,

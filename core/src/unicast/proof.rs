@@ -41,7 +41,8 @@ impl Endpoint {
                 Some(Block::Request(Request { conn, token: token(&self.key, addr, conn) }))
             }
             Block::Close(_) => {
-                let upto = self.tombs.get(now, addr, conn).map_or(0, |tomb| tomb.next - 1);
+                let upto =
+                    self.tombstones.get(now, addr, conn).map_or(0, |tombstone| tombstone.next - 1);
                 Some(Block::Closed { conn, upto })
             }
             Block::Ack(_) | Block::Request(_) | Block::Closed { .. } => None,

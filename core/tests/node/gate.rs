@@ -16,7 +16,7 @@ struct Misled {
     now: Instant,
     coordinator: SocketAddr,
     line: Option<servent_core::id::ConnId>,
-    knocks: BTreeMap<SocketAddr, usize>,
+    dials: BTreeMap<SocketAddr, usize>,
 }
 
 impl Misled {
@@ -25,8 +25,8 @@ impl Misled {
         let swarm = swarm::Config { client: Some(client), ..swarm::Config::default() };
         let node = Node::new(Config { swarm, ..Config::default() }, 7);
         let coordinator = "80.1.2.3:6086".parse().unwrap();
-        let (now, knocks) = (Instant::from_secs(1), BTreeMap::new());
-        let mut misled = Self { node, now, coordinator, line: None, knocks };
+        let (now, dials) = (Instant::from_secs(1), BTreeMap::new());
+        let mut misled = Self { node, now, coordinator, line: None, dials };
         misled.give(Input::Start(Restored::default()));
         let (file, url, coordinator) = (SwarmFile(1), url_of("film"), vec![coordinator]);
         let want = swarm::Command::Want { file, url, coordinator, sha256: None };
@@ -48,7 +48,7 @@ impl Misled {
                     let local = "81.9.9.9:40000".parse().unwrap();
                     inputs.push(Input::Dialed { conn, local });
                 } else {
-                    *self.knocks.entry(to).or_default() += 1;
+                    *self.dials.entry(to).or_default() += 1;
                     inputs.push(Input::DialFailed { conn, why: DialError::Unreachable });
                 }
             }
@@ -74,8 +74,8 @@ impl Misled {
         }
     }
 
-    fn knocks(&self) -> usize {
-        self.knocks.values().sum()
+    fn dials(&self) -> usize {
+        self.dials.values().sum()
     }
 }
 
@@ -83,14 +83,14 @@ impl Misled {
 fn a_coordinator_cannot_have_us_knock_at_one_target_again_and_again() {
     let mut misled = Misled::new();
     misled.ordered(|_| ("81.1.2.3".into(), 6_346));
-    assert!((1..=12).contains(&misled.knocks()), "{:?}", misled.knocks);
+    assert!((1..=12).contains(&misled.dials()), "{:?}", misled.dials);
 }
 
 #[test]
 fn nor_at_one_port_of_an_address_after_the_other() {
     let mut misled = Misled::new();
     misled.ordered(|n| ("81.1.2.3".into(), 2_000 + n as u16));
-    assert!((1..=36).contains(&misled.knocks()), "{}", misled.knocks());
+    assert!((1..=36).contains(&misled.dials()), "{}", misled.dials());
 }
 
 #[test]
@@ -100,6 +100,6 @@ fn nor_at_a_service_or_within_our_own_network() {
     {
         let mut misled = Misled::new();
         misled.ordered(|_| (peer.into(), port));
-        assert_eq!(misled.knocks(), 0, "{peer}:{port}");
+        assert_eq!(misled.dials(), 0, "{peer}:{port}");
     }
 }

@@ -24,7 +24,7 @@ use super::code::{self, Given};
 use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Herald, Voice, bytes, count};
+use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// Parallel senders; others wait until one is done.
@@ -93,7 +93,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let options = arguments.travel.options(common)?;
     let place = place(arguments.output.as_deref())?;
     let aside = matches!(place, Place::Output);
-    let herald = Herald::new(Voice::new(arguments.json, common.quiet), aside);
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
     let once = arguments.once || !matches!(place, Place::Folder(_));
     let typed = arguments.code.as_ref();
     let code = arguments.given.code(typed.and_then(Option::as_deref))?;
@@ -109,7 +109,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     };
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
     let seats = Seats::default();
-    let receiver = Receiver { place, once, herald, person, door, quota, writers, begun, seats };
+    let receiver = Receiver { place, once, reporter, person, door, quota, writers, begun, seats };
     let runtime = runtime()?;
     let done = runtime.block_on(receiver.run(arguments.listen, made, options));
     runtime.shutdown_background(); // A write to a full pipe may never return.
@@ -161,7 +161,7 @@ fn place(output: Option<&Path>) -> Result<Place, Failure> {
 struct Receiver {
     place: Place,
     once: bool,
-    herald: Herald,
+    reporter: Reporter,
     /// The user to ask; `None` when everything is accepted.
     person: Option<Person>,
     door: Arc<Door>,
@@ -222,9 +222,9 @@ impl Receiver {
         let at = endpoint.local_addr();
         let made = made.map(|code| code.to_string());
         let listening = json!({ "event": "listening", "address": at, "code": made });
-        self.herald.tell(&listening, &format!("listening on UDP {at}"));
+        self.reporter.tell(&listening, &format!("listening on UDP {at}"));
         if let Some(code) = made {
-            self.herald.show(&format!("the code is {code}: tell it to whoever is to send"));
+            self.reporter.show(&format!("the code is {code}: tell it to whoever is to send"));
         }
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
         let ended = loop {
@@ -249,7 +249,7 @@ impl Receiver {
                     }
                     if let Err(failure) = ended {
                         let fact = json!({ "event": "failed", "what": failure.to_string() });
-                        self.herald.tell(&fact, &failure.to_string());
+                        self.reporter.tell(&fact, &failure.to_string());
                     }
                 }
                 () = signals.first() => break self.stopped(running.len()),
@@ -291,7 +291,7 @@ impl Receiver {
             ) => {
                 let why = why.to_string();
                 let fact = json!({ "event": "turned_away", "from": peer, "why": why });
-                self.herald
+                self.reporter
                     .tell(&fact, &format!("{peer} was turned away, nothing was taken: {why}"));
             }
             Err(why) => {
@@ -319,8 +319,8 @@ impl Receiver {
         }
         self.fits(&transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
-        let mut tally = Tally::new(&self.herald, &entries, title.clone(), peer);
-        self.herald.tell(
+        let mut tally = Tally::new(&self.reporter, &entries, title.clone(), peer);
+        self.reporter.tell(
             &json!({
                 "event": "receiving",
                 "name": title,

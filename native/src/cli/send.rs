@@ -15,7 +15,7 @@ use super::code::Given;
 use super::start::runtime;
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Herald, Voice, bytes};
+use crate::progress::{Reporter, Voice, bytes};
 use crate::signal::Signals;
 
 /// Send files, folders or standard input to `servent receive`, over UDP.
@@ -58,19 +58,19 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
-    let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
-    let offer = offer(&arguments.files, &herald)?;
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
+    let offer = offer(&arguments.files, &reporter)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let code = arguments.given.or_asked(arguments.code.as_deref()).await?;
-        send(&arguments.to, &offer, code.as_ref(), options, &herald).await
+        send(&arguments.to, &offer, code.as_ref(), options, &reporter).await
     });
     runtime.shutdown_background(); // A read of standard input may never return.
     done
 }
 
 /// What is to be sent.
-fn offer(files: &[PathBuf], herald: &Herald) -> Result<Offer, Failure> {
+fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
     let input = |file: &PathBuf| file.as_path() == Path::new("-");
     if files.iter().all(input) {
         return Ok(Offer::input());
@@ -86,7 +86,7 @@ fn offer(files: &[PathBuf], herald: &Herald) -> Result<Offer, Failure> {
     for (path, why) in offer.skipped() {
         let path = path.display().to_string();
         let fact = json!({ "event": "skipped", "name": path, "why": why });
-        herald.tell(&fact, &format!("{} is not sent: {why}", Shown(&path)));
+        reporter.tell(&fact, &format!("{} is not sent: {why}", Shown(&path)));
     }
     Ok(offer)
 }
@@ -96,7 +96,7 @@ async fn send(
     offer: &Offer,
     code: Option<&Code>,
     options: Options,
-    herald: &Herald,
+    reporter: &Reporter,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let peer = resolve(to).await?;
@@ -108,8 +108,8 @@ async fn send(
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));
-    let mut tally = Tally::new(herald, offer.entries(), title.clone(), peer);
-    herald.tell(
+    let mut tally = Tally::new(reporter, offer.entries(), title.clone(), peer);
+    reporter.tell(
         &json!({
             "event": "sending",
             "name": title,

@@ -15,7 +15,7 @@ use super::Common;
 use super::start::TraceFlag;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Herald, StreamProgress, bytes, count, per_second, rate};
+use crate::progress::{Reporter, StreamProgress, bytes, count, per_second, rate};
 
 /// The default UDP port of `receive`.
 pub(crate) const PORT: u16 = 6348;
@@ -125,7 +125,7 @@ pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
 
 /// The progress of a transfer, by file and in total.
 pub(crate) struct Tally<'a> {
-    herald: &'a Herald,
+    reporter: &'a Reporter,
     entries: &'a [Entry],
     title: String,
     peer: SocketAddr,
@@ -145,14 +145,14 @@ const NAMED: usize = 20;
 
 impl<'a> Tally<'a> {
     pub(crate) fn new(
-        herald: &'a Herald,
+        reporter: &'a Reporter,
         entries: &'a [Entry],
         title: String,
         peer: SocketAddr,
     ) -> Self {
-        let progress = StreamProgress::new(herald, &title, total(entries).1);
+        let progress = StreamProgress::new(reporter, &title, total(entries).1);
         let (done, length, carried, last, took) = (0, 0, 0, None, Duration::ZERO);
-        Self { herald, entries, title, peer, progress, done, length, carried, last, took }
+        Self { reporter, entries, title, peer, progress, done, length, carried, last, took }
     }
 
     pub(crate) fn files(&self) -> usize {
@@ -198,9 +198,9 @@ impl<'a> Tally<'a> {
         });
         if self.entries.len() <= NAMED {
             let (shown, size) = (Shown(&name), bytes(it.length));
-            self.herald.tell(&fact, &format!("{shown}: {size}{}, sha256 {sum}", before(it)));
+            self.reporter.tell(&fact, &format!("{shown}: {size}{}, sha256 {sum}", before(it)));
         } else {
-            self.herald.fact(&fact);
+            self.reporter.fact(&fact);
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a> Tally<'a> {
         if let Some(counters) = counters {
             let _ = write!(sentence, "\n{}", repairs(counters));
         }
-        self.herald.result(&fact, &sentence);
+        self.reporter.result(&fact, &sentence);
     }
 }
 

@@ -26,7 +26,7 @@ use crate::inbox::Inbox;
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
-use crate::net::{Faith, REPORTS, Reports, Trust, listen, raise_descriptors};
+use crate::net::{Admission, REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Embedded, Remembered, Site, Store};
 use crate::tape::Tape;
 
@@ -123,8 +123,8 @@ impl Driver {
             rates,
             outside: Arc::clone(&outside),
         });
-        let faith = Faith::new(&outside.trust, options.identity, options.origins);
-        accept_all(listeners, &room, &faith, &reports);
+        let admission = Admission::new(&outside.trust, options.identity, options.origins);
+        accept_all(listeners, &room, &admission, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(held.map(|held| Input::Inbox { held: Some(held) }));
         first.extend(turns.coordinate(options.coordinate));
@@ -147,12 +147,12 @@ async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
 fn accept_all(
     listeners: Vec<TcpListener>,
     room: &Arc<Semaphore>,
-    faith: &Faith,
+    admission: &Admission,
     reports: &Reports,
 ) {
     let numbers = Arc::new(listen::Numbers::default());
     for listener in listeners {
-        let room = (Arc::clone(room), faith.clone());
+        let room = (Arc::clone(room), admission.clone());
         tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
     }
 }

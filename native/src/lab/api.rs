@@ -56,7 +56,7 @@ pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Windo
 /// The first place to show of each lane, and how many.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Sights {
+pub(super) struct Wanted {
     servent: Option<String>,
     sync: u32,
     #[serde(rename = "async")]
@@ -67,15 +67,15 @@ pub(super) struct Sights {
 
 /// `GET /api/queue`: a servent's current queue, for a page whose tape does not
 /// reach back to the start.
-pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(sights): Query<Sights>) -> Response {
-    let Some(live) = hub.servent(sights.servent.as_deref()) else {
+pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(wanted): Query<Wanted>) -> Response {
+    let Some(live) = hub.servent(wanted.servent.as_deref()) else {
         return missing("no such servent");
     };
-    let count = sights.count.min(MOST_CARDS);
+    let count = wanted.count.min(MOST_CARDS);
     let windows = Windows {
-        sync: (sights.sync, count),
-        asynchronous: (sights.asynchronous, count),
-        grace: (sights.grace, count),
+        sync: (wanted.sync, count),
+        asynchronous: (wanted.asynchronous, count),
+        grace: (wanted.grace, count),
     };
     match live.handle.lanes(windows).await {
         Ok(lanes) => Json(lanes).into_response(),

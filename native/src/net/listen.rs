@@ -67,7 +67,7 @@ impl Numbers {
 /// The certificates we trust, our own identity as a server, and the pages we
 /// answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Faith {
+pub(crate) struct Admission {
     pub(crate) trust: Arc<Trust>,
     /// With it, accepted connections are TLS; without it, plain.
     pub(crate) identity: Option<Identity>,
@@ -75,7 +75,7 @@ pub(crate) struct Faith {
     pub(crate) origins: Option<Arc<Origins>>,
 }
 
-impl Faith {
+impl Admission {
     /// Where there is an identity there are no WebSockets: a browser would not
     /// trust it.
     pub(crate) fn new(
@@ -93,7 +93,7 @@ impl Faith {
 pub(crate) async fn accept(
     listener: TcpListener,
     numbers: Arc<Numbers>,
-    (room, faith): (Arc<Semaphore>, Faith),
+    (room, admission): (Arc<Semaphore>, Admission),
     reports: Reports,
 ) {
     let mut failures = Seldom::default();
@@ -102,7 +102,7 @@ pub(crate) async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if !admit((stream, &faith), peer, numbers.next(), permit, &reports).await {
+                    if !admit((stream, &admission), peer, numbers.next(), permit, &reports).await {
                         return;
                     }
                 }
@@ -119,7 +119,7 @@ pub(crate) async fn accept(
 }
 
 async fn admit(
-    (stream, faith): (TcpStream, &Faith),
+    (stream, admission): (TcpStream, &Admission),
     peer: SocketAddr,
     id: ConnId,
     permit: OwnedSemaphorePermit,
@@ -127,7 +127,8 @@ async fn admit(
 ) -> bool {
     let outbox = Arc::new(Outbox::default());
     let (peer, local) = (canonical(peer), stream.local_addr().ok().map(canonical));
-    let stream = Stream::accepted(stream, Arc::clone(&faith.trust), faith.identity.as_ref());
+    let stream =
+        Stream::accepted(stream, Arc::clone(&admission.trust), admission.identity.as_ref());
     let stream = match stream {
         Ok(stream) => stream,
         Err(why) => {
@@ -139,7 +140,7 @@ async fn admit(
     if reports.send(accepted).await.is_err() {
         return false;
     }
-    let stream = (stream, faith.origins.clone());
+    let stream = (stream, admission.origins.clone());
     tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
     true
 }

@@ -33,7 +33,7 @@ pub(crate) use self::cork::Cork;
 pub use self::credentials::Credentials;
 pub use self::identity::{Identity, IdentityError};
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
-pub(crate) use self::listen::Faith;
+pub(crate) use self::listen::Admission;
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub use self::pace::Rate;
 pub(crate) use self::pace::{Pace, Paces};

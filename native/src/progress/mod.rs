@@ -10,7 +10,7 @@ use std::io::IsTerminal as _;
 
 pub(crate) use self::fetch::{Bars, FetchProgress};
 pub(crate) use self::folder::FolderProgress;
-pub(crate) use self::stream::{Herald, StreamProgress, per_second};
+pub(crate) use self::stream::{Reporter, StreamProgress, per_second};
 pub(crate) use self::text::{bytes, count, length, rate};
 
 /// The form of output that suits the caller.

@@ -17,14 +17,14 @@ const LINES_EVERY: Duration = Duration::from_secs(2);
 
 /// Reports events of several parallel streams.
 #[derive(Clone)]
-pub(crate) struct Herald {
+pub(crate) struct Reporter {
     voice: Voice,
     /// Standard output carries a stream, so facts go to standard error.
     aside: bool,
     bars: MultiProgress,
 }
 
-impl Herald {
+impl Reporter {
     pub(crate) fn new(voice: Voice, aside: bool) -> Self {
         Self { voice, aside, bars: MultiProgress::new() }
     }
@@ -79,7 +79,7 @@ impl Herald {
 
 /// Progress of one stream.
 pub(crate) struct StreamProgress {
-    herald: Herald,
+    reporter: Reporter,
     bar: Option<ProgressBar>,
     name: String,
     of: Option<u64>,
@@ -91,10 +91,10 @@ pub(crate) struct StreamProgress {
 }
 
 impl StreamProgress {
-    pub(crate) fn new(herald: &Herald, name: &str, of: Option<u64>) -> Self {
+    pub(crate) fn new(reporter: &Reporter, name: &str, of: Option<u64>) -> Self {
         let clock = Clock::new();
         let now = clock.now();
-        let bar = (herald.voice == Voice::Terminal).then(|| {
+        let bar = (reporter.voice == Voice::Terminal).then(|| {
             let (bar, template) = match of {
                 Some(of) => (ProgressBar::new(of), "{prefix} [{bar:30}] {percent:>3} %  {msg}"),
                 None => (ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
@@ -103,10 +103,10 @@ impl StreamProgress {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar.set_prefix(Shown(name).to_string());
-            herald.bars.add(bar)
+            reporter.bars.add(bar)
         });
-        let (herald, name) = (herald.clone(), name.to_owned());
-        Self { herald, bar, name, of, there: 0, clock, begun: now, shown: now }
+        let (reporter, name) = (reporter.clone(), name.to_owned());
+        Self { reporter, bar, name, of, there: 0, clock, begun: now, shown: now }
     }
 
     /// Counts bytes that took no time of ours.
@@ -116,10 +116,10 @@ impl StreamProgress {
 
     /// Shows the number of bytes transferred so far.
     pub(crate) fn show(&mut self, so_far: u64) {
-        let terminal = self.herald.voice == Voice::Terminal;
+        let terminal = self.reporter.voice == Voice::Terminal;
         let every = if terminal { DRAW_EVERY } else { LINES_EVERY };
         let now = self.clock.now();
-        if self.herald.voice == Voice::Quiet || now.since(self.shown) < every {
+        if self.reporter.voice == Voice::Quiet || now.since(self.shown) < every {
             return;
         }
         self.shown = now;
@@ -133,14 +133,14 @@ impl StreamProgress {
         }
         let Self { name, of, .. } = self;
         let fact = json!({ "event": "progress", "name": name, "bytes": so_far, "of": of, "rate": per_second });
-        self.herald.tell(&fact, &format!("{}: {text}", Shown(name)));
+        self.reporter.tell(&fact, &format!("{}: {text}", Shown(name)));
     }
 
     /// Removes the bar; returns how long the stream took.
     pub(crate) fn finish(&self) -> Duration {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
-            self.herald.bars.remove(bar);
+            self.reporter.bars.remove(bar);
         }
         self.clock.now().since(self.begun)
     }

@@ -470,8 +470,8 @@ async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
     let Message::Hello { meeting } = next(talk).await? else { return Err(ReceiveError::Foreign) };
     match door.code() {
         Some(code) if !meeting.is_empty() => {
-            let knocked = door.knock(talk.connection.peer().ip());
-            knocked.map_err(|Refused| ReceiveError::Guesses)?;
+            let counted = door.count_guess(talk.connection.peer().ip());
+            counted.map_err(|Refused| ReceiveError::Guesses)?;
             let (ours, told) = Meeting::new(code, false);
             let keys = ours.finish(&meeting).ok_or(ReceiveError::Foreign)?;
             talk.put(&Message::Meeting { told }).await?;

@@ -19,7 +19,7 @@ const GLUED: u64 = 1_400;
 
 impl<N: Guest> World<Queue<N>> {
     /// A connection attempt reaches its listener.
-    pub(super) fn knock(&mut self, at: LinkRef) {
+    pub(super) fn connect(&mut self, at: LinkRef) {
         let Some(link) = self.net.links.get(at) else { return };
         let (dialer, target) = (link.end(Side::Dialer).clone(), link.end(Side::Listener).host);
         let latency = link.latency;

@@ -273,7 +273,7 @@ impl<N: Guest> Protocol for Queue<N> {
             Due::Arrive { node } => world.boot(node, None),
             Due::Deliver { link, from } => world.deliver(link, from),
             Due::Progress { link, from, generation } => world.progress(link, from, generation),
-            Due::Knock { link } => world.knock(link),
+            Due::Knock { link } => world.connect(link),
             Due::Opened { link } => world.opened(link),
             Due::DialFailed { host, conn, why, start } => {
                 if world.slot(host).starts == start {

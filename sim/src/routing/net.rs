@@ -53,7 +53,7 @@ impl Drawn<'_> {
 
     /// Adds random links; a few less when it does not find enough unconnected
     /// pairs.
-    fn strew(&mut self, nodes: u32, links: usize) {
+    fn add_random_links(&mut self, nodes: u32, links: usize) {
         let (enough, mut tries) = (self.pairs.len() + links, 4 * links + 64);
         while self.pairs.len() < enough && tries > 0 {
             let mut draw = || self.dice.below(nodes.into()) as u32;
@@ -96,7 +96,7 @@ impl Net {
             Shape::Mesh => drawn.grid(nodes),
             Shape::SmallWorld => {
                 drawn.grid(nodes);
-                drawn.strew(nodes, scenario.shortcuts as usize);
+                drawn.add_random_links(nodes, scenario.shortcuts as usize);
             }
             Shape::Random => {
                 for node in 1..nodes {
@@ -104,7 +104,7 @@ impl Net {
                     drawn.join(earlier, node);
                 }
                 let wanted = nodes as usize * scenario.degree as usize / 2;
-                drawn.strew(nodes, wanted.saturating_sub(drawn.pairs.len()));
+                drawn.add_random_links(nodes, wanted.saturating_sub(drawn.pairs.len()));
             }
             Shape::Free => {}
         }

@@ -33,7 +33,7 @@ pub use self::world::{Outcome, Swarm, World};
 pub use self::{
     event::client_of,
     tally::{Result, Tally},
-    view::{Again, Cell, ClientRow, ClientView, CoordinatorView, Glance, Moving, name},
+    view::{Again, Cell, ClientRow, ClientSummary, ClientView, CoordinatorView, Moving, name},
     world::Running,
 };
 

@@ -33,7 +33,7 @@ pub enum Cell {
 
 /// A summary of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glance {
+pub struct ClientSummary {
     pub habit: Habit,
     pub up: bool,
     /// It has not arrived yet.
@@ -174,9 +174,9 @@ impl World {
     /// A summary of a client; `None` when there is no such client.
     #[must_use]
     #[doc(hidden)]
-    pub fn glance(&self, client: u32) -> Option<Glance> {
+    pub fn summary(&self, client: u32) -> Option<ClientSummary> {
         let peer = self.nodes.get(client as usize)?.own.as_ref()?;
-        Some(Glance {
+        Some(ClientSummary {
             habit: peer.habit,
             up: self.up(client),
             expected: !peer.came,
@@ -193,20 +193,20 @@ impl World {
     #[must_use]
     #[doc(hidden)]
     pub fn row(&self, client: u32) -> Option<ClientRow> {
-        let glance = self.glance(client)?;
+        let summary = self.summary(client)?;
         Some(ClientRow {
             id: client,
             name: name(client),
             addr: self.address(client),
-            role: glance.habit,
-            up: glance.up,
-            expected: glance.expected,
-            still: glance.still,
-            firewalled: glance.firewalled,
-            held: glance.held,
+            role: summary.habit,
+            up: summary.up,
+            expected: summary.expected,
+            still: summary.still,
+            firewalled: summary.firewalled,
+            held: summary.held,
             done: self.done_at(client),
             conn: self.connection(client).0,
-            standing: glance.standing,
+            standing: summary.standing,
         })
     }
 

@@ -30,7 +30,7 @@ use servent_core::wire::pdtp::{Hash, Message, Reason, Span, Text};
 /// The address of the source.
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
 /// How long a connection attempt waits for an answer.
-const KNOCK: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The port a client listens on when it is told to.
 const PORT: u16 = 6_346;

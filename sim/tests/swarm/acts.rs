@@ -40,7 +40,7 @@ fn happened(records: &[Record<Event>], what: &Happening) -> Option<Instant> {
 fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
     let kill = (6, Act::Kill { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&kill)), 9);
-    let glance = world.glance(1).expect("a client");
+    let glance = world.summary(1).expect("a client");
     assert!(!glance.up && glance.held > 0 && glance.standing.is_none());
     assert_eq!(happened(&records, &Happening::Killed), Some(Instant::from_secs(6)));
     assert!(!world.finished());
@@ -58,7 +58,7 @@ fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
 fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
     let stall = (5, Act::Stall { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&stall)), 40);
-    let glance = world.glance(1).expect("a client");
+    let glance = world.summary(1).expect("a client");
     assert!(glance.still && glance.up);
     let moved = records.iter().filter(|record| record.at > Instant::from_secs(6));
     let mut arrived = moved.filter_map(|record| match &record.event {
@@ -75,7 +75,7 @@ fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
 fn a_closed_door_is_told_and_nobody_knocks_any_more() {
     let close = [(4, Act::Passive { client: ONE }), (30, Act::Active { client: ONE })];
     let (world, records) = run(&with(&close), 29);
-    assert!(!world.glance(1).and_then(|g| g.standing).expect("it is known").active);
+    assert!(!world.summary(1).and_then(|g| g.standing).expect("it is known").active);
     let mode = records.iter().filter_map(|record| match &record.event {
         Event::Swarm(swarm::Event::Mode { active, .. }) => Some((record.node, *active)),
         _ => None,
@@ -90,7 +90,7 @@ fn a_closed_door_is_told_and_nobody_knocks_any_more() {
         }
     }
     let (world, _) = run(&with(&close), 60);
-    assert!(world.glance(1).and_then(|g| g.standing).expect("it is known").active);
+    assert!(world.summary(1).and_then(|g| g.standing).expect("it is known").active);
     assert!(world.finished());
 }
 

@@ -18,7 +18,7 @@ fn flag(on: bool, bit: u32) -> u32 {
 pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
     let mut out = Vec::with_capacity(count.min(world.size().0) as usize * ROW);
     for client in from..from.saturating_add(count).min(world.size().0) {
-        let Some(row) = world.glance(client) else { continue };
+        let Some(row) = world.summary(client) else { continue };
         let standing = row.standing;
         let of = |n: fn(&servent_core::swarm::manager::Standing) -> u64| {
             standing.as_ref().map_or(0.0, |standing| whole(n(standing)))

@@ -66,7 +66,7 @@ impl Watched for Swarm {
 
     fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
         let info = |(id, name): (NodeId, &String)| {
-            let (role, up) = match world.glance(id.0) {
+            let (role, up) = match world.summary(id.0) {
                 Some(glance) => (picture::role(glance.habit), glance.up),
                 None => ("coordinator", true),
             };

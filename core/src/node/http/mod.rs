@@ -178,7 +178,7 @@ impl Http {
     /// succeeds (PARQ §4).
     fn call(&mut self, cx: &mut Cx<'_>, ticket: Guid, to: SocketAddr) {
         let conn = cx.io.number();
-        if !cx.io.knock(cx.now, conn, (to, Purpose::Call(ticket)), cx.fx) {
+        if !cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Call(ticket)), cx.fx) {
             self.queue(cx, server::Input::CallDone { ticket, ok: false });
         }
     }
@@ -189,7 +189,7 @@ impl Http {
         let shared = self.files.get(index).is_some();
         if shared {
             let conn = cx.io.number();
-            cx.io.knock(cx.now, conn, (to, Purpose::Giv(index)), cx.fx);
+            cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Giv(index)), cx.fx);
         }
         shared
     }

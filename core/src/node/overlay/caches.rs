@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::Overlay;
-use crate::address::{canonical, may_knock};
+use crate::address::{canonical, may_dial};
 use crate::id::Guid;
 use crate::node::Output;
 use crate::node::cx::Cx;
@@ -106,7 +106,7 @@ impl Overlay {
         }
         let mut ggep = Vec::new();
         if block(&ping.ggep, b"SCP").is_some() {
-            let told = |at: &SocketAddr| may_knock(*at, from.ip()) && *at != from;
+            let told = |at: &SocketAddr| may_dial(*at, from.ip()) && *at != from;
             let hosts = self.hosts.some(usize::MAX).into_iter().filter(told);
             let hosts: Vec<u8> = hosts.filter_map(packed).take(TOLD).flatten().collect();
             ggep::write(&[Block::new(b"IPP", &hosts)], false, &mut ggep);
@@ -127,7 +127,7 @@ impl Overlay {
         let packed = block(&pong.ggep, b"IPP").unwrap_or_default();
         let named = packed.chunks_exact(HOST).take(4 * TOLD).filter_map(unpacked);
         for at in itself.into_iter().chain(named) {
-            if may_knock(at, teller) {
+            if may_dial(at, teller) {
                 self.hear_of(cx, at, false);
             }
         }

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 
 use super::Overlay;
 use super::wire::{Stage, Wire, neighbour};
-use crate::address::{may_knock, plausible};
+use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer};
 use crate::node::cx::Cx;
@@ -304,7 +304,7 @@ impl Overlay {
             cx.io.answered(conn);
         }
         let mut neighbour = neighbour(offer, &ours);
-        neighbour.listen = neighbour.listen.filter(|at| may_knock(*at, peer.ip()));
+        neighbour.listen = neighbour.listen.filter(|at| may_dial(*at, peer.ip()));
         if let Some(at) = neighbour.listen {
             self.hear_of(cx, at, false);
         }
@@ -315,7 +315,7 @@ impl Overlay {
     /// Remembers the hosts that a head names.
     fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
-            if may_knock(at, peer.ip()) {
+            if may_dial(at, peer.ip()) {
                 self.hear_of(cx, at, false);
             }
         }

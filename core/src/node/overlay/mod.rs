@@ -287,7 +287,7 @@ impl Overlay {
         let calls = if self.hosts.is_named(at) {
             cx.io.dial(conn, at, Purpose::Neighbour, cx.fx)
         } else {
-            cx.io.knock(cx.now, conn, (at, Purpose::Neighbour), cx.fx)
+            cx.io.dial_for_stranger(cx.now, conn, (at, Purpose::Neighbour), cx.fx)
         };
         if calls {
             self.wires.insert(conn, Wire::calling(at));

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::Overlay;
 use super::wire::Wire;
-use crate::address::may_knock;
+use crate::address::may_dial;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::cx::Cx;
@@ -162,7 +162,7 @@ impl Overlay {
         let through = self.wires.get(&conn).and_then(Wire::listens);
         let quality = hit.quality();
         let proxies = hit.proxies().into_iter().map(SocketAddr::V4);
-        let proxies = proxies.filter(|at| may_knock(*at, from)).take(PROXIES);
+        let proxies = proxies.filter(|at| may_dial(*at, from)).take(PROXIES);
         let proxies: Vec<SocketAddr> = proxies.collect();
         for found in hit.results() {
             cx.fx.output(Output::Answer(Answer::Found(Told {

@@ -75,7 +75,7 @@ impl Overlay {
     fn ask_next(&mut self, cx: &mut Cx<'_>, http: &Http, mut ask: Ask) {
         while let Some(proxy) = ask.left.pop() {
             let conn = cx.io.number();
-            if cx.io.knock(cx.now, conn, (canonical(proxy), Purpose::Proxy), cx.fx) {
+            if cx.io.dial_for_stranger(cx.now, conn, (canonical(proxy), Purpose::Proxy), cx.fx) {
                 self.asks.insert(conn, ask);
                 return;
             }

@@ -74,9 +74,9 @@ impl<'a> Cx<'a> {
 
     /// Connects to a peer that the coordinator named, unless a limit forbids
     /// it.
-    pub(super) fn knock(&mut self, to: SocketAddr) -> Option<ConnId> {
+    pub(super) fn dial_for_stranger(&mut self, to: SocketAddr) -> Option<ConnId> {
         let conn = self.io.number();
-        self.io.knock(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
+        self.io.dial_for_stranger(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
     }
 
     /// Connects to our coordinator, unless a limit forbids it.

@@ -120,7 +120,9 @@ impl Jobs {
     fn dial(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
         let work = self.running.get_mut(&job)?;
         let to = work.to?;
-        let Some(conn) = cx.knock(to) else { return self.broken(job, Reason::Connect, 0) };
+        let Some(conn) = cx.dial_for_stranger(to) else {
+            return self.broken(job, Reason::Connect, 0);
+        };
         work.conn = Some(conn);
         let step = AskedStep::Dialing { job };
         peers.insert(conn, Role::Asked(Asked { to, step, keep: true }));

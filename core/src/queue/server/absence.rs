@@ -17,7 +17,7 @@ impl Server {
         }
         // A client that was never told of its place cannot come back to it.
         if entry.dialect == Dialect::Active || entry.told == 0 {
-            self.waited_in_vain(now, at);
+            self.count_unanswered(now, at);
             return self.lose(at, Loss::ConnectionLost, fx);
         }
         if entry.dialect == Dialect::Passive {
@@ -36,7 +36,7 @@ impl Server {
         let entry = &self.places.slab[at];
         match (entry.phase, entry.dialect) {
             (Phase::Waiting, dialect) if dialect == Dialect::Active || entry.told == 0 => {
-                self.waited_in_vain(now, at);
+                self.count_unanswered(now, at);
                 self.lose(at, Loss::Replaced, fx);
             }
             (Phase::Waiting, _) => self.go_away(now, at, fx),
@@ -118,7 +118,7 @@ impl Server {
             self.places.slab[at].call_booked = false;
             return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
         };
-        if let Some(wait) = self.calls.knock(owner(peer), now) {
+        if let Some(wait) = self.calls.count(owner(peer), now) {
             return self.wake_at(at, Some(now + wait.max(TOUCH)));
         }
         let entry = &mut self.places.slab[at];

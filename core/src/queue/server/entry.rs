@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
 use super::wheel::Links;
-use crate::address::may_knock;
+use crate::address::may_dial;
 use crate::id::{ConnId, Guid};
 use crate::queue::{Dialect, FileKey, Row, RowState};
 use crate::time::Instant;
@@ -125,7 +125,7 @@ impl Entry {
     /// not a system service.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
         let honest =
-            claimed.filter(|at| at.ip().to_canonical() == self.peer && may_knock(*at, self.peer));
+            claimed.filter(|at| at.ip().to_canonical() == self.peer && may_dial(*at, self.peer));
         self.call_port = honest.and_then(|at| NonZeroU16::new(at.port()));
     }
 

@@ -85,7 +85,7 @@ impl Server {
         if told == 0 {
             // It asks once and waits, as it should: that is no hammering,
             // unless that is in vain.
-            self.knocks.forgive(owner(request.peer));
+            self.requests.forgive(owner(request.peer));
         }
         self.line.set_present(seat, true);
         self.wake_at(at, Some(until));
@@ -96,10 +96,10 @@ impl Server {
     /// A request that was held until now was made in vain: it counts against
     /// its address like any other. Whether that is too many shows when it asks
     /// again.
-    pub(super) fn waited_in_vain(&mut self, now: Instant, at: u32) {
+    pub(super) fn count_unanswered(&mut self, now: Instant, at: u32) {
         let Entry { peer, told, .. } = self.places.slab[at];
         if told == 0 {
-            let _ = self.knocks.knock(owner(peer), now);
+            let _ = self.requests.count(owner(peer), now);
         }
     }
 
@@ -112,7 +112,7 @@ impl Server {
         if self.is_next(at, now) {
             self.serve(now, at, &request, fx);
         } else {
-            self.waited_in_vain(now, at);
+            self.count_unanswered(now, at);
             self.tell(now, at, &request, fx);
         }
         true

@@ -38,7 +38,7 @@
 //! among the first `sync_places` that waits for it: the client is present and
 //! gets the slot the instant it is free (QA-3; `holds`). When the next client
 //! is not held and gave a callback address, it is called shortly before its
-//! slot is expected, or when the slot is free (QA-2; `beckon`).
+//! slot is expected, or when the slot is free (QA-2; `call_back`).
 //!
 //! **In the slot.** A finished upload frees its slot at once when the whole
 //! file was sent, or everything from some byte on. After any other range the
@@ -75,7 +75,7 @@
 //! come. `request`, `slots`, `absence` and `restore` are the rules.
 
 mod absence;
-mod beckon;
+mod call_back;
 mod claims;
 mod entry;
 mod estimate;
@@ -182,8 +182,8 @@ pub struct Server {
     rate: Rate,
     holds: Holds,
     /// When places were called to come early, by arrival.
-    beckoned: BTreeMap<u64, Instant>,
-    knocks: Throttle,
+    called_back: BTreeMap<u64, Instant>,
+    requests: Throttle,
     calls: Throttle,
     /// When the next call may be made.
     next_call: Instant,
@@ -204,7 +204,7 @@ impl Server {
             Throttle::new(count, window, pause, config.hammer_table, key.clone())
         };
         let requests = config.hammer_requests;
-        let knocks = throttle(requests, HAMMER_WINDOW, config.hammer_pause);
+        let requests = throttle(requests, HAMMER_WINDOW, config.hammer_pause);
         let spacing = config.call_spacing;
         let calls = throttle(config.calls_per_ip, spacing, spacing);
         Self {
@@ -217,8 +217,8 @@ impl Server {
             served: BTreeSet::new(),
             rate: Rate::default(),
             holds: Holds::default(),
-            beckoned: BTreeMap::new(),
-            knocks,
+            called_back: BTreeMap::new(),
+            requests,
             calls,
             next_call: Instant::ZERO,
             next_arrival: 1,
@@ -246,7 +246,7 @@ impl Server {
         self.line.remove(seat);
         self.claims.remove(arrival, orphaned);
         self.holds.remove(arrival);
-        self.beckoned.remove(&arrival);
+        self.called_back.remove(&arrival);
     }
 
     /// Puts an entry at the end of the queue.
@@ -311,7 +311,7 @@ impl Engine for Server {
             Input::Answer { conn } => self.answer(now, conn, fx),
             Input::Progress { conn, bytes } => {
                 self.progress(conn, bytes);
-                return self.beckon_ahead(now, fx);
+                return self.call_back_ahead(now, fx);
             }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Parted { conn } => self.parted(now, conn, fx),

@@ -35,7 +35,7 @@ pub(super) struct Places {
     pub(super) slab: Slab<Entry>,
     key: Key,
     /// Encrypts the entry numbers in the ids.
-    veil: Key,
+    mask: Key,
     /// Entries whose id does not tell where they are.
     by_ticket: Index,
     by_conn: Index,
@@ -52,7 +52,7 @@ impl Places {
         Self {
             slab: Slab::new(),
             key: Key::new(rng),
-            veil: Key::new(rng),
+            mask: Key::new(rng),
             by_ticket: Index::new(capacity),
             by_conn: Index::new(capacity),
             by_peer: Index::new(capacity),
@@ -69,7 +69,7 @@ impl Places {
     pub(super) fn draw_ticket(&self, rng: &mut Rng) -> Guid {
         loop {
             let mut id = rng.bytes();
-            let number = self.slab.next_key() ^ self.veil(&id);
+            let number = self.slab.next_key() ^ self.mask(&id);
             id[RANDOM..].copy_from_slice(&number.to_le_bytes());
             if self.with_ticket(Guid(id)).is_none() {
                 return Guid(id);
@@ -78,8 +78,8 @@ impl Places {
     }
 
     /// The mask that encrypts the number in an id.
-    fn veil(&self, id: &[u8; 16]) -> u32 {
-        let mut hasher = self.veil.build_hasher();
+    fn mask(&self, id: &[u8; 16]) -> u32 {
+        let mut hasher = self.mask.build_hasher();
         hasher.write(&id[..RANDOM]);
         hasher.finish() as u32
     }
@@ -87,7 +87,7 @@ impl Places {
     /// The entry number that an id contains.
     fn named_in(&self, ticket: Guid) -> u32 {
         let Guid([.., a, b, c, d]) = ticket;
-        u32::from_le_bytes([a, b, c, d]) ^ self.veil(&ticket.0)
+        u32::from_le_bytes([a, b, c, d]) ^ self.mask(&ticket.0)
     }
 
     /// Adds an entry and links it by id and address.

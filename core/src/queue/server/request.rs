@@ -34,7 +34,7 @@ impl Server {
         match known {
             Known::Surely(_) => {}
             Known::Stranger => {
-                if let Some(left) = self.knocks.refused(owner(request.peer), now) {
+                if let Some(left) = self.requests.refused(owner(request.peer), now) {
                     return self.refuse(whose, Refusal::Hammering, left, fx);
                 }
                 // A request that is served at once costs nothing unwanted: only
@@ -63,7 +63,7 @@ impl Server {
     /// Counts a request for its address; true when the address asks too often,
     /// in which case it has been answered.
     fn hammers(&mut self, now: Instant, (conn, peer): (ConnId, IpAddr), fx: &mut Effects) -> bool {
-        let Some(left) = self.knocks.knock(owner(peer), now) else { return false };
+        let Some(left) = self.requests.count(owner(peer), now) else { return false };
         self.refuse((conn, peer), Refusal::Hammering, left, fx);
         true
     }

@@ -66,7 +66,7 @@ impl Throttle {
     }
 
     /// Counts a request; `Some(t)` when the address is refused for `t` more.
-    pub(super) fn knock(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
+    pub(super) fn count(&mut self, peer: IpAddr, now: Instant) -> Option<Duration> {
         let peer = peer.to_canonical();
         if now >= self.turn || self.young.len() >= self.most {
             core::mem::swap(&mut self.old, &mut self.young);
@@ -110,13 +110,13 @@ mod tests {
         let mut throttle = Throttle::new(60, minute, minute, 100, key());
         let now = Instant::from_secs(1_000);
         for _ in 0..60 {
-            assert_eq!(throttle.knock(peer(1), now), None);
+            assert_eq!(throttle.count(peer(1), now), None);
         }
-        assert_eq!(throttle.knock(peer(1), now), Some(minute));
-        assert_eq!(throttle.knock(peer(2), now), None);
+        assert_eq!(throttle.count(peer(1), now), Some(minute));
+        assert_eq!(throttle.count(peer(2), now), None);
         let later = now + Duration::from_secs(59);
-        assert_eq!(throttle.knock(peer(1), later), Some(Duration::from_secs(1)));
-        assert_eq!(throttle.knock(peer(1), now + minute), None);
+        assert_eq!(throttle.count(peer(1), later), Some(Duration::from_secs(1)));
+        assert_eq!(throttle.count(peer(1), now + minute), None);
     }
 
     #[test]
@@ -125,11 +125,11 @@ mod tests {
         let mut throttle = Throttle::new(60, minute, minute, 100, key());
         let now = Instant::from_secs(1_000);
         for _ in 0..1_000 {
-            assert_eq!(throttle.knock(peer(1), now), None);
+            assert_eq!(throttle.count(peer(1), now), None);
             throttle.forgive(peer(1));
         }
         throttle.forgive(peer(2));
-        assert_eq!(throttle.knock(peer(2), now), None);
+        assert_eq!(throttle.count(peer(2), now), None);
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         let mut throttle = Throttle::new(60, minute, minute, 100, key());
         for n in 0..10_000 {
-            throttle.knock(peer(n), Instant::from_secs(1));
+            throttle.count(peer(n), Instant::from_secs(1));
         }
         assert!(throttle.young.len() + throttle.old.len() <= 200);
     }

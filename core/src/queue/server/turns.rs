@@ -144,7 +144,7 @@ impl Server {
         let claim = Claim { entry: at, peer, beyond, since, open_at, until };
         self.claims.add(entry.arrival, claim);
         fx.event(Event::Entitled { ticket: entry.ticket });
-        self.beckon(now, at, fx);
+        self.call_back(now, at, fx);
         true
     }
 }

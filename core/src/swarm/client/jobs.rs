@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use super::io::{Event, Ignored, Job, Outcome, Output};
 use super::liars::Giver;
 use super::{Client, Effects};
-use crate::address::{may_knock, plausible};
+use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 use crate::wire::pdtp::{About, Completed, Hash, Message, Method, Reason, Span, Transfer};
@@ -45,7 +45,7 @@ impl Client {
         let source = about.peer_id.is_empty();
         let honest = self.coordinator.is_some_and(|by| match source {
             true if WEB.contains(&port) => plausible(about.peer, by),
-            _ => may_knock(peer, by),
+            _ => may_dial(peer, by),
         });
         let known = self.file(&about.url);
         let piece = known.and_then(|at| Some((at, self.files[at].piece_of(about.span)?)));

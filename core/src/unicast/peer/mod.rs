@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::receiver::Receiver;
 use super::rtt::Rtt;
 use super::sender::Sender;
-use super::tombs::End;
+use super::tombstones::End;
 use super::{Config, Conn, Ending, Event, Limit, Rejection, Side};
 use crate::time::Instant;
 use crate::wire::unicast::{Ack, Block, Close, Data};
@@ -209,8 +209,8 @@ impl Peer {
     /// Decides on data of a connection without an entry (UC-10).
     fn admit(&mut self, data: &Data, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) -> bool {
         let conn = data.conn;
-        let tomb = cx.tombs.get(cx.now, cx.peer, conn).cloned();
-        match tomb.as_ref().map(|tomb| (tomb.end, tomb.next)) {
+        let tombstone = cx.tombstones.get(cx.now, cx.peer, conn).cloned();
+        match tombstone.as_ref().map(|tombstone| (tombstone.end, tombstone.next)) {
             Some((End::Finished, next)) => {
                 let upto = next - 1;
                 self.answer = Some(if data.last() > upto {
@@ -244,7 +244,7 @@ impl Peer {
             self.end_receiver(Ending::Replaced, cx);
         }
         self.first_wanted = None;
-        self.receiver = Some(Receiver::open(conn, data.seq, tomb.as_ref(), cx));
+        self.receiver = Some(Receiver::open(conn, data.seq, tombstone.as_ref(), cx));
         true
     }
 
@@ -275,7 +275,10 @@ impl Peer {
                 }
             }
             _ => {
-                let upto = cx.tombs.get(cx.now, cx.peer, conn).map_or(0, |tomb| tomb.next - 1);
+                let upto = cx
+                    .tombstones
+                    .get(cx.now, cx.peer, conn)
+                    .map_or(0, |tombstone| tombstone.next - 1);
                 self.answer = Some(Block::Closed { conn, upto });
             }
         }

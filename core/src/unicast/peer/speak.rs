@@ -32,7 +32,7 @@ impl Peer {
         if let Some(receiver) = &mut self.receiver {
             receiver.asked_enough(cx);
         }
-        self.knock(cx);
+        self.ask_for_proof(cx);
         self.task = false;
     }
 
@@ -72,7 +72,7 @@ impl Peer {
 
     /// An unproven peer would be sent more than it may get: asks it for an
     /// answer first; the rest waits.
-    fn knock(&mut self, cx: &mut Cx<'_>) {
+    fn ask_for_proof(&mut self, cx: &mut Cx<'_>) {
         let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
         if !sender.may_send() && !sender.has_again() {
             return;

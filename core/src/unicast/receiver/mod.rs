@@ -11,7 +11,7 @@ use self::line::Line;
 use super::cx::Cx;
 use super::rtt::Rtt;
 use super::state::State;
-use super::tombs::{End, Tomb};
+use super::tombstones::{End, Tombstone};
 use super::{Config, Conn, Ending, Event, Output, Rejection, Side};
 use crate::time::Instant;
 use crate::wire::unicast::{Close, Data, Message, Payload};
@@ -54,8 +54,14 @@ pub(super) struct Receiver {
 impl Receiver {
     /// An entry whose first number to deliver is `next`, or the one in its
     /// tombstone.
-    pub(super) fn open(conn: Conn, next: u64, tomb: Option<&Tomb>, cx: &mut Cx<'_>) -> Self {
-        let (next, early) = tomb.map_or((next, &[][..]), |tomb| (tomb.next, &tomb.early[..]));
+    pub(super) fn open(
+        conn: Conn,
+        next: u64,
+        tombstone: Option<&Tombstone>,
+        cx: &mut Cx<'_>,
+    ) -> Self {
+        let (next, early) =
+            tombstone.map_or((next, &[][..]), |tombstone| (tombstone.next, &tombstone.early[..]));
         let (peer, side) = (cx.peer, Side::Receiver);
         cx.fx.event(Event::Opened { peer, conn, side, next });
         let promised = next - 1 + u64::from(cx.config.recv_messages);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::json;
-use servent_core::address::may_knock;
+use servent_core::address::may_dial;
 use servent_core::node::Hit;
 use servent_core::text::Shown;
 
@@ -41,7 +41,7 @@ pub(super) async fn sources(
     let mut found = 0;
     let mut take = |mut hit: Hit, through| {
         let known = hit.push && wanted.push.is_some();
-        if hit.sha1 != Some(sha1) || known || !(hit.push || may_knock(hit.at, hit.from)) {
+        if hit.sha1 != Some(sha1) || known || !(hit.push || may_dial(hit.at, hit.from)) {
             return Ok(ControlFlow::Continue(()));
         }
         let at = hit.at;

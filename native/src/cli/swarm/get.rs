@@ -18,7 +18,7 @@ use super::super::start::{TraceFlag, address, runtime};
 use super::super::amount::rate;
 use crate::config::units;
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Herald, Voice, bytes};
+use crate::progress::{Reporter, Voice, bytes};
 use crate::signal::Signals;
 
 /// The shortest time between two progress reports.
@@ -107,7 +107,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let target = target(arguments.output.as_deref(), name)?;
     let folder = sha1::Sha1::digest(target.as_os_str().as_encoded_bytes());
     let state = config.settings.state.join("swarm-get").join(HEXLOWER.encode(&folder[..8]));
-    let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         let found = tokio::net::lookup_host((host, port)).await.map_err(|why| {
@@ -128,7 +128,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             trace: config.settings.trace_file(),
         })
         .await?;
-        follow(&mut fetch, &mut signals, &herald, &target, arguments.json).await
+        follow(&mut fetch, &mut signals, &reporter, &target, arguments.json).await
     })
 }
 
@@ -154,12 +154,12 @@ fn target(output: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
 async fn follow(
     fetch: &mut Fetch,
     signals: &mut Signals,
-    herald: &Herald,
+    reporter: &Reporter,
     target: &Path,
     json: bool,
 ) -> Result<(), Failure> {
     let mut progress = fetch.progress();
-    let bar = Bar::new(herald, json);
+    let bar = Bar::new(reporter, json);
     let mut tick = tokio::time::interval(TELL_EVERY);
     let mut shown = Progress::default();
     let ended = loop {
@@ -171,7 +171,7 @@ async fn follow(
                 if now != shown {
                     bar.show(&now);
                     if shown.done.is_none() && now.done.is_some() {
-                        tell_done(herald, target, &now);
+                        tell_done(reporter, target, &now);
                     }
                     shown = now;
                 }
@@ -183,7 +183,7 @@ async fn follow(
     match last.done {
         Some(_) if shown.done.is_some() => Ok(()),
         Some(_) => {
-            tell_done(herald, target, &last);
+            tell_done(reporter, target, &last);
             Ok(())
         }
         None => Err(Failure::new(
@@ -206,7 +206,7 @@ fn source_share(progress: &Progress) -> u64 {
     (progress.from_source * 100).checked_div(all).unwrap_or(0)
 }
 
-fn tell_done(herald: &Herald, target: &Path, progress: &Progress) {
+fn tell_done(reporter: &Reporter, target: &Path, progress: &Progress) {
     let mut fact = fact("done", progress);
     fact["path"] = json!(target);
     let sentence = format!(
@@ -216,17 +216,17 @@ fn tell_done(herald: &Herald, target: &Path, progress: &Progress) {
         progress.done.as_deref().unwrap_or_default(),
         source_share(progress),
     );
-    herald.result(&fact, &sentence);
+    reporter.result(&fact, &sentence);
 }
 
 /// Progress: a bar, or a line now and then.
 struct Bar<'a> {
-    herald: &'a Herald,
+    reporter: &'a Reporter,
     bar: Option<ProgressBar>,
 }
 
 impl<'a> Bar<'a> {
-    fn new(herald: &'a Herald, json: bool) -> Self {
+    fn new(reporter: &'a Reporter, json: bool) -> Self {
         let terminal = !json && Voice::new(json, false) == Voice::Terminal;
         let bar = terminal.then(|| {
             let bar = ProgressBar::new(0);
@@ -235,7 +235,7 @@ impl<'a> Bar<'a> {
             }
             bar
         });
-        Self { herald, bar }
+        Self { reporter, bar }
     }
 
     fn show(&self, now: &Progress) {
@@ -255,7 +255,7 @@ impl<'a> Bar<'a> {
                 bar.set_message(words);
             }
             None if now.pieces == 0 => {}
-            None => self.herald.tell(&fact("progress", now), &words),
+            None => self.reporter.tell(&fact("progress", now), &words),
         }
     }
 

@@ -15,7 +15,7 @@ use super::super::amount::rate;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, swarm::facts};
-use crate::progress::{Herald, Voice, bytes, count};
+use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// How often the swarm's state is reported.
@@ -98,7 +98,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         durability: config.settings.durability,
         trace: config.settings.trace_file(),
     };
-    let herald = Herald::new(Voice::new(arguments.json, common.quiet), false);
+    let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         let listener = match arguments.metrics {
@@ -111,33 +111,33 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             None => None,
         };
         let server = serve(options).await?;
-        announce(&herald, &server);
+        announce(&reporter, &server);
         if let Some(listener) = listener {
             if let Ok(at) = listener.local_addr() {
                 let fact = json!({ "event": "metrics", "at": at });
-                herald.result(&fact, &format!("metrics at http://{at}/metrics"));
+                reporter.result(&fact, &format!("metrics at http://{at}/metrics"));
             }
             tokio::spawn(lab::swarm::serve(listener, server.clone()));
         }
         let withdrawn = tokio::select! {
             () = signals.first() => Ok(()),
-            () = watch(&herald, &server) => Ok(()),
-            why = all_withdrawn(&herald, &server) => Err(Failure::new(Exit::Disk, why)
+            () = watch(&reporter, &server) => Ok(()),
+            why = all_withdrawn(&reporter, &server) => Err(Failure::new(Exit::Disk, why)
                 .next("nothing is left to give; start it again to give the file as it is now")),
         };
         signals.end_at_next();
         let last = facts(&server, 0).await;
         server.stop().await?;
         if let Some(last) = last {
-            tell(&herald, last, "stopped");
+            tell(&reporter, last, "stopped");
         }
         withdrawn
     })
 }
 
-fn announce(herald: &Herald, server: &Server) {
+fn announce(reporter: &Reporter, server: &Server) {
     for at in server.addrs() {
-        herald.result(&json!({ "event": "listening", "at": at }), &format!("listening {at}"));
+        reporter.result(&json!({ "event": "listening", "at": at }), &format!("listening {at}"));
     }
     for (url, hashed) in server.files() {
         let name = url.rsplit('/').next().unwrap_or_default();
@@ -152,12 +152,12 @@ fn announce(herald: &Herald, server: &Server) {
             count(hashed.pieces.len() as u64, "piece"),
             hashed.whole,
         );
-        herald.result(&fact, &sentence);
+        reporter.result(&fact, &sentence);
     }
 }
 
 /// Reports withdrawn files; returns after the last one, with its reason.
-async fn all_withdrawn(herald: &Herald, server: &Server) -> String {
+async fn all_withdrawn(reporter: &Reporter, server: &Server) -> String {
     let mut withdrawals = server.withdrawals();
     for left in (0..server.files().len()).rev() {
         let Some(why) = withdrawals.next().await else { break };
@@ -165,13 +165,13 @@ async fn all_withdrawn(herald: &Herald, server: &Server) -> String {
             tokio::time::sleep(LAST_WORDS).await;
             return why;
         }
-        herald.result(&json!({ "event": "withdrawn", "why": why }), &why);
+        reporter.result(&json!({ "event": "withdrawn", "why": why }), &why);
     }
     std::future::pending().await
 }
 
 /// Reports the swarm's state regularly, when it has changed.
-async fn watch(herald: &Herald, server: &Server) {
+async fn watch(reporter: &Reporter, server: &Server) {
     let mut tick = tokio::time::interval(TELL_EVERY);
     let mut before = (Value::from(0), Value::from(0));
     loop {
@@ -180,12 +180,12 @@ async fn watch(herald: &Herald, server: &Server) {
         let now = (facts["clients"].clone(), facts["counters"]["assigned"].clone());
         if now != before {
             before = now;
-            tell(herald, facts, "swarm");
+            tell(reporter, facts, "swarm");
         }
     }
 }
 
-fn tell(herald: &Herald, mut facts: Value, event: &str) {
+fn tell(reporter: &Reporter, mut facts: Value, event: &str) {
     let number = |of: &Value| of.as_u64().unwrap_or(0);
     let copies = number(&facts["source_copies_percent"]);
     let sentence = format!(
@@ -197,5 +197,5 @@ fn tell(herald: &Herald, mut facts: Value, event: &str) {
         copies % 100,
     );
     facts["event"] = event.into();
-    herald.tell(&facts, &sentence);
+    reporter.tell(&facts, &sentence);
 }

@@ -46,7 +46,7 @@ impl Door {
     }
 
     /// Counts a guess before it is checked.
-    pub(in crate::transfer) fn knock(&self, ip: IpAddr) -> Result<(), Refused> {
+    pub(in crate::transfer) fn count_guess(&self, ip: IpAddr) -> Result<(), Refused> {
         self.guesses().take(self.clock.now(), owner(ip))
     }
 

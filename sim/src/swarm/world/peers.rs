@@ -163,10 +163,10 @@ impl World {
                 self.download(at, job, &url, span);
             }
             Output::Fetch { job, from, url, span, .. } => {
-                self.knock(at, job, from, (url, span), Method::Get);
+                self.connect(at, job, from, (url, span), Method::Get);
             }
             Output::Push { job, to, url, span } => {
-                self.knock(at, job, to, (url, span), Method::Put)
+                self.connect(at, job, to, (url, span), Method::Put)
             }
             Output::Serve { job, conn, .. } | Output::Take { job, conn, .. } => {
                 self.transmit(at, job, conn.0);

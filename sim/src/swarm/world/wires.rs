@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::scenario::Habit;
-use super::{Due, KNOCK, Wire, World, right};
+use super::{CONNECT_TIMEOUT, Due, Wire, World, right};
 use crate::links::piece::carry;
 use servent_core::id::ConnId;
 use servent_core::swarm::client::{Input, Job, Outcome, Request};
@@ -68,7 +68,7 @@ impl World {
     }
 
     /// Connects to a peer, if that is possible.
-    pub(super) fn knock(
+    pub(super) fn connect(
         &mut self,
         at: u32,
         job: Job,
@@ -79,7 +79,7 @@ impl World {
         let target = self.listens_at(to.ip()).filter(|target| !self.is_cut(at, *target));
         let Some(target) = target else {
             let outcome = Outcome::Broken { reason: Reason::Connect, bytes: 0 };
-            self.ends(at, job, KNOCK, outcome);
+            self.ends(at, job, CONNECT_TIMEOUT, outcome);
             return;
         };
         let (from, to) = if method == Method::Get { (target, at) } else { (at, target) };

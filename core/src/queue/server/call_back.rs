@@ -14,30 +14,30 @@ impl Server {
     /// once, whatever it was told before. A call that the limits forbid is not
     /// made later, and these calls do not count as those after which a place is
     /// lost.
-    pub(super) fn beckon(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn call_back(&mut self, now: Instant, at: u32, fx: &mut Effects) {
         let entry = &self.places.slab[at];
         let (arrival, ticket, peer) = (entry.arrival, entry.ticket, entry.peer);
         let Some(to) = entry.callback().filter(|_| self.config.policy == Policy::Adaptive) else {
             return;
         };
         let spacing = self.config.call_spacing.scaled(self.config.time_scale);
-        let lately = self.beckoned.get(&arrival).is_some_and(|last| now.since(*last) < spacing);
+        let lately = self.called_back.get(&arrival).is_some_and(|last| now.since(*last) < spacing);
         let busy = self.config.calls == 0 || entry.call_booked || self.next_call > now;
         if lately || busy || self.holds.has(arrival) {
             return;
         }
-        if self.calls.knock(owner(peer), now).is_some() {
+        if self.calls.count(owner(peer), now).is_some() {
             return;
         }
         self.next_call = now + self.between_calls();
-        self.beckoned.insert(arrival, now);
+        self.called_back.insert(arrival, now);
         self.places.slab[at].not_before = now;
         fx.event(Event::Called { ticket, to, attempt: 0 });
         fx.output(Output::Call { ticket, to });
     }
 
     /// Calls the first client of the queue when a slot is about to be free.
-    pub(super) fn beckon_ahead(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn call_back_ahead(&mut self, now: Instant, fx: &mut Effects) {
         if self.config.policy != Policy::Adaptive || self.free_within() > 0 {
             return;
         }
@@ -46,7 +46,7 @@ impl Server {
         if self.places.slab[head].callback().is_some()
             && self.expected(head, now).is_some_and(|left| left <= lead)
         {
-            self.beckon(now, head, fx);
+            self.call_back(now, head, fx);
         }
     }
 

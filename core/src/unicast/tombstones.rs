@@ -21,7 +21,7 @@ pub(super) enum End {
 
 /// A tombstone: a connection that has ended here.
 #[derive(Debug, Clone)]
-pub(super) struct Tomb {
+pub(super) struct Tombstone {
     /// The first number that was not delivered in order.
     pub(super) next: u64,
     /// Later numbers that were delivered at once.
@@ -32,13 +32,13 @@ pub(super) struct Tomb {
 
 /// All tombstones; the oldest is removed first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tombs {
+pub(super) struct Tombstones {
     /// Sorted by peer and connection.
-    list: Vec<((SocketAddr, Conn), Tomb)>,
+    list: Vec<((SocketAddr, Conn), Tombstone)>,
     order: VecDeque<(Instant, SocketAddr, Conn)>,
 }
 
-impl Tombs {
+impl Tombstones {
     /// The position of a tombstone, or where it would be inserted.
     fn place(&self, peer: SocketAddr, conn: Conn) -> Result<usize, usize> {
         self.list.binary_search_by(|(whose, _)| whose.cmp(&(peer, conn)))
@@ -60,18 +60,21 @@ impl Tombs {
         if full {
             self.forget_oldest();
         }
-        let tomb = Tomb { next, early, end, until };
+        let tombstone = Tombstone { next, early, end, until };
         match self.place(peer, conn) {
-            Ok(place) => self.list[place].1 = tomb,
-            Err(place) => self.list.insert(place, ((peer, conn), tomb)),
+            Ok(place) => self.list[place].1 = tombstone,
+            Err(place) => self.list.insert(place, ((peer, conn), tombstone)),
         }
         self.order.push_back((until, peer, conn));
         full
     }
 
-    pub(super) fn get(&self, now: Instant, peer: SocketAddr, conn: Conn) -> Option<&Tomb> {
+    pub(super) fn get(&self, now: Instant, peer: SocketAddr, conn: Conn) -> Option<&Tombstone> {
         let place = self.place(peer, conn).ok()?;
-        self.list.get(place).map(|(_, tomb)| tomb).filter(|tomb| tomb.until > now)
+        self.list
+            .get(place)
+            .map(|(_, tombstone)| tombstone)
+            .filter(|tombstone| tombstone.until > now)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -96,21 +99,22 @@ mod tests {
 
     #[test]
     fn remembers_for_a_time_and_no_more_than_it_may() {
-        let mut tombs = Tombs::default();
+        let mut tombstones = Tombstones::default();
         let peer: SocketAddr = "10.0.0.1:1".parse().unwrap();
-        let bury = |tombs: &mut Tombs, n: u64, at: u64| {
+        let bury = |tombstones: &mut Tombstones, n: u64, at: u64| {
             let times = (Instant::from_secs(at), Instant::from_secs(at + 10));
-            tombs.bury((peer, Conn(n)), (n, Vec::new(), End::Dropped), times, 2)
+            tombstones.bury((peer, Conn(n)), (n, Vec::new(), End::Dropped), times, 2)
         };
-        assert!(!bury(&mut tombs, 1, 0));
-        assert!(!bury(&mut tombs, 2, 1));
-        assert!(bury(&mut tombs, 3, 2), "the limit was reached");
-        let known =
-            |tombs: &Tombs, n, at| tombs.get(Instant::from_secs(at), peer, Conn(n)).is_some();
-        assert!(!known(&tombs, 1, 2) && known(&tombs, 2, 2) && known(&tombs, 3, 2));
-        assert!(!known(&tombs, 2, 11), "its time is over");
-        assert!(!bury(&mut tombs, 3, 11), "what has expired makes room");
-        assert!(known(&tombs, 3, 20));
-        assert_eq!(tombs.len(), 1);
+        assert!(!bury(&mut tombstones, 1, 0));
+        assert!(!bury(&mut tombstones, 2, 1));
+        assert!(bury(&mut tombstones, 3, 2), "the limit was reached");
+        let known = |tombstones: &Tombstones, n, at| {
+            tombstones.get(Instant::from_secs(at), peer, Conn(n)).is_some()
+        };
+        assert!(!known(&tombstones, 1, 2) && known(&tombstones, 2, 2) && known(&tombstones, 3, 2));
+        assert!(!known(&tombstones, 2, 11), "its time is over");
+        assert!(!bury(&mut tombstones, 3, 11), "what has expired makes room");
+        assert!(known(&tombstones, 3, 20));
+        assert_eq!(tombstones.len(), 1);
     }
 }
