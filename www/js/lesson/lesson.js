@@ -116,7 +116,8 @@ export class Classroom extends EventTarget {
     if (fresh) this.#stage({});
     this.#world = wanted;
     // Whoever comes by a link has seen what was shown before.
-    const from = at ?? (kind === 'reveal' ? this.#asked(step) : fresh ? view.steps.slice(0, step).findLast((one) => one.until !== null)?.until ?? null : null);
+    // One plays where the scene will be, with something there to play with.
+    const from = at ?? (kind === 'free' ? view.steps.slice(step).find((one) => one.at !== null)?.at ?? null : kind === 'reveal' ? this.#asked(step) : fresh ? view.steps.slice(0, step).findLast((one) => one.until !== null)?.until ?? null : null);
     if (from !== null) session.seek(from);
     this.#limit();
     if (kind === 'reveal') this.show();
@@ -134,6 +135,8 @@ export class Classroom extends EventTarget {
     const { session, lesson } = this;
     if (!lesson) return;
     const scenario = lesson.scenario(this.step, tweak);
+    // What will be asked about does not happen while one plays: nothing breaks but by one's own hand.
+    if (this.now?.kind === 'free' && 'faults' in scenario) scenario.faults = [];
     this.#moving = true;
     session.mode = 'single';
     session.openScenario(scenario, { preset: this.now?.other_world ? null : this.view?.preset ?? null, faults });

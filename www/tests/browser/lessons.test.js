@@ -131,12 +131,16 @@ for (const name of BROWSERS) {
     test('before a lesson one plays, and what was broken then is whole when it begins', async () => {
       const { page } = await open(started, '#1/queue?les=polling-windows/1');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).room.now?.kind === 'free');
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(10e6); session.gesture('restart'); });
+      await page.waitForSelector('.wait-card');
+      const scripted = () => page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.scenario.faults.length);
+      assert.equal(await scripted(), 0, 'what will be asked about does not happen yet');
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.gesture('restart'); });
       assert.ok((await state(page)).faults > 0);
       await page.click('[data-lesson="next"]');
       await frame(page);
       assert.equal((await state(page)).faults, 0);
       assert.equal((await lesson(page)).kind, 'say');
+      assert.ok(await scripted() > 0);
       await page.close();
     });
 
