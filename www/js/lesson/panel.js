@@ -1,7 +1,7 @@
 /** `<lesson-panel>`: the step of a lesson, beside the picture it is about. */
 import { announce, el, fill, icon, setAttr } from '#lab/dom.js';
 import { clauseButton, placeOf } from '#lab/panels/clause.js';
-import { ask, marked } from '#lab/lesson/tasks.js';
+import { ask, marked, worded } from '#lab/lesson/tasks.js';
 import { teacherMenu } from '#lab/lesson/teacher.js';
 import { isLocked } from '#lab/lock.js';
 import { t } from '#lab/strings.js';
@@ -114,17 +114,19 @@ export class LessonPanel extends HTMLElement {
     const choose = settings.map((setting) => {
       const current = room.set[setting.key] ?? valueAt(room.session.scenario, setting.key);
       const select = /** @type {HTMLSelectElement} */ (el('select', { class: 'input', on: { change: () => room.change(setting.key, setting.values[select.selectedIndex]) } },
-        ...setting.values.map((value) => el('option', { text: String(value), selected: JSON.stringify(value) === JSON.stringify(current) }))));
+        ...setting.values.map((value) => el('option', { text: worded(value), selected: JSON.stringify(value) === JSON.stringify(current) }))));
       return el('label', { class: 'field' }, setting.text, select);
     });
     const { attempt } = room;
+    // Without a try there is nothing the lesson could say.
+    const why = attempt && (attempt.tried ? attempt.why : t(done === 0 ? 'lesson.none' : done > budget ? 'lesson.many' : 'lesson.fixed', { done, budget }));
     return el('div', { class: 'lesson-goal' }, ...choose,
       el('p', { class: 'lesson-said', text: t('lesson.deeds', { done, budget }) }),
       el('div', { class: 'lesson-buttons' },
         el('button', { class: 'button primary', type: 'button', data: { lesson: 'try' }, text: t('lesson.try'), on: { click: () => { room.tryIt(); this.#focus('.lesson-verdict'); } } }),
         el('button', { class: 'button', type: 'button', data: { lesson: 'again' }, text: t('lesson.again'), on: { click: () => room.again() } })),
       attempt && el('div', { class: 'lesson-verdict', data: { right: String(attempt.right) }, tabindex: '-1' },
-        el('h3', {}, icon(attempt.right ? 'check' : 'cross'), t(attempt.right ? 'lesson.reached' : 'lesson.missed', attempt)), el('p', {}, ...marked(attempt.why)),
+        el('h3', {}, icon(attempt.right ? 'check' : 'cross'), t(attempt.right ? 'lesson.reached' : 'lesson.missed', attempt)), el('p', {}, ...marked(why ?? '')),
         attempt.failed === null ? null : el('button', { class: 'button small', type: 'button', text: t('lesson.failure', { seed: attempt.failed }), on: { click: () => room.showFailure() } })));
   }
 
@@ -138,7 +140,7 @@ export class LessonPanel extends HTMLElement {
   #foot(view, step) {
     const room = /** @type {Classroom} */ (this.room);
     const last = step === view.steps.length - 1;
-    const next = el('button', { class: `button${room.asks ? '' : ' primary'}`, type: 'button', data: { lesson: 'next' }, disabled: room.asks, text: t(last ? 'lesson.others' : 'lesson.next'), on: { click: () => (last ? this.list?.() : room.go(step + 1)) } });
+    const next = el('button', { class: `button${room.asks || (room.now?.kind === 'goal' && !room.attempt?.right) ? '' : ' primary'}`, type: 'button', data: { lesson: 'next' }, disabled: room.asks, text: t(last ? 'lesson.others' : 'lesson.next'), on: { click: () => (last ? this.list?.() : room.go(step + 1)) } });
     const back = el('button', { class: 'button', type: 'button', data: { lesson: 'back' }, disabled: step === 0, text: t('lesson.back'), on: { click: () => room.go(step - 1) } });
     const replay = room.now?.kind === 'reveal' && room.seen ? el('button', { class: 'button', type: 'button', data: { lesson: 'replay' }, text: t('lesson.replay'), on: { click: () => room.go(step) } }) : null;
     setAttr(next, 'title', room.asks ? t('lesson.first') : null);

@@ -1,6 +1,6 @@
 /** What is asked in a step, as things to press. Each gives what was answered, or nothing yet. */
 import { el, icon } from '#lab/dom.js';
-import { t } from '#lab/strings.js';
+import { known, t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
 /** @import { Classroom } from './lesson.js' */
@@ -90,3 +90,6 @@ export const marked = (text) => text.split(/(`[^`]+`|\*[^*]+\*)/).map((part) => 
   if (part.startsWith('*')) return el('em', { text: part.slice(1, -1) });
   return part;
 });
+
+/** The value of a setting, as the picture calls it. @param {unknown} value */
+export const worded = (value) => (known(`policy.${value}`) ? t(`policy.${value}`) : String(value));

@@ -5,7 +5,7 @@
  */
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
-import { marked } from '#lab/lesson/tasks.js';
+import { marked, worded } from '#lab/lesson/tasks.js';
 import { t } from '#lab/strings.js';
 import { drawing } from '#lab/picture.js';
 
@@ -81,13 +81,13 @@ function room(question, solved) {
 /** What may be done, or one way to do it. @param {NonNullable<T.TaskView['goal']>} task @param {T.LessonAnswer|null} solved @param {Classroom['session']} session */
 function goal({ budget, settings }, solved, session) {
   const may = el('p', { class: 'sheet-note', text: t('sheet.deeds', { n: budget }) });
-  if (!solved?.solution) return el('div', {}, may, settings.length ? el('ul', { class: 'sheet-choices' }, ...settings.map((one) => el('li', { text: `${one.text}: ${one.values.join(' / ')}` }))) : null, ...lines(3));
+  if (!solved?.solution) return el('div', {}, may, settings.length ? el('ul', { class: 'sheet-choices' }, ...settings.map((one) => el('li', { text: `${one.text}: ${one.values.map(worded).join(' / ')}` }))) : null, ...lines(3));
   const { acts = [], set = {} } = solved.solution;
   const name = (/** @type {any} */ value) => (typeof value === 'number' ? session.run?.node(value)?.name ?? value : value);
   const deed = (/** @type {any} */ { at, ...act }) => {
     const [what, how] = Object.entries(act)[0];
     return `${clock(at)}: ${t(`gesture.${what}`)} (${Object.entries(/** @type {any} */ (how)).map(([key, value]) => (['node', 'from', 'to', 'a', 'b'].includes(key) ? name(value) : value)).join(', ')})`;
   };
-  const setting = (/** @type {[string, any]} */ [key, value]) => `${settings.find((one) => one.key === key)?.text ?? key}: ${value}`;
+  const setting = (/** @type {[string, any]} */ [key, value]) => `${settings.find((one) => one.key === key)?.text ?? key}: ${worded(value)}`;
   return el('ul', { class: 'sheet-choices' }, ...[...acts.map(deed), ...Object.entries(set).map(setting)].map((text) => el('li', { data: { right: 'true' } }, el('span', { class: 'sheet-box', text: '✓' }), el('span', { text }))));
 }

@@ -50,6 +50,26 @@ for (const name of BROWSERS) {
       });
     }
 
+    test('a lesson is in German from its list to its verdict', async () => {
+      const { page } = await open(started, '#1/swarm?les=deadlock/3&lang=de');
+      await page.waitForSelector('.lesson-goal select');
+      // Nothing done, then something that does not help, then what does.
+      await page.click('[data-lesson="try"]');
+      await page.waitForSelector('.lesson-verdict');
+      const words = () => page.$eval('lesson-panel', (n) => n.textContent ?? '');
+      assert.match(await words(), /Noch ist nichts getan\./);
+      assert.match(await page.$eval('.lesson-goal option:checked', (n) => n.textContent ?? ''), /von 2004/);
+      assert.doesNotMatch(await words(), ENGLISH);
+      await page.$$eval('.lesson-goal select', ([, , slots]) => { /** @type {HTMLSelectElement} */ (slots).selectedIndex = 1; slots.dispatchEvent(new Event('change')); });
+      await page.click('[data-lesson="try"]');
+      await page.waitForFunction(() => /Startwert/.test(document.querySelector('.lesson-verdict h3')?.textContent ?? ''));
+      assert.doesNotMatch(await words(), ENGLISH);
+      await press(page, '[data-tool="lessons"]');
+      await page.waitForSelector('dialog .preset');
+      assert.deepEqual(await english(page), [], 'the list of lessons');
+      await page.close();
+    });
+
     test('the head has one row on a laptop', { skip: name !== 'chromium' && 'it is laid out the same' }, async () => {
       for (const lang of ['en', 'de']) {
         const { page } = await open(started, `#1/unicast?p=lose-middle&lang=${lang}`);
