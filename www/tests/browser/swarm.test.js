@@ -298,14 +298,16 @@ for (const name of BROWSERS) {
           session.seek(4e6);
           await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
           pane.tall = 3;
-          const took = [];
-          for (let i = 0; i < 31; i += 1) {
-            pane.scroller.scrollTop = i * 20;
-            const begun = performance.now();
-            pane.update();
-            took.push(performance.now() - begun);
+          const took = Array(31).fill(Infinity);
+          // The quickest of several rounds: whatever is longer says more of the machine's other work.
+          for (let round = 0; round < 5; round += 1) {
+            for (let i = 0; i < took.length; i += 1) {
+              pane.scroller.scrollTop = i * 20;
+              const begun = performance.now();
+              pane.update();
+              took[i] = Math.min(took[i], performance.now() - begun);
+            }
           }
-          // The middle of many: the longest say more of the machine's other work.
           return took.sort((a, b) => a - b)[15];
         };
         return [await measure(64), await measure(1000)];
