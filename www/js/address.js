@@ -8,6 +8,8 @@ const LATER_MS = 400;
 
 export class Address {
   #timer = 0;
+  /** What is shown or begun to be written last; what was begun before it comes too late. */
+  #turn = 0;
   /** What was written last. */
   own = '';
 
@@ -21,6 +23,12 @@ export class Address {
   /** A link that was asked for stays until something is done. @param {string} link */
   show(link) {
     clearTimeout(this.#timer);
+    this.#turn += 1;
+    this.#put(link);
+  }
+
+  /** @param {string} link */
+  #put(link) {
     this.own = link;
     try {
       history.replaceState(null, '', link || location.pathname + location.search);
@@ -44,10 +52,11 @@ export class Address {
     const { session } = this;
     const { run } = session;
     if (!run) return;
+    const turn = this.#turn += 1;
     const moment = { now: run.now, index: run.index, selected: session.selection.node, proof: [] };
     const link = await linkTo(session, moment);
-    // Meanwhile another one may be looked at; that is written in its turn.
-    if (session.run === run) this.show(link ?? '');
+    // Meanwhile another one may be looked at, which is written in its turn, or a link asked for.
+    if (session.run === run && this.#turn === turn) this.#put(link ?? '');
   }
 
   /** Where the clock stands at the end, which may have gone on since. */
